@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# One explicit, non-recursive Makefile. `make help` lists the targets, `make config` what was found.
+#
+#   make [VARIANT=release|debug] [SAN=address|undefined|thread] [HAVE_HWLOC=0|1] [HAVE_MPI=0|1] [V=1]
+
+VARIANT ?= release
+SAN ?=
+CC ?= cc
+MPICC ?= mpicc
+
+ifeq ($(filter $(VARIANT),release debug),)
+$(error VARIANT is '$(VARIANT)', not release or debug)
+endif
+ifneq ($(filter-out address undefined thread,$(SAN)),)
+$(error SAN is '$(SAN)', not address, undefined or thread)
+endif
+
+# --- what this machine has; every HAVE_X may be forced to 0 or 1, and a forced 1 that fails to build fails
+hash := \#
+compiles = $(shell printf '$(2)\nint main(void){return 0;}\n' | $(1) -x c - -o /dev/null $(3) 2>/dev/null && echo 1 || echo 0)
+ifeq ($(filter clean help,$(MAKECMDGOALS)),)
+HAVE_HWLOC ?= $(call compiles,$(CC),$(hash)include <hwloc.h>,-lhwloc)
+HAVE_MPI ?= $(call compiles,$(MPICC),$(hash)include <mpi.h>,)
+endif
+HAVE_HWLOC := $(HAVE_HWLOC)
+HAVE_MPI := $(HAVE_MPI)
+
+# --- flags: ours are kept apart, the user's come last
+warnings := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wconversion $(if $(WERROR),-Werror)
+optimise := $(if $(filter debug,$(VARIANT)),-O1 -g3,-O2 -g)
+sanitize := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer)
+our_cppflags := -I. -D_GNU_SOURCE -DHAVE_HWLOC=$(HAVE_HWLOC)
+our_cflags := -std=c11 $(optimise) $(warnings) $(sanitize) -pthread
+our_ldlibs := $(if $(filter 1,$(HAVE_HWLOC)),-lhwloc) -lm -ldl
+compile = $(CC) $(our_cppflags) $(CPPFLAGS) $(our_cflags) $(CFLAGS)
+
+# Objects of different compilers, flags or findings never mix: the folder carries a hash of them.
+flags_hash := $(shell printf '%s' '$(compile) $(LDFLAGS) $(our_ldlibs) $(HAVE_MPI)' | cksum | cut -d' ' -f1)
+build := build/$(VARIANT)$(if $(SAN),-$(SAN))-$(flags_hash)
+version := $(shell git describe --always --dirty --tags 2>/dev/null || echo unknown)
+
+# --- sources: found, never listed
+module_sources := $(sort $(wildcard lib/*.c device/*.c micro/*/*.c gemm/*/*.c overlap/*/*.c collectives/*/*.c topology/*/*.c))
+plain_programs := $(sort $(wildcard micro/*.c gemm/*.c overlap/*.c $(if $(filter 1,$(HAVE_HWLOC)),topology/*.c)))
+mpi_programs := $(if $(filter 1,$(HAVE_MPI)),$(sort $(wildcard collectives/*.c)))
+unit_sources := $(sort $(wildcard tests/unit/*.c))
+peer_sources := $(sort $(wildcard tests/peers/*.c))
+
+objects_of = $(patsubst %.c,$(build)/obj/%.o,$(1))
+archive := $(build)/libgpusig.a
+programs := $(patsubst %.c,$(build)/bin/%,$(plain_programs) $(mpi_programs))
+unit_tests := $(patsubst %.c,$(build)/%,$(unit_sources))
+peers := $(patsubst %.c,$(build)/%,$(peer_sources))
+
+ifeq ($(V),)
+.SILENT:
+say = @printf '  %-5s %s\n' $(1) $(2)
+else
+say = @:
+endif
+.DELETE_ON_ERROR:
+.SECONDARY:
+.PHONY: all check check-headers config help list units peers install clean FORCE
+
+all: $(programs) skipped ## build every program (the default)
+	$(if $(filter release,$(VARIANT)$(SAN)),ln -sfn $(build)/bin bin)
+
+units: $(unit_tests) ## build the unit tests
+
+$(archive): $(call objects_of,$(module_sources))
+	$(call say,AR,$@)
+	rm -f $@
+	ar rcs $@ $^
+
+$(build)/obj/%.o: %.c
+	$(call say,CC,$<)
+	mkdir -p $(@D)
+	$(compile) -MMD -MP -c $< -o $@
+
+$(build)/obj/collectives/%.o: our_cppflags += $(mpi_cppflags)
+$(patsubst %.c,$(build)/bin/%,$(plain_programs)): $(build)/bin/%: $(build)/obj/%.o $(archive)
+	$(call say,LD,$@)
+	mkdir -p $(@D)
+	$(CC) $(our_cflags) $(CFLAGS) $(LDFLAGS) $^ -o $@ $(our_ldlibs) $(LDLIBS)
+
+$(patsubst %.c,$(build)/bin/%,$(mpi_programs)): $(build)/bin/%: %.c $(archive)
+	$(call say,MPICC,$@)
+	mkdir -p $(@D)
+	OMPI_CC='$(CC)' MPICH_CC='$(CC)' $(MPICC) $(our_cppflags) $(CPPFLAGS) $(our_cflags) $(CFLAGS) -MMD -MP -MF $@.d \
+		$(LDFLAGS) $< $(archive) -o $@ $(our_ldlibs) $(LDLIBS)
+
+$(unit_tests) $(peers): $(build)/%: $(build)/obj/%.o $(archive)
+	$(call say,LD,$@)
+	mkdir -p $(@D)
+	$(CC) $(our_cflags) $(CFLAGS) $(LDFLAGS) $^ -o $@ $(our_ldlibs) $(LDLIBS)
+
+# The text of `make config` is compiled into every binary; the object follows the text.
+$(build)/config.inc: FORCE
+	mkdir -p $(@D)
+	printf '"%s"\n' 'version $(version)' | sed 's/"$$/\\n"/' > $@.new
+	$(MAKE) --no-print-directory -s config-text | sed 's/["\\]/\\&/g; s/.*/"&\\n"/' >> $@.new
+	if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+$(build)/obj/lib/prov.o: our_cppflags += -DBUILD_CONFIG='"$(build)/config.inc"'
+$(build)/obj/lib/prov.o: $(build)/config.inc
+
+.PHONY: config-text skipped
+config-text:
+	echo 'compiler $(shell $(CC) --version 2>/dev/null | head -n1)'
+	echo 'flags $(our_cflags) $(CFLAGS) $(LDFLAGS)'
+	echo 'hwloc $(HAVE_HWLOC)'
+	echo 'mpi $(HAVE_MPI)'
+
+config: config-text ## print what was found and with which flags things are built
+	echo 'version $(version)'
+	echo 'build $(build)'
+
+skipped:
+	$(if $(filter 1,$(HAVE_HWLOC)),,echo 'skip: topology/ (hwloc.h not found, or HAVE_HWLOC=0); workers are pinned through the kernel instead')
+	$(if $(filter 1,$(HAVE_MPI)),,echo 'skip: collectives/ (no working $(MPICC), or HAVE_MPI=0)')
+
+list: all ## list the programs with the question each one asks
+	for p in $(programs); do $$p --about; done
+
+check: all units ## unit tests only; ./gpusig test runs everything
+	$(if $(unit_tests),prove -q $(addprefix ./,$(unit_tests)),true)
+
+check-headers: ## compile every header alone
+	for h in $(sort $(wildcard lib/*.h device/*.h)); do \
+		printf "#include \"%s\"\ntypedef int header_alone;\n" "$$h" | $(CC) $(our_cppflags) $(our_cflags) -Werror -fsyntax-only -x c - || exit 1; done
+
+peers: all $(peers) ## measure beside likwid-bench, OpenBLAS and mbw, and print the ratios
+	python=$$(sh suite/find_python.sh) && "$$python" tests/peers/peers.py --bin $(build)/bin --helpers $(build)/tests/peers
+
+install: all ## copy the programs to $(DESTDIR)$(PREFIX)/libexec/gpusig
+	for p in $(plain_programs:.c=) $(mpi_programs:.c=); do \
+		install -D $(build)/bin/$$p "$(DESTDIR)$(or $(PREFIX),/usr/local)/libexec/gpusig/$$p"; done
+
+clean: ## remove everything that was built
+	rm -rf build bin
+
+help: ## print this
+	sed -n 's/^\([a-z-]*\):.*## /  \1\t/p' Makefile
+
+-include $(shell find $(build) -name '*.d' 2>/dev/null)

@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The device: one contract for a GPU, for this CPU taken as a device, and for a simulated one.
+ *
+ * THE CONTRACT
+ *
+ * Errors.    Every operation returns 0 or -errno, sets its outputs only on success and prints
+ *            nothing. The cause in words (a vendor's own message included) is left with
+ *            err_note() and read with err_text() (lib/err.h).
+ * Queues.    An operation that takes a stream ENQUEUES and returns. Work in one stream runs in
+ *            order; work in different streams may run at the same time unless an event orders it.
+ *            Nothing is complete before dev_stream_sync(), a completed event, or an event wait.
+ * Waiting.   Only dev_stream_sync() and dev_event_sync() wait. dev_open(), dev_close(), dev_alloc(),
+ *            dev_free(), dev_kernel_find(), dev_clock_rate() may take any time and are never timed.
+ *            One exception: a full queue. props.max_queued operations fit into a stream without
+ *            waiting; a program that enqueues more must say that it measures the queue.
+ * Failures.  Work that fails after it was enqueued is reported once, as the result of the next
+ *            dev_stream_sync() on its stream; later work of that stream is dropped until then.
+ * Memory.    Pointers given to operations lie inside one live allocation of dev_alloc() (of this
+ *            device, or of another one after dev_peer_enable()); anything else is -EFAULT. Ordinary
+ *            (pageable) memory is not accepted: vendors silently make such copies synchronous.
+ *            The host may read and write PINNED memory directly; DEVICE memory only on a device
+ *            with DEV_CAP_HOST_ACCESS.
+ * Ownership. What an open, alloc or find returned belongs to the caller until the matching close or
+ *            free. Closing a device closes everything still open on it. Kernels belong to the device.
+ * Threads.   Any thread may call on a device; calls on one stream must not race each other.
+ * Units.     Sizes in bytes, times in nanoseconds of dev_clock_ns(), rates in hertz; the unit is in
+ *            the name. 0 means "unknown" in every numeric property unless stated otherwise.
+ * Optional.  An operation that a backend lacks returns -ENOTSUP. Capability bits say so beforehand;
+ *            programs ask for capabilities, never for a backend's name.
+ */
+#ifndef GPUSIG_DEV_H
+#define GPUSIG_DEV_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum dev_cap {
+	DEV_CAP_GEMM = 1u << 0,         /* dev_gemm() through the platform's BLAS */
+	DEV_CAP_COPY_ENGINE = 1u << 1,  /* dev_copy() progresses while every unit is busy */
+	DEV_CAP_PRIORITY = 1u << 2,     /* more than one stream priority exists */
+	DEV_CAP_WAIT_VALUE = 1u << 3,   /* dev_wait_value(), dev_write_value() */
+	DEV_CAP_OCCUPANCY = 1u << 4,    /* shared memory per block limits resident blocks */
+	DEV_CAP_PEER = 1u << 5,         /* dev_peer_enable() between devices of this backend */
+	DEV_CAP_CLOCK_RATE = 1u << 6,   /* dev_clock_rate() */
+	DEV_CAP_HOST_ACCESS = 1u << 7,  /* the host may touch DEVICE memory directly */
+	DEV_CAP_VIRTUAL_TIME = 1u << 8, /* dev_clock_ns() is simulated: no result is a measurement */
+};
+
+enum dev_mem {
+	DEV_MEM_DEVICE, /* nearest to the units */
+	DEV_MEM_PINNED, /* host memory that engines and kernels reach directly */
+};
+
+enum dev_type { DEV_F32, DEV_F64 };
+
+/* One stream priority is `normal`; larger numbers are more urgent. */
+struct dev_props {
+	char name[96];      /* as the platform calls it */
+	char bus[32];       /* PCI address, or "" */
+	char driver[64];    /* driver or library version, or "" */
+	char blas[96];      /* BLAS library, version and kernel set in use, or "" */
+	char shares[128];   /* what this device shares with others or with the harness, or "" */
+	uint32_t caps;      /* DEV_CAP_* that are usable now */
+	uint32_t units;     /* SMs, CUs, or cores with a worker */
+	uint32_t slots_per_unit;           /* most blocks resident on one unit */
+	uint32_t copy_engines;             /* 0: dev_copy() runs on the units */
+	uint32_t block_threads;            /* a good block size; 1 where blocks have one thread */
+	uint32_t busy_blocks;              /* least blocks that keep every unit busy */
+	uint32_t max_queued;               /* operations a stream takes without waiting */
+	uint64_t memory_bytes;             /* DEVICE memory that may be allocated now */
+	uint64_t shared_per_unit_bytes;    /* pool that resident blocks divide */
+	uint64_t shared_per_block_bytes;   /* most that one block may claim */
+	uint64_t shared_granularity_bytes; /* a block's claim is rounded up to this; at least 1 */
+	uint64_t l1_bytes, l2_bytes;       /* per unit; 0 if there is none or it is unknown */
+	uint64_t llc_bytes;                /* last level in front of memory, whole device */
+	int priority_low, priority_normal, priority_high;
+};
+
+struct dev;
+struct dev_stream;
+struct dev_event;
+struct dev_kernel;
+
+/* C := alpha*A*B + beta*C, row-major, leading dimensions in elements.
+ * A is m x k, B is k x n, C is m x n. The device cuts C into blocks that its units run. */
+struct dev_gemm {
+	enum dev_type type;
+	uint32_t m, n, k;
+	double alpha, beta;
+	const void *a, *b;
+	void *c;
+	uint32_t lda, ldb, ldc;
+	uint32_t blocks;       /* least number of blocks to cut C into; 0: the device chooses */
+	uint64_t shared_bytes; /* shared memory claimed by each block beyond the library's own need;
+	                          not 0 is -ENOTSUP where the platform's BLAS can't be shaped */
+};
+
+/* A kernel's place and arguments. args[i] points at the i-th argument as device/kernels.h lists them;
+ * they are copied before dev_launch() returns. */
+struct dev_launch {
+	uint32_t grid;         /* blocks, at least 1 */
+	uint32_t block;        /* threads in a block; 0: props.block_threads */
+	uint64_t shared_bytes; /* dynamic shared memory per block; above the limit is -EINVAL */
+	const void *const *args;
+};
+
+/* ------------------------------------------------------------------ devices */
+
+/* A list of devices as users write it: NAME, NAME:I, NAME:I,J or NAME:I-J, where NAME is a backend
+ * ("host", "sim", ...) and backends may take a model between: "sim:MODEL:0-3".
+ * host divides this machine's cores evenly among the devices listed, so "host:0,1" is two devices of
+ * half the cores each, and its indices must be 0..n-1. */
+#define DEV_MAX 64
+struct dev_set {
+	size_t count;
+	struct dev *dev[DEV_MAX];
+};
+
+/* Open every device of `spec`, each warm and ready. `want` holds the DEV_CAP_* that the caller will use:
+ * a backend may skip preparing others (opening a BLAS takes long); a wanted capability that is not there
+ * does not fail the open, its bit is just missing in props.caps.
+ * -EINVAL: malformed spec or unknown backend. -ENODEV: the backend has no such device here; the text lists
+ * what there is. Blocking. */
+int dev_open(const char *spec, uint32_t want, struct dev_set *set_p);
+void dev_close(struct dev_set *set);
+
+/* One line per backend built in: name, number of devices usable now, and why there is none. The text is
+ * valid until the next call. For messages and `--list`. */
+struct dev_backend_info {
+	const char *name;
+	unsigned devices;
+	char why[160]; /* "" when devices > 0 */
+};
+size_t dev_backends(struct dev_backend_info *info, size_t room);
+
+/* ------------------------------------------------------------------ the table a backend fills
+ *
+ * Programs never touch it; they call the wrappers below. Slots marked [optional] may be NULL. */
+struct dev_ops {
+	const char *name;
+	/* Number of devices usable now; 0 with success and a reason in err_text() when there are none. */
+	int (*probe)(unsigned *count_p);
+	/* Open device `index` of the `count` devices that the spec lists. `model` is the text between the
+	 * colons, or NULL. All devices of one dev_set are opened in order. */
+	int (*open)(const char *model, unsigned index, unsigned count, uint32_t want, struct dev **dev_p);
+	void (*close)(struct dev *dev);
+	uint64_t (*clock_ns)(struct dev *dev);
+	int (*clock_rate)(struct dev *dev, double *hz_p); /* [optional] */
+	int (*alloc)(struct dev *dev, enum dev_mem kind, uint64_t bytes, void **ptr_p);
+	int (*free)(struct dev *dev, void *ptr);
+	int (*copy)(struct dev *dev, struct dev_stream *s, void *dst, const void *src, uint64_t bytes);
+	int (*fill)(struct dev *dev, struct dev_stream *s, void *dst, uint8_t byte, uint64_t bytes);
+	int (*stream_open)(struct dev *dev, int priority, struct dev_stream **s_p);
+	void (*stream_close)(struct dev *dev, struct dev_stream *s);
+	int (*stream_sync)(struct dev *dev, struct dev_stream *s);
+	int (*stream_wait)(struct dev *dev, struct dev_stream *s, struct dev_event *e);
+	int (*event_open)(struct dev *dev, struct dev_event **e_p);
+	void (*event_close)(struct dev *dev, struct dev_event *e);
+	int (*event_record)(struct dev *dev, struct dev_stream *s, struct dev_event *e);
+	int (*event_query)(struct dev *dev, struct dev_event *e);
+	int (*event_sync)(struct dev *dev, struct dev_event *e);
+	int (*event_elapsed_ns)(struct dev *dev, struct dev_event *from, struct dev_event *to, double *ns_p);
+	int (*wait_value)(struct dev *dev, struct dev_stream *s, uint32_t *at, uint32_t value);  /* [optional] */
+	int (*write_value)(struct dev *dev, struct dev_stream *s, uint32_t *at, uint32_t value); /* [optional] */
+	int (*post_value)(struct dev *dev, uint32_t *at, uint32_t value);                        /* [optional] */
+	int (*kernel_find)(struct dev *dev, const char *name, struct dev_kernel **k_p);
+	int (*occupancy)(struct dev *dev, struct dev_kernel *k, uint32_t block, uint64_t shared_bytes,
+	                 uint32_t *blocks_p);
+	int (*launch)(struct dev *dev, struct dev_stream *s, struct dev_kernel *k, const struct dev_launch *l);
+	int (*gemm)(struct dev *dev, struct dev_stream *s, const struct dev_gemm *g); /* [optional] */
+	int (*peer_enable)(struct dev *dev, struct dev *other);                       /* [optional] */
+};
+
+/* First member of every backend's own device struct. */
+struct dev {
+	const struct dev_ops *ops;
+	unsigned index;
+	struct dev_props props;
+};
+
+/* ------------------------------------------------------------------ wrappers: what programs call */
+
+static inline const struct dev_props *dev_props(const struct dev *d) { return &d->props; }
+static inline bool dev_can(const struct dev *d, uint32_t caps) { return (d->props.caps & caps) == caps; }
+
+/* Now, on the clock that events are stamped with. Monotonic; virtual on a simulated device. */
+static inline uint64_t dev_clock_ns(struct dev *d) { return d->ops->clock_ns(d); }
+
+/* The core clock achieved at this moment on a unit that is kept busy for about a millisecond. [optional] */
+int dev_clock_rate(struct dev *d, double *hz_p);
+
+/* Contents undefined, aligned to at least 256 bytes. -ENOMEM: not enough memory. bytes 0 is -EINVAL. */
+static inline int dev_alloc(struct dev *d, enum dev_mem kind, uint64_t bytes, void **ptr_p)
+{
+	return d->ops->alloc(d, kind, bytes, ptr_p);
+}
+
+/* NULL is accepted. The caller has synchronised; memory that queued work still uses is -EBUSY. */
+static inline int dev_free(struct dev *d, void *ptr) { return d->ops->free(d, ptr); }
+
+/* Enqueue a copy on a copy engine; the direction follows from the addresses. Ranges must not overlap. */
+static inline int dev_copy(struct dev *d, struct dev_stream *s, void *dst, const void *src, uint64_t bytes)
+{
+	return d->ops->copy(d, s, dst, src, bytes);
+}
+
+static inline int dev_fill(struct dev *d, struct dev_stream *s, void *dst, uint8_t byte, uint64_t bytes)
+{
+	return d->ops->fill(d, s, dst, byte, bytes);
+}
+
+/* Copy between ordinary host memory and device memory, through a pinned buffer; waits. For setup and
+ * checks only, never timed. */
+int dev_upload(struct dev *d, void *dst, const void *src, uint64_t bytes);
+int dev_download(struct dev *d, void *dst, const void *src, uint64_t bytes);
+
+/* A new stream without any implicit order to others. A priority outside the device's range is -EINVAL. */
+static inline int dev_stream_open(struct dev *d, int priority, struct dev_stream **s_p)
+{
+	return d->ops->stream_open(d, priority, s_p);
+}
+
+/* NULL is accepted. The caller has synchronised. */
+static inline void dev_stream_close(struct dev *d, struct dev_stream *s)
+{
+	if (s)
+		d->ops->stream_close(d, s);
+}
+
+/* Wait until all work of the stream is done; returns its first failure since the last sync. */
+static inline int dev_stream_sync(struct dev *d, struct dev_stream *s) { return d->ops->stream_sync(d, s); }
+
+/* Later work of the stream starts after the event's latest record, as of this call; the host does not wait.
+ * An event never recorded counts as complete. */
+static inline int dev_stream_wait(struct dev *d, struct dev_stream *s, struct dev_event *e)
+{
+	return d->ops->stream_wait(d, s, e);
+}
+
+static inline int dev_event_open(struct dev *d, struct dev_event **e_p) { return d->ops->event_open(d, e_p); }
+static inline void dev_event_close(struct dev *d, struct dev_event *e)
+{
+	if (e)
+		d->ops->event_close(d, e);
+}
+
+/* Enqueue a time stamp: taken when everything before it in the stream is done. Recording again replaces it. */
+static inline int dev_event_record(struct dev *d, struct dev_stream *s, struct dev_event *e)
+{
+	return d->ops->event_record(d, s, e);
+}
+
+/* 0 when the latest record is complete, -EAGAIN when not yet. Does not wait. Never recorded: -EINVAL. */
+static inline int dev_event_query(struct dev *d, struct dev_event *e) { return d->ops->event_query(d, e); }
+
+/* Wait for the latest record. Never recorded: -EINVAL. */
+static inline int dev_event_sync(struct dev *d, struct dev_event *e) { return d->ops->event_sync(d, e); }
+
+/* Device time between two completed records; -EAGAIN when one is not complete, -EINVAL when never recorded. */
+static inline int dev_event_elapsed_ns(struct dev *d, struct dev_event *from, struct dev_event *to, double *ns_p)
+{
+	return d->ops->event_elapsed_ns(d, from, to, ns_p);
+}
+
+/* Later work of the stream starts once *at >= value (unsigned). `at` lies in PINNED or DEVICE memory and is
+ * written only by dev_write_value(), dev_post_value(), or a kernel (seen at the latest when its block ends). [optional] */
+int dev_wait_value(struct dev *d, struct dev_stream *s, uint32_t *at, uint32_t value);
+
+/* Enqueue *at = value, after all earlier work of the stream is visible. [optional] */
+int dev_write_value(struct dev *d, struct dev_stream *s, uint32_t *at, uint32_t value);
+
+/* Write *at = value from the host, at once and visibly to waiting streams and polling kernels. [optional] */
+int dev_post_value(struct dev *d, uint32_t *at, uint32_t value);
+
+/* A kernel of device/kernels.h by name; -ENOENT when this backend has none of that name. */
+static inline int dev_kernel_find(struct dev *d, const char *name, struct dev_kernel **k_p)
+{
+	return d->ops->kernel_find(d, name, k_p);
+}
+
+/* Blocks of this kernel that one unit holds at once: at most slots_per_unit, and
+ * floor(shared_per_unit / claim) where the claim is shared_bytes rounded up to the granularity.
+ * More than shared_per_block_bytes is -EINVAL. Non-increasing in shared_bytes. */
+static inline int dev_occupancy(struct dev *d, struct dev_kernel *k, uint32_t block, uint64_t shared_bytes,
+                                uint32_t *blocks_p)
+{
+	return d->ops->occupancy(d, k, block, shared_bytes, blocks_p);
+}
+
+/* Enqueue a kernel. Pending blocks of a higher-priority stream start before pending blocks of a lower one;
+ * running blocks are never interrupted. Within one priority, launches start in the order they became ready. */
+static inline int dev_launch(struct dev *d, struct dev_stream *s, struct dev_kernel *k, const struct dev_launch *l)
+{
+	return d->ops->launch(d, s, k, l);
+}
+
+/* Enqueue a matrix product. A type the device can't do is -ENOTSUP, a zero dimension -EINVAL. [optional] */
+int dev_gemm(struct dev *d, struct dev_stream *s, const struct dev_gemm *g);
+
+/* Let operations of `d` use memory of `other`, and the other way round. Repeating it is fine. [optional] */
+int dev_peer_enable(struct dev *d, struct dev *other);
+
+#endif

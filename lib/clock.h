@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The host's clock: CLOCK_MONOTONIC, which neither steps nor jumps.
+ */
+#ifndef GPUSIG_CLOCK_H
+#define GPUSIG_CLOCK_H
+
+#include <stdint.h>
+
+/* Nanoseconds since an arbitrary fixed point. */
+uint64_t clock_ns(void);
+
+/* The smallest step seen between two different readings, measured now (well under a millisecond). */
+uint64_t clock_resolution_ns(void);
+
+#endif

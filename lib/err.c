@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "lib/err.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <unistd.h>
+
+static _Thread_local char text[512];
+
+int err_note(int code, const char *format, ...)
+{
+	/* Formatted aside first: the arguments may contain err_text() itself. */
+	char fresh[sizeof(text)];
+	va_list args;
+	va_start(args, format);
+	vsnprintf(fresh, sizeof(fresh), format, args);
+	va_end(args);
+	snprintf(text, sizeof(text), "%s", fresh);
+	return code;
+}
+
+const char *err_text(void) { return text; }
+
+void err_clear(void) { text[0] = '\0'; }
+
+void err_print(const char *format, ...)
+{
+	char line[1024] = "gpusig: ";
+	const size_t prefix = 8;
+	va_list args;
+	va_start(args, format);
+	int length = vsnprintf(line + prefix, sizeof(line) - prefix - 1, format, args);
+	va_end(args);
+	if (length < 0)
+		return;
+	size_t end = prefix + (size_t)length;
+	if (end > sizeof(line) - 2)
+		end = sizeof(line) - 2;
+	line[end] = '\n';
+	/* A message that can't be delivered has nowhere else to go. */
+	ssize_t ignored = write(STDERR_FILENO, line, end + 1);
+	(void)ignored;
+}
