@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "device/dev.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "device/backends.h"
+#include "lib/err.h"
+
+/* Order is that of --list; which one is the default is the harness's choice. */
+static const struct dev_ops *const backends[] = {
+#if __has_include("device/host.c")
+	&host_ops,
+#endif
+#if __has_include("device/sim.c")
+	&sim_ops,
+#endif
+	NULL,
+};
+
+#define BOUNCE_BYTES (4u << 20)
+#define INDEX_LIMIT 65536u
+
+struct spec {
+	const struct dev_ops *ops;
+	char model[1024]; /* "" for none */
+	size_t count;
+	unsigned index[DEV_MAX];
+};
+
+/* ------------------------------------------------------------------ the table */
+
+/* Slots are compared as bytes: ISO C has no cast from a function pointer to an object pointer. */
+typedef void (*slot_fn)(void);
+#define SLOT(member) { #member, offsetof(struct dev_ops, member) }
+
+int dev_ops_check(const struct dev_ops *ops)
+{
+	static const struct {
+		const char *name;
+		size_t offset;
+	} required[] = {
+		SLOT(probe), SLOT(open), SLOT(close), SLOT(clock_ns), SLOT(alloc), SLOT(free), SLOT(copy), SLOT(fill),
+		SLOT(stream_open), SLOT(stream_close), SLOT(stream_sync), SLOT(stream_wait), SLOT(event_open),
+		SLOT(event_close), SLOT(event_record), SLOT(event_query), SLOT(event_sync), SLOT(event_elapsed_ns),
+		SLOT(kernel_find), SLOT(occupancy), SLOT(launch),
+	};
+	static const slot_fn none;
+	if (!ops->name || !ops->name[0])
+		return err_note(-EINVAL, "a device backend has no name");
+	for (size_t i = 0; i < sizeof(required) / sizeof(required[0]); i++)
+		if (memcmp((const char *)ops + required[i].offset, &none, sizeof(none)) == 0)
+			return err_note(-EINVAL, "device backend %s lacks the required slot '%s'", ops->name,
+			                required[i].name);
+	return 0;
+}
+
+size_t dev_backends(struct dev_backend_info *info, size_t room)
+{
+	size_t i;
+	for (i = 0; backends[i] && i < room; i++) {
+		unsigned count = 0;
+		err_clear();
+		int rc = dev_ops_check(backends[i]);
+		if (!rc)
+			rc = backends[i]->probe(&count);
+		info[i].name = backends[i]->name;
+		info[i].devices = rc ? 0 : count;
+		info[i].why[0] = '\0';
+		if (!info[i].devices)
+			snprintf(info[i].why, sizeof(info[i].why), "%.159s", err_text()[0] ? err_text() : "no reason given");
+	}
+	err_clear();
+	while (backends[i])
+		i++;
+	return i;
+}
+
+/* ------------------------------------------------------------------ specs */
+
+static int unknown_backend(const char *spec, size_t name_length)
+{
+	char known[256] = "";
+	size_t used = 0;
+	for (size_t i = 0; backends[i] && used < sizeof(known); i++)
+		used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s", i ? ", " : "", backends[i]->name);
+	return err_note(-EINVAL, "device '%s': no backend is called '%.*s'; there are %s", spec, (int)name_length, spec,
+	                known);
+}
+
+static bool only_index_characters(const char *text, size_t length) { return strspn(text, "0123456789,-") >= length; }
+
+static int parse_index(const char **at_p, unsigned *index_p)
+{
+	const char *at = *at_p;
+	unsigned value = 0;
+	if (*at < '0' || *at > '9')
+		return -EINVAL;
+	for (; *at >= '0' && *at <= '9'; at++) {
+		value = value * 10 + (unsigned)(*at - '0');
+		if (value >= INDEX_LIMIT)
+			return -EINVAL;
+	}
+	*at_p = at;
+	*index_p = value;
+	return 0;
+}
+
+static int add_index(const char *text, struct spec *s, unsigned index)
+{
+	for (size_t i = 0; i < s->count; i++)
+		if (s->index[i] == index)
+			return err_note(-EINVAL, "device '%s': index %u is listed twice", text, index);
+	if (s->count == DEV_MAX)
+		return err_note(-EINVAL, "device '%s': more than %d devices", text, DEV_MAX);
+	s->index[s->count++] = index;
+	return 0;
+}
+
+static int parse_indices(const char *text, const char *at, struct spec *s)
+{
+	for (;;) {
+		unsigned from, to;
+		if (parse_index(&at, &from))
+			break;
+		to = from;
+		if (*at == '-') {
+			at++;
+			if (parse_index(&at, &to) || to < from)
+				break;
+		}
+		for (unsigned i = from; i <= to; i++) {
+			int rc = add_index(text, s, i);
+			if (rc)
+				return rc;
+		}
+		if (*at == '\0')
+			return 0;
+		if (*at++ != ',')
+			break;
+	}
+	return err_note(-EINVAL, "device '%s': malformed index list; write I, I,J or I-J with I < %u", text, INDEX_LIMIT);
+}
+
+static int parse_spec(const char *text, struct spec *s)
+{
+	size_t name = strcspn(text, ":");
+	memset(s, 0, sizeof(*s));
+	for (size_t i = 0; backends[i]; i++)
+		if (strlen(backends[i]->name) == name && strncmp(backends[i]->name, text, name) == 0)
+			s->ops = backends[i];
+	if (!s->ops)
+		return unknown_backend(text, name);
+	const char *rest = text + name;
+	if (*rest == ':' && !only_index_characters(rest + 1, strcspn(rest + 1, ":"))) {
+		size_t model = strcspn(++rest, ":");
+		if (model >= sizeof(s->model))
+			return err_note(-EINVAL, "device '%.64s...': the model is longer than %zu characters", text,
+			                sizeof(s->model) - 1);
+		memcpy(s->model, rest, model);
+		rest += model;
+	}
+	return *rest == ':' ? parse_indices(text, rest + 1, s) : add_index(text, s, 0);
+}
+
+/* ------------------------------------------------------------------ open and close */
+
+static int check_indices(const char *text, const struct spec *s)
+{
+	unsigned usable = 0;
+	err_clear();
+	int rc = s->ops->probe(&usable);
+	if (rc)
+		return rc;
+	if (!usable)
+		return err_note(-ENODEV, "device '%s': %s has no device here: %s", text, s->ops->name,
+		                err_text()[0] ? err_text() : "no reason given");
+	for (size_t i = 0; i < s->count; i++) {
+		if (s->index[i] < usable)
+			continue;
+		if (usable == 1)
+			return err_note(-ENODEV, "device '%s': there is no %s:%u, only %s:0", text, s->ops->name, s->index[i],
+			                s->ops->name);
+		return err_note(-ENODEV, "device '%s': there is no %s:%u, only %s:0-%u", text, s->ops->name, s->index[i],
+		                s->ops->name, usable - 1);
+	}
+	return 0;
+}
+
+int dev_open(const char *spec, uint32_t want, struct dev_set *set_p)
+{
+	struct spec s;
+	struct dev_set set = { 0 };
+	if (!spec || !set_p)
+		return err_note(-EINVAL, "open a device: no spec or no place for the result");
+	int rc = parse_spec(spec, &s);
+	if (!rc)
+		rc = dev_ops_check(s.ops);
+	if (!rc)
+		rc = check_indices(spec, &s);
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < s.count; i++) {
+		rc = s.ops->open(s.model[0] ? s.model : NULL, s.index[i], (unsigned)s.count, want, &set.dev[i]);
+		if (rc) {
+			char cause[512];
+			snprintf(cause, sizeof(cause), "%s", err_text());
+			dev_close(&set);
+			return err_note(rc, "%s", cause);
+		}
+		set.count++;
+	}
+	*set_p = set;
+	return 0;
+}
+
+void dev_close(struct dev_set *set)
+{
+	if (!set)
+		return;
+	while (set->count > 0) {
+		struct dev *d = set->dev[--set->count];
+		set->dev[set->count] = NULL;
+		d->ops->close(d);
+	}
+}
+
+/* ------------------------------------------------------------------ optional slots */
+
+static int lacks(const struct dev *d, const char *what)
+{
+	return err_note(-ENOTSUP, "%s:%u: %s is not supported", d->ops->name, d->index, what);
+}
+
+int dev_clock_rate(struct dev *d, double *hz_p)
+{
+	return d->ops->clock_rate ? d->ops->clock_rate(d, hz_p) : lacks(d, "clock_rate");
+}
+
+int dev_wait_value(struct dev *d, struct dev_stream *s, uint32_t *at, uint32_t value)
+{
+	return d->ops->wait_value ? d->ops->wait_value(d, s, at, value) : lacks(d, "wait_value");
+}
+
+int dev_write_value(struct dev *d, struct dev_stream *s, uint32_t *at, uint32_t value)
+{
+	return d->ops->write_value ? d->ops->write_value(d, s, at, value) : lacks(d, "write_value");
+}
+
+int dev_post_value(struct dev *d, uint32_t *at, uint32_t value)
+{
+	return d->ops->post_value ? d->ops->post_value(d, at, value) : lacks(d, "post_value");
+}
+
+int dev_gemm(struct dev *d, struct dev_stream *s, const struct dev_gemm *g)
+{
+	if (!d->ops->gemm)
+		return lacks(d, "gemm");
+	if (g->m == 0 || g->n == 0 || g->k == 0)
+		return err_note(-EINVAL, "gemm %u x %u x %u: a dimension is zero", g->m, g->n, g->k);
+	if (g->lda < g->k || g->ldb < g->n || g->ldc < g->n)
+		return err_note(-EINVAL, "gemm %u x %u x %u: a leading dimension (%u, %u, %u) is shorter than its row", g->m,
+		                g->n, g->k, g->lda, g->ldb, g->ldc);
+	return d->ops->gemm(d, s, g);
+}
+
+int dev_peer_enable(struct dev *d, struct dev *other)
+{
+	if (!d->ops->peer_enable)
+		return lacks(d, "peer_enable");
+	if (d->ops != other->ops)
+		return err_note(-ENOTSUP, "%s:%u and %s:%u: no peer access between backends", d->ops->name, d->index,
+		                other->ops->name, other->index);
+	return d->ops->peer_enable(d, other);
+}
+
+/* ------------------------------------------------------------------ upload and download */
+
+struct bounce {
+	struct dev_stream *stream;
+	void *pinned;
+	uint64_t bytes;
+};
+
+static int bounce_open(struct dev *d, uint64_t bytes, struct bounce *b)
+{
+	b->bytes = bytes < BOUNCE_BYTES ? bytes : BOUNCE_BYTES;
+	int rc = dev_stream_open(d, d->props.priority_normal, &b->stream);
+	if (rc)
+		return rc;
+	rc = dev_alloc(d, DEV_MEM_PINNED, b->bytes, &b->pinned);
+	if (rc)
+		dev_stream_close(d, b->stream);
+	return rc;
+}
+
+/* Closing comes after a sync, so it can only fail when the device is already lost. */
+static int bounce_close(struct dev *d, struct bounce *b, int rc)
+{
+	dev_stream_close(d, b->stream);
+	int freed = dev_free(d, b->pinned);
+	return rc ? rc : freed;
+}
+
+static int bounce_copy(struct dev *d, struct bounce *b, void *dst, const void *src, uint64_t bytes)
+{
+	int rc = dev_copy(d, b->stream, dst, src, bytes);
+	return rc ? rc : dev_stream_sync(d, b->stream);
+}
+
+int dev_upload(struct dev *d, void *dst, const void *src, uint64_t bytes)
+{
+	struct bounce b;
+	if (bytes == 0)
+		return 0;
+	int rc = bounce_open(d, bytes, &b);
+	if (rc)
+		return rc;
+	for (uint64_t done = 0; !rc && done < bytes; done += b.bytes) {
+		uint64_t chunk = bytes - done < b.bytes ? bytes - done : b.bytes;
+		memcpy(b.pinned, (const char *)src + done, chunk);
+		rc = bounce_copy(d, &b, (char *)dst + done, b.pinned, chunk);
+	}
+	return bounce_close(d, &b, rc);
+}
+
+int dev_download(struct dev *d, void *dst, const void *src, uint64_t bytes)
+{
+	struct bounce b;
+	if (bytes == 0)
+		return 0;
+	int rc = bounce_open(d, bytes, &b);
+	if (rc)
+		return rc;
+	for (uint64_t done = 0; !rc && done < bytes; done += b.bytes) {
+		uint64_t chunk = bytes - done < b.bytes ? bytes - done : b.bytes;
+		rc = bounce_copy(d, &b, b.pinned, (const char *)src + done, chunk);
+		if (!rc)
+			memcpy((char *)dst + done, b.pinned, chunk);
+	}
+	return bounce_close(d, &b, rc);
+}
