@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""python -m suite [--cwd DIR] [--check-options] run|list|report|test ...; ./gpusig help has the words for users."""
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+from typing import NoReturn
+
+from suite import duration, listing, report, run
+from suite.refusal import Refusal
+
+_HOME = Path(__file__).resolve().parent.parent
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise Refusal(f"{message}; see ./gpusig help")
+
+
+def _parser() -> _Parser:
+    main = _Parser(prog="gpusig", add_help=False, allow_abbrev=False)
+    main.add_argument("--cwd", type=Path, default=Path.cwd())
+    main.add_argument("--check-options", action="store_true")
+    commands = main.add_subparsers(dest="command", required=True, parser_class=_Parser)
+    plain = {"add_help": False, "allow_abbrev": False}
+
+    running = commands.add_parser("run", **plain)
+    running.add_argument("--device")
+    running.add_argument("--budget", type=str)
+    running.add_argument("--only", action="append", default=[])
+    running.add_argument("--out", type=Path)
+    running.add_argument("--resume", type=Path)
+    running.add_argument("--seed", type=_seed)
+    running.add_argument("--full", action="store_true")
+
+    testing = commands.add_parser("test", **plain)
+    testing.add_argument("--only", action="append", default=[])
+    testing.add_argument("--stages", action="store_true")
+
+    commands.add_parser("list", **plain).add_argument("--markdown", action="store_true")
+    commands.add_parser("report", **plain).add_argument("rest", nargs=argparse.REMAINDER)
+    for command in commands.choices.values():
+        command.add_argument("--no-install", action="store_true")
+    return main
+
+
+def _seed(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or int(text) >= 1 << 64:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a whole number from 0 to 2^64 - 1")
+    return int(text)
+
+
+def _run_options(given: argparse.Namespace) -> run.Options:
+    if given.out is not None and given.resume is not None:
+        raise Refusal("--out begins a new run and --resume goes on with one: give one of them")
+    budget_s = None if given.budget is None else duration.parse(given.budget)
+    return run.Options(given.device, budget_s, given.only, given.out, given.resume, given.seed, given.full)
+
+
+def main(arguments: list[str]) -> int:
+    given = _parser().parse_args(arguments)
+    bin_dir = Path(os.environ.get("GPUSIG_BIN") or _HOME / "bin")
+    if given.command == "run":
+        options = _run_options(given)
+        return 0 if given.check_options else run.run(options, bin_dir, given.cwd)
+    if given.check_options:
+        return 0
+    if given.command == "list":
+        return listing.command(bin_dir, given.markdown)
+    if given.command == "report":
+        return report.command(given.cwd, [word for word in given.rest if word != "--no-install"])
+    from suite import checks  # only here: measuring does not wait for it
+
+    return checks.command(_HOME, given.only, given.stages)
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except Refusal as refusal:
+        print(f"gpusig: {refusal}", file=sys.stderr)
+        sys.exit(refusal.code)
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)

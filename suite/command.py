@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The command line that starts a program."""
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from suite import duration
+from suite.programs import Program
+
+# Open MPI refuses root and more ranks than cores unless told so, also in containers where both are usual.
+_MPI_ENVIRONMENT = {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "OMPI_MCA_rmaps_base_oversubscribe": "1",
+}
+_LEAST_RANKS, _MOST_RANKS = 2, 16
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What all programs of a run are started with."""
+
+    device: str
+    seed: int
+    full: bool
+    records: Path
+
+
+def lacks(program: Program) -> str:
+    """Why the program cannot be started at all, or ""."""
+    if program.error:
+        return ""
+    if "mpi" in program.needs and not shutil.which("mpirun"):
+        return "needs mpirun, which is not installed"
+    return ""
+
+
+def build(program: Program, settings: Settings, budget_s: float, done: Path) -> list[str]:
+    words = [str(program.path), "--device", settings.device, "--budget", duration.option(budget_s)]
+    words += ["--seed", str(settings.seed), "--out", str(settings.records), "--done", str(done)]
+    if settings.full:
+        words.append("--full")
+    return _launcher(program) + words
+
+
+def _launcher(program: Program) -> list[str]:
+    if "mpi" not in program.needs:
+        return []
+    # Under a batch system the processes are there already; here one rank a core.
+    for name, value in _MPI_ENVIRONMENT.items():
+        os.environ.setdefault(name, value)
+    ranks = min(_MOST_RANKS, max(_LEAST_RANKS, len(os.sched_getaffinity(0))))
+    return ["mpirun", "-np", str(ranks)]

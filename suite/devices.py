@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Which device a run is about."""
+from __future__ import annotations
+
+from suite.programs import Backend
+from suite.refusal import CANNOT_RUN, Refusal
+
+# Vendors' GPUs first; a simulated device is never chosen for the user.
+_PREFERRED = ("cuda", "hip", "host")
+
+
+def choose(requested: str | None, known: list[Backend]) -> tuple[str, str]:
+    """The device and the sentence that says why it is that one."""
+    if requested is not None:
+        _must_exist(requested, known)
+        return requested, "asked for"
+    by_name = {backend.name: backend for backend in known}
+    reasons = []
+    for name in _PREFERRED:
+        backend = by_name.get(name)
+        if backend is not None and backend.devices > 0:
+            return name, "; ".join(["the first that is here", *reasons])
+        if name != "host":
+            reasons.append(f"no {name}: {backend.why or 'no device'}" if backend else f"no {name} in this build")
+    return "host", "; ".join(["what is always here", *reasons])
+
+
+def _must_exist(requested: str, known: list[Backend]) -> None:
+    """An absent device is an error that lists what is there. A build that does not say is left to the programs."""
+    if not known:
+        return
+    name = requested.split(":", 1)[0]
+    here = " ".join(b.name for b in known if b.devices > 0) or "none"
+    backend = next((b for b in known if b.name == name), None)
+    if backend is None:
+        kinds = " ".join(b.name for b in known)
+        raise Refusal(f"--device '{requested}' is unknown; this build knows: {kinds}; here: {here}")
+    if backend.devices == 0:
+        raise Refusal(f"--device '{requested}' is not here: {backend.why or 'no device'}; here: {here}", CANNOT_RUN)

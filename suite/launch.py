@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Start one program and wait for it: with a limit, in its own process group, without using the processor."""
+from __future__ import annotations
+
+import os
+import select
+import signal
+import subprocess
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Callable
+
+_STOP_GRACE_S = 5.0
+_STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a program ended. `code` is negative when a signal ended it."""
+
+    code: int
+    elapsed_s: float
+    overran: bool
+
+
+class StopSignals:
+    """SIGINT, SIGTERM and SIGHUP become a number to look at, and wake the one who waits."""
+
+    def __init__(self) -> None:
+        self.signum = 0
+        self.count = 0
+        self.wake, self._wake_in = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        self._before: dict[int, object] = {}
+
+    def __enter__(self) -> "StopSignals":
+        signal.set_wakeup_fd(self._wake_in, warn_on_full_buffer=False)
+        for signum in _STOPPING:
+            # nohup's choice to ignore a signal stands.
+            if signal.getsignal(signum) is not signal.SIG_IGN:
+                self._before[signum] = signal.signal(signum, self._arrive)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        signal.set_wakeup_fd(-1)
+        for signum, handler in self._before.items():
+            signal.signal(signum, handler)
+
+    def _arrive(self, signum: int, _frame: object) -> None:
+        self.signum = self.signum or signum
+        self.count += 1
+
+    def die(self) -> None:
+        """End as the signal would have ended us, so that a calling shell sees it."""
+        signal.signal(self.signum, signal.SIG_DFL)
+        os.kill(os.getpid(), self.signum)
+
+
+def launch(
+    command: list[str],
+    log: Path,
+    limit_s: float,
+    stop: StopSignals,
+    lock: int,
+    started: Callable[[int | None], None],
+    tick: Callable[[], None],
+) -> Ended:
+    """Run a program with its output in `log`. At the limit, or when we are asked to stop, it gets SIGINT, and five
+    seconds later its whole group gets SIGKILL. `lock` is inherited; `started` is told the process; `tick` is called
+    about once a second."""
+    begin = time.monotonic()
+    with open(log, "wb") as out:
+        child = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True, pass_fds=(lock,)
+        )
+    started(child.pid)
+    overran = False
+    kill_at = None
+    deadline = begin + limit_s
+    with _Watch(child.pid, stop.wake) as watch:
+        while not watch.ended():
+            now = time.monotonic()
+            if kill_at is None and (stop.signum or now >= deadline):
+                overran = not stop.signum
+                _signal_group(child.pid, signal.SIGINT)
+                kill_at = now + _STOP_GRACE_S
+            if kill_at is not None and (now >= kill_at or stop.count > 1):
+                overran = overran or not stop.signum
+                _signal_group(child.pid, signal.SIGKILL)
+            tick()
+            until = kill_at if kill_at is not None else deadline
+            watch.sleep(min(1.0, max(0.02, until - time.monotonic())))
+    # The leader is not reaped yet, so its number cannot have passed to others.
+    _signal_group(child.pid, signal.SIGKILL)
+    code = child.wait()
+    started(None)
+    return Ended(code, time.monotonic() - begin, overran)
+
+
+class _Watch:
+    """Sleeps until the process ends, a signal arrives or the time is over."""
+
+    def __init__(self, pid: int, wake: int) -> None:
+        self._pid = pid
+        self._wake = wake
+        self._poll = select.poll()
+        self._poll.register(wake, select.POLLIN)
+        try:
+            self._pidfd = os.pidfd_open(pid)
+            self._poll.register(self._pidfd, select.POLLIN)
+        except (AttributeError, OSError):
+            self._pidfd = -1  # an old kernel: look ten times a second
+
+    def __enter__(self) -> "_Watch":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._pidfd >= 0:
+            os.close(self._pidfd)
+
+    def ended(self) -> bool:
+        return os.waitid(os.P_PID, self._pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+
+    def sleep(self, seconds: float) -> None:
+        if self._pidfd < 0:
+            seconds = min(seconds, 0.1)
+        for handle, _ in self._poll.poll(seconds * 1000):
+            if handle == self._wake:
+                os.read(self._wake, 4096)
+
+
+def _signal_group(group: int, signum: int) -> None:
+    try:
+        os.killpg(group, signum)
+    except (ProcessLookupError, PermissionError):
+        pass

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`./gpusig list`: what every program asks, needs and measures first."""
+from __future__ import annotations
+
+from pathlib import Path
+
+from suite import programs
+from suite.programs import Program
+
+_HEAD = ("program", "question", "needs", "primary metrics")
+
+
+def command(bin_dir: Path, markdown: bool) -> int:
+    found = programs.find(bin_dir)
+    print(_markdown(found) if markdown else _table(found))
+    return 1 if any(p.error for p in found) else 0
+
+
+def _row(program: Program) -> tuple[str, ...]:
+    if program.error:
+        return (program.name, program.error, "", "")
+    return (program.name, program.question, " ".join(program.needs) or "-", ", ".join(program.primary) or "-")
+
+
+def _markdown(found: list[Program]) -> str:
+    rows = [_HEAD, ("---",) * len(_HEAD), *(_row(p) for p in found)]
+    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows)
+
+
+def _table(found: list[Program]) -> str:
+    rows = [_HEAD, *(_row(p) for p in found)]
+    widths = [max(len(row[i]) for row in rows) for i in range(len(_HEAD))]
+    return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows)

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The programs that exist, and what each says about itself."""
+from __future__ import annotations
+
+import fnmatch
+import json
+import os
+import subprocess
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from suite.refusal import CANNOT_RUN, Refusal
+
+_ANSWER_LIMIT_S = 20
+
+
+@dataclass(frozen=True)
+class Program:
+    """One binary. `error` is set when it could not describe itself."""
+
+    name: str
+    path: Path
+    question: str = ""
+    needs: tuple[str, ...] = ()
+    primary: tuple[str, ...] = ()
+    share: float = 1.0
+    error: str = ""
+
+
+@dataclass(frozen=True)
+class Backend:
+    """A kind of device this build knows, how many there are, and why none."""
+
+    name: str
+    devices: int = 0
+    why: str = ""
+    extra: dict = field(default_factory=dict, compare=False)
+
+
+def find(bin_dir: Path) -> list[Program]:
+    """Every executable FOLDER/NAME under bin_dir, by name."""
+    paths = sorted(p for p in bin_dir.glob("*/*") if p.is_file() and os.access(p, os.X_OK))
+    if not paths:
+        raise Refusal(f"no programs in {bin_dir}: build them with make", CANNOT_RUN)
+    return [_describe(f"{p.parent.name}/{p.name}", p) for p in paths]
+
+
+def select(programs: list[Program], globs: list[str]) -> list[Program]:
+    """The programs matched by any glob, by full name or by the part after the slash."""
+    if not globs:
+        return programs
+    for glob in globs:
+        if not any(_matches(p, glob) for p in programs):
+            names = " ".join(p.name for p in programs)
+            raise Refusal(f"--only '{glob}' matches no program; there are: {names}")
+    return [p for p in programs if any(_matches(p, glob) for glob in globs)]
+
+
+def backends(program: Program) -> list[Backend]:
+    """The backends a program was built with, in its order; empty when it does not say."""
+    found = []
+    for line in _ask(program.path, "--devices").splitlines():
+        try:
+            row = json.loads(line)
+            devices = row["devices"]
+            count = len(devices) if isinstance(devices, list) else int(devices)
+            found.append(Backend(str(row["name"]), count, str(row.get("why") or ""), row))
+        except (ValueError, KeyError, TypeError):
+            continue
+    return found
+
+
+def _matches(program: Program, glob: str) -> bool:
+    return fnmatch.fnmatchcase(program.name, glob) or fnmatch.fnmatchcase(program.name.split("/")[1], glob)
+
+
+def _describe(name: str, path: Path) -> Program:
+    try:
+        about = json.loads(_ask(path, "--about"))
+        return Program(
+            name=name,
+            path=path,
+            question=str(about["question"]),
+            needs=tuple(str(word) for word in about.get("needs", [])),
+            primary=tuple(_metric(entry) for entry in about.get("primary", [])),
+            share=max(0.0, float(about.get("share", 1.0))) or 1.0,
+        )
+    except (ValueError, KeyError, TypeError) as error:
+        return Program(name=name, path=path, error=f"--about is not understood: {error!r}")
+
+
+def _metric(entry: object) -> str:
+    return str(entry.get("metric", "?")) if isinstance(entry, dict) else str(entry)
+
+
+def _ask(path: Path, option: str) -> str:
+    try:
+        done = subprocess.run(
+            [str(path), option],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=_ANSWER_LIMIT_S,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout

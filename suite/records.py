@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The record file of a run: what it says so far, mended after a crash, appended to by the driver when a program cannot.
+
+docs/RECORDS.md describes the lines. Programs append them; a line without its newline was cut off.
+"""
+from __future__ import annotations
+
+import errno
+import json
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+
+SCHEMA, VERSION = "gpusig.record", "1.0.0"
+DONE = ("ok", "skipped")
+_BLOCK = 1 << 20
+
+
+class Full(Exception):
+    """The records cannot be kept: no space, or the folder cannot be written any more."""
+
+
+@dataclass
+class History:
+    """What the records say about one program."""
+
+    case_status: dict[str, str] = field(default_factory=dict)
+    valid: set[str] = field(default_factory=set)
+    cases_s: float = 0.0
+    starts: int = 0
+    last_run: str = ""
+    end: dict | None = None
+
+    @property
+    def done(self) -> list[str]:
+        """Keys of the cases that are not to be repeated."""
+        return [key for key, status in self.case_status.items() if status in DONE]
+
+    @property
+    def failed(self) -> int:
+        return sum(status == "failed" for status in self.case_status.values())
+
+    @property
+    def left_out(self) -> int:
+        """Cases for which the last start had no time."""
+        return int((self.end or {}).get("cases", {}).get("out_of_budget") or 0)
+
+    @property
+    def finished(self) -> bool:
+        """The last start came to its end and nothing has to be repeated."""
+        return self.end is not None and self.end.get("status") in ("ok", "invalid") and self.failed == 0
+
+
+class Ledger:
+    """The record file, read once and then only its new lines."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.programs: dict[str, History] = {}
+        self.unreadable = 0
+        self._offset = 0
+
+    def of(self, program: str) -> History:
+        return self.programs.setdefault(program, History())
+
+    def mend(self) -> int:
+        """Cut an incomplete last line off, keep it beside the records, and return its length in bytes."""
+        try:
+            with open(self.path, "r+b") as records:
+                whole = _end_of_last_line(records)
+                records.seek(whole)
+                cut = records.read()
+                if cut:
+                    records.truncate(whole)
+        except FileNotFoundError:
+            return 0
+        except OSError as error:
+            raise _full(self.path, error) from error
+        if cut:
+            _keep(self.path.with_suffix(".cut"), cut)
+        return len(cut)
+
+    def update(self) -> None:
+        """Read the complete lines that are new."""
+        try:
+            with open(self.path, "rb") as records:
+                records.seek(self._offset)
+                for line in records:
+                    if not line.endswith(b"\n"):
+                        break
+                    self._offset += len(line)
+                    self._enter(line)
+        except FileNotFoundError:
+            return
+
+    def append(self, record: dict) -> None:
+        """Write one record as a whole line, or not at all."""
+        line = (json.dumps({"schema": SCHEMA, "version": VERSION, **record}, allow_nan=False) + "\n").encode()
+        try:
+            handle = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            try:
+                if os.write(handle, line) != len(line):
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            finally:
+                os.close(handle)
+        except OSError as error:
+            self.mend()
+            raise _full(self.path, error) from error
+
+    def _enter(self, line: bytes) -> None:
+        try:
+            record = json.loads(line)
+            history = self.of(str(record["program"]))
+            enter = {"run": _enter_start, "case": _enter_case, "end": _enter_end}[record["kind"]]
+            enter(history, record)
+        except (ValueError, KeyError, TypeError, AttributeError):
+            self.unreadable += 1
+
+
+def _enter_start(history: History, record: dict) -> None:
+    history.starts += 1
+    history.last_run = str(record["run"])
+    history.end = None
+
+
+def _enter_case(history: History, record: dict) -> None:
+    key = str(record["key"])
+    history.case_status[key] = str(record["status"])
+    history.cases_s += float(record.get("elapsed_s") or 0.0)
+    if record["status"] == "ok" and (record.get("validity") or {}).get("valid", True):
+        history.valid.add(key)
+
+
+def _enter_end(history: History, record: dict) -> None:
+    history.end = record
+
+
+def _end_of_last_line(records) -> int:
+    position = records.seek(0, os.SEEK_END)
+    while position > 0:
+        start = max(0, position - _BLOCK)
+        records.seek(start)
+        newline = records.read(position - start).rfind(b"\n")
+        if newline >= 0:
+            return start + newline + 1
+        position = start
+    return 0
+
+
+def _keep(path: Path, cut: bytes) -> None:
+    # Only for reference: where there is no space for it the records themselves matter more.
+    try:
+        with open(path, "ab") as kept:
+            kept.write(cut + b"\n")
+    except OSError:
+        pass
+
+
+def _full(path: Path, error: OSError) -> Full:
+    return Full(f"cannot write {path}: {error.strerror}")

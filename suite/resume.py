@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A run's folder: who may write in it, and what was decided when it was begun.
+
+plan.json holds the decisions (device, seed, options) and what became of every program. A resumed run takes the
+decisions from there and refuses options that contradict them.
+"""
+from __future__ import annotations
+
+import errno
+import fcntl
+import json
+import os
+import signal
+import time
+from dataclasses import asdict, dataclass, field
+from datetime import datetime, timezone
+from pathlib import Path
+
+from suite.records import Full
+from suite.refusal import BAD, Refusal
+
+_SCHEMA, _VERSION = "gpusig.plan", "1.0.0"
+_GRACE_S = 5.0
+
+
+@dataclass
+class Plan:
+    """What a run was begun with. `outcomes` maps a program to what its last start came to."""
+
+    device: str
+    why: str
+    seed: int
+    full: bool
+    only: list[str]
+    budget_s: float
+    created: str = field(default_factory=lambda: datetime.now(timezone.utc).isoformat(timespec="seconds"))
+    outcomes: dict[str, dict] = field(default_factory=dict)
+
+    def save(self, path: Path) -> None:
+        """Replace the file in one step: a crash leaves the old one or the new one."""
+        fresh = path.with_name(path.name + ".new")
+        try:
+            with open(fresh, "w", encoding="utf-8") as out:
+                json.dump({"schema": _SCHEMA, "version": _VERSION, **asdict(self)}, out, indent=1)
+                out.write("\n")
+            os.replace(fresh, path)
+        except OSError as error:
+            fresh.unlink(missing_ok=True)
+            raise Full(f"cannot write {path}: {error.strerror}") from error
+
+
+def load(path: Path) -> Plan:
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        fields = {name: data[name] for name in Plan.__dataclass_fields__}
+        return Plan(**fields)
+    except FileNotFoundError:
+        raise Refusal(f"{path.parent} holds no run to resume: {path.name} is missing") from None
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise Refusal(f"{path} cannot be read as the plan of a run: {error}", BAD) from error
+
+
+def agree(plan: Plan, device: str | None, seed: int | None, full: bool, only: list[str]) -> None:
+    """Refuse options that contradict the run that is resumed."""
+    given = {
+        "--device": (device, plan.device),
+        "--seed": (seed, plan.seed),
+        "--full": (full or None, plan.full),
+        "--only": (only or None, plan.only),
+    }
+    for option, (now, then) in given.items():
+        if now is not None and now != then:
+            raise Refusal(f"{option} {_words(now)} contradicts the run that is resumed, which has {_words(then)}")
+
+
+def _words(value: object) -> str:
+    if isinstance(value, list):
+        return " ".join(value) or "none"
+    return {True: "yes", False: "no"}.get(value, str(value)) if isinstance(value, bool) else str(value)
+
+
+class Lock:
+    """One driver at a time in a folder.
+
+    The programs inherit the lock, so that a program left behind by a killed driver still keeps others out; it is
+    then stopped by the one who resumes. `note_child` leaves word of whom to stop.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / "lock"
+        self._records = str(folder / "records.jsonl")
+        try:
+            self.handle = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        except OSError as error:
+            raise Refusal(f"cannot write {self.path}: {error.strerror}", BAD) from error
+        if not self._take():
+            self._take_over()
+        self._write({"driver": os.getpid(), "child": None})
+
+    def note_child(self, child: int | None) -> None:
+        self._write({"driver": os.getpid(), "child": child})
+
+    def _take(self) -> bool:
+        try:
+            fcntl.flock(self.handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
+                return False
+            # A file system without locks: nothing is known about other drivers.
+        return True
+
+    def _take_over(self) -> None:
+        owner = self._read()
+        driver, child = owner.get("driver"), owner.get("child")
+        if driver is None or _is_alive(driver):
+            raise Refusal(f"{self.path.parent} is in use by another run (process {driver or 'unknown'})", BAD)
+        if child is None or not self._is_ours(child):
+            raise Refusal(f"{self.path.parent} is in use by a program of an earlier run; try again when it ended", BAD)
+        for signum in (signal.SIGINT, signal.SIGKILL):
+            try:
+                os.killpg(child, signum)
+            except (ProcessLookupError, PermissionError):
+                pass
+            until = time.monotonic() + _GRACE_S
+            while time.monotonic() < until:
+                if self._take():
+                    return
+                time.sleep(0.05)
+        raise Refusal(f"{self.path.parent} is in use by process {child} of an earlier run, which does not end", BAD)
+
+    def _is_ours(self, child: int) -> bool:
+        try:
+            return self._records.encode() in Path(f"/proc/{child}/cmdline").read_bytes().split(b"\0")
+        except OSError:
+            return False
+
+    def _read(self) -> dict:
+        try:
+            return json.loads(os.pread(self.handle, 4096, 0) or b"{}")
+        except ValueError:
+            return {}
+
+    def _write(self, owner: dict) -> None:
+        try:
+            text = json.dumps(owner).encode()
+            os.ftruncate(self.handle, 0)
+            os.pwrite(self.handle, text, 0)
+        except OSError:
+            pass  # the lock itself needs no space; only the advice whom to stop is lost
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

@@ -1,0 +1,276 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`./gpusig run`: every program in its share of the time, then the report."""
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from suite import command, devices, duration, launch, plan, programs, progress, report, resume
+from suite.programs import Program
+from suite.records import Full, Ledger
+from suite.refusal import BAD, CANNOT_RUN, INCONCLUSIVE, OK, Refusal
+
+DEFAULT_BUDGET_S = 120.0
+DEFAULT_SEED = 1
+_NO_SPACE = os.strerror(28)
+
+
+@dataclass(frozen=True)
+class Options:
+    """The options of `run` as given; None is not given."""
+
+    device: str | None
+    budget_s: float | None
+    only: list[str]
+    out: Path | None
+    resume: Path | None
+    seed: int | None
+    full: bool
+
+
+def say(line: str) -> None:
+    print(f"gpusig: {line}", file=sys.stderr, flush=True)
+
+
+def run(options: Options, bin_dir: Path, cwd: Path) -> int:
+    found = programs.find(bin_dir)
+    folder, new = _folder(options, cwd)
+    if new:
+        chosen = programs.select(found, options.only)
+        device, why = devices.choose(options.device, programs.backends(chosen[0]))
+        _create(folder)
+    lock = resume.Lock(folder)
+    if new:
+        budget_s = options.budget_s or DEFAULT_BUDGET_S
+        seed = DEFAULT_SEED if options.seed is None else options.seed
+        decided = resume.Plan(device, why, seed, options.full, options.only, budget_s)
+    else:
+        decided = resume.load(folder / "plan.json")
+        resume.agree(decided, options.device, options.seed, options.full, options.only)
+        chosen = programs.select(found, decided.only)
+    return _Run(folder, decided, lock, chosen).go(None if new else options)
+
+
+def _folder(options: Options, cwd: Path) -> tuple[Path, bool]:
+    """The folder of this run, and whether it is a new run."""
+    if options.resume is not None:
+        folder = cwd / options.resume
+        if not folder.is_dir():
+            raise Refusal(f"--resume '{options.resume}' is not a folder")
+        return folder, False
+    folder = cwd / (options.out or f"gpusig-results-{datetime.now():%Y%m%d-%H%M%S}")
+    for name in ("records.jsonl", "plan.json"):
+        if (folder / name).exists():
+            raise Refusal(f"{folder} already holds a run; go on with it: --resume {folder}")
+    return folder, True
+
+
+def _create(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise Refusal(f"cannot make the folder {folder}: {error.strerror}", BAD) from error
+
+
+class _Run:
+    """One start of the driver in a folder."""
+
+    def __init__(self, folder: Path, decided: resume.Plan, lock: resume.Lock, chosen: list[Program]) -> None:
+        self.folder = folder
+        self.plan = decided
+        self.lock = lock
+        self.chosen = chosen
+        self.ledger = Ledger(folder / "records.jsonl")
+        self.settings = command.Settings(decided.device, decided.seed, decided.full, self.ledger.path)
+        self.stop = launch.StopSignals()
+        self.full = ""
+
+    def go(self, resumed: Options | None) -> int:
+        begun = time.monotonic()
+        try:
+            cut = self.ledger.mend()
+            if cut:
+                say(f"cut off an incomplete last record of {cut} bytes; it is kept in {self.ledger.path.stem}.cut")
+            self.ledger.update()
+            total_s, todo = self._todo(resumed)
+            with self.stop:
+                if todo:
+                    self._announce(total_s, todo)
+                    self._measure(todo, plan.Budget(total_s, begun))
+        except Full as full:
+            self.full = str(full)
+        self._summary(time.monotonic() - begun)
+        code = self._judge(self._report())
+        if self.stop.signum:
+            self.stop.die()
+        return code
+
+    def _todo(self, resumed: Options | None) -> tuple[float, list[Program]]:
+        """How long to measure, and what. A resumed run has what its budget left; a new --budget is on top."""
+        if resumed is None:
+            return self.plan.budget_s, self.chosen
+        todo = plan.pending(self.chosen, self.ledger, with_left_out=resumed.budget_s is not None)
+        left_s = max(self.plan.budget_s - plan.spent_s(self.ledger), plan.LEAST_S * len(todo))
+        left_out = sum(self.ledger.of(p.name).left_out for p in self.chosen if p not in todo)
+        if not todo:
+            say(f"nothing is left to measure in {self.folder}")
+        if left_out:
+            say(f"{left_out} cases were left out for want of time; --budget with --resume measures them")
+        return resumed.budget_s or left_s, todo
+
+    def _announce(self, total_s: float, todo: list[Program]) -> None:
+        say(f"device {self.plan.device} ({self.plan.why}), seed {self.plan.seed}")
+        say(f"{len(todo)} programs, {duration.show(total_s)}, into {self.folder}")
+        if total_s < plan.LEAST_S * len(todo):
+            say(f"every program gets at least {plan.LEAST_S:.0f} s, so this takes longer than asked for")
+        self.plan.save(self.folder / "plan.json")
+
+    def _measure(self, todo: list[Program], budget: plan.Budget) -> None:
+        shown = progress.choose(budget.total_s)
+        try:
+            for number, program in enumerate(todo, 1):
+                budget_s = budget.for_next(todo[number - 1 :], time.monotonic())
+                shown.begin(number, len(todo), program.name, program.question, budget_s)
+                outcome = self._one(program, budget_s, budget, shown)
+                self.plan.outcomes[program.name] = outcome
+                shown.end(program.name, _line(outcome), outcome["status"] == "failed")
+                self.plan.save(self.folder / "plan.json")
+                if _NO_SPACE in outcome["reason"]:
+                    raise Full(outcome["reason"])
+                if self.stop.signum:
+                    break
+        finally:
+            shown.close()
+
+    def _one(self, program: Program, budget_s: float, budget: plan.Budget, shown: progress.Progress) -> dict:
+        """Start one program and say what came of it; where it could not say so itself, in the records too."""
+        lacks = command.lacks(program)
+        if lacks:
+            return _outcome("skipped", CANNOT_RUN, lacks, 0, 0.0, budget_s)
+        history = self.ledger.of(program.name)
+        starts, cases = history.starts, len(history.done)
+        log = self._work_file(program, "log")
+        try:
+            done = self._work_file(program, "done")
+            done.write_text("".join(f"{key}\n" for key in history.done), encoding="utf-8")
+            words = command.build(program, self.settings, budget_s, done)
+            limit_s = budget.limit(budget_s, time.monotonic())
+            ended = launch.launch(words, log, limit_s, self.stop, self.lock.handle, self.lock.note_child, shown.tick)
+        except OSError as error:
+            raise Full(f"cannot run {program.name} in {self.folder}: {error.strerror}") from error
+        self.ledger.mend()
+        self.ledger.update()
+        status, reason = _what_happened(program.name, ended, log, bool(self.stop.signum), limit_s)
+        code = ended.code if ended.code >= 0 else 128 - ended.code
+        if status == "failed" and (history.starts == starts or history.end is None):
+            self._end_for(program, history.last_run if history.starts > starts else "", code, reason, ended.elapsed_s)
+        return _outcome(status, code, reason, len(history.done) - cases, ended.elapsed_s, budget_s)
+
+    def _work_file(self, program: Program, suffix: str) -> Path:
+        folder = self.folder / "logs"
+        folder.mkdir(exist_ok=True)
+        return folder / f"{program.name.replace('/', '-')}.{suffix}"
+
+    def _end_for(self, program: Program, run: str, code: int, reason: str, elapsed_s: float) -> None:
+        history = self.ledger.of(program.name)
+        cases = {"total": None, "ok": len(history.done), "failed": history.failed, "skipped": None}
+        cases.update(already_done=None, out_of_budget=None)
+        self.ledger.append(
+            {
+                "kind": "end",
+                "run": run or f"none-{os.getpid()}-{int(time.time())}",
+                "program": program.name,
+                "status": "failed",
+                "exit": code,
+                "cases": cases,
+                "reason": reason,
+                "elapsed_s": round(elapsed_s, 3),
+                "by": "driver",
+            }
+        )
+        self.ledger.update()
+
+    def _summary(self, elapsed_s: float) -> None:
+        outcomes = self.plan.outcomes
+        counts = {
+            status: sum(o["status"] == status for o in outcomes.values())
+            for status in ("ok", "invalid", "interrupted", "skipped", "failed")
+        }
+        cases = sum(len(h.done) for h in self.ledger.programs.values())
+        words = ", ".join(f"{count} {status}" for status, count in counts.items() if count)
+        say(f"{cases} cases in {duration.show(elapsed_s)}; programs: {words or 'none started'}")
+        for name, outcome in outcomes.items():
+            if outcome["status"] in ("skipped", "failed"):
+                say(f"{outcome['status']} {name}: {outcome['reason']}")
+        if self.ledger.unreadable:
+            say(f"{self.ledger.unreadable} lines of {self.ledger.path} are not records and were passed over")
+        if self.stop.signum:
+            say(f"stopped by {signal.Signals(self.stop.signum).name}; go on with: ./gpusig run --resume {self.folder}")
+        if self.full:
+            say(f"{self.full}; what was written is complete")
+            say(f"when there is space, go on with: ./gpusig run --resume {self.folder}")
+
+    def _report(self) -> int:
+        if self.full:
+            return BAD
+        if not self.ledger.programs:
+            return INCONCLUSIVE
+        try:
+            return report.build(self.folder, [])
+        except Refusal as refusal:
+            say(str(refusal))
+            return refusal.code
+
+    def _judge(self, reported: int) -> int:
+        """1 when a program failed or was wrong; 3 when nothing valid is there; else what the report says."""
+        if self.full or any(o["status"] == "failed" for o in self.plan.outcomes.values()):
+            return BAD
+        if not any(history.valid for history in self.ledger.programs.values()):
+            return INCONCLUSIVE
+        return reported if reported in (BAD, CANNOT_RUN) else OK
+
+
+def _outcome(status: str, code: int, reason: str, cases: int, elapsed_s: float, budget_s: float) -> dict:
+    return {
+        "status": status,
+        "exit": code,
+        "reason": reason,
+        "cases": cases,
+        "elapsed_s": round(elapsed_s, 3),
+        "budget_s": round(budget_s, 3),
+    }
+
+
+def _line(outcome: dict) -> str:
+    took = f"{outcome['cases']} cases in {duration.show(outcome['elapsed_s'])}"
+    reason = f": {outcome['reason']}" if outcome["reason"] else ""
+    return f"{outcome['status']}, {took}{reason}" if outcome["status"] != "skipped" else f"skipped{reason}"
+
+
+def _what_happened(name: str, ended: launch.Ended, log: Path, stopped: bool, limit_s: float) -> tuple[str, str]:
+    """A status, and a reason unless it is ok."""
+    if ended.overran:
+        return "failed", f"time limit: stopped after {duration.show(limit_s)}"
+    if stopped and ended.code != OK:
+        return "interrupted", "the run was stopped"
+    if ended.code < 0:
+        return "failed", f"ended by signal {-ended.code} ({signal.strsignal(-ended.code) or 'unknown'})"
+    status = {OK: "ok", INCONCLUSIVE: "invalid", CANNOT_RUN: "skipped"}.get(ended.code, "failed")
+    if status == "ok":
+        return status, ""
+    return status, _last_words(name, log) or f"exit {ended.code}, without a word"
+
+
+def _last_words(name: str, log: Path) -> str:
+    """The last line that speaks for itself, without the program's prefixes."""
+    try:
+        lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+    except OSError:
+        return ""
+    spoken = [line for line in lines if line.startswith("gpusig: ")] or lines
+    return spoken[-1].removeprefix("gpusig: ").removeprefix(f"{name}: ")[:300] if spoken else ""

@@ -1,0 +1,162 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# setup.sh [--no-install] run|test: install what packages.txt names and this machine lacks, where that is allowed.
+# Exit 0 when everything of level "must" is here, else 77. All words go to stderr.
+set -u
+here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
+PATH=$PATH:/usr/sbin:/sbin
+export PATH DEBIAN_FRONTEND=noninteractive
+
+say() { echo "gpusig: $*" >&2; }
+
+install=1
+[ "${GPUSIG_NO_INSTALL:-0}" = 0 ] || install=0
+[ "$1" = --no-install ] && install=0 && shift
+case $1 in
+run) levels='must report extra' ;;
+test) levels='must report extra test' ;;
+*) say "setup.sh: '$1' is not run or test" && exit 2 ;;
+esac
+
+manager=
+for manager in apt-get dnf zypper apk pacman ''; do
+	[ -n "$manager" ] && command -v "$manager" >/dev/null && break
+done
+
+# one line per row of packages.txt that matters: level probe packages-of-this-manager what-is-lost
+rows() {
+	while read -r level probe apt dnf zypper apk pacman lost; do
+		case " $levels " in *" $level "*) ;; *) continue ;; esac
+		case $manager in
+		apt-get) packages=$apt ;; dnf) packages=$dnf ;; zypper) packages=$zypper ;;
+		apk) packages=$apk ;; pacman) packages=$pacman ;; *) packages=- ;;
+		esac
+		echo "$level $probe $packages $lost"
+	done <"$here/packages.txt"
+}
+
+library_is_here() {
+	# shellcheck disable=SC2231 # $1 is a pattern
+	for folder in /usr/lib /usr/lib64 /usr/local/lib* /usr/lib/*-linux-* /lib/*-linux-* $(echo "${LD_LIBRARY_PATH-}" | tr : ' '); do
+		for file in "$folder"/$1; do
+			[ -e "$file" ] && return
+		done
+	done
+	return 1
+}
+
+# The modules that the chosen Python lacks, found by one start of it.
+missing_modules() {
+	python=$(sh "$here/find_python.sh" --any 2>/dev/null) || { echo all && return; }
+	# shellcheck disable=SC2046 # a list of words
+	"$python" -c 'import importlib.util as u, sys
+print(*[m for m in sys.argv[1:] if u.find_spec(m) is None])' \
+		$(rows | while read -r _ probe _; do case $probe in py:*) echo "${probe#py:}" ;; esac; done)
+}
+
+is_here() {
+	name=${1#*:}
+	case $1 in
+	cmd:python3) sh "$here/find_python.sh" --any >/dev/null 2>&1 ;;
+	cmd:mpicc) command -v mpicc >/dev/null && command -v mpirun >/dev/null ;;
+	cmd:chromium) command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null ;;
+	cmd:*) command -v "$name" >/dev/null ;;
+	header:*) echo "#include <$name>" | cc -E -x c - >/dev/null 2>&1 ;;
+	lib:*) library_is_here "lib$name*.so*" ;;
+	py:*) case " $absent_modules " in *" $name "* | ' all ') return 1 ;; esac ;;
+	esac
+}
+
+# The rows whose probe fails. What could not be installed before is not tried on every start: `make clean` forgets it.
+missing() {
+	absent_modules=$(missing_modules)
+	rows | while read -r level probe packages lost; do
+		is_here "$probe" || echo "$level $probe $packages $lost"
+	done
+}
+
+cannot_install=$here/../build/cannot-install
+not_tried() {
+	while read -r level probe rest; do
+		grep -qxF "$manager $probe" "$cannot_install" 2>/dev/null || echo "$level $probe $rest"
+	done
+}
+remember() {
+	mkdir -p "${cannot_install%/*}" 2>/dev/null || return
+	while read -r _ probe _; do echo "$manager $probe"; done >>"$cannot_install"
+}
+
+names() { while read -r _ _ packages _; do [ "$packages" = - ] || echo "$packages"; done | tr ',\n' '  '; }
+
+with_manager() {
+	case $manager in
+	apt-get) echo "apt-get install -y --no-install-recommends" ;;
+	dnf) echo "dnf install -y --setopt=install_weak_deps=False" ;;
+	zypper) echo "zypper --non-interactive install --no-recommends" ;;
+	apk) echo "apk add" ;;
+	pacman) echo "pacman -S --noconfirm --needed" ;;
+	esac
+}
+
+refresh() {
+	case $manager in
+	apt-get) $sudo apt-get -q update ;;
+	apk) $sudo apk update ;;
+	pacman) $sudo pacman -Sy ;;
+	*) true ;;
+	esac >>"$log" 2>&1
+}
+
+lists_are_missing() { [ "$manager" = apt-get ] && ! ls /var/lib/apt/lists/*_Packages* >/dev/null 2>&1; }
+
+# All at once; when that fails, once more with fresh lists; when that fails, row by row, so that one missing
+# package does not keep the others out.
+install_rows() {
+	lists_are_missing && refresh
+	# shellcheck disable=SC2046 # lists of words
+	{
+		$sudo $(with_manager) $(echo "$1" | names) >>"$log" 2>&1 </dev/null && return
+		lists_are_missing || refresh
+		$sudo $(with_manager) $(echo "$1" | names) >>"$log" 2>&1 </dev/null && return
+		echo "$1" | while read -r row; do
+			$sudo $(with_manager) $(echo "$row" | names) >>"$log" 2>&1 </dev/null
+		done
+	}
+}
+
+may_install() {
+	[ "$install" = 1 ] && [ -n "$manager" ] || return 1
+	sudo=
+	[ "$(id -u)" = 0 ] && return
+	sudo='sudo -n'
+	command -v sudo >/dev/null && sudo -n true 2>/dev/null
+}
+
+wanting=$(missing)
+[ -z "$wanting" ] && exit 0
+to_install=$(echo "$wanting" | not_tried)
+packages=$(echo "$to_install" | names)
+packages=${packages% }
+
+if [ -n "$packages" ] && may_install; then
+	log=$(mktemp "${TMPDIR:-/tmp}/gpusig-install.XXXXXX") || exit 77
+	say "installing with $manager: $packages"
+	started=$(date +%s)
+	install_rows "$to_install"
+	wanting=$(missing)
+	say "installed in $(($(date +%s) - started)) s"
+	if [ -z "$wanting" ]; then
+		rm -f "$log"
+		exit 0
+	fi
+	echo "$wanting" | remember 2>/dev/null
+	say "not everything could be installed; what $manager said is in $log"
+elif [ -n "$packages" ]; then
+	as_root=$([ "$(id -u)" = 0 ] || echo 'sudo ')
+	say "missing: to install it, run: $as_root$(with_manager) $packages"
+fi
+
+echo "$wanting" | while read -r level probe _ lost; do say "without ${probe#*:}: $lost"; done
+case $wanting in "must "* | *"
+must "*) exit 77 ;; esac
+exit 0

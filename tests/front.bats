@@ -1,0 +1,409 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-3-Clause
+# The front door and the driver behind it, with programs that misbehave on demand.
+
+# shellcheck disable=SC2154 # run sets status, output, stderr and their lines; helpers sets root
+load bats/helpers
+
+records() { cat "$BATS_TEST_TMPDIR/$1/records.jsonl"; }
+
+# Every line whole, no case twice among those that were done.
+sound() {
+	records "$1" | json 'len(rows) > 0'
+	records "$1" | json '(lambda k: len(k) == len(set(k)))([(r["program"], r["key"]) for r in rows if r["kind"] == "case" and r["status"] == "ok"])'
+}
+
+setup() {
+	cd "$BATS_TEST_TMPDIR" || return 1
+}
+
+# ---- the command line
+
+@test "help is on stdout and names every command" {
+	run --separate-stderr "$root/gpusig" help
+	[ "$status" = 0 ]
+	[ -z "$stderr" ]
+	for word in run report list test --budget --resume 'Exit codes'; do [[ $output == *"$word"* ]]; done
+	run --separate-stderr "$root/gpusig" run --budget nonsense --help
+	[ "$status" = 0 ]
+	[ -z "$stderr" ]
+}
+
+@test "version is one line on stdout" {
+	run --separate-stderr "$root/gpusig" --version
+	[ "$status" = 0 ]
+	[ -z "$stderr" ]
+	[[ $output == gpusig\ * ]]
+}
+
+@test "no command is the usage on stderr and 2" {
+	run --separate-stderr "$root/gpusig"
+	[ "$status" = 2 ]
+	[ -z "$output" ]
+	[[ $stderr == usage:* ]]
+}
+
+@test "an unknown command is 2 and names what exists" {
+	run --separate-stderr "$root/gpusig" benchmark
+	[ "$status" = 2 ]
+	[ -z "$output" ]
+	[[ $stderr == *"'benchmark' is not a command"*run*list* ]]
+}
+
+@test "unknown options, missing values and stray words are 2 and one line" {
+	fake micro/a steady
+	for words in 'run --devices host' 'run --budget' 'run stray' 'run --bud 5s' 'list --markup' 'run --seed -1' \
+		'run --seed 1x' 'run --seed 18446744073709551616' 'report' 'report --open' 'test --fast' 'run --out a --resume b'; do
+		echo "# $words"
+		# shellcheck disable=SC2086 # words is a command line
+		run --separate-stderr "$root/gpusig" $words
+		[ "$status" = 2 ]
+		[ -z "$output" ]
+		[[ $stderr == gpusig:* ]]
+		[ "${#stderr_lines[@]}" = 1 ]
+	done
+}
+
+@test "a budget is 90, 90s, 2m or 1h and nothing else" {
+	fake micro/a steady
+	for good in 1 1s 0.5s 1.5; do
+		suite run --budget "$good" --out "good-$good" 2>/dev/null || [ $? = 77 ] || [ $? = 3 ]
+		[ -s "good-$good/records.jsonl" ]
+	done
+	for bad in 0 0s -5 5x '5 s' s 1e3 1:30 99999999h nan inf 1h30m 1,5 ''; do
+		echo "# '$bad'"
+		run --separate-stderr suite run --budget "$bad" --out bad
+		[ "$status" = 2 ]
+		[[ $stderr == *"--budget '$bad'"* ]]
+		[ ! -e bad ]
+	done
+}
+
+@test "--only that matches nothing is 2 and lists the programs" {
+	fake micro/a steady
+	fake gemm/b steady
+	run --separate-stderr suite run --only 'micro/nothing*' --out results
+	[ "$status" = 2 ]
+	[[ $stderr == *"gemm/b micro/a"* ]]
+	[ ! -e results ]
+}
+
+@test "--only takes full names, last parts and several globs" {
+	fake micro/a steady
+	fake gemm/b steady
+	fake gemm/c steady
+	suite run --budget 1s --only a --only 'gemm/b*' --out results 2>/dev/null || true
+	records results | json '{r["program"] for r in rows} == {"micro/a", "gemm/b"}'
+}
+
+@test "list is one row a program, also in Markdown" {
+	fake micro/a steady
+	fake gemm/b steady
+	run --separate-stderr "$root/gpusig" list
+	[ "$status" = 0 ]
+	[ "${#lines[@]}" = 3 ]
+	[[ ${lines[2]} == micro/a*"what is micro/a?"*copy_engine*fake_rate* ]]
+	run --separate-stderr "$root/gpusig" list --markdown
+	[ "$status" = 0 ]
+	[ "${lines[2]}" = '| gemm/b | what is gemm/b? | copy_engine | fake_rate |' ]
+}
+
+# ---- the device
+
+@test "the default device is the first of cuda, hip, host that is here, with the reason" {
+	fake micro/a steady
+	suite run --budget 1s --out on-host 2>words || true
+	grep -q 'device host (.*no cuda: no driver' words
+	FAKE_DEVICES='host=1 sim=1 cuda=0 hip=2' suite run --budget 1s --out on-hip 2>words || true
+	grep -q 'device hip (' words
+	records on-hip | json 'rows[0]["device"][0]["spec"] == "hip"'
+}
+
+@test "a device that is absent is 77, one that is unknown 2; both name what is here" {
+	fake micro/a steady
+	run --separate-stderr suite run --device cuda:0 --out results
+	[ "$status" = 77 ]
+	[[ $stderr == *"'cuda:0' is not here: no driver; here: host sim"* ]]
+	[ ! -e results ]
+	run --separate-stderr suite run --device metal --out results
+	[ "$status" = 2 ]
+	[[ $stderr == *"host sim cuda hip"* ]]
+	[ ! -e results ]
+}
+
+# ---- what programs can do to a run
+
+@test "a program that cannot run here is a skip with its reason, and the run is fine" {
+	fake micro/a steady
+	fake micro/b absent
+	run --separate-stderr suite run --budget 2s --out results
+	[ "$status" != 1 ]
+	[[ $stderr == *"skipped micro/b: needs 2 devices; host is 1"* ]]
+	json 'rows[0]["outcomes"]["micro/b"]["reason"] == "needs 2 devices; host is 1"' < <(tr -d '\n' <results/plan.json)
+}
+
+@test "a crash is a failure with an end record, and the others still run" {
+	fake micro/a crash
+	fake micro/b steady
+	run --separate-stderr suite run --budget 2s --out results
+	[ "$status" = 1 ]
+	[[ $stderr == *"failed micro/a: ended by signal 11"* ]]
+	sound results
+	records results | json '[(r["program"], r["status"]) for r in rows if r["kind"] == "end"] == [("micro/a", "failed"), ("micro/b", "ok")]'
+}
+
+@test "a line cut off by a dying program is taken out before the next one writes" {
+	fake micro/a partial
+	fake micro/b steady
+	run --separate-stderr suite run --budget 2s --out results
+	[ "$status" = 1 ]
+	sound results
+	grep -q '"ver$' results/records.cut
+}
+
+@test "a hung program is stopped at its limit, recorded as failed, and the run goes on in time" {
+	fake micro/a deaf
+	fake micro/b steady
+	started=$SECONDS
+	run --separate-stderr suite run --budget 2s --out results
+	[ "$status" = 1 ]
+	[ $((SECONDS - started)) -le 20 ]
+	[[ $stderr == *"failed micro/a: time limit"* ]]
+	sound results
+	records results | json '[r["reason"] for r in rows if r["kind"] == "end" and r["program"] == "micro/a"][0].startswith("time limit")'
+	records results | json '"micro/b" in {r["program"] for r in rows}'
+}
+
+@test "a wrong result is 1, nothing valid is 3" {
+	fake micro/a wrong
+	run --separate-stderr suite run --budget 1s --out wrong
+	[ "$status" = 1 ]
+	[[ $stderr == *"failed micro/a: wrong result"* ]]
+	rm "$GPUSIG_BIN/micro/a"
+	fake micro/b invalid
+	run --separate-stderr suite run --budget 1s --out invalid
+	[ "$status" = 3 ]
+}
+
+@test "a program that cannot describe itself is listed as such, and listing fails" {
+	fake micro/a mute
+	run --separate-stderr suite list
+	[ "$status" = 1 ]
+	[[ $output == *"--about is not understood"* ]]
+}
+
+@test "the time a program leaves goes to the others, by share" {
+	fake micro/a steady
+	fake micro/b slow
+	suite run --budget 6s --out results 2>/dev/null || true
+	json 'rows[0]["outcomes"]["micro/a"]["budget_s"] > 2.5 and rows[0]["outcomes"]["micro/b"]["budget_s"] > 5' < <(tr -d '\n' <results/plan.json)
+}
+
+# ---- the folder
+
+@test "a folder that holds a run is not written into" {
+	fake micro/a steady
+	suite run --budget 1s --out results 2>/dev/null || true
+	before=$(cksum <results/records.jsonl)
+	run --separate-stderr suite run --budget 1s --out results
+	[ "$status" = 2 ]
+	[[ $stderr == *"--resume"* ]]
+	[ "$before" = "$(cksum <results/records.jsonl)" ]
+}
+
+@test "a folder that cannot be made is one clear line" {
+	fake micro/a steady
+	run --separate-stderr suite run --budget 1s --out /proc/results
+	[ "$status" = 1 ]
+	[[ $stderr == *"cannot make the folder /proc/results: "* ]]
+	[ "${#stderr_lines[@]}" = 1 ]
+}
+
+@test "a relative --out is relative to where the user is, wherever gpusig is" {
+	fake micro/a steady
+	mkdir -p here "with space" && ln -s "$root/gpusig" here/door
+	(cd "with space" && ../here/door run --budget 1s --out 'the results' 2>/dev/null) || true
+	[ -s 'with space/the results/records.jsonl' ]
+}
+
+@test "two runs in one folder: the second is refused" {
+	fake micro/a slow
+	suite run --budget 5s --out results 2>/dev/null 3>&- &
+	until [ -s results/records.jsonl ]; do sleep 0.05; done
+	run --separate-stderr suite run --resume results
+	[ "$status" = 1 ]
+	[[ $stderr == *"in use by another run (process "* ]]
+	wait || true
+	sound results
+}
+
+@test "a full disk stops the run with one clear line, whole records and 1" {
+	mkdir full
+	mount -t tmpfs -o size=256k tmpfs full 2>/dev/null || skip "no permission to mount a small file system"
+	fake micro/a steady
+	fake micro/b greedy
+	fake micro/c steady
+	run --separate-stderr suite run --budget 3s --out full/results
+	cp -r full/results results
+	umount full
+	[ "$status" = 1 ]
+	[[ $stderr == *"No space left on device"*"--resume"* ]]
+	sound results
+	records results | json '"micro/a" in {r["program"] for r in rows} and "micro/c" not in {r["program"] for r in rows}'
+}
+
+# ---- resuming
+
+@test "after kill -9 of the driver nothing is lost and nothing is repeated" {
+	for name in a b c; do fake "micro/$name" slow; done
+	# 8 cases of 0.25 s a program: the kill falls into the second one
+	"$root/gpusig" run --budget 30s --out results 2>/dev/null 3>&- &
+	until [ "$(grep -c '"kind": "case"' results/records.jsonl 2>/dev/null)" -ge 10 ]; do sleep 0.05; done
+	kill -9 $!
+	before=$(wc -l <results/records.jsonl)
+	head -n "$before" results/records.jsonl >kept
+	run --separate-stderr "$root/gpusig" run --resume results
+	[ "$status" != 1 ]
+	sound results
+	head -n "$before" results/records.jsonl | cmp - kept
+	records results | json 'sorted((r["program"], r["key"]) for r in rows if r["kind"] == "case") == sorted((f"micro/{p}", f"size={1 << n}") for p in "abc" for n in range(10, 18))'
+	records results | json '[r["program"] for r in rows if r["kind"] == "run"].count("micro/a") == 1'
+}
+
+@test "an incomplete last line is cut off and kept beside the records" {
+	fake micro/a steady
+	suite run --budget 1s --out results 2>/dev/null || true
+	printf '{"schema": "gpusig.re' >>results/records.jsonl
+	run --separate-stderr suite run --resume results
+	[[ $stderr == *"incomplete last record of 21 bytes"* ]]
+	sound results
+	grep -q '"gpusig.re$' results/records.cut
+}
+
+@test "failed cases are measured again, done ones are not" {
+	fake micro/a wrong
+	export FAKE_HEALED=$BATS_TEST_TMPDIR/healed
+	suite run --budget 1s --out results 2>/dev/null || true
+	touch healed
+	run --separate-stderr suite run --resume results
+	[ "$status" != 1 ]
+	records results | json '[r["status"] for r in rows if r["kind"] == "case"] == ["ok"] * 2 + ["failed"] + ["ok"] * 6'
+}
+
+@test "what the budget left out is measured only with a new --budget" {
+	fake micro/a slow
+	suite run --budget 1s --out results 2>/dev/null || true
+	run --separate-stderr suite run --resume results
+	[[ $stderr == *"nothing is left to measure"*"cases were left out"*"--budget"* ]]
+	suite run --resume results --budget 10s 2>/dev/null || true
+	sound results
+	records results | json 'sum(r["kind"] == "case" for r in rows) == 8'
+}
+
+@test "a resumed run keeps device and seed, and refuses others" {
+	fake micro/a slow
+	suite run --budget 1s --device sim --seed 7 --out results 2>/dev/null || true
+	for words in '--device host' '--seed 8' --full '--only a'; do
+		# shellcheck disable=SC2086 # words is a command line
+		run --separate-stderr suite run --resume results $words
+		[ "$status" = 2 ]
+		[[ $stderr == *"${words%% *} "*"contradicts"* ]]
+	done
+	suite run --resume results --budget 5s --seed 7 2>/dev/null || true
+	records results | json 'all("sim" in r["argv"] and r["argv"][r["argv"].index("--seed") + 1] == "7" for r in rows if r["kind"] == "run")'
+}
+
+@test "what is no run cannot be resumed" {
+	fake micro/a steady
+	mkdir empty
+	run --separate-stderr suite run --resume empty
+	[ "$status" = 2 ]
+	[[ $stderr == *"holds no run to resume"* ]]
+	run --separate-stderr suite run --resume absent
+	[ "$status" = 2 ]
+	[[ $stderr == *"'absent' is not a folder"* ]]
+}
+
+# ---- being stopped
+
+stopped_by() {
+	fake micro/a slow
+	fake micro/b steady
+	# A script's background commands ignore SIGINT; this one shall not.
+	"$(sh "$root/suite/find_python.sh" --any)" -c 'import os, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+os.execv(sys.argv[1], sys.argv[1:])' "$root/gpusig" run --budget 20s --out results 2>words 3>&- &
+	until grep -q '"kind": "case"' results/records.jsonl 2>/dev/null; do sleep 0.05; done
+	kill -s "$1" $!
+	code=0
+	wait $! || code=$?
+	grep -q "stopped by SIG$1; go on with: ./gpusig run --resume" words
+	sound results
+	records results | json '[r["status"] for r in rows if r["kind"] == "end"] == ["interrupted"]'
+}
+
+@test "SIGINT: the program ends its records, the run dies of the signal" {
+	stopped_by INT
+	[ "$code" = 130 ]
+	suite run --resume results 2>/dev/null || true
+	sound results
+	records results | json 'sum(r["kind"] == "case" for r in rows) == 16'
+}
+
+@test "SIGTERM, as batch systems send it: the same" {
+	stopped_by TERM
+	[ "$code" = 143 ]
+}
+
+# ---- a machine that lacks things
+
+# A PATH with only the named commands.
+only_commands() {
+	mkdir -p few
+	for word in sh dirname readlink id date mktemp tr grep tail rm mkdir nproc cat ls "$@"; do
+		ln -sf "$(command -v "$word")" few/
+	done
+}
+
+@test "without a Python and without leave to install: one line to run, and 77" {
+	only_commands cc make
+	run --separate-stderr env PATH="$PWD/few" GPUSIG_PYTHON=/nonexistent "$root/gpusig" run --out results
+	[ "$status" = 77 ]
+	[ -z "$output" ]
+	[[ $stderr == *"without python3: "* ]]
+	[ ! -e results ]
+}
+
+@test "nothing is installed with --no-install or GPUSIG_NO_INSTALL=1" {
+	only_commands
+	printf '#!/bin/sh\ntouch "%s/installed"\n' "$PWD" >few/apt-get
+	chmod +x few/apt-get
+	for words in '--no-install run' 'run'; do
+		# shellcheck disable=SC2086 # words is a command line
+		run --separate-stderr env PATH="$PWD/few" GPUSIG_NO_INSTALL=1 sh "$root/suite/setup.sh" $words
+		[ "$status" = 77 ]
+		[[ $stderr == *"to install it, run: "*"apt-get install -y"*gcc* ]]
+		[ ! -e installed ]
+	done
+	run --separate-stderr env PATH="$PWD/few" GPUSIG_NO_INSTALL=0 sh "$root/suite/setup.sh" --no-install run
+	[ "$status" = 77 ]
+	[ ! -e installed ]
+}
+
+@test "a Python without the modules still measures, and says what the report lacks" {
+	fake micro/a steady
+	mkdir bare
+	printf '#!/bin/sh\nexec "%s" -S "$@"\n' "$(sh "$root/suite/find_python.sh" --any)" >bare/python3
+	chmod +x bare/python3
+	GPUSIG_PYTHON=$PWD/bare/python3 run --separate-stderr "$root/gpusig" run --budget 1s --out results
+	[ "$status" = 77 ]
+	[[ $stderr == *"no signature and no report: Python has no numpy"* ]]
+	sound results
+}
+
+@test "no GPUSIG_BIN with programs is 77 and says what to do" {
+	mkdir none
+	GPUSIG_BIN=$PWD/none run --separate-stderr "$root/gpusig" list
+	[ "$status" = 77 ]
+	[[ $stderr == *"no programs in "*"make"* ]]
+}
