@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+
+#include "device/sim_world.h"
+#include "lib/err.h"
+
+/* A fixed count of accumulators, so that every compiler keeps them in vector registers. */
+#define STRIP 32
+
+#define DEFINE_TILE(name, real)                                                                                       \
+	static void name(const struct dev_gemm *g, uint32_t row, uint32_t column, uint32_t columns)                   \
+	{                                                                                                             \
+		const real *a = (const real *)g->a + (uint64_t)row * g->lda;                                          \
+		const real *b = (const real *)g->b + column;                                                          \
+		real *c = (real *)g->c + (uint64_t)row * g->ldc + column;                                             \
+		real sum[STRIP] = { 0 };                                                                              \
+		if (columns == STRIP) {                                                                               \
+			for (uint32_t k = 0; k < g->k; k++)                                                           \
+				for (int j = 0; j < STRIP; j++)                                                       \
+					sum[j] += a[k] * b[(uint64_t)k * g->ldb + (uint64_t)j];                       \
+		} else {                                                                                              \
+			for (uint32_t k = 0; k < g->k; k++)                                                           \
+				for (uint32_t j = 0; j < columns; j++)                                                \
+					sum[j] += a[k] * b[(uint64_t)k * g->ldb + j];                                 \
+		}                                                                                                     \
+		for (uint32_t j = 0; j < columns; j++)                                                                \
+			c[j] = (real)g->alpha * sum[j] + (is_zero(g->beta) ? 0 : (real)g->beta * c[j]);               \
+	}
+
+/* BLAS: with beta 0, C isn't read. */
+static bool is_zero(double x) { return !(x < 0 || x > 0); }
+
+DEFINE_TILE(strip_f32, float)
+DEFINE_TILE(strip_f64, double)
+
+static void finish_gemm(struct op *op, uint32_t block)
+{
+	const struct dev_gemm *g = &op->gemm;
+	uint32_t across = (g->n - 1) / op->tile_columns + 1;
+	uint32_t row = block / across * op->tile_rows, column = block % across * op->tile_columns;
+	uint32_t rows_end = g->m - row < op->tile_rows ? g->m : row + op->tile_rows;
+	uint32_t columns_end = g->n - column < op->tile_columns ? g->n : column + op->tile_columns;
+	for (uint32_t i = row; i < rows_end; i++) {
+		for (uint32_t j = column; j < columns_end; j += STRIP) {
+			uint32_t width = columns_end - j < STRIP ? columns_end - j : STRIP;
+			if (g->type == DEV_F32)
+				strip_f32(g, i, j, width);
+			else
+				strip_f64(g, i, j, width);
+		}
+	}
+}
+
+static const struct kernel_type gemm_type = { .name = "gemm", .args = "", .finish = finish_gemm };
+
+static uint64_t tiles(const struct dev_gemm *g, uint32_t rows, uint32_t columns)
+{
+	return (uint64_t)((g->m - 1) / rows + 1) * ((g->n - 1) / columns + 1);
+}
+
+/* The longer side is halved first: a square tile moves least. */
+static int cut(struct sim_dev *d, struct op *op)
+{
+	const struct dev_gemm *g = &op->gemm;
+	uint32_t rows = d->model.gemm_tile, columns = d->model.gemm_tile;
+	while (tiles(g, rows, columns) < g->blocks && (rows > 1 || columns > 1)) {
+		if (rows > g->m && rows > 1)
+			rows /= 2;
+		else if (columns > g->n && columns > 1)
+			columns /= 2;
+		else if (rows >= columns)
+			rows /= 2;
+		else
+			columns /= 2;
+	}
+	if (tiles(g, rows, columns) > UINT32_MAX || tiles(g, rows, columns) < g->blocks)
+		return err_note(-EINVAL, "sim:%u: gemm %u x %u can't be cut into %u blocks", d->base.index, g->m, g->n,
+		                g->blocks);
+	op->tile_rows = rows;
+	op->tile_columns = columns;
+	op->grid = (uint32_t)tiles(g, rows, columns);
+	return 0;
+}
+
+static uint64_t extent(uint64_t rows, uint64_t columns, uint64_t leading, uint64_t size)
+{
+	return ((rows - 1) * leading + columns) * size;
+}
+
+int gemm_prepare(struct sim_dev *d, struct op *op, const struct dev_gemm *g)
+{
+	struct alloc *a, *b, *c;
+	if (g->type != DEV_F32 && g->type != DEV_F64)
+		return err_note(-ENOTSUP, "sim:%u: gemm of type %d", d->base.index, (int)g->type);
+	uint64_t size = g->type == DEV_F32 ? sizeof(float) : sizeof(double);
+	op->type = &gemm_type;
+	op->gemm = *g;
+	if ((uintptr_t)g->a % size || (uintptr_t)g->b % size || (uintptr_t)g->c % size)
+		return err_note(-EINVAL, "sim:%u: gemm: a matrix is not aligned to its elements", d->base.index);
+	int rc = op_use(d, op, g->a, extent(g->m, g->k, g->lda, size), "gemm A", &a);
+	if (!rc)
+		rc = op_use(d, op, g->b, extent(g->k, g->n, g->ldb, size), "gemm B", &b);
+	if (!rc)
+		rc = op_use(d, op, g->c, extent(g->m, g->n, g->ldc, size), "gemm C", &c);
+	if (!rc)
+		rc = cut(d, op);
+	if (rc)
+		return rc;
+	double per_row = (double)op->grid * (double)g->k * (double)size;
+	double tile = (double)op->grid * op->tile_rows * op->tile_columns * (double)size;
+	op_traffic(op, a, per_row * op->tile_rows, false, PATH_CACHE);
+	op_traffic(op, b, per_row * op->tile_columns, false, PATH_CACHE);
+	op_traffic(op, c, tile, true, PATH_CACHE);
+	if (!is_zero(g->beta))
+		op_traffic(op, c, tile, false, PATH_CACHE);
+	double a_bytes = (double)size * g->m * g->k, b_bytes = (double)size * g->k * g->n, c_bytes = (double)size * g->m * g->n;
+	if (a_bytes + b_bytes + c_bytes > (double)d->model.llc_bytes) {
+		op_traffic(op, a, a_bytes, false, PATH_REFILL);
+		op_traffic(op, b, b_bytes, false, PATH_REFILL);
+		op_traffic(op, c, is_zero(g->beta) ? c_bytes : 2 * c_bytes, true, PATH_REFILL);
+	}
+	op->block_flops = 2.0 * op->tile_rows * op->tile_columns * (double)g->k;
+	op->peak_flops = (g->type == DEV_F32 ? d->model.flops_f32 : d->model.flops_f64) * 1e-9 * d->model.gemm_efficiency;
+	return 0;
+}
