@@ -126,9 +126,10 @@ static int builtin(const char *name, struct sim_model *m)
 struct place {
 	const char *where;
 	int line;
+	bool seen[KEYS];
 };
 
-static int unknown_key(const struct place *p, const char *key)
+static int unknown_key(struct place *p, const char *key)
 {
 	char known[480] = "";
 	size_t used = 0;
@@ -162,7 +163,7 @@ static int read_number(const char *text, bool bytes, double *value_p)
 	return 0;
 }
 
-static int set_number(const struct place *p, const struct key *k, const char *text, struct sim_model *m)
+static int set_number(struct place *p, const struct key *k, const char *text, struct sim_model *m)
 {
 	double value;
 	bool whole = k->type != KEY_REAL;
@@ -182,7 +183,7 @@ static int set_number(const struct place *p, const struct key *k, const char *te
 	return 0;
 }
 
-static int set_slow_down(const struct place *p, char *text, struct sim_model *m)
+static int set_slow_down(struct place *p, char *text, struct sim_model *m)
 {
 	char *factor = text + strcspn(text, " \t");
 	double value;
@@ -210,7 +211,7 @@ static int set_slow_down(const struct place *p, char *text, struct sim_model *m)
 	                p->where, p->line, text);
 }
 
-static int set_lacks(const struct place *p, char *text, struct sim_model *m)
+static int set_lacks(struct place *p, char *text, struct sim_model *m)
 {
 	static const struct {
 		const char *name;
@@ -246,7 +247,7 @@ static char *trim(char *text)
 	return text;
 }
 
-static int read_line(const struct place *p, char *line, bool first, struct sim_model *m)
+static int read_line(struct place *p, char *line, bool first, struct sim_model *m)
 {
 	char *value = strchr(line, '=');
 	if (!value)
@@ -266,10 +267,15 @@ static int read_line(const struct place *p, char *line, bool first, struct sim_m
 		return set_slow_down(p, value, m);
 	if (strcmp(key, "lacks") == 0)
 		return set_lacks(p, value, m);
-	for (size_t i = 0; i < KEYS; i++)
-		if (strcmp(keys[i].name, key) == 0)
-			return set_number(p, &keys[i], value, m);
-	return unknown_key(p, key);
+	size_t i = 0;
+	while (i < KEYS && strcmp(keys[i].name, key) != 0)
+		i++;
+	if (i == KEYS)
+		return unknown_key(p, key);
+	if (p->seen[i])
+		return err_note(-EINVAL, "%s:%d: %s is set twice", p->where, p->line, key);
+	p->seen[i] = true;
+	return set_number(p, &keys[i], value, m);
 }
 
 /* ------------------------------------------------------------------ whole models */
@@ -286,7 +292,7 @@ static int check_whole(const char *where, const struct sim_model *m)
 int sim_model_parse(const char *text, const char *where, struct sim_model *model_p)
 {
 	struct sim_model m = default_model;
-	struct place p = { where, 0 };
+	struct place p = { .where = where };
 	bool first = true;
 	const char *slash = strrchr(where, '/');
 	while (*text) {

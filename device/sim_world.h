@@ -4,10 +4,10 @@
  *
  * Everything below is protected by one lock, which sim.c takes in every operation.
  *
- *     sim.c          the operations: checks, costs of calls, opening and closing
- *     sim_memory.c   allocations and who uses them
- *     sim_kernels.c  kernels: arguments, traffic, results      sim_gemm.c  the same for gemm
- *     sim_world.c    the event loop: streams, engines, units, time
+ *     sim.c          the table of operations; devices       sim_queue.c  streams, events, what is queued
+ *     sim_model.c    models                                 sim_memory.c allocations and who uses them
+ *     sim_kernels.c  kernels: arguments, traffic, results   sim_gemm.c   the same for gemm
+ *     sim_world.c    the event loop: time and streams       sim_work.c   copies and blocks on engines and units
  *     sim_share.c    max-min fair rates of the flows
  */
 #ifndef GPUSIG_SIM_WORLD_H
@@ -261,6 +261,31 @@ void world_cancel(struct dev_stream *s);
 void world_written(void);
 
 void stamp_release(struct stamp *stamp);
+
+/* An activity of an operation: for a span, or until its flow has passed; then `then` takes it on or ends it. */
+struct activity *activity_begin(struct op *op);
+void activity_lasts(struct activity *a, double ns, void (*then)(struct activity *a));
+void activity_flows(struct activity *a, void (*then)(struct activity *a));
+void activity_end(struct activity *a);
+
+/* The head of its stream is done, or dropped. */
+void op_end(struct op *op);
+
+/* ------------------------------------------------------------------ engines and units (sim_work.c) */
+
+/* Random factor of an operation's durations. */
 double op_stretch(struct sim_dev *d, uint64_t serial);
+
+/* Put an operation among the pending ones of its device, and take it away. */
+void work_ready(struct op **list, struct op *op);
+void work_unready(struct op **list, const struct op *op);
+
+/* Give free engines and slots to what is pending. */
+void work_start_copies(struct sim_dev *d);
+void work_start_blocks(struct sim_dev *d);
+
+/* What follows the latency of a copy or fill, and of a launch. */
+void work_move(struct activity *a);
+void work_launch(struct activity *a);
 
 #endif

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A backend that does nothing: copy it to start a new one (docs/ADD-A-BACKEND.md). device/dev.h is the
+ * contract; a comment here only says what the hook is for. Every hook returns 0 or -errno, leaves the cause
+ * with err_note(), sets its outputs only on success, prints nothing and ends no process.
+ */
+#include <errno.h>
+
+#include "device/backends.h"
+#include "lib/err.h"
+
+/* What a backend keeps per device, stream, event and kernel is its own business: only `base` must come first.
+ *
+ * struct skeleton_dev {
+ *	struct dev base;
+ *	...
+ * };
+ */
+
+static int missing(void) { return err_note(-ENODEV, "skeleton: there is no such device"); }
+
+/* Count the devices that can be opened now. None is no error: leave the reason with err_note(). Must be quick
+ * and must work where the driver is absent, since every program calls it for --list. Required. */
+static int skeleton_probe(unsigned *count_p)
+{
+	*count_p = 0;
+	err_note(0, "it does nothing; it shows how to write a backend");
+	return 0;
+}
+
+/* Make device `index` ready and warm: load libraries, compile kernels, fill base.ops, base.index and
+ * base.props. -EINVAL for a model that the backend doesn't know, also when it knows none. Prepare what `want`
+ * asks for; a capability that fails to come up is just missing in props.caps. Required. */
+static int skeleton_open(const char *model, unsigned index, unsigned count, uint32_t want, struct dev **dev_p)
+{
+	(void)model, (void)index, (void)count, (void)want, (void)dev_p;
+	return missing();
+}
+
+/* Release everything that is still open on the device, with work still queued or not. Required. */
+static void skeleton_close(struct dev *dev) { (void)dev; }
+
+/* Now, on the clock that events are stamped with: monotonic, cheap, callable from any thread. Required. */
+static uint64_t skeleton_clock_ns(struct dev *dev)
+{
+	(void)dev;
+	return 0;
+}
+
+/* The clock rate that a busy unit achieves now. Optional. */
+static int skeleton_clock_rate(struct dev *dev, double *hz_p)
+{
+	(void)dev, (void)hz_p;
+	return missing();
+}
+
+/* Allocate, aligned to 256 bytes or more, and remember the range: every other hook must tell its own memory
+ * from foreign memory. Required. */
+static int skeleton_alloc(struct dev *dev, enum dev_mem kind, uint64_t bytes, void **ptr_p)
+{
+	(void)dev, (void)kind, (void)bytes, (void)ptr_p;
+	return missing();
+}
+
+/* Free what alloc gave; NULL is fine, memory that queued work still uses is -EBUSY. Required. */
+static int skeleton_free(struct dev *dev, void *ptr)
+{
+	(void)dev, (void)ptr;
+	return missing();
+}
+
+/* Enqueue a copy on a copy engine; the direction follows from the addresses. Required. */
+static int skeleton_copy(struct dev *dev, struct dev_stream *s, void *dst, const void *src, uint64_t bytes)
+{
+	(void)dev, (void)s, (void)dst, (void)src, (void)bytes;
+	return missing();
+}
+
+/* Enqueue setting `bytes` to one value. Required. */
+static int skeleton_fill(struct dev *dev, struct dev_stream *s, void *dst, uint8_t byte, uint64_t bytes)
+{
+	(void)dev, (void)s, (void)dst, (void)byte, (void)bytes;
+	return missing();
+}
+
+/* A queue without any order to others: never a platform's default or legacy stream. Required. */
+static int skeleton_stream_open(struct dev *dev, int priority, struct dev_stream **s_p)
+{
+	(void)dev, (void)priority, (void)s_p;
+	return missing();
+}
+
+/* Close it; must not hang when the caller did not synchronise. Required. */
+static void skeleton_stream_close(struct dev *dev, struct dev_stream *s) { (void)dev, (void)s; }
+
+/* Wait for all its work and report the first failure since the last sync, once. Required. */
+static int skeleton_stream_sync(struct dev *dev, struct dev_stream *s)
+{
+	(void)dev, (void)s;
+	return missing();
+}
+
+/* Later work of the stream starts after the event's latest record as of now; the host does not wait. The event
+ * may be of another device of this backend. Required. */
+static int skeleton_stream_wait(struct dev *dev, struct dev_stream *s, struct dev_event *e)
+{
+	(void)dev, (void)s, (void)e;
+	return missing();
+}
+
+/* A timing event. Required. */
+static int skeleton_event_open(struct dev *dev, struct dev_event **e_p)
+{
+	(void)dev, (void)e_p;
+	return missing();
+}
+
+/* Close it, also while a record or a wait of it is queued. Required. */
+static void skeleton_event_close(struct dev *dev, struct dev_event *e) { (void)dev, (void)e; }
+
+/* Enqueue a time stamp; it replaces the event's earlier record. Required. */
+static int skeleton_event_record(struct dev *dev, struct dev_stream *s, struct dev_event *e)
+{
+	(void)dev, (void)s, (void)e;
+	return missing();
+}
+
+/* 0 when the latest record is complete, -EAGAIN when not, -EINVAL when there is none. Required. */
+static int skeleton_event_query(struct dev *dev, struct dev_event *e)
+{
+	(void)dev, (void)e;
+	return missing();
+}
+
+/* Wait for the latest record. Required. */
+static int skeleton_event_sync(struct dev *dev, struct dev_event *e)
+{
+	(void)dev, (void)e;
+	return missing();
+}
+
+/* Time between two complete records, as the device measured it. Required. */
+static int skeleton_event_elapsed_ns(struct dev *dev, struct dev_event *from, struct dev_event *to, double *ns_p)
+{
+	(void)dev, (void)from, (void)to, (void)ns_p;
+	return missing();
+}
+
+/* Later work of the stream starts once *at >= value. Goes with write_value, post_value and
+ * DEV_CAP_WAIT_VALUE. Optional. */
+static int skeleton_wait_value(struct dev *dev, struct dev_stream *s, uint32_t *at, uint32_t value)
+{
+	(void)dev, (void)s, (void)at, (void)value;
+	return missing();
+}
+
+/* Enqueue *at = value, visible after all earlier work of the stream. Optional. */
+static int skeleton_write_value(struct dev *dev, struct dev_stream *s, uint32_t *at, uint32_t value)
+{
+	(void)dev, (void)s, (void)at, (void)value;
+	return missing();
+}
+
+/* Write *at = value from the host at once, to be seen by waiting streams and polling kernels. Without it the
+ * `hold` kernel can only be ended by write_value. Optional. */
+static int skeleton_post_value(struct dev *dev, uint32_t *at, uint32_t value)
+{
+	(void)dev, (void)at, (void)value;
+	return missing();
+}
+
+/* A kernel of device/kernels.h by name: all of them must be there. Required. */
+static int skeleton_kernel_find(struct dev *dev, const char *name, struct dev_kernel **k_p)
+{
+	(void)dev, (void)k_p;
+	return err_note(-ENOENT, "skeleton: there is no kernel '%s'", name);
+}
+
+/* Blocks of this kernel resident on one unit, by the formula in dev.h. Required. */
+static int skeleton_occupancy(struct dev *dev, struct dev_kernel *k, uint32_t block, uint64_t shared_bytes,
+                              uint32_t *blocks_p)
+{
+	(void)dev, (void)k, (void)block, (void)shared_bytes, (void)blocks_p;
+	return missing();
+}
+
+/* Enqueue a kernel; copy its arguments before returning. Required. */
+static int skeleton_launch(struct dev *dev, struct dev_stream *s, struct dev_kernel *k, const struct dev_launch *l)
+{
+	(void)dev, (void)s, (void)k, (void)l;
+	return missing();
+}
+
+/* Enqueue a matrix product of the platform's BLAS; dev_gemm() has checked the dimensions. Goes with
+ * DEV_CAP_GEMM, and with props.blas. Optional. */
+static int skeleton_gemm(struct dev *dev, struct dev_stream *s, const struct dev_gemm *g)
+{
+	(void)dev, (void)s, (void)g;
+	return missing();
+}
+
+/* Let each device's operations use the other's memory; `other` is of this backend. Repeating it is fine. Goes
+ * with DEV_CAP_PEER. Optional. */
+static int skeleton_peer_enable(struct dev *dev, struct dev *other)
+{
+	(void)dev, (void)other;
+	return missing();
+}
+
+const struct dev_ops skeleton_ops = {
+	.name = "skeleton",
+	.probe = skeleton_probe,
+	.open = skeleton_open,
+	.close = skeleton_close,
+	.clock_ns = skeleton_clock_ns,
+	.clock_rate = skeleton_clock_rate,
+	.alloc = skeleton_alloc,
+	.free = skeleton_free,
+	.copy = skeleton_copy,
+	.fill = skeleton_fill,
+	.stream_open = skeleton_stream_open,
+	.stream_close = skeleton_stream_close,
+	.stream_sync = skeleton_stream_sync,
+	.stream_wait = skeleton_stream_wait,
+	.event_open = skeleton_event_open,
+	.event_close = skeleton_event_close,
+	.event_record = skeleton_event_record,
+	.event_query = skeleton_event_query,
+	.event_sync = skeleton_event_sync,
+	.event_elapsed_ns = skeleton_event_elapsed_ns,
+	.wait_value = skeleton_wait_value,
+	.write_value = skeleton_write_value,
+	.post_value = skeleton_post_value,
+	.kernel_find = skeleton_kernel_find,
+	.occupancy = skeleton_occupancy,
+	.launch = skeleton_launch,
+	.gemm = skeleton_gemm,
+	.peer_enable = skeleton_peer_enable,
+};
