@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * How near to this machine's own peak does a matrix product come, by shape and type? The peak is not a datasheet's:
+ * a loop of independent multiply-adds in registers, on every unit, measured in the same blocks as the product.
+ *
+ * Timed: the vendor's product on data that was touched before, and the loop. flop/s counts 2 M N K.
+ *
+ *     bin/gemm/efficiency --device host --type f32 --shape n2048,g5,512x4096x64
+ */
+#include "device/kernels.h"
+#include "lib/bench.h"
+#include "lib/bench_product.h"
+
+enum { GEMM, PEAK };
+
+static const struct axis axes[] = {
+	{.name = "type", .help = "element type", .kind = AXIS_WORD, .words = product_types, .quick = "f32,f64"},
+	{.name = "shape", .help = "nSIDE, MxNxK, or g1..g16 scaled", .kind = AXIS_WORD, .accept = shape_accept,
+	 .quick = "n256,n512,n1024,n2048,g1,g2,g3,g4,g5,g6,g7,g8,g9,g10,g11,g12,g13,g14,g15,g16",
+	 .full = "n64,n128,n256,n512,n1000,n1024,n1040,n2048,n4096,g1,g2,g3,g4,g5,g6,g7,g8,g9,g10,g11,g12,g13,g14,g15,g16"},
+	{.name = "mflop", .help = "g1..g16 are scaled to at most this many million flops", .kind = AXIS_COUNT, .min = 1,
+	 .quick = "500", .full = "4000"},
+	{0}};
+
+static const struct bench_variant variants[] = {
+	{.name = "gemm", .timing = BENCH_DEVICE}, {.name = "peak", .timing = BENCH_DEVICE}, {0}};
+
+static const struct bench_metric primary[] = {
+	{"gemm_f32_flop_rate", "flop_rate", "gemm", "type=f32", "max", "flop/s", "higher"},
+	{"gemm_f64_flop_rate", "flop_rate", "gemm", "type=f64", "max", "flop/s", "higher"},
+	{"peak_f32_flop_rate", "flop_rate", "peak", "type=f32", "max", "flop/s", "higher"},
+	{0}};
+
+/* Multiply-adds of one block of the peak loop: about a millisecond on a CPU core. */
+#define PEAK_FMAS (UINT64_C(8192) * DEV_FMA_QUANTUM)
+
+struct state {
+	struct product product;
+	struct dev_kernel *peak;
+	uint64_t fmas;
+	uint32_t blocks;
+	void *out;
+};
+
+static struct state *state(const struct bench_case *c) { return c->state; }
+
+static int setup(struct bench_case *c)
+{
+	struct state *s = state(c);
+	struct shape shape;
+	enum dev_type type = bench_word(c, "type") == product_types[DEV_F32] ? DEV_F32 : DEV_F64;
+	int status = shape_parse(bench_word(c, "shape"), 1e6 * (double)bench_number(c, "mflop"), &shape);
+	if (status == 0)
+		status = product_open(&s->product, c->dev, &shape, type, &c->rng);
+	s->blocks = dev_props(c->dev)->busy_blocks;
+	s->fmas = type == DEV_F32 ? PEAK_FMAS : PEAK_FMAS / 2;
+	if (status == 0)
+		status = dev_alloc(c->dev, DEV_MEM_DEVICE, s->blocks * sizeof(double), &s->out);
+	if (status == 0)
+		status = dev_kernel_find(c->dev, type == DEV_F32 ? "fma_f32" : "fma_f64", &s->peak);
+	return status;
+}
+
+static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
+{
+	struct state *s = state(c);
+	struct dev_gemm gemm = product_whole(&s->product);
+	const void *const args[] = {&s->out, &s->fmas};
+	struct dev_launch launch = {.grid = s->blocks, .args = args};
+	int status = 0;
+	for (uint64_t i = 0; status == 0 && i < iterations; i++)
+		status = variant == GEMM ? dev_gemm(c->dev, c->stream, &gemm) : dev_launch(c->dev, c->stream, s->peak, &launch);
+	return status;
+}
+
+static void model(const struct bench_case *c, unsigned variant, struct bench_model *m)
+{
+	const struct state *s = state(c);
+	m->flops = variant == GEMM ? shape_flops(&s->product.shape) : 2.0 * (double)s->fmas * s->blocks;
+}
+
+static int spoil(struct bench_case *c, unsigned variant)
+{
+	struct state *s = state(c);
+	const struct shape *shape = &s->product.shape;
+	if (variant == PEAK)
+		return 0;
+	int status = dev_fill(c->dev, c->stream, s->product.c, 0x7f, (uint64_t)shape->m * shape->n * s->product.element_bytes);
+	return status ? status : dev_stream_sync(c->dev, c->stream);
+}
+
+static int check(struct bench_case *c, unsigned variant)
+{
+	return variant == PEAK ? 0 : product_check(&state(c)->product, c->dev, &c->rng);
+}
+
+static double fraction(const struct bench_case *c, const double *seconds)
+{
+	struct bench_model gemm = {0}, peak = {0};
+	model(c, GEMM, &gemm);
+	model(c, PEAK, &peak);
+	return gemm.flops / seconds[GEMM] / (peak.flops / seconds[PEAK]);
+}
+
+static int derive(struct bench_case *c)
+{
+	const struct shape *shape = &state(c)->product.shape;
+	struct bench_model peak = {0};
+	bench_fact_number(c, "m", shape->m);
+	bench_fact_number(c, "n", shape->n);
+	bench_fact_number(c, "k", shape->k);
+	bench_fact_number(c, "scaled_down_by", shape->scale);
+	model(c, PEAK, &peak);
+	if (bench_variant_on(c, GEMM) && bench_variant_on(c, PEAK))
+		bench_bound(c, "flop_rate", GEMM, peak.flops / bench_median(c, PEAK), "measured peak of multiply-adds");
+	return bench_derive(c, "fraction_of_peak", GEMM, "", 1u << GEMM | 1u << PEAK, fraction,
+	                    "flop_rate(gemm) / flop_rate(peak), block by block");
+}
+
+static void teardown(struct bench_case *c)
+{
+	product_close(&state(c)->product, c->dev);
+	dev_free(c->dev, state(c)->out);
+}
+
+static const struct bench bench = {
+	.name = "gemm/efficiency",
+	.question = "how near to its own peak is a matrix product, by shape and type?",
+	.formula = "flop_rate = 2 M N K / median time; fraction_of_peak = flop_rate / that of a register-only multiply-add loop",
+	.timed = "the vendor's product on touched random data; not allocation, filling or checking",
+	.limits = "caches are warm; a cold product is slower",
+	.needs = DEV_CAP_GEMM,
+	.share = 2.0,
+	.axes = axes,
+	.variants = variants,
+	.primary = primary,
+	.state_bytes = sizeof(struct state),
+	.setup = setup,
+	.body = body,
+	.model = model,
+	.spoil = spoil,
+	.check = check,
+	.derive = derive,
+	.teardown = teardown,
+};
+
+int main(int argc, char **argv) { return bench_main(&bench, argc, argv); }

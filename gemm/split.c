@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What does cutting a matrix product cost? The same product whole and cut into k pieces along M, N or K, all in the
+ * same blocks. DIL, decomposition inefficiency loss, is our working definition of FiCCO's (arXiv 2512.10236):
+ * DIL = time of all pieces, alone and one after the other / time of the whole; 1 is no loss.
+ *
+ * Timed: the pieces back to back in one stream, results accumulated in place (a K piece adds to C). Beside DIL stands
+ * what a machine without caches would move: traffic(cut, k) / traffic(whole). It predicts that cutting M is cheaper than
+ * cutting K exactly when K < 2M.
+ *
+ *     bin/gemm/split --device host --shape g1,g2 --cut whole,m2,m8,k2,k8
+ */
+#include "lib/bench.h"
+#include "lib/bench_product.h"
+
+/* param: the cut above the low byte, the number of pieces in it. */
+#define PIECES(label, cut, k)                                                                                    \
+	{                                                                                                        \
+		.name = label #k, .timing = BENCH_DEVICE, .param = (cut) << 8 | (k), .queued = (k)               \
+	}
+
+static const struct bench_variant variants[] = {
+	{.name = "whole", .timing = BENCH_DEVICE, .param = SHAPE_CUT_M << 8 | 1},
+	PIECES("m", SHAPE_CUT_M, 2), PIECES("m", SHAPE_CUT_M, 4), PIECES("m", SHAPE_CUT_M, 8),
+	PIECES("m", SHAPE_CUT_M, 16), PIECES("m", SHAPE_CUT_M, 32), PIECES("m", SHAPE_CUT_M, 64),
+	PIECES("n", SHAPE_CUT_N, 2), PIECES("n", SHAPE_CUT_N, 4), PIECES("n", SHAPE_CUT_N, 8),
+	PIECES("n", SHAPE_CUT_N, 16), PIECES("n", SHAPE_CUT_N, 32), PIECES("n", SHAPE_CUT_N, 64),
+	PIECES("k", SHAPE_CUT_K, 2), PIECES("k", SHAPE_CUT_K, 4), PIECES("k", SHAPE_CUT_K, 8),
+	PIECES("k", SHAPE_CUT_K, 16), PIECES("k", SHAPE_CUT_K, 32), PIECES("k", SHAPE_CUT_K, 64),
+	{0}};
+enum { WHOLE, VARIANTS = sizeof(variants) / sizeof(variants[0]) - 1 };
+
+static const struct axis axes[] = {
+	{.name = "type", .help = "element type", .kind = AXIS_WORD, .words = product_types, .quick = "f32",
+	 .full = "f32,f64"},
+	{.name = "shape", .help = "nSIDE, MxNxK, or g1..g16 scaled", .kind = AXIS_WORD, .accept = shape_accept,
+	 .quick = "g1,g2,g5,g6,g7,g8,n512", .full = "g1,g2,g3,g4,g5,g6,g7,g8,g9,g10,g11,g12,g13,g14,g15,g16,n1024,n2048"},
+	{.name = "mflop", .help = "g1..g16 are scaled to at most this many million flops", .kind = AXIS_COUNT, .min = 1,
+	 .quick = "300", .full = "4000"},
+	{0}};
+
+static const struct bench_metric primary[] = {
+	{"gemm_dil_m8", "DIL", "m8", "type=f32", "median", "", "lower"},
+	{"gemm_dil_k8", "DIL", "k8", "type=f32", "median", "", "lower"},
+	{0}};
+
+struct state {
+	struct product product;
+};
+
+static struct state *state(const struct bench_case *c) { return c->state; }
+static enum shape_cut cut_of(unsigned v) { return (enum shape_cut)(variants[v].param >> 8); }
+static uint32_t pieces_of(unsigned v) { return (uint32_t)variants[v].param & 0xff; }
+
+static uint32_t side_of(const struct shape *s, enum shape_cut cut)
+{
+	return cut == SHAPE_CUT_M ? s->m : cut == SHAPE_CUT_N ? s->n : s->k;
+}
+
+static int setup(struct bench_case *c)
+{
+	struct state *s = state(c);
+	struct shape shape;
+	enum dev_type type = bench_word(c, "type") == product_types[DEV_F32] ? DEV_F32 : DEV_F64;
+	int status = shape_parse(bench_word(c, "shape"), 1e6 * (double)bench_number(c, "mflop"), &shape);
+	if (status == 0)
+		status = product_open(&s->product, c->dev, &shape, type, &c->rng);
+	for (unsigned v = 0; status == 0 && v < VARIANTS; v++)
+		if (side_of(&shape, cut_of(v)) < pieces_of(v))
+			bench_variant_off(c, v);
+	return status;
+}
+
+static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
+{
+	struct state *s = state(c);
+	enum shape_cut cut = cut_of(variant);
+	uint64_t side = side_of(&s->product.shape, cut), pieces = pieces_of(variant);
+	int status = 0;
+	for (uint64_t i = 0; status == 0 && i < iterations; i++) {
+		for (uint64_t piece = 0; status == 0 && piece < pieces; piece++) {
+			uint32_t from = (uint32_t)(side * piece / pieces), to = (uint32_t)(side * (piece + 1) / pieces);
+			struct dev_gemm gemm = product_piece(&s->product, cut, from, to - from);
+			status = dev_gemm(c->dev, c->stream, &gemm);
+		}
+	}
+	return status;
+}
+
+static void model(const struct bench_case *c, unsigned variant, struct bench_model *m)
+{
+	(void)variant;
+	m->flops = shape_flops(&state(c)->product.shape);
+}
+
+static int spoil(struct bench_case *c, unsigned variant)
+{
+	struct product *p = &state(c)->product;
+	(void)variant;
+	int status = dev_fill(c->dev, c->stream, p->c, 0x7f, (uint64_t)p->shape.m * p->shape.n * p->element_bytes);
+	return status ? status : dev_stream_sync(c->dev, c->stream);
+}
+
+static int check(struct bench_case *c, unsigned variant)
+{
+	(void)variant;
+	return product_check(&state(c)->product, c->dev, &c->rng);
+}
+
+static int derive(struct bench_case *c)
+{
+	const struct shape *shape = &state(c)->product.shape;
+	bench_fact_number(c, "m", shape->m);
+	bench_fact_number(c, "n", shape->n);
+	bench_fact_number(c, "k", shape->k);
+	bench_fact_number(c, "scaled_down_by", shape->scale);
+	bench_fact_text(c, "cheaper_cut_by_traffic", shape->k < 2 * shape->m ? "m" : "k");
+	for (unsigned v = WHOLE + 1; v < VARIANTS; v++) {
+		if (!bench_variant_on(c, v))
+			continue;
+		int status = bench_ratio(c, "DIL", v, WHOLE, "time of all pieces / time of the whole, block by block");
+		if (status)
+			return status;
+		bench_value(c, "traffic_ratio", (int)v,
+		            shape_traffic(shape, cut_of(v), pieces_of(v)) / shape_traffic(shape, cut_of(v), 1), "",
+		            "traffic without caches, cut / whole; M: MK+kKN+MN, N: kMK+KN+MN, K: MK+KN+(2k-1)MN");
+	}
+	return 0;
+}
+
+static void teardown(struct bench_case *c) { product_close(&state(c)->product, c->dev); }
+
+static const struct bench bench = {
+	.name = "gemm/split",
+	.question = "what does cutting a matrix product into pieces cost?",
+	.formula = "DIL = time of k pieces back to back / time of the whole; 1 is no loss",
+	.timed = "the pieces in one stream on touched random data; not allocation, filling or checking",
+	.limits = "caches are warm; the library may choose another kernel for a piece, which is part of the loss",
+	.needs = DEV_CAP_GEMM,
+	.share = 2.0,
+	.axes = axes,
+	.variant_option = "cut",
+	.variants = variants,
+	.primary = primary,
+	.state_bytes = sizeof(struct state),
+	.setup = setup,
+	.body = body,
+	.model = model,
+	.spoil = spoil,
+	.check = check,
+	.derive = derive,
+	.teardown = teardown,
+};
+
+int main(int argc, char **argv) { return bench_main(&bench, argc, argv); }

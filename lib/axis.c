@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "lib/axis.h"
+#include "lib/err.h"
+#include "lib/size.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_VALUES 4096
+
+static int append(const struct axis *axis, struct axis_list *list, struct axis_value value)
+{
+	for (size_t i = 0; i < list->count; i++)
+		if (value.word ? strcmp(list->values[i].word, value.word) == 0 : list->values[i].number == value.number)
+			return 0;
+	if (list->count == MOST_VALUES)
+		return err_note(-ERANGE, "--%s has more than %d values", axis->name, MOST_VALUES);
+	struct axis_value *grown = realloc(list->values, (list->count + 1) * sizeof(*grown));
+	if (!grown)
+		return err_note(-ENOMEM, "--%s: out of memory", axis->name);
+	list->values = grown;
+	list->values[list->count++] = value;
+	return 0;
+}
+
+static int append_number(const struct axis *axis, struct axis_list *list, uint64_t number, const char *written)
+{
+	uint64_t multiple = axis->multiple ? axis->multiple : 1;
+	if (number < axis->min || (axis->max && number > axis->max))
+		return err_note(-ERANGE, "--%s %s: not within %" PRIu64 "..%" PRIu64, axis->name, written, axis->min,
+		                axis->max ? axis->max : UINT64_MAX);
+	if (number % multiple)
+		return err_note(-EINVAL, "--%s %s: not a multiple of %" PRIu64, axis->name, written, multiple);
+	return append(axis, list, (struct axis_value){.number = number});
+}
+
+/* [digits]NAME[/digits], such as 4LLC or L1/2. Returns 1 when `word` is no such thing. */
+static int capacity(const struct axis *axis, const char *word, const struct axis_capacities *known, uint64_t *value_p)
+{
+	const struct {
+		const char *name;
+		uint64_t bytes;
+	} names[] = {{"L1", known->l1}, {"L2", known->l2}, {"LLC", known->llc}, {"MEM", known->mem},
+	             {"SHARED", known->shared}};
+	size_t lead = strspn(word, "0123456789");
+	uint64_t times = 1, parts = 1;
+	char number[24];
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		size_t length = strlen(names[i].name);
+		const char *rest = word + lead + length;
+		if (strncmp(word + lead, names[i].name, length) != 0 || (*rest && *rest != '/'))
+			continue;
+		snprintf(number, sizeof(number), "%.*s", (int)lead, word);
+		if ((lead && size_parse_integer(number, 1, 1u << 20, &times)) ||
+		    (*rest && size_parse_integer(rest + 1, 1, 1u << 20, &parts)))
+			return err_note(-EINVAL, "--%s %s: %s", axis->name, word, err_text());
+		if (names[i].bytes == 0)
+			return err_note(-ENODATA, "--%s %s: this device does not tell its %s", axis->name, word, names[i].name);
+		if (names[i].bytes > UINT64_MAX / times)
+			return err_note(-ERANGE, "--%s %s: beyond 64 bits", axis->name, word);
+		uint64_t value = names[i].bytes * times / parts;
+		*value_p = axis->multiple ? value - value % axis->multiple : value;
+		return 0;
+	}
+	return 1;
+}
+
+static int range(const struct axis *axis, char *word, struct axis_list *list)
+{
+	char written[64];
+	uint64_t from, to, step;
+	snprintf(written, sizeof(written), "%s", word);
+	char *second = strchr(word, ':'), *third = second ? strchr(second + 1, ':') : NULL;
+	if (!third || (third[1] != 'x' && third[1] != '+'))
+		return err_note(-EINVAL, "--%s %s: a range is FROM:TO:xFACTOR or FROM:TO:+STEP", axis->name, written);
+	bool geometric = third[1] == 'x';
+	*second = *third = '\0';
+	int status = size_parse(word, &from);
+	if (status == 0)
+		status = size_parse(second + 1, &to);
+	if (status == 0)
+		status = size_parse(third + 2, &step);
+	if (status)
+		return err_note(status, "--%s %s: %s", axis->name, written, err_text());
+	if (from > to || step < (geometric ? 2u : 1u) || (geometric && from == 0))
+		return err_note(-EINVAL, "--%s %s: the range never gets from %" PRIu64 " to %" PRIu64, axis->name, written,
+		                from, to);
+	for (uint64_t value = from;;) {
+		status = append_number(axis, list, value, written);
+		if (status)
+			return status;
+		if (geometric ? value > to / step : to - value < step)
+			return 0;
+		value = geometric ? value * step : value + step;
+	}
+}
+
+static int number_word(const struct axis *axis, char *word, bool strict, const struct axis_capacities *known,
+                       struct axis_list *list)
+{
+	static const struct axis_capacities any = {1u << 30, 1u << 30, 1u << 30, 1u << 30, 1u << 30};
+	uint64_t value;
+	if (strchr(word, ':'))
+		return range(axis, word, list);
+	int status = capacity(axis, word, known ? known : &any, &value);
+	if (status == 0 && !strict && (value < axis->min || (axis->max && value > axis->max)))
+		return 0;
+	if (status == -ENODATA)
+		return strict ? -EINVAL : 0;
+	if (status == 1) {
+		status = size_parse(word, &value);
+		if (status)
+			return err_note(status, "--%s: %s", axis->name, err_text());
+	}
+	return status ? status : append_number(axis, list, value, word);
+}
+
+static int plain_word(const struct axis *axis, const char *word, struct axis_list *list)
+{
+	if (axis->accept) {
+		int status = axis->accept(word);
+		if (status)
+			return err_note(status, "--%s: %s", axis->name, err_text());
+		return append(axis, list, (struct axis_value){.word = word});
+	}
+	char names[256] = "";
+	for (size_t i = 0; axis->words[i]; i++) {
+		if (strcmp(axis->words[i], word) == 0)
+			return append(axis, list, (struct axis_value){.number = i, .word = axis->words[i]});
+		size_t used = strlen(names);
+		snprintf(names + used, sizeof(names) - used, " %s", axis->words[i]);
+	}
+	return err_note(-EINVAL, "--%s: there is no '%s', only%s", axis->name, word, names);
+}
+
+int axis_parse(const struct axis *axis, const char *text, bool strict, const struct axis_capacities *known,
+               struct axis_list *list_p)
+{
+	struct axis_list list = {.text = strdup(text)};
+	int status = list.text ? 0 : err_note(-ENOMEM, "--%s: out of memory", axis->name);
+	for (char *word = list.text, *next; status == 0 && word; word = next) {
+		next = strchr(word, ',');
+		if (next)
+			*next++ = '\0';
+		if (*word == '\0')
+			status = err_note(-EINVAL, "--%s '%s': an empty word in the list", axis->name, text);
+		else
+			status = axis->kind == AXIS_WORD ? plain_word(axis, word, &list)
+			                                 : number_word(axis, word, strict, known, &list);
+	}
+	if (status == 0 && list.count == 0)
+		status = err_note(-EINVAL, "--%s '%s' leaves no value on this device", axis->name, text);
+	if (status) {
+		axis_free(&list);
+		return status;
+	}
+	*list_p = list;
+	return 0;
+}
+
+void axis_free(struct axis_list *list)
+{
+	free(list->values);
+	free(list->text);
+	*list = (struct axis_list){0};
+}

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "lib/bench_run.h"
+#include "lib/err.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* A median whose interval is wider than this says nothing a reader could use. */
+#define NOISY_ABOVE 0.10
+/* The core clock around a case against the best of the run; clocks of quiet machines agree within a few percent. */
+#define THROTTLED_BELOW 0.85
+/* Shares of our cores' time that others may take before the case counts as contended. */
+#define OTHERS_ABOVE 0.10
+#define STOLEN_ABOVE 0.02
+
+bool bench_virtual(const struct bench_run *r) { return dev_can(r->c.dev, DEV_CAP_VIRTUAL_TIME); }
+
+static uint64_t hash_text(const char *text)
+{
+	uint64_t h = 0xcbf29ce484222325u;
+	for (; *text; text++)
+		h = (h ^ (unsigned char)*text) * 0x100000001b3u;
+	return h;
+}
+
+static int check_results(struct bench_run *r)
+{
+	if (!r->b->check)
+		return 0;
+	if (!r->o.check) {
+		r->now.check_status = "skipped";
+		bench_flag(r, "unverified", -1, "--check off");
+		return 0;
+	}
+	for (unsigned v = 0; v < r->variant_count; v++) {
+		double unused;
+		if (!r->now.samples[v].on)
+			continue;
+		int status = r->b->spoil ? r->b->spoil(&r->c, v) : 0;
+		if (status == 0)
+			status = bench_sample_once(r, v, 1, &unused);
+		if (status == 0)
+			status = r->b->check(&r->c, v);
+		if (status == -EBADMSG) {
+			r->now.check_status = "failed";
+			snprintf(r->now.check_detail, sizeof(r->now.check_detail), "%s: %.200s", r->b->variants[v].name,
+			         err_text());
+			return err_note(-EBADMSG, "wrong result: %s", r->now.check_detail);
+		}
+		if (status)
+			return status;
+	}
+	r->now.check_status = "ok";
+	return 0;
+}
+
+static void judge_samples(struct bench_run *r)
+{
+	for (unsigned v = 0; v < r->variant_count; v++) {
+		struct bench_samples *s = &r->now.samples[v];
+		if (!s->on)
+			continue;
+		double width = stats_relative_width(&s->summary);
+		if (r->now.blocks < r->o.min_samples)
+			bench_flag(r, "few_samples", (int)v, "%u samples instead of at least %" PRIu64 ": raise the budget",
+			           r->now.blocks, r->o.min_samples);
+		else if (width > NOISY_ABOVE && !s->converged)
+			bench_flag(r, "noisy", (int)v, "the interval of the median is +-%.0f %% after %u samples",
+			           100.0 * width, r->now.blocks);
+	}
+}
+
+static void judge_surroundings(struct bench_run *r, const struct load_mark *before, const struct load_mark *after)
+{
+	double others, stolen;
+	double least = fmin(r->now.clock_before_hz, r->now.clock_after_hz);
+	double most = fmax(r->now.clock_before_hz, r->now.clock_after_hz);
+	if (most > r->best_clock_hz)
+		r->best_clock_hz = most;
+	if (least < THROTTLED_BELOW * r->best_clock_hz)
+		bench_flag(r, "throttled", -1, "core clock %.2f GHz, best of this run %.2f GHz", 1e-9 * least,
+		           1e-9 * r->best_clock_hz);
+	if (bench_virtual(r) || !load_between(before, after, &others, &stolen))
+		return;
+	if (others > OTHERS_ABOVE)
+		bench_flag(r, "contended", -1, "other processes took %.0f %% of the cores", 100.0 * others);
+	if (stolen > STOLEN_ABOVE)
+		bench_flag(r, "contended", -1, "the hypervisor took %.0f %% of the cores", 100.0 * stolen);
+}
+
+static double clock_rate(struct bench_run *r)
+{
+	double hz;
+	if (!dev_can(r->c.dev, DEV_CAP_CLOCK_RATE) || dev_clock_rate(r->c.dev, &hz) != 0)
+		return NAN;
+	return hz;
+}
+
+static int measure_case(struct bench_run *r, double seconds)
+{
+	int status = 0;
+	if (r->variant_count) {
+		struct load_mark before = load_now();
+		r->now.clock_before_hz = clock_rate(r);
+		status = bench_sample_case(r, seconds);
+		r->now.clock_after_hz = clock_rate(r);
+		struct load_mark after = load_now();
+		if (status == 0) {
+			judge_samples(r);
+			judge_surroundings(r, &before, &after);
+			status = check_results(r);
+		}
+		if (status == 0)
+			bench_derive_rates(r);
+	}
+	if (status == 0 && r->b->prove)
+		status = r->b->prove(&r->c);
+	if (status == 0 && r->b->derive)
+		status = r->b->derive(&r->c);
+	return status;
+}
+
+/* The queue has to be empty before memory is freed, whatever went wrong. */
+static void settle(struct bench_run *r)
+{
+	char kept[512];
+	snprintf(kept, sizeof(kept), "%s", err_text());
+	dev_stream_sync(r->c.dev, r->c.stream);
+	err_note(0, "%s", kept);
+}
+
+int bench_case_run(struct bench_run *r, double seconds)
+{
+	double start = bench_time(r);
+	bool set_up = false;
+	rng_seed(&r->c.rng, r->o.seed, hash_text(r->now.key));
+	rng_seed(&r->order, r->o.seed, ~hash_text(r->now.key));
+	memset(r->c.state, 0, r->b->state_bytes);
+	for (size_t v = 0; v < r->variant_count; v++)
+		r->now.samples[v].on = r->selected >> v & 1;
+	err_clear();
+	int status = r->b->admit ? r->b->admit(&r->c) : 0;
+	if (status == 0) {
+		set_up = true;
+		status = r->b->setup ? r->b->setup(&r->c) : 0;
+	}
+	bool refused = status == -ENOTSUP || status == -ENODEV || status == -ENOMEM;
+	if (status == 0)
+		status = measure_case(r, seconds);
+	settle(r);
+	if (set_up && r->b->teardown) {
+		char kept[512];
+		snprintf(kept, sizeof(kept), "%s", err_text());
+		r->b->teardown(&r->c);
+		err_note(0, "%s", kept);
+	}
+	r->now.elapsed_s = bench_time(r) - start;
+	if (status == -EINTR && bench_interrupted)
+		return status;
+	const char *outcome = status == 0 ? "ok" : refused ? "skipped" : "failed";
+	r->count.ok += status == 0;
+	r->count.skipped += refused;
+	r->count.failed += status != 0 && !refused;
+	r->count.valid += status == 0 && !bench_flagged(r, -1);
+	char reason[512];
+	snprintf(reason, sizeof(reason), "%s", err_text()[0] || status == 0 ? err_text() : strerror(-status));
+	if (status && !refused)
+		err_print("%s %s: %s", r->b->name, r->now.key, reason);
+	return bench_output_case(r, outcome, reason);
+}

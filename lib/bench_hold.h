@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Holding units: blocks that sit in their slots until told to go. With them a program shows what is left for
+ * others: how many blocks are resident, whether an engine copies while no unit is free, who comes first.
+ */
+#ifndef GPUSIG_BENCH_HOLD_H
+#define GPUSIG_BENCH_HOLD_H
+
+#include "device/dev.h"
+
+struct hold {
+	struct dev *dev;
+	struct dev_stream *stream; /* its own, of normal priority */
+	struct dev_kernel *kernel;
+	uint32_t *flag, *arrived;  /* PINNED; arrived[1] counts blocks that timed out */
+	uint64_t *start_ns;        /* PINNED; when each block started */
+	uint32_t most;
+};
+
+/* Room for grids of at most `most_blocks`. hold_close() works on what was opened; both may take long. */
+int hold_open(struct hold *h, struct dev *dev, uint32_t most_blocks);
+void hold_close(struct hold *h);
+
+/* Launch `grid` blocks that each claim `shared_bytes`, and leave by themselves after `timeout_ns`. */
+int hold_start(struct hold *h, uint32_t grid, uint64_t shared_bytes, uint64_t timeout_ns);
+
+/* Wait until `expected` blocks are resident or `patience_ns` is over, then as long again as that took (at least
+ * 200 us) for any that should not be; gives how many arrived. The caller's thread polls. */
+int hold_settle(struct hold *h, uint32_t expected, uint64_t patience_ns, uint32_t *arrived_p);
+
+/* Let all go and wait for them. timed_out_p: blocks that had left before. */
+int hold_release(struct hold *h, uint32_t *timed_out_p);
+
+#endif

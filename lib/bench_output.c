@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "lib/bench_run.h"
+#include "lib/err.h"
+#include "lib/out.h"
+#include "lib/prov.h"
+#include "lib/size.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#define SCHEMA "gpusig.record"
+#define SCHEMA_VERSION "1.0.0"
+
+static void begin(struct bench_run *r, const char *kind)
+{
+	struct json *j = &r->json;
+	json_clear(j);
+	json_object_begin(j, NULL);
+	json_string(j, "schema", SCHEMA);
+	json_string(j, "version", SCHEMA_VERSION);
+	json_string(j, "kind", kind);
+	json_string(j, "run", r->id);
+	json_string(j, "program", r->b->name);
+}
+
+/* The file first: it is what must survive. */
+static int finish(struct bench_run *r)
+{
+	json_object_end(&r->json);
+	int status = json_finish(&r->json);
+	if (status)
+		return err_note(status, "record of %s: out of memory", r->now.key);
+	if (r->o.json)
+		out_write(r->json.text, r->json.length);
+	status = record_append(&r->file, r->json.text, r->json.length);
+	return status ? status : out_status();
+}
+
+static void put_device(struct json *j, const struct dev *dev, const char *spec)
+{
+	const struct dev_props *p = dev_props(dev);
+	json_object_begin(j, NULL);
+	json_string(j, "spec", spec);
+	json_string(j, "backend", dev->ops->name);
+	json_integer(j, "index", dev->index);
+	json_string(j, "name", p->name);
+	json_string(j, "bus", p->bus);
+	json_string(j, "driver", p->driver);
+	json_string(j, "blas", p->blas);
+	json_string(j, "shares", p->shares);
+	json_array_begin(j, "capabilities");
+	for (size_t i = 0; i < BENCH_CAPABILITIES; i++)
+		if (p->caps >> i & 1)
+			json_string(j, NULL, bench_capabilities[i]);
+	json_array_end(j);
+	json_integer(j, "units", p->units);
+	json_integer(j, "slots_per_unit", p->slots_per_unit);
+	json_integer(j, "copy_engines", p->copy_engines);
+	json_integer(j, "busy_blocks", p->busy_blocks);
+	json_integer(j, "memory_bytes", p->memory_bytes);
+	json_integer(j, "shared_per_unit_bytes", p->shared_per_unit_bytes);
+	json_integer(j, "shared_per_block_bytes", p->shared_per_block_bytes);
+	json_integer(j, "l1_bytes", p->l1_bytes);
+	json_integer(j, "l2_bytes", p->l2_bytes);
+	json_integer(j, "llc_bytes", p->llc_bytes);
+	json_bool(j, "virtual_time", dev_can(dev, DEV_CAP_VIRTUAL_TIME));
+	json_object_end(j);
+}
+
+static void put_options(struct json *j, const struct bench_options *o)
+{
+	char seed[24];
+	snprintf(seed, sizeof(seed), "%" PRIu64, o->seed);
+	json_object_begin(j, "options");
+	json_string(j, "seed", seed);
+	json_number(j, "budget_s", o->budget_s > 0.0 ? o->budget_s : NAN);
+	json_number(j, "goal", o->goal);
+	json_integer(j, "min_samples", o->min_samples);
+	json_integer(j, "max_samples", o->max_samples);
+	json_bool(j, "check", o->check);
+	json_bool(j, "full", o->full);
+	json_object_end(j);
+}
+
+static void put_axes(struct bench_run *r)
+{
+	struct json *j = &r->json;
+	json_array_begin(j, "axes");
+	for (size_t a = 0; a < r->axis_count; a++) {
+		const struct axis *axis = &r->b->axes[a];
+		json_object_begin(j, NULL);
+		json_string(j, "name", axis->name);
+		json_string(j, "unit", axis->kind == AXIS_SIZE ? "byte" : "");
+		json_array_begin(j, "values");
+		for (size_t i = 0; i < r->axes[a].count; i++) {
+			if (axis->kind == AXIS_WORD)
+				json_string(j, NULL, r->axes[a].values[i].word);
+			else
+				json_integer(j, NULL, r->axes[a].values[i].number);
+		}
+		json_array_end(j);
+		json_object_end(j);
+	}
+	json_array_end(j);
+	json_array_begin(j, "variants");
+	for (size_t v = 0; v < r->variant_count; v++)
+		if (r->selected >> v & 1)
+			json_string(j, NULL, r->b->variants[v].name);
+	json_array_end(j);
+}
+
+static void put_primary(struct json *j, const struct bench_metric *m)
+{
+	json_array_begin(j, "primary");
+	for (; m && m->metric; m++) {
+		json_object_begin(j, NULL);
+		json_string(j, "metric", m->metric);
+		json_string(j, "derived", m->derived);
+		json_string(j, "variant", m->variant);
+		json_string(j, "where", m->where);
+		json_string(j, "reduce", m->reduce);
+		json_string(j, "unit", m->unit);
+		json_string(j, "better", m->better);
+		json_object_end(j);
+	}
+	json_array_end(j);
+}
+
+int bench_output_run(struct bench_run *r)
+{
+	struct json *j = &r->json;
+	char now[40];
+	time_t seconds = time(NULL);
+	struct tm utc;
+	strftime(now, sizeof(now), "%Y-%m-%dT%H:%M:%S+00:00", gmtime_r(&seconds, &utc));
+	begin(r, "run");
+	json_string(j, "question", r->b->question);
+	json_string(j, "formula", r->b->formula);
+	json_string(j, "timed", r->b->timed);
+	json_string(j, "limits", r->b->limits);
+	json_string(j, "started", bench_virtual(r) ? NULL : now);
+	json_array_begin(j, "argv");
+	for (int i = 0; i < r->argc; i++)
+		json_string(j, NULL, r->argv[i]);
+	json_array_end(j);
+	json_array_begin(j, "device");
+	for (size_t d = 0; d < r->set.count; d++)
+		put_device(j, r->set.dev[d], r->o.device);
+	json_array_end(j);
+	put_options(j, &r->o);
+	put_axes(r);
+	put_primary(j, r->b->primary);
+	prov_write(j);
+	if (!r->o.json) {
+		const struct dev_props *p = dev_props(r->c.dev);
+		out_print("# %s: %s\n# %s\n# device %s: %s, %u units%s%s; seed %" PRIu64 "; version %s\n", r->b->name,
+		          r->b->question, r->b->formula, r->o.device, p->name, p->units, p->blas[0] ? ", " : "", p->blas,
+		          r->o.seed, prov_version());
+		if (p->shares[0])
+			out_print("# %s\n", p->shares);
+		if (bench_virtual(r))
+			out_print("# simulated: nothing below is a measurement\n");
+	}
+	return finish(r);
+}
+
+static void put_point(struct bench_run *r)
+{
+	struct json *j = &r->json;
+	json_object_begin(j, "case");
+	for (size_t a = 0; a < r->axis_count; a++) {
+		if (r->b->axes[a].kind == AXIS_WORD)
+			json_string(j, r->b->axes[a].name, r->now.point[a].word);
+		else
+			json_integer(j, r->b->axes[a].name, r->now.point[a].number);
+	}
+	json_object_end(j);
+	json_string(j, "key", r->now.key);
+}
+
+static void put_samples(struct bench_run *r, unsigned v)
+{
+	struct json *j = &r->json;
+	struct bench_samples *s = &r->now.samples[v];
+	json_object_begin(j, NULL);
+	json_string(j, "name", r->b->variants[v].name);
+	json_integer(j, "iterations", s->iterations);
+	json_array_begin(j, "samples_s");
+	for (size_t i = 0; i < r->now.blocks; i++)
+		json_number(j, NULL, s->seconds[i]);
+	json_array_end(j);
+	json_array_begin(j, "block");
+	for (size_t i = 0; i < r->now.blocks; i++)
+		json_integer(j, NULL, i);
+	json_array_end(j);
+	json_integer(j, "n", s->summary.n);
+	json_number(j, "median_s", s->summary.median);
+	json_number(j, "ci_low_s", s->summary.ci_low);
+	json_number(j, "ci_high_s", s->summary.ci_high);
+	json_number(j, "min_s", s->summary.min);
+	json_number(j, "p95_s", s->summary.p95);
+	json_number(j, "max_s", s->summary.max);
+	json_number(j, "lag1", stats_lag1(s->seconds, r->now.blocks));
+	json_number(j, "drift", stats_drift(s->seconds, r->now.blocks, s->summary.median, r->scratch));
+	json_bool(j, "converged", s->converged);
+	json_object_begin(j, "model");
+	json_number(j, "bytes", s->model.bytes > 0.0 ? s->model.bytes : NAN);
+	json_number(j, "flops", s->model.flops > 0.0 ? s->model.flops : NAN);
+	json_number(j, "messages", s->model.messages > 0.0 ? s->model.messages : NAN);
+	json_object_end(j);
+	json_object_end(j);
+}
+
+static bool derived_valid(const struct bench_run *r, const struct bench_derived *d)
+{
+	if (!isfinite(d->value) || bench_flagged(r, d->about))
+		return false;
+	for (int v = 0; v < (int)r->variant_count; v++)
+		if (d->uses >> v & 1 && bench_flagged(r, v))
+			return false;
+	return true;
+}
+
+static void put_derived(struct bench_run *r)
+{
+	struct json *j = &r->json;
+	json_array_begin(j, "derived");
+	for (size_t i = 0; i < r->now.derived_count; i++) {
+		const struct bench_derived *d = &r->now.derived[i];
+		json_object_begin(j, NULL);
+		json_string(j, "name", d->name);
+		json_string(j, "variant", d->about >= 0 ? r->b->variants[d->about].name : NULL);
+		json_number(j, "value", d->value);
+		json_number(j, "ci_low", d->low);
+		json_number(j, "ci_high", d->high);
+		json_string(j, "unit", d->unit);
+		json_string(j, "formula", d->formula);
+		json_number(j, "bound", d->bound);
+		json_string(j, "bound_name", d->bound_name[0] ? d->bound_name : NULL);
+		json_bool(j, "valid", derived_valid(r, d));
+		if (!isfinite(d->value))
+			json_string(j, "reason", "no block gave a finite value");
+		json_object_end(j);
+	}
+	json_array_end(j);
+}
+
+static void put_validity(struct bench_run *r)
+{
+	struct json *j = &r->json;
+	json_object_begin(j, "check");
+	json_string(j, "status", r->now.check_status);
+	json_string(j, "detail", r->now.check_detail);
+	json_object_end(j);
+	json_array_begin(j, "mechanism");
+	for (size_t i = 0; i < r->now.proof_count; i++) {
+		json_object_begin(j, NULL);
+		json_string(j, "name", r->now.proofs[i].name);
+		json_bool(j, "realised", r->now.proofs[i].realised);
+		json_string(j, "detail", r->now.proofs[i].detail);
+		json_object_end(j);
+	}
+	json_array_end(j);
+	json_object_begin(j, "facts");
+	for (size_t i = 0; i < r->now.fact_count; i++) {
+		const struct bench_fact *f = &r->now.facts[i];
+		if (f->text)
+			json_string(j, f->name, f->text);
+		else
+			json_number(j, f->name, f->number);
+	}
+	json_object_end(j);
+	json_object_begin(j, "clock_hz");
+	json_number(j, "before", r->now.clock_before_hz);
+	json_number(j, "after", r->now.clock_after_hz);
+	json_object_end(j);
+	json_object_begin(j, "validity");
+	json_bool(j, "valid", r->now.flag_count == 0);
+	json_array_begin(j, "flags");
+	for (size_t i = 0; i < r->now.flag_count; i++) {
+		const struct bench_flag *f = &r->now.flags[i];
+		json_object_begin(j, NULL);
+		json_string(j, "flag", f->flag);
+		json_string(j, "variant", f->about >= 0 ? r->b->variants[f->about].name : NULL);
+		json_string(j, "reason", f->reason);
+		json_object_end(j);
+	}
+	json_array_end(j);
+	json_object_end(j);
+}
+
+static bool is_rate(const struct bench_derived *d)
+{
+	return strcmp(d->name, "bandwidth") == 0 || strcmp(d->name, "flop_rate") == 0 || strcmp(d->name, "message_rate") == 0;
+}
+
+/* One line a variant: its time, how well it is known, and the rates that follow from it. */
+static void table_variants(const struct bench_run *r)
+{
+	char text[40];
+	for (unsigned v = 0; v < r->variant_count; v++) {
+		const struct bench_samples *s = &r->now.samples[v];
+		if (!s->on)
+			continue;
+		out_print("  %-20s %10s  +-%4.1f %%  n=%-3zu", r->b->variants[v].name,
+		          size_show(text, sizeof(text), s->summary.median, "s"), 100.0 * stats_relative_width(&s->summary),
+		          s->summary.n);
+		for (size_t i = 0; i < r->now.derived_count; i++) {
+			const struct bench_derived *d = &r->now.derived[i];
+			if (d->about != (int)v || !is_rate(d))
+				continue;
+			out_print("  %12s", size_show(text, sizeof(text), d->value, d->unit));
+			if (!isnan(d->bound))
+				out_print("  %.0f %% of %s", 100.0 * d->value / d->bound, d->bound_name);
+		}
+		out_print("\n");
+	}
+}
+
+static void table_derived(const struct bench_run *r)
+{
+	char a[40], b[40], c[40];
+	for (size_t i = 0; i < r->now.derived_count; i++) {
+		const struct bench_derived *d = &r->now.derived[i];
+		if (strcmp(d->name, "time") == 0 || is_rate(d))
+			continue;
+		out_print("  %-20s %10s  %s", d->about >= 0 ? r->b->variants[d->about].name : "",
+		          size_show(a, sizeof(a), d->value, d->unit), d->name);
+		if (!isnan(d->low))
+			out_print(" [%s, %s]", size_show(b, sizeof(b), d->low, d->unit), size_show(c, sizeof(c), d->high, d->unit));
+		out_print("\n");
+	}
+}
+
+static void table_case(struct bench_run *r, const char *status, const char *reason)
+{
+	out_print("\n%s%s\n", r->now.key[0] ? r->now.key : "(one case)", strcmp(status, "ok") == 0 ? "" : ":");
+	if (strcmp(status, "ok") != 0) {
+		out_print("  %s: %s\n", status, reason);
+		return;
+	}
+	table_variants(r);
+	table_derived(r);
+	for (size_t i = 0; i < r->now.fact_count; i++) {
+		if (r->now.facts[i].text)
+			out_print("  %-30s %s\n", r->now.facts[i].name, r->now.facts[i].text);
+		else
+			out_print("  %-30s %.10g\n", r->now.facts[i].name, r->now.facts[i].number);
+	}
+	for (size_t i = 0; i < r->now.proof_count; i++)
+		out_print("  mechanism %s: %s (%s)\n", r->now.proofs[i].name,
+		          r->now.proofs[i].realised ? "seen" : "NOT SEEN", r->now.proofs[i].detail);
+	for (size_t i = 0; i < r->now.flag_count; i++)
+		out_print("  invalid, %s%s%s: %s\n", r->now.flags[i].flag, r->now.flags[i].about >= 0 ? " " : "",
+		          r->now.flags[i].about >= 0 ? r->b->variants[r->now.flags[i].about].name : "", r->now.flags[i].reason);
+}
+
+int bench_output_case(struct bench_run *r, const char *status, const char *reason)
+{
+	struct json *j = &r->json;
+	bool ok = strcmp(status, "ok") == 0;
+	begin(r, "case");
+	json_string(j, "device", r->o.device);
+	put_point(r);
+	json_string(j, "status", status);
+	if (!ok)
+		json_string(j, "reason", reason);
+	json_number(j, "elapsed_s", r->now.elapsed_s);
+	json_array_begin(j, "variants");
+	for (unsigned v = 0; ok && v < r->variant_count; v++)
+		if (r->now.samples[v].on)
+			put_samples(r, v);
+	json_array_end(j);
+	if (!ok)
+		r->now.derived_count = 0;
+	put_derived(r);
+	put_validity(r);
+	if (!r->o.json)
+		table_case(r, status, reason);
+	return finish(r);
+}
+
+int bench_output_end(struct bench_run *r, const char *status, int code, const char *reason)
+{
+	struct json *j = &r->json;
+	begin(r, "end");
+	json_string(j, "status", status);
+	json_integer(j, "exit", (uint64_t)code);
+	json_object_begin(j, "cases");
+	json_integer(j, "total", r->count.total);
+	json_integer(j, "ok", r->count.ok);
+	json_integer(j, "valid", r->count.valid);
+	json_integer(j, "failed", r->count.failed);
+	json_integer(j, "skipped", r->count.skipped);
+	json_integer(j, "already_done", r->count.already_done);
+	json_integer(j, "out_of_budget", r->count.out_of_budget);
+	json_object_end(j);
+	json_string(j, "reason", reason);
+	json_number(j, "elapsed_s", bench_time(r) - r->start_s);
+	return finish(r);
+}

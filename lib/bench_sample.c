@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "lib/bench_run.h"
+#include "lib/err.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+/* A sample is long enough to drown the clock's resolution and the calls around it, short enough to take many. */
+#define SAMPLE_LEAST_S 100e-6
+#define SAMPLE_MOST_S 5e-3
+/* Queue entries kept free for the gate and the two events. */
+#define QUEUE_RESERVE 8u
+
+double bench_time(struct bench_run *r) { return 1e-9 * (double)dev_clock_ns(r->c.dev); }
+
+int bench_gate_open(struct bench_run *r)
+{
+	int status = dev_event_open(r->c.dev, &r->from);
+	if (status == 0)
+		status = dev_event_open(r->c.dev, &r->to);
+	if (status == 0 && dev_can(r->c.dev, DEV_CAP_WAIT_VALUE)) {
+		void *memory;
+		status = dev_alloc(r->c.dev, DEV_MEM_PINNED, 256, &memory);
+		if (status == 0) {
+			r->gate = memory;
+			status = dev_post_value(r->c.dev, r->gate, 0);
+		}
+	}
+	return status;
+}
+
+void bench_gate_close(struct bench_run *r)
+{
+	dev_event_close(r->c.dev, r->from);
+	dev_event_close(r->c.dev, r->to);
+	dev_free(r->c.dev, r->gate);
+	r->from = r->to = NULL;
+	r->gate = NULL;
+}
+
+static int sample_gated(struct bench_run *r, unsigned variant, uint64_t iterations, double *seconds_p)
+{
+	struct dev *dev = r->c.dev;
+	struct dev_stream *stream = r->c.stream;
+	double ns = 0.0;
+	int status = 0;
+	r->gate_value++;
+	if (r->gate)
+		status = dev_wait_value(dev, stream, r->gate, r->gate_value);
+	if (status == 0)
+		status = dev_event_record(dev, stream, r->from);
+	if (status == 0)
+		status = r->b->body(&r->c, variant, iterations);
+	if (status == 0)
+		status = dev_event_record(dev, stream, r->to);
+	/* Opened even after a failure: what was enqueued must drain. */
+	int opened = r->gate ? dev_post_value(dev, r->gate, r->gate_value) : 0;
+	int drained = dev_stream_sync(dev, stream);
+	status = status ? status : opened ? opened : drained;
+	if (status == 0)
+		status = dev_event_elapsed_ns(dev, r->from, r->to, &ns);
+	*seconds_p = 1e-9 * ns;
+	return status;
+}
+
+int bench_sample_once(struct bench_run *r, unsigned variant, uint64_t iterations, double *seconds_p)
+{
+	uint64_t start;
+	int status;
+	switch (r->b->variants[variant].timing) {
+	case BENCH_DEVICE:
+		return sample_gated(r, variant, iterations, seconds_p);
+	case BENCH_SELF:
+		r->c.self_seconds = NAN;
+		status = r->b->body(&r->c, variant, iterations);
+		*seconds_p = r->c.self_seconds;
+		return status;
+	case BENCH_HOST:
+		break;
+	}
+	start = dev_clock_ns(r->c.dev);
+	status = r->b->body(&r->c, variant, iterations);
+	*seconds_p = 1e-9 * (double)(dev_clock_ns(r->c.dev) - start);
+	return status;
+}
+
+static uint64_t most_iterations(const struct bench_run *r, unsigned variant)
+{
+	const struct bench_variant *v = &r->b->variants[variant];
+	if (v->timing != BENCH_DEVICE)
+		return 1u << 30;
+	uint32_t room = dev_props(r->c.dev)->max_queued;
+	uint32_t each = v->queued ? v->queued : 1;
+	if (room <= QUEUE_RESERVE + each)
+		return 1;
+	return (room - QUEUE_RESERVE) / each;
+}
+
+static int checked_sample(struct bench_run *r, unsigned variant, uint64_t iterations, double *seconds_p)
+{
+	int status = bench_sample_once(r, variant, iterations, seconds_p);
+	if (status)
+		return status;
+	if (!(*seconds_p >= 0.0) || isinf(*seconds_p))
+		return err_note(-EPROTO, "variant %s gave no time", r->b->variants[variant].name);
+	return bench_interrupted ? -EINTR : 0;
+}
+
+static int calibrate(struct bench_run *r, unsigned variant, double target_s)
+{
+	uint64_t iterations = 1, most = most_iterations(r, variant);
+	for (;;) {
+		double seconds;
+		int status = checked_sample(r, variant, iterations, &seconds);
+		if (status)
+			return status;
+		if (seconds >= 0.7 * target_s || iterations >= most)
+			break;
+		/* The first rounds include first-use costs, so growth is limited. */
+		double factor = seconds > 0.0 ? 1.1 * target_s / seconds : 10.0;
+		factor = factor < 1.5 ? 1.5 : factor > 10.0 ? 10.0 : factor;
+		uint64_t grown = (uint64_t)(factor * (double)iterations) + 1;
+		iterations = grown > most ? most : grown;
+	}
+	r->now.samples[variant].iterations = iterations;
+	return 0;
+}
+
+/* One block: every variant that is on, once, in random order, into column `block`. */
+static int sample_block(struct bench_run *r, size_t block)
+{
+	uint32_t order[BENCH_VARIANTS];
+	rng_shuffle(&r->order, order, r->variant_count);
+	for (size_t i = 0; i < r->variant_count; i++) {
+		struct bench_samples *s = &r->now.samples[order[i]];
+		double seconds;
+		if (!s->on)
+			continue;
+		int status = checked_sample(r, order[i], s->iterations, &seconds);
+		if (status)
+			return status;
+		s->seconds[block] = seconds / (double)s->iterations;
+	}
+	return 0;
+}
+
+/* Blocks that are thrown away until the medians of two neighbouring triples agree within 5 % for every variant,
+ * or a fifth of the case's time is spent. */
+static int warm_up(struct bench_run *r, double until_s)
+{
+	for (size_t blocks = 0; blocks + 1 < r->o.max_samples && bench_time(r) < until_s; blocks++) {
+		int status = sample_block(r, blocks);
+		if (status)
+			return status;
+		bool steady = blocks >= 5;
+		for (size_t v = 0; steady && v < r->variant_count; v++) {
+			const double *x = r->now.samples[v].seconds;
+			if (!r->now.samples[v].on)
+				continue;
+			double before[3] = {x[blocks - 5], x[blocks - 4], x[blocks - 3]};
+			double after[3] = {x[blocks - 2], x[blocks - 1], x[blocks]};
+			stats_sort(before, 3);
+			stats_sort(after, 3);
+			steady = fabs(after[1] - before[1]) <= 0.05 * before[1];
+		}
+		if (steady)
+			return 0;
+	}
+	return 0;
+}
+
+static bool converged(struct bench_run *r, uint32_t blocks)
+{
+	bool all = true;
+	for (size_t v = 0; v < r->variant_count; v++) {
+		struct bench_samples *s = &r->now.samples[v];
+		if (!s->on)
+			continue;
+		s->summary = stats_summarise(s->seconds, blocks, r->scratch);
+		s->converged = stats_relative_width(&s->summary) <= r->o.goal || s->summary.max == s->summary.min;
+		all = all && s->converged;
+	}
+	return all;
+}
+
+int bench_sample_case(struct bench_run *r, double seconds)
+{
+	double start = bench_time(r);
+	size_t on = 0;
+	int status = 0;
+	for (size_t v = 0; v < r->variant_count; v++)
+		on += r->now.samples[v].on;
+	double target = seconds / (30.0 * (double)(on ? on : 1));
+	target = target < SAMPLE_LEAST_S ? SAMPLE_LEAST_S : target > SAMPLE_MOST_S ? SAMPLE_MOST_S : target;
+	for (unsigned v = 0; status == 0 && v < r->variant_count; v++)
+		if (r->now.samples[v].on)
+			status = calibrate(r, v, target);
+	if (status == 0)
+		status = warm_up(r, start + 0.2 * seconds);
+	uint32_t blocks = 0;
+	/* The least number of blocks is worth more than the case's time, but not five times as much. */
+	while (status == 0 && blocks < r->o.max_samples) {
+		double spent = bench_time(r) - start;
+		if (blocks >= r->o.min_samples && (spent >= seconds || converged(r, blocks)))
+			break;
+		if (blocks > 0 && spent >= 5.0 * seconds + 1.0)
+			break;
+		status = sample_block(r, blocks);
+		blocks += status == 0;
+	}
+	r->now.blocks = blocks;
+	if (status == 0)
+		converged(r, blocks);
+	return status;
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "lib/prov.h"
+#include "lib/size.h"
+
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+/* Lines of "key value"; the first is the version. Written by the Makefile. */
+static const char config[] =
+#include BUILD_CONFIG
+	;
+
+/* Only these variables are recorded: they change results, and none of them holds a secret. */
+static const char *const recorded_environment[] = {
+	"GPUSIG_BLAS", "OMP_NUM_THREADS", "OPENBLAS_CORETYPE", "OPENBLAS_NUM_THREADS", "BLIS_ARCH_TYPE",
+	"BLIS_NUM_THREADS", "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_MAX_CONNECTIONS", "HIP_VISIBLE_DEVICES",
+	"ROCR_VISIBLE_DEVICES", "GPU_MAX_HW_QUEUES", "NCCL_ALGO", "NCCL_PROTO", "SLURM_JOB_ID", "SLURM_NODELIST",
+	"LD_PRELOAD", "MALLOC_ARENA_MAX", "GLIBC_TUNABLES",
+};
+
+static void chomp(char *text) { text[strcspn(text, "\n")] = '\0'; }
+
+static bool first_line(const char *path, char *out, size_t room)
+{
+	FILE *file = fopen(path, "re");
+	if (!file)
+		return false;
+	bool read = fgets(out, (int)room, file) != NULL;
+	fclose(file);
+	if (read)
+		chomp(out);
+	return read;
+}
+
+/* Value of the first line `name<separator>value` of a file such as /proc/cpuinfo or /etc/os-release. */
+static bool field(const char *path, const char *name, char separator, char *out, size_t room)
+{
+	char line[8192];
+	bool found = false;
+	FILE *file = fopen(path, "re");
+	if (!file)
+		return false;
+	while (!found && fgets(line, sizeof(line), file)) {
+		char *value = strchr(line, separator);
+		if (strncmp(line, name, strlen(name)) != 0 || !value)
+			continue;
+		value++;
+		value += strspn(value, " \t\"");
+		value[strcspn(value, "\"\n")] = '\0';
+		snprintf(out, room, "%s", value);
+		found = true;
+	}
+	fclose(file);
+	return found;
+}
+
+static void put_line(struct json *j, const char *key, const char *path)
+{
+	char text[256];
+	json_string(j, key, first_line(path, text, sizeof(text)) ? text : NULL);
+}
+
+static void put_field(struct json *j, const char *key, const char *path, const char *name, char separator)
+{
+	char text[256];
+	json_string(j, key, field(path, name, separator, text, sizeof(text)) ? text : NULL);
+}
+
+static void put_caches(struct json *j)
+{
+	char path[128], level[16], type[32], size[32], label[64];
+	for (int i = 0; i < 8; i++) {
+		snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu0/cache/index%d/level", i);
+		if (!first_line(path, level, sizeof(level)))
+			return;
+		snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu0/cache/index%d/type", i);
+		if (!first_line(path, type, sizeof(type)))
+			return;
+		snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu0/cache/index%d/size", i);
+		if (!first_line(path, size, sizeof(size)))
+			return;
+		snprintf(label, sizeof(label), "cache_l%s_%s", level, type);
+		uint64_t bytes;
+		if (size_parse(size, &bytes) == 0)
+			json_integer(j, label, bytes);
+	}
+}
+
+static void put_count(struct json *j, const char *key, const char *pattern)
+{
+	glob_t found;
+	if (glob(pattern, 0, NULL, &found) == 0) {
+		json_integer(j, key, found.gl_pathc);
+		globfree(&found);
+	} else {
+		json_null(j, key);
+	}
+}
+
+static void put_machine(struct json *j)
+{
+	struct utsname system;
+	char flags[8192];
+	json_string(j, "hostname", uname(&system) == 0 ? system.nodename : NULL);
+	json_string(j, "kernel", uname(&system) == 0 ? system.release : NULL);
+	json_string(j, "architecture", uname(&system) == 0 ? system.machine : NULL);
+	put_field(j, "os", "/etc/os-release", "PRETTY_NAME", '=');
+	put_field(j, "cpu", "/proc/cpuinfo", "model name", ':');
+	put_field(j, "cpu_family", "/proc/cpuinfo", "cpu family", ':');
+	put_field(j, "cpu_model", "/proc/cpuinfo", "model\t", ':');
+	put_field(j, "microcode", "/proc/cpuinfo", "microcode", ':');
+	if (field("/proc/cpuinfo", "flags", ':', flags, sizeof(flags)))
+		json_bool(j, "virtual_machine", strstr(flags, " hypervisor") != NULL);
+	else
+		json_null(j, "virtual_machine");
+	put_line(j, "governor", "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
+	put_line(j, "clocksource", "/sys/devices/system/clocksource/clocksource0/current_clocksource");
+	put_line(j, "huge_pages", "/sys/kernel/mm/transparent_hugepage/enabled");
+	put_line(j, "smt", "/sys/devices/system/cpu/smt/control");
+	put_line(j, "load_average", "/proc/loadavg");
+	put_count(j, "numa_nodes", "/sys/devices/system/node/node[0-9]*");
+	put_count(j, "iommu_groups", "/sys/kernel/iommu_groups/*");
+	json_integer(j, "cores_online", (uint64_t)sysconf(_SC_NPROCESSORS_ONLN));
+	json_integer(j, "memory_bytes", (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGE_SIZE));
+	put_caches(j);
+}
+
+/* "key value" lines of the build text become keys of their own. */
+static void put_build(struct json *j)
+{
+	char text[sizeof(config)];
+	memcpy(text, config, sizeof(config));
+	for (char *line = text, *next; line && *line; line = next) {
+		next = strchr(line, '\n');
+		if (next)
+			*next++ = '\0';
+		char *space = strchr(line, ' ');
+		if (space) {
+			*space = '\0';
+			json_string(j, line, space + 1);
+		}
+	}
+}
+
+void prov_write(struct json *j)
+{
+	json_object_begin(j, "provenance");
+	put_machine(j);
+	put_build(j);
+	json_object_begin(j, "environment");
+	for (size_t i = 0; i < sizeof(recorded_environment) / sizeof(recorded_environment[0]); i++)
+		if (getenv(recorded_environment[i]))
+			json_string(j, recorded_environment[i], getenv(recorded_environment[i]));
+	json_object_end(j);
+	json_object_end(j);
+}
+
+const char *prov_config(void) { return config; }
+
+const char *prov_version(void)
+{
+	static char version[128];
+	if (!version[0])
+		snprintf(version, sizeof(version), "%.*s", (int)strcspn(config + 8, "\n"), config + 8);
+	return version;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A file of records that is valid after every line, whatever happens to the machine or the process.
+ */
+#ifndef GPUSIG_RECORD_H
+#define GPUSIG_RECORD_H
+
+#include <stddef.h>
+
+struct record_file {
+	int fd; /* below 0: no file, and record_append() does nothing */
+	const char *path;
+};
+
+/* Open for appending, creating it if need be. A last line without newline (a crash) is an error, -EBADMSG:
+ * appending would glue two records together. `path` must outlive the file. */
+int record_open(struct record_file *f, const char *path);
+
+/* Append one whole line with one write. If the disk takes only a part, the part is removed again, so that the
+ * lines before stay a valid file; returns the error (-ENOSPC, -EIO, ...). */
+int record_append(struct record_file *f, const char *line, size_t bytes);
+
+/* 0 or the error of the last write-back. */
+int record_close(struct record_file *f);
+
+#endif

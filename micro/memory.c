@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What can memory deliver? Read, write, copy and triad over a growing footprint, every unit busy: the steps of
+ * the curve are the cache levels, its end is memory.
+ *
+ * Timed: kernel passes over buffers that were touched before, repeated inside the kernel so that a small
+ * footprint is not a measurement of the launch. Bandwidth counts every byte the program names: read 1, write 1,
+ * copy 2, triad 3 per element. What the hardware moves on top (a cache line read before an ordinary store) is not
+ * counted; non-temporal stores avoid it, which is why they are a variant of their own.
+ *
+ *     bin/micro/memory --device host --op triad --footprint 64K:1G:x4
+ */
+#include "device/kernels.h"
+#include "lib/bench.h"
+#include "lib/rng.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+enum op { READ, WRITE, COPY, TRIAD };
+
+static const char *const op_names[] = {"read", "write", "copy", "triad", NULL};
+static const char *const kernel_names[][2] = {
+	{"read", NULL}, {"write", "write_nt"}, {"copy", "copy_nt"}, {"triad", "triad_nt"}};
+static const unsigned arrays_of[] = {1, 1, 2, 3};
+
+static const struct axis axes[] = {
+	{.name = "op", .help = "what the kernel does", .kind = AXIS_WORD, .words = op_names,
+	 .quick = "read,write,copy,triad"},
+	{.name = "footprint", .help = "bytes of all arrays together", .kind = AXIS_SIZE, .min = 12288,
+	 .quick = "L1/2,L2/2,LLC/2,4LLC,16LLC",
+	 .full = "L1/4,L1/2,L1,L2/4,L2/2,L2,LLC/8,LLC/4,LLC/2,LLC,2LLC,4LLC,8LLC,16LLC"},
+	{0}};
+
+static const struct bench_variant variants[] = {
+	{.name = "regular", .timing = BENCH_DEVICE}, {.name = "nontemporal", .timing = BENCH_DEVICE}, {0}};
+
+static const struct bench_metric primary[] = {
+	{"memory_read_bandwidth", "memory_bandwidth", NULL, "op=read", "max", "byte/s", "higher"},
+	{"memory_triad_bandwidth", "memory_bandwidth", NULL, "op=triad", "max", "byte/s", "higher"},
+	{"best_read_bandwidth", "bandwidth", NULL, "op=read", "max", "byte/s", "higher"},
+	{0}};
+
+/* Random data repeats after this many bytes: filling gigabytes would take longer than measuring them. */
+#define TILE_BYTES (1u << 20)
+/* A launch moves at least this much, so that starting it does not count. */
+#define LAUNCH_BYTES (256u << 20)
+/* Footprints from here on, in last-level caches, are said to show memory. */
+#define BEYOND_CACHE 4u
+
+struct state {
+	enum op op;
+	uint64_t bytes; /* of one array */
+	uint32_t reps, word;
+	float scale;
+	void *array[3]; /* the one written comes first */
+	uint32_t *sink;
+	float *tile[3], *back; /* on the host: what the arrays hold, and room to read them */
+	struct dev_kernel *kernel[2];
+};
+
+static struct state *state(const struct bench_case *c) { return c->state; }
+
+static uint64_t tile_at(const struct state *s, uint64_t offset)
+{
+	return s->bytes - offset < TILE_BYTES ? s->bytes - offset : TILE_BYTES;
+}
+
+static int setup_array(struct bench_case *c, unsigned i)
+{
+	struct state *s = state(c);
+	int status = dev_alloc(c->dev, DEV_MEM_DEVICE, s->bytes, &s->array[i]);
+	if (status)
+		return status;
+	s->tile[i] = malloc(TILE_BYTES);
+	if (!s->tile[i])
+		return -ENOMEM;
+	rng_fill_f32(&c->rng, s->tile[i], TILE_BYTES / sizeof(float));
+	for (uint64_t at = 0; status == 0 && at < s->bytes; at += TILE_BYTES)
+		status = dev_upload(c->dev, (char *)s->array[i] + at, s->tile[i], tile_at(s, at));
+	return status;
+}
+
+static int setup(struct bench_case *c)
+{
+	struct state *s = state(c);
+	while (op_names[s->op] != bench_word(c, "op"))
+		s->op++;
+	s->bytes = bench_number(c, "footprint") / arrays_of[s->op];
+	s->bytes -= s->bytes % DEV_KERNEL_ALIGN;
+	s->reps = (uint32_t)(LAUNCH_BYTES / (s->bytes * arrays_of[s->op]) + 1);
+	s->word = (uint32_t)rng_u64(&c->rng);
+	s->scale = 0.5f;
+	s->back = malloc(TILE_BYTES);
+	int status = s->back ? dev_alloc(c->dev, DEV_MEM_DEVICE, 256, (void **)&s->sink) : -ENOMEM;
+	for (unsigned v = 0; status == 0 && v < 2; v++) {
+		const char *name = kernel_names[s->op][v];
+		if (name)
+			status = dev_kernel_find(c->dev, name, &s->kernel[v]);
+		else
+			bench_variant_off(c, v);
+	}
+	for (unsigned i = 0; status == 0 && i < arrays_of[s->op]; i++)
+		status = setup_array(c, i);
+	return status;
+}
+
+static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
+{
+	struct state *s = state(c);
+	const void *const read_args[] = {&s->array[0], &s->bytes, &s->reps, &s->sink};
+	const void *const write_args[] = {&s->array[0], &s->bytes, &s->reps, &s->word};
+	const void *const copy_args[] = {&s->array[0], &s->array[1], &s->bytes, &s->reps};
+	const void *const triad_args[] = {&s->array[0], &s->array[1], &s->array[2], &s->bytes, &s->reps, &s->scale};
+	const void *const *const args[] = {read_args, write_args, copy_args, triad_args};
+	struct dev_launch launch = {.grid = dev_props(c->dev)->busy_blocks, .args = args[s->op]};
+	int status = 0;
+	for (uint64_t i = 0; status == 0 && i < iterations; i++)
+		status = dev_launch(c->dev, c->stream, s->kernel[variant], &launch);
+	return status;
+}
+
+static void model(const struct bench_case *c, unsigned variant, struct bench_model *m)
+{
+	const struct state *s = state(c);
+	(void)variant;
+	m->bytes = (double)s->bytes * arrays_of[s->op] * s->reps;
+}
+
+static int spoil(struct bench_case *c, unsigned variant)
+{
+	struct state *s = state(c);
+	(void)variant;
+	int status = s->op == READ ? dev_fill(c->dev, c->stream, s->sink, 0, sizeof(*s->sink))
+	                           : dev_fill(c->dev, c->stream, s->array[0], 0xa5, s->bytes);
+	return status ? status : dev_stream_sync(c->dev, c->stream);
+}
+
+static int check_read(struct bench_case *c)
+{
+	struct state *s = state(c);
+	uint32_t expected = 0, found;
+	for (uint64_t at = 0; at < s->bytes; at += TILE_BYTES)
+		for (uint64_t i = 0; i < tile_at(s, at) / 4; i++)
+			expected += ((const uint32_t *)s->tile[0])[i];
+	int status = dev_download(c->dev, &found, s->sink, sizeof(found));
+	if (status == 0 && found != expected)
+		return bench_wrong("sum of all words is %u, not %u", found, expected);
+	return status;
+}
+
+/* Element i of the tile after the operation, and how far it may be off: the device may fuse triad's two roundings. */
+static bool right(const struct state *s, uint64_t i)
+{
+	if (s->op == WRITE)
+		return ((const uint32_t *)s->back)[i] == s->word;
+	if (s->op == COPY)
+		return ((const uint32_t *)s->back)[i] == ((const uint32_t *)s->tile[1])[i];
+	return fabsf(s->back[i] - (s->tile[1][i] + s->scale * s->tile[2][i])) <= 1e-6f;
+}
+
+static int check(struct bench_case *c, unsigned variant)
+{
+	struct state *s = state(c);
+	(void)variant;
+	if (s->op == READ)
+		return check_read(c);
+	for (uint64_t at = 0; at < s->bytes; at += TILE_BYTES) {
+		int status = dev_download(c->dev, s->back, (const char *)s->array[0] + at, tile_at(s, at));
+		if (status)
+			return status;
+		for (uint64_t i = 0; i < tile_at(s, at) / 4; i++)
+			if (!right(s, i))
+				return bench_wrong("element %llu holds %g", (unsigned long long)(at / 4 + i), (double)s->back[i]);
+	}
+	return 0;
+}
+
+static int derive(struct bench_case *c)
+{
+	uint64_t llc = dev_props(c->dev)->llc_bytes;
+	if (llc && bench_number(c, "footprint") >= BEYOND_CACHE * llc)
+		for (int v = 0; v < 2; v++)
+			bench_alias(c, "bandwidth", v, "memory_bandwidth", "bytes / median_s, footprint at least 4 last-level caches");
+	return bench_ratio(c, "nontemporal_time_ratio", 1, 0, "seconds(nontemporal) / seconds(regular)");
+}
+
+static void teardown(struct bench_case *c)
+{
+	struct state *s = state(c);
+	for (unsigned i = 0; i < 3; i++) {
+		dev_free(c->dev, s->array[i]);
+		free(s->tile[i]);
+	}
+	dev_free(c->dev, s->sink);
+	free(s->back);
+}
+
+static const struct bench bench = {
+	.name = "micro/memory",
+	.question = "what can memory and the caches deliver?",
+	.formula = "bandwidth = bytes the program names / median time; per element read 1, write 1, copy 2, triad 3; byte/s",
+	.timed = "kernel passes on every unit over touched buffers; not allocation, not the launch (passes repeat inside)",
+	.limits = "lines read before ordinary stores are not counted; a footprint between levels shows a mix",
+	.share = 1.5,
+	.axes = axes,
+	.variant_option = "stores",
+	.variants = variants,
+	.primary = primary,
+	.state_bytes = sizeof(struct state),
+	.setup = setup,
+	.body = body,
+	.model = model,
+	.spoil = spoil,
+	.check = check,
+	.derive = derive,
+	.teardown = teardown,
+};
+
+int main(int argc, char **argv) { return bench_main(&bench, argc, argv); }
