@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "device/host.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "device/backends.h"
+#include "device/host_machine.h"
+#include "device/host_memory.h"
+#include "device/host_queue.h"
+#include "lib/clock.h"
+#include "lib/err.h"
+
+/* Which ids are taken. Guarded by the lock. */
+static struct host_dev *open_devices[HOST_MAX_OPEN];
+
+/* ------------------------------------------------------------------ open and close */
+
+static int probe(unsigned *count_p)
+{
+	int cores[HOST_MAX_CORES];
+	if (host_cores(cores) == 0)
+		return err_note(-ENODEV, "host: the affinity mask of this process can't be read");
+	*count_p = DEV_MAX;
+	return 0;
+}
+
+static uint64_t per_unit(const struct host_dev *d, unsigned level) { return host_cache_bytes("", d->cores, 1, level); }
+
+static void describe(struct host_dev *d, unsigned count, size_t machine_cores)
+{
+	struct dev_props *p = &d->dev.props;
+	host_names(p->name, sizeof(p->name), p->driver, sizeof(p->driver));
+	if (machine_cores < count)
+		snprintf(p->shares, sizeof(p->shares), "its core with other devices, its copy engines and the host program");
+	else
+		snprintf(p->shares, sizeof(p->shares), "its cores with its copy engines%s",
+		         machine_cores % count ? "" : " and the host program");
+	p->caps = DEV_CAP_COPY_ENGINE | DEV_CAP_PRIORITY | DEV_CAP_WAIT_VALUE | DEV_CAP_OCCUPANCY | DEV_CAP_PEER |
+	          DEV_CAP_CLOCK_RATE | DEV_CAP_HOST_ACCESS;
+	p->units = (uint32_t)d->core_count;
+	p->slots_per_unit = HOST_SLOTS;
+	p->copy_engines = HOST_ENGINES;
+	p->block_threads = 1;
+	p->busy_blocks = p->units;
+	p->max_queued = HOST_MAX_QUEUED;
+	p->memory_bytes = host_memory_available_bytes() / 10 * 8 / count;
+	p->shared_per_unit_bytes = HOST_SHARED_BYTES;
+	p->shared_per_block_bytes = HOST_SHARED_BYTES;
+	p->shared_granularity_bytes = HOST_SHARED_GRANULARITY;
+	p->l1_bytes = per_unit(d, 1);
+	p->l2_bytes = per_unit(d, 2);
+	p->llc_bytes = host_cache_bytes("", d->cores, d->core_count, 3);
+	if (p->llc_bytes == 0)
+		p->llc_bytes = host_cache_bytes("", d->cores, d->core_count, 2);
+	p->priority_low = HOST_PRIORITY_LOW;
+	p->priority_normal = 0;
+	p->priority_high = HOST_PRIORITY_HIGH;
+}
+
+static int enter(struct host_dev *d)
+{
+	int rc = -EMFILE;
+	host_lock();
+	for (unsigned id = 0; id < HOST_MAX_OPEN && rc; id++) {
+		if (open_devices[id])
+			continue;
+		open_devices[id] = d;
+		d->id = id;
+		rc = 0;
+	}
+	host_unlock();
+	return rc ? err_note(rc, "open host:%u: %u host devices are open already", d->dev.index, HOST_MAX_OPEN) : 0;
+}
+
+static void leave(struct host_dev *d)
+{
+	host_lock();
+	open_devices[d->id] = NULL;
+	for (unsigned id = 0; id < HOST_MAX_OPEN; id++)
+		if (open_devices[id])
+			open_devices[id]->peers[d->id] = false;
+	host_unlock();
+}
+
+static int open_on(const int *cores, size_t total, unsigned index, unsigned count, struct host_dev *d)
+{
+	size_t first;
+	d->dev.ops = &host_ops;
+	d->dev.index = index;
+	host_cores_share(total, index, count, &first, &d->core_count);
+	d->cores = malloc(d->core_count * sizeof(*d->cores));
+	if (!d->cores)
+		return err_note(-ENOMEM, "open host:%u: out of memory", index);
+	memcpy(d->cores, cores + first, d->core_count * sizeof(*d->cores));
+	describe(d, count, total);
+	int rc = enter(d);
+	if (rc)
+		return rc;
+	rc = host_units_open(&d->units, d->cores, (uint32_t)d->core_count);
+	if (rc) {
+		host_units_close(&d->units);
+		leave(d);
+	}
+	return rc;
+}
+
+static int open_device(const char *model, unsigned index, unsigned count, uint32_t want, struct dev **dev_p)
+{
+	int cores[HOST_MAX_CORES];
+	(void)want;
+	if (model)
+		return err_note(-EINVAL, "open host: it has no models, '%s' is none", model);
+	if (index >= count)
+		return err_note(-EINVAL, "open host:%u: %u devices are listed, so their indices are 0 to %u", index, count,
+		                count - 1);
+	size_t total = host_cores(cores);
+	if (total == 0)
+		return err_note(-ENODEV, "open host:%u: the affinity mask of this process can't be read", index);
+	struct host_dev *d = calloc(1, sizeof(*d));
+	if (!d)
+		return err_note(-ENOMEM, "open host:%u: out of memory", index);
+	int rc = open_on(cores, total, index, count, d);
+	if (rc) {
+		free(d->cores);
+		free(d);
+		return rc;
+	}
+	*dev_p = &d->dev;
+	return 0;
+}
+
+static void close_device(struct dev *dev)
+{
+	struct host_dev *d = host_dev_of(dev);
+	host_queue_close(d);
+	host_memory_close(d);
+	host_units_close(&d->units);
+	leave(d);
+	free(d->cores);
+	free(d);
+}
+
+/* ------------------------------------------------------------------ memory, time, peers */
+
+static uint64_t clock_now(struct dev *dev)
+{
+	(void)dev;
+	return clock_ns();
+}
+
+static int alloc_memory(struct dev *dev, enum dev_mem kind, uint64_t bytes, void **ptr_p)
+{
+	struct host_dev *d = host_dev_of(dev);
+	return host_memory_alloc(d, d->cores, d->core_count, kind, bytes, ptr_p);
+}
+
+static int free_memory(struct dev *dev, void *ptr) { return ptr ? host_memory_free(host_dev_of(dev), ptr) : 0; }
+
+static int peer_enable(struct dev *dev, struct dev *other)
+{
+	host_lock();
+	host_dev_of(dev)->peers[host_dev_of(other)->id] = true;
+	host_dev_of(other)->peers[host_dev_of(dev)->id] = true;
+	host_unlock();
+	return 0;
+}
+
+/* An addition of registers takes one cycle on every core since the 1980s, and a chain of them can't overlap. */
+static void *count_cycles(void *arg)
+{
+	enum { ADDITIONS = 64, TRIPS = 4096, REPEATS = 12 };
+	double best = 0;
+	for (int repeat = 0; repeat < REPEATS; repeat++) {
+		uint64_t sum = (uint64_t)repeat, step = sum | 1;
+		__asm__ volatile("" : "+r"(step));
+		const uint64_t start = clock_ns();
+		for (int trip = 0; trip < TRIPS; trip++) {
+#pragma GCC unroll 64
+			for (int i = 0; i < ADDITIONS; i++) {
+				sum += step;
+				__asm__ volatile("" : "+r"(sum));
+			}
+		}
+		const double hz = (double)ADDITIONS * TRIPS * 1e9 / (double)(clock_ns() - start);
+		best = hz > best ? hz : best;
+	}
+	*(double *)arg = best;
+	return NULL;
+}
+
+static int clock_rate(struct dev *dev, double *hz_p)
+{
+	pthread_t thread;
+	double hz = 0;
+	int rc = host_thread_start(&thread, host_dev_of(dev)->cores, 1, count_cycles, &hz);
+	if (rc)
+		return err_note(rc, "measure the clock: start a thread: %s", strerror(-rc));
+	pthread_join(thread, NULL);
+	*hz_p = hz;
+	return 0;
+}
+
+/* ------------------------------------------------------------------ copies and values */
+
+static int enqueue_copy(struct dev *dev, struct dev_stream *s, const struct host_copy *work)
+{
+	struct host_op *op;
+	int rc = host_op_begin(dev, s, HOST_OP_COPY, &op);
+	if (rc)
+		return rc;
+	rc = host_op_use(op, work->dst, work->bytes);
+	if (!rc && work->src)
+		rc = host_op_use(op, work->src, work->bytes);
+	if (rc)
+		return host_op_abandon(op, rc);
+	op->copy.work = *work;
+	if (work->src && op->uses[0]->kind == DEV_MEM_PINNED && op->uses[1]->kind == DEV_MEM_DEVICE)
+		op->copy.engine = 1;
+	host_op_submit(op);
+	return 0;
+}
+
+static int copy(struct dev *dev, struct dev_stream *s, void *dst, const void *src, uint64_t bytes)
+{
+	const uintptr_t to = (uintptr_t)dst, from = (uintptr_t)src;
+	if (!src)
+		return err_note(-EFAULT, "copy %llu bytes: the source is NULL", (unsigned long long)bytes);
+	if ((to < from ? from - to : to - from) < bytes)
+		return err_note(-EINVAL, "copy %llu bytes: source and destination overlap", (unsigned long long)bytes);
+	return enqueue_copy(dev, s, &(struct host_copy){ .dst = dst, .src = src, .bytes = bytes });
+}
+
+static int fill(struct dev *dev, struct dev_stream *s, void *dst, uint8_t byte, uint64_t bytes)
+{
+	return enqueue_copy(dev, s, &(struct host_copy){ .dst = dst, .bytes = bytes, .byte = byte });
+}
+
+static int enqueue_value(struct dev *dev, struct dev_stream *s, enum host_op_kind kind, uint32_t *at, uint32_t value)
+{
+	struct host_op *op;
+	if ((uintptr_t)at % sizeof(*at))
+		return err_note(-EINVAL, "value at %p: not aligned to 4 bytes", (void *)at);
+	int rc = host_op_begin(dev, s, kind, &op);
+	if (rc)
+		return rc;
+	rc = host_op_use(op, at, sizeof(*at));
+	if (rc)
+		return host_op_abandon(op, rc);
+	op->value.at = at;
+	op->value.value = value;
+	host_op_submit(op);
+	return 0;
+}
+
+static int wait_value(struct dev *dev, struct dev_stream *s, uint32_t *at, uint32_t value)
+{
+	return enqueue_value(dev, s, HOST_OP_WAIT_VALUE, at, value);
+}
+
+static int write_value(struct dev *dev, struct dev_stream *s, uint32_t *at, uint32_t value)
+{
+	return enqueue_value(dev, s, HOST_OP_WRITE_VALUE, at, value);
+}
+
+static int post_value(struct dev *dev, uint32_t *at, uint32_t value)
+{
+	if ((uintptr_t)at % sizeof(*at))
+		return err_note(-EINVAL, "value at %p: not aligned to 4 bytes", (void *)at);
+	host_lock();
+	int rc = host_memory_of(host_dev_of(dev), at, sizeof(*at)) ? 0 : -EFAULT;
+	if (!rc) {
+		__atomic_store_n(at, value, __ATOMIC_RELEASE);
+		host_queue_progress(0);
+	}
+	host_unlock();
+	return rc;
+}
+
+/* ------------------------------------------------------------------ kernels */
+
+static int kernel_find(struct dev *dev, const char *name, struct dev_kernel **k_p)
+{
+	const struct dev_kernel *k = host_kernel_named(name);
+	(void)dev;
+	if (!k)
+		return err_note(-ENOENT, "host has no kernel '%s'", name);
+	*k_p = (struct dev_kernel *)(uintptr_t)k;
+	return 0;
+}
+
+static int check_shape(uint32_t block, uint64_t shared_bytes)
+{
+	if (block > 1)
+		return err_note(-EINVAL, "a block of host has one thread, not %u", block);
+	if (shared_bytes > HOST_SHARED_BYTES)
+		return err_note(-EINVAL, "%llu bytes of shared memory a block: the limit is %llu",
+		                (unsigned long long)shared_bytes, (unsigned long long)HOST_SHARED_BYTES);
+	return 0;
+}
+
+static int occupancy(struct dev *dev, struct dev_kernel *k, uint32_t block, uint64_t shared_bytes, uint32_t *blocks_p)
+{
+	(void)dev;
+	(void)k;
+	int rc = check_shape(block, shared_bytes);
+	if (!rc)
+		*blocks_p = host_units_residents(host_units_claim(shared_bytes));
+	return rc;
+}
+
+static int launch(struct dev *dev, struct dev_stream *s, struct dev_kernel *k, const struct dev_launch *l)
+{
+	union host_arg args[DEV_KERNEL_MAX_ARGS];
+	struct host_op *op;
+	if (l->grid == 0)
+		return err_note(-EINVAL, "launch %s: a grid of 0 blocks", k->name);
+	int rc = check_shape(l->block, l->shared_bytes);
+	if (!rc)
+		rc = host_kernel_args(k, l->args, args);
+	if (!rc)
+		rc = host_op_begin(dev, s, HOST_OP_LAUNCH, &op);
+	if (rc)
+		return rc;
+	for (unsigned i = 0; i < DEV_KERNEL_MAX_ARGS && k->parameters[i].size && !rc; i++)
+		if (k->parameters[i].extent)
+			rc = host_op_use(op, args[i].pointer, host_kernel_extent(k, args, i, l->grid));
+	if (rc)
+		return host_op_abandon(op, rc);
+	memcpy(op->launch.args, args, sizeof(args));
+	op->launch.work.run = k->run;
+	op->launch.work.grid = l->grid;
+	op->launch.work.claim_bytes = host_units_claim(l->shared_bytes);
+	host_op_submit(op);
+	return 0;
+}
+
+const struct dev_ops host_ops = {
+	.name = "host",
+	.probe = probe,
+	.open = open_device,
+	.close = close_device,
+	.clock_ns = clock_now,
+	.clock_rate = clock_rate,
+	.alloc = alloc_memory,
+	.free = free_memory,
+	.copy = copy,
+	.fill = fill,
+	.stream_open = host_stream_open,
+	.stream_close = host_stream_close,
+	.stream_sync = host_stream_sync,
+	.stream_wait = host_stream_wait,
+	.event_open = host_event_open,
+	.event_close = host_event_close,
+	.event_record = host_event_record,
+	.event_query = host_event_query,
+	.event_sync = host_event_sync,
+	.event_elapsed_ns = host_event_elapsed_ns,
+	.wait_value = wait_value,
+	.write_value = write_value,
+	.post_value = post_value,
+	.kernel_find = kernel_find,
+	.occupancy = occupancy,
+	.launch = launch,
+	.peer_enable = peer_enable,
+};

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The host backend: this CPU taken as a device. Reading order of its files:
+ *
+ *   host.c          the table, properties, opening and closing
+ *   host_queue      streams, events, values: what may start when
+ *   host_streams    the slots of the table for streams and events
+ *   host_units      the threads: blocks on units, copies on engines
+ *   host_kernels    the kernels of device/kernels.h; host_simd has their inner loops
+ *   host_gemm       matrix products as blocks; host_blas finds the library and its fastest kernel set
+ *   host_memory     allocations
+ *   host_machine    cores, caches, memory of this machine
+ *   host_lock       the one lock, and sleeping
+ */
+#ifndef GPUSIG_HOST_H
+#define GPUSIG_HOST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "device/dev.h"
+#include "device/host_units.h"
+
+/* Host devices open at the same time in one process. */
+#define HOST_MAX_OPEN 256u
+
+struct host_dev {
+	struct dev dev; /* first: a struct dev * is a struct host_dev * */
+	int *cores;
+	size_t core_count;
+	struct host_units units;
+	/* Guarded by the lock. */
+	bool peers[HOST_MAX_OPEN]; /* by `id` */
+	unsigned id;          /* unique among the open host devices */
+	bool dispatch;        /* blocks may be ready to be placed */
+	struct host_dev *next_dispatch;
+	struct dev_stream *streams;
+	struct dev_event *events;
+};
+
+static inline struct host_dev *host_dev_of(struct dev *d) { return (struct host_dev *)d; }
+
+#endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "device/host_lock.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stddef.h>
+
+/* More than this many wake-ups at a time, and the rest is issued under the lock. */
+#define DEFERRED 256
+
+static pthread_mutex_t lock = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP;
+static struct host_sleeper *to_wake[DEFERRED];
+static size_t to_wake_count;
+
+void host_lock(void) { pthread_mutex_lock(&lock); }
+
+void host_unlock(void)
+{
+	struct host_sleeper *mine[DEFERRED];
+	const size_t count = to_wake_count;
+	for (size_t i = 0; i < count; i++)
+		mine[i] = to_wake[i];
+	to_wake_count = 0;
+	pthread_mutex_unlock(&lock);
+	for (size_t i = 0; i < count; i++)
+		sem_post(&mine[i]->sem);
+}
+
+void host_sleeper_init(struct host_sleeper *s)
+{
+	s->asleep = false;
+	sem_init(&s->sem, 0, 0);
+}
+
+void host_sleeper_destroy(struct host_sleeper *s) { sem_destroy(&s->sem); }
+
+void host_sleep(struct host_sleeper *s)
+{
+	s->asleep = true;
+	host_unlock();
+	while (sem_wait(&s->sem) && errno == EINTR)
+		;
+}
+
+void host_wake(struct host_sleeper *s)
+{
+	if (!s->asleep)
+		return;
+	s->asleep = false;
+	if (to_wake_count < DEFERRED)
+		to_wake[to_wake_count++] = s;
+	else
+		sem_post(&s->sem);
+}

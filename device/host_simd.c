@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "device/host_simd.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+/* -O2 leaves loops of constant trip count rolled; accumulators would then live in memory. */
+#if defined(__clang__)
+#define UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define UNROLL _Pragma("GCC unroll 32")
+#endif
+
+/* The compiler must not turn a store loop into a call of memset or memcpy, which pick stores by size. */
+#define KEEP_LOOP(pointer) __asm__ volatile("" : "+r"(pointer) : : "memory")
+
+#if defined(__x86_64__)
+#define FENCE() _mm_sfence()
+
+#define ISA(name) name##_avx512
+#define NAME "avx512"
+#define TARGET __attribute__((target("avx512f")))
+#define WIDTH 64
+#define CHAINS 16
+#define STREAM(p, v) _mm512_stream_si512((void *)(p), (__m512i)(v))
+#define FMA_F32(x, y, z) ((FLOATS)_mm512_fmadd_ps((__m512)(x), (__m512)(y), (__m512)(z)))
+#define FMA_F64(x, y, z) ((DOUBLES)_mm512_fmadd_pd((__m512d)(x), (__m512d)(y), (__m512d)(z)))
+#include "device/host_simd_body.h"
+
+#define ISA(name) name##_avx2
+#define NAME "avx2"
+#define TARGET __attribute__((target("avx2,fma")))
+#define WIDTH 32
+/* 12, not 16: two constants and the accumulators share 16 registers. 4096 is no multiple of 12*8, so 8. */
+#define CHAINS 8
+#define STREAM(p, v) _mm256_stream_si256((__m256i *)(p), (__m256i)(v))
+#define FMA_F32(x, y, z) ((FLOATS)_mm256_fmadd_ps((__m256)(x), (__m256)(y), (__m256)(z)))
+#define FMA_F64(x, y, z) ((DOUBLES)_mm256_fmadd_pd((__m256d)(x), (__m256d)(y), (__m256d)(z)))
+#include "device/host_simd_body.h"
+
+#define PORTABLE_STREAM(p, v) _mm_stream_si128((__m128i *)(p), (__m128i)(v))
+#else
+#define FENCE() __atomic_thread_fence(__ATOMIC_SEQ_CST)
+#define PORTABLE_STREAM(p, v) (*(p) = (v))
+#endif
+
+#define ISA(name) name##_portable
+#define NAME "portable"
+#define TARGET
+#define WIDTH 16
+#define CHAINS 8
+#define STREAM(p, v) PORTABLE_STREAM(p, v)
+#define FMA_F32(x, y, z) ((x) * (y) + (z))
+#define FMA_F64(x, y, z) ((x) * (y) + (z))
+#include "device/host_simd_body.h"
+
+const struct host_simd *host_simd_at(size_t i)
+{
+	const struct host_simd *usable[3];
+	size_t count = 0;
+#if defined(__x86_64__)
+	__builtin_cpu_init();
+	if (__builtin_cpu_supports("avx512f"))
+		usable[count++] = &table_avx512;
+	if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+		usable[count++] = &table_avx2;
+#endif
+	usable[count++] = &table_portable;
+	return i < count ? usable[i] : NULL;
+}
+
+const struct host_simd *host_simd_best(void) { return host_simd_at(0); }

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "device/host_units.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "device/host_machine.h"
+#include "device/host_queue.h"
+#include "device/host_simd.h"
+#include "lib/clock.h"
+#include "lib/err.h"
+
+/* ------------------------------------------------------------------ placing blocks */
+
+uint32_t host_units_residents(uint64_t claim_bytes)
+{
+	if (claim_bytes == 0)
+		return HOST_SLOTS;
+	const uint64_t fit = HOST_SHARED_BYTES / claim_bytes;
+	return fit < HOST_SLOTS ? (uint32_t)fit : HOST_SLOTS;
+}
+
+static unsigned residents(struct host_unit *unit) { return atomic_load_explicit(&unit->resident, memory_order_relaxed); }
+
+static struct host_unit *place_for(struct host_units *u, const struct host_launch *l)
+{
+	struct host_unit *best = NULL;
+	for (uint32_t i = 0; i < u->count; i++) {
+		struct host_unit *unit = &u->units[i];
+		if (!unit->free || unit->shared_bytes + l->claim_bytes > HOST_SHARED_BYTES || (l->alone && unit->alone))
+			continue;
+		if (!best || residents(unit) < residents(best))
+			best = unit;
+		if (residents(best) == 0)
+			break;
+	}
+	return best;
+}
+
+static void place(struct host_unit *unit, struct host_launch *l)
+{
+	struct host_slot *slot = unit->free;
+	unit->free = slot->next_free;
+	unit->shared_bytes += l->claim_bytes;
+	unit->alone |= l->alone;
+	if (atomic_fetch_add_explicit(&unit->resident, 1, memory_order_relaxed) == 0)
+		atomic_fetch_sub_explicit(&unit->all->idle, 1, memory_order_relaxed);
+	slot->launch = l;
+	slot->block = l->started++;
+	atomic_store_explicit(&slot->mail, true, memory_order_release);
+	host_wake(&slot->sleeper);
+}
+
+static void displace(struct host_slot *slot, const struct host_launch *l)
+{
+	struct host_unit *unit = slot->unit;
+	unit->shared_bytes -= l->claim_bytes;
+	unit->alone &= !l->alone;
+	slot->next_free = unit->free;
+	unit->free = slot;
+	if (atomic_fetch_sub_explicit(&unit->resident, 1, memory_order_relaxed) == 1)
+		atomic_fetch_add_explicit(&unit->all->idle, 1, memory_order_relaxed);
+}
+
+void host_units_launch(struct host_units *u, struct host_launch *l)
+{
+	l->next = NULL;
+	if (u->ready[l->level].first)
+		u->ready[l->level].last->next = l;
+	else
+		u->ready[l->level].first = l;
+	u->ready[l->level].last = l;
+}
+
+void host_units_dispatch(struct host_units *u)
+{
+	for (uint32_t level = HOST_LEVELS; level-- > 0;) {
+		struct host_launch *l;
+		while ((l = u->ready[level].first) != NULL) {
+			struct host_unit *unit = place_for(u, l);
+			if (!unit)
+				return;
+			if (l->started + 1 == l->grid)
+				u->ready[level].first = l->next;
+			place(unit, l);
+		}
+	}
+}
+
+/* ------------------------------------------------------------------ polling and sleeping */
+
+bool host_units_polling_is_free(struct host_units *u)
+{
+	const int here = sched_getcpu();
+	for (uint32_t i = 0; i < u->count; i++)
+		if (u->units[i].core == here)
+			return residents(&u->units[i]) == 0;
+	return true;
+}
+
+static bool may_poll(struct host_slot *slot)
+{
+	return residents(slot->unit) == 0 &&
+	       atomic_load_explicit(&slot->unit->spinner, memory_order_relaxed) == slot;
+}
+
+static bool has_mail(atomic_bool *mail) { return atomic_load_explicit(mail, memory_order_acquire); }
+
+/* Returns with mail, or because the threads are to quit. */
+static void await_block(struct host_slot *slot)
+{
+	const uint64_t start = clock_ns();
+	atomic_store_explicit(&slot->unit->spinner, slot, memory_order_relaxed);
+	do {
+		for (int i = 0; i < 16; i++) {
+			if (has_mail(&slot->mail))
+				return;
+			host_pause();
+		}
+	} while (may_poll(slot) && clock_ns() - start < HOST_SPIN_NS);
+	host_lock();
+	if (has_mail(&slot->mail) || slot->unit->all->quit)
+		host_unlock();
+	else
+		host_sleep(&slot->sleeper);
+}
+
+static void await_copy(struct host_engine *e)
+{
+	const uint64_t start = clock_ns();
+	do {
+		for (int i = 0; i < 16; i++) {
+			if (has_mail(&e->mail))
+				return;
+			host_pause();
+		}
+	} while (atomic_load_explicit(&e->all->idle, memory_order_relaxed) > 0 && clock_ns() - start < HOST_SPIN_NS);
+	host_lock();
+	if (has_mail(&e->mail) || e->all->quit)
+		host_unlock();
+	else
+		host_sleep(&e->sleeper);
+}
+
+/* ------------------------------------------------------------------ the threads */
+
+static void block_ended(struct host_slot *slot, struct host_launch *l, uint64_t end_ns, int rc)
+{
+	struct host_units *u = slot->unit->all;
+	host_lock();
+	atomic_store_explicit(&slot->mail, false, memory_order_relaxed);
+	displace(slot, l);
+	if (rc && !l->failure)
+		l->failure = rc;
+	if (end_ns > l->end_ns)
+		l->end_ns = end_ns;
+	if (++l->ended == l->grid)
+		host_queue_launch_ended(l);
+	host_queue_progress(end_ns);
+	host_units_dispatch(u);
+	host_unlock();
+}
+
+static void *slot_main(void *arg)
+{
+	struct host_slot *slot = arg;
+	struct host_units *u = slot->unit->all;
+	for (;;) {
+		if (!has_mail(&slot->mail))
+			await_block(slot);
+		if (!has_mail(&slot->mail)) {
+			if (atomic_load(&u->quit))
+				return NULL;
+			continue;
+		}
+		struct host_launch *l = slot->launch;
+		const struct host_block block = {
+			.index = slot->block, .grid = l->grid, .args = l->args, .cancelled = l->cancelled
+		};
+		int rc = l->run(&block);
+		block_ended(slot, l, clock_ns(), rc);
+	}
+}
+
+static void transfer(const struct host_copy *c)
+{
+	if (!c->src)
+		memset(c->dst, c->byte, c->bytes);
+	else
+		memcpy(c->dst, c->src, c->bytes);
+}
+
+static void *engine_main(void *arg)
+{
+	struct host_engine *e = arg;
+	struct host_copy *c;
+	for (;;) {
+		if (!has_mail(&e->mail))
+			await_copy(e);
+		if (!has_mail(&e->mail)) {
+			if (atomic_load(&e->all->quit))
+				return NULL;
+			continue;
+		}
+		host_lock();
+		while ((c = e->first) != NULL) {
+			e->first = c->next;
+			host_unlock();
+			transfer(c);
+			const uint64_t end_ns = clock_ns();
+			host_lock();
+			host_queue_copy_ended(c, end_ns);
+			host_queue_progress(end_ns);
+		}
+		atomic_store_explicit(&e->mail, false, memory_order_relaxed);
+		host_unlock();
+	}
+}
+
+void host_units_copy(struct host_units *u, uint32_t engine, struct host_copy *c)
+{
+	struct host_engine *e = &u->engines[engine];
+	c->next = NULL;
+	if (e->first)
+		e->last->next = c;
+	else
+		e->first = c;
+	e->last = c;
+	atomic_store_explicit(&e->mail, true, memory_order_release);
+	host_wake(&e->sleeper);
+}
+
+/* ------------------------------------------------------------------ open and close */
+
+static int start_unit(struct host_units *u, struct host_unit *unit, int core)
+{
+	unit->all = u;
+	unit->core = core;
+	for (uint32_t i = HOST_SLOTS; i-- > 0;) {
+		struct host_slot *slot = &unit->slots[i];
+		slot->unit = unit;
+		host_sleeper_init(&slot->sleeper);
+		int rc = host_thread_start(&slot->thread, &core, 1, slot_main, slot);
+		if (rc)
+			return err_note(rc, "start a worker on core %d: %s", core, strerror(-rc));
+		slot->started = true;
+		slot->next_free = unit->free;
+		unit->free = slot;
+	}
+	return 0;
+}
+
+int host_units_open(struct host_units *u, const int *cores, uint32_t count)
+{
+	int rc = 0;
+	memset(u, 0, sizeof(*u));
+	u->units = calloc(count, sizeof(*u->units));
+	if (!u->units)
+		return err_note(-ENOMEM, "open %u units: out of memory", count);
+	atomic_store(&u->idle, count);
+	u->count = count;
+	for (uint32_t i = 0; i < count && !rc; i++)
+		rc = start_unit(u, &u->units[i], cores[i]);
+	for (uint32_t i = 0; i < HOST_ENGINES && !rc; i++) {
+		struct host_engine *e = &u->engines[i];
+		e->all = u;
+		host_sleeper_init(&e->sleeper);
+		rc = host_thread_start(&e->thread, cores, count, engine_main, e);
+		if (rc)
+			return err_note(rc, "start a copy engine: %s", strerror(-rc));
+		e->started = true;
+	}
+	return rc;
+}
+
+void host_units_close(struct host_units *u)
+{
+	host_lock();
+	atomic_store(&u->quit, true);
+	for (uint32_t i = 0; i < u->count * HOST_SLOTS; i++)
+		host_wake(&u->units[i / HOST_SLOTS].slots[i % HOST_SLOTS].sleeper);
+	for (uint32_t i = 0; i < HOST_ENGINES; i++)
+		host_wake(&u->engines[i].sleeper);
+	host_unlock();
+	for (uint32_t i = 0; i < u->count * HOST_SLOTS; i++) {
+		struct host_slot *slot = &u->units[i / HOST_SLOTS].slots[i % HOST_SLOTS];
+		if (!slot->started)
+			continue;
+		pthread_join(slot->thread, NULL);
+		host_sleeper_destroy(&slot->sleeper);
+	}
+	for (uint32_t i = 0; i < HOST_ENGINES; i++) {
+		if (!u->engines[i].started)
+			continue;
+		pthread_join(u->engines[i].thread, NULL);
+		host_sleeper_destroy(&u->engines[i].sleeper);
+	}
+	free(u->units);
+	u->units = NULL;
+	u->count = 0;
+}

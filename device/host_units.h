@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Units and copy engines: the threads that do the work of one host device.
+ *
+ * A unit is a core. It has HOST_SLOTS slots, each a thread pinned to the core; a resident block is one
+ * that has been given to a slot. Blocks that share a unit are therefore time-sliced by the kernel, as
+ * warps share an SM. Every block claims a part of the unit's pool of HOST_SHARED_BYTES, rounded up to
+ * HOST_SHARED_GRANULARITY; no kernel of device/kernels.h looks into its claim, so the pool is accounted
+ * for and not backed by memory.
+ *
+ * Blocks are PUSHED to slots: whenever a launch becomes ready or a block ends, blocks are placed in the
+ * order of stream priority, then of becoming ready, each on the unit with the fewest resident blocks (of
+ * equals the first, so that on an idle device block i runs on unit i and finds its data in that core's
+ * cache). A block that fits nowhere waits and everything behind it waits too, as on a GPU: that is
+ * what lets a full grid starve a later launch, and what priority cures. (With pulling, a second slot of a
+ * busy core could take a block while another core idles.)
+ *
+ * A thread that ran out of work polls for HOST_SPIN_NS before it sleeps, so that back-to-back launches need
+ * no wake-up; it does not while its core has other blocks.
+ *
+ * Copy engines are two threads that may run on any core of the device and compete there with blocks. Engine
+ * 1 takes copies from DEVICE to PINNED memory, engine 0 all others and fills, so that both directions can be
+ * busy at once. An engine works in the order in which copies became ready. Above HOST_STREAMING_BYTES it
+ * writes past the caches.
+ *
+ * Whoever ends a piece of work reports to host_queue.h, which makes following work ready. All functions
+ * are called with the lock held unless stated otherwise.
+ */
+#ifndef GPUSIG_HOST_UNITS_H
+#define GPUSIG_HOST_UNITS_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "device/host_kernels.h"
+#include "device/host_lock.h"
+
+#define HOST_SLOTS 8u
+#define HOST_SHARED_BYTES ((uint64_t)128 << 10)
+#define HOST_SHARED_GRANULARITY ((uint64_t)256)
+#define HOST_ENGINES 2u
+#define HOST_LEVELS 3u /* of priority; higher is more urgent */
+#define HOST_SPIN_NS 20000u
+#define HOST_STREAMING_BYTES ((uint64_t)256 << 10)
+
+/* A grid of blocks. The owner fills all but the last group and keeps it in place until it has ended. */
+struct host_launch {
+	int (*run)(const struct host_block *b);
+	const void *args;
+	const atomic_bool *cancelled;
+	uint64_t claim_bytes; /* rounded */
+	uint32_t grid;
+	uint32_t level;
+	bool alone; /* at most one block of such launches on a unit */
+
+	struct host_launch *next;
+	uint32_t started, ended;
+	uint64_t end_ns; /* of the block that ended last */
+	int failure;
+};
+
+/* A copy, or a fill when `src` is NULL. */
+struct host_copy {
+	void *dst;
+	const void *src;
+	uint64_t bytes;
+	uint8_t byte;
+
+	struct host_copy *next;
+};
+
+struct host_unit;
+
+struct host_slot {
+	struct host_unit *unit;
+	struct host_slot *next_free;
+	pthread_t thread;
+	bool started;
+	struct host_sleeper sleeper;
+	/* The block to run. Written under the lock before `mail` is set, read by the thread after it saw it. */
+	struct host_launch *launch;
+	uint32_t block;
+	atomic_bool mail;
+};
+
+struct host_unit {
+	struct host_units *all;
+	int core;
+	uint64_t shared_bytes;   /* claimed */
+	bool alone;              /* a block that is alone of its kind is here */
+	atomic_uint resident;    /* written under the lock */
+	struct host_slot *free;  /* latest used first: it may still be polling */
+	_Atomic(struct host_slot *) spinner; /* the one slot that may poll */
+	struct host_slot slots[HOST_SLOTS];
+};
+
+struct host_engine {
+	struct host_units *all;
+	struct host_copy *first, *last;
+	pthread_t thread;
+	bool started;
+	struct host_sleeper sleeper;
+	atomic_bool mail;
+};
+
+struct host_units {
+	uint32_t count;
+	struct host_unit *units;
+	atomic_uint idle; /* units without a block */
+	struct host_engine engines[HOST_ENGINES];
+	struct {
+		struct host_launch *first, *last;
+	} ready[HOST_LEVELS];
+	atomic_bool quit;
+};
+
+/* Start the threads of a device with these cores. 0 or -errno. Lock NOT held. */
+int host_units_open(struct host_units *u, const int *cores, uint32_t count);
+
+/* Stop the threads; nothing may be in progress. Lock NOT held. Also after host_units_open() failed. */
+void host_units_close(struct host_units *u);
+
+/* A block's claim on its unit's pool when it asks for this many bytes. */
+static inline uint64_t host_units_claim(uint64_t shared_bytes)
+{
+	return (shared_bytes + HOST_SHARED_GRANULARITY - 1) / HOST_SHARED_GRANULARITY * HOST_SHARED_GRANULARITY;
+}
+
+/* Blocks with this claim that a unit holds at once. */
+uint32_t host_units_residents(uint64_t claim_bytes);
+
+/* Make a launch ready. Its blocks start at the next host_units_dispatch(). */
+void host_units_launch(struct host_units *u, struct host_launch *l);
+
+/* Place as many ready blocks as fit. */
+void host_units_dispatch(struct host_units *u);
+
+/* Give a copy to an engine. */
+void host_units_copy(struct host_units *u, uint32_t engine, struct host_copy *c);
+
+/* Is some core of this device free for a host thread that polls? Lock not needed. */
+bool host_units_polling_is_free(struct host_units *u);
+
+#endif
