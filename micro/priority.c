@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Does stream priority do anything? A backlog of blocks waits for slots; one more block is launched behind it, from a
+ * stream of the same priority or of the highest. If priority works, the second starts as soon as any slot is free.
+ *
+ * Timed: from launching the late block until it starts (it stamps its start itself). Running blocks are never interrupted,
+ * so even the most urgent block waits for one to end. "No effect" is an answer, not a failure.
+ *
+ *     bin/micro/priority --device host
+ */
+#include "device/kernels.h"
+#include "lib/bench.h"
+
+#include <math.h>
+
+enum { EQUAL, HIGH };
+
+static const struct bench_variant variants[] = {
+	[EQUAL] = {.name = "equal", .timing = BENCH_SELF}, [HIGH] = {.name = "high", .timing = BENCH_SELF}, {0}};
+
+static const struct axis axes[] = {
+	{.name = "waves", .help = "blocks of the backlog for every slot of the device", .kind = AXIS_COUNT, .min = 2, .max = 64,
+	 .quick = "4", .full = "2,4,8,16"},
+	{0}};
+
+static const struct bench_metric primary[] = {
+	{"priority_wait_ratio", "wait_ratio", "high", NULL, "median", "", "lower"},
+	{0}};
+
+/* Work of one block of the backlog: about 100 us on a CPU core of its own. */
+#define BLOCK_FMAS (UINT64_C(1024) * DEV_FMA_QUANTUM)
+/* With priority the late block passes all but the running wave; a ratio above this is no effect. */
+#define EFFECT_BELOW 0.8
+
+struct state {
+	struct dev_kernel *fma, *stamp;
+	struct dev_stream *late[2];
+	struct dev_event *started;
+	void *out;
+	uint64_t *start_ns;
+	uint32_t grid;
+};
+
+static struct state *state(const struct bench_case *c) { return c->state; }
+
+static int setup(struct bench_case *c)
+{
+	struct state *s = state(c);
+	const struct dev_props *p = dev_props(c->dev);
+	s->grid = (uint32_t)bench_number(c, "waves") * p->units * p->slots_per_unit;
+	int status = dev_kernel_find(c->dev, "fma_f32", &s->fma);
+	if (status == 0)
+		status = dev_kernel_find(c->dev, "stamp", &s->stamp);
+	if (status == 0)
+		status = dev_stream_open(c->dev, p->priority_normal, &s->late[EQUAL]);
+	if (status == 0)
+		status = dev_stream_open(c->dev, p->priority_high, &s->late[HIGH]);
+	if (status == 0)
+		status = dev_event_open(c->dev, &s->started);
+	if (status == 0)
+		status = dev_alloc(c->dev, DEV_MEM_DEVICE, s->grid * sizeof(float), &s->out);
+	return status ? status : dev_alloc(c->dev, DEV_MEM_PINNED, 256, (void **)&s->start_ns);
+}
+
+static int wait_of(struct bench_case *c, struct dev_stream *late, uint64_t *wait_ns_p)
+{
+	struct state *s = state(c);
+	uint64_t fmas = BLOCK_FMAS;
+	const void *const fma_args[] = {&s->out, &fmas}, *const stamp_args[] = {&s->start_ns};
+	struct dev_launch backlog = {.grid = s->grid, .args = fma_args}, stamp = {.grid = 1, .args = stamp_args};
+	/* The event ahead of the backlog says that the backlog has its slots. */
+	int status = dev_event_record(c->dev, c->stream, s->started);
+	if (status == 0)
+		status = dev_launch(c->dev, c->stream, s->fma, &backlog);
+	if (status == 0)
+		status = dev_event_sync(c->dev, s->started);
+	uint64_t launched = dev_clock_ns(c->dev);
+	if (status == 0)
+		status = dev_launch(c->dev, late, s->stamp, &stamp);
+	int started = dev_stream_sync(c->dev, late);
+	uint64_t began = __atomic_load_n(&s->start_ns[0], __ATOMIC_ACQUIRE);
+	int drained = dev_stream_sync(c->dev, c->stream);
+	*wait_ns_p = began > launched ? began - launched : 0;
+	return status ? status : started ? started : drained;
+}
+
+static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
+{
+	uint64_t sum = 0;
+	int status = 0;
+	for (uint64_t i = 0; status == 0 && i < iterations; i++) {
+		uint64_t wait = 0;
+		status = wait_of(c, state(c)->late[variant], &wait);
+		sum += wait;
+	}
+	c->self_seconds = 1e-9 * (double)sum;
+	return status;
+}
+
+static int derive(struct bench_case *c)
+{
+	const struct dev_props *p = dev_props(c->dev);
+	double ratio = bench_median(c, HIGH) / bench_median(c, EQUAL);
+	bench_fact_number(c, "priority_low", p->priority_low);
+	bench_fact_number(c, "priority_normal", p->priority_normal);
+	bench_fact_number(c, "priority_high", p->priority_high);
+	bench_fact_text(c, "effect", isnan(ratio) ? "not measured" : ratio < EFFECT_BELOW ? "yes" : "no effect here");
+	return bench_ratio(c, "wait_ratio", HIGH, EQUAL, "wait with the highest priority / wait with the same");
+}
+
+static void teardown(struct bench_case *c)
+{
+	struct state *s = state(c);
+	for (unsigned i = 0; i < 2; i++)
+		if (s->late[i])
+			dev_stream_sync(c->dev, s->late[i]);
+	dev_free(c->dev, s->out);
+	dev_free(c->dev, s->start_ns);
+	dev_event_close(c->dev, s->started);
+	dev_stream_close(c->dev, s->late[EQUAL]);
+	dev_stream_close(c->dev, s->late[HIGH]);
+}
+
+static const struct bench bench = {
+	.name = "micro/priority",
+	.question = "does stream priority do anything?",
+	.formula = "wait = start of the late block - its launch; wait_ratio = wait with the highest priority / with the same; s",
+	.timed = "the wait of one block behind a backlog; not opening streams",
+	.limits = "shows the order of waiting blocks; running blocks are never interrupted",
+	.needs = DEV_CAP_PRIORITY,
+	.share = 0.5,
+	.axes = axes,
+	.variants = variants,
+	.primary = primary,
+	.state_bytes = sizeof(struct state),
+	.setup = setup,
+	.body = body,
+	.derive = derive,
+	.teardown = teardown,
+};
+
+int main(int argc, char **argv) { return bench_main(&bench, argc, argv); }
