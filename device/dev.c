@@ -10,12 +10,8 @@
 
 /* Order is that of --list; which one is the default is the harness's choice. */
 static const struct dev_ops *const backends[] = {
-#if __has_include("device/host.c")
 	&host_ops,
-#endif
-#if __has_include("device/sim.c")
 	&sim_ops,
-#endif
 	NULL,
 };
 

@@ -1,0 +1,831 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Queues, events, memory, values and threads: every sentence of the contract in device/dev.h.
+ */
+#include "tests/unit/conformance.h"
+
+#include <pthread.h>
+
+#define N 65536u
+
+/* ------------------------------------------------------------------ devices */
+
+static void properties_are_sane(void)
+{
+	for (size_t i = 0; i < on.set.count; i++) {
+		const struct dev_props *p = dev_props(on.set.dev[i]);
+		expect(on.set.dev[i]->index == i);
+		expect(memchr(p->name, '\0', sizeof(p->name)) && p->name[0]);
+		expect(p->units > 0 && p->slots_per_unit > 0 && p->block_threads > 0 && p->busy_blocks > 0);
+		expect(p->max_queued >= 16);
+		expect(p->memory_bytes > 0);
+		expect(p->shared_granularity_bytes >= 1);
+		expect(p->shared_per_block_bytes <= p->shared_per_unit_bytes);
+		expect(p->priority_low <= p->priority_normal && p->priority_normal <= p->priority_high);
+		expect(!(p->caps & DEV_CAP_PRIORITY) == (p->priority_low == p->priority_high));
+		expect(!(p->caps & DEV_CAP_COPY_ENGINE) || p->copy_engines > 0);
+		expect(!(p->caps & DEV_CAP_OCCUPANCY) || p->shared_per_block_bytes > 0);
+	}
+}
+
+static void clock_is_monotonic(void)
+{
+	uint64_t last = dev_clock_ns(on.d), first = last;
+	for (int i = 0; i < 1000; i++) {
+		uint64_t now = dev_clock_ns(on.d);
+		expect(now >= last);
+		last = now;
+	}
+	struct dev_stream *s = stream();
+	ok(launch(s, "empty", 1, NULL));
+	ok(dev_stream_sync(on.d, s));
+	expect(dev_clock_ns(on.d) > first);
+	dev_stream_close(on.d, s);
+}
+
+static void clock_rate_is_a_rate(void)
+{
+	double hz = -1;
+	if (!dev_can(on.d, DEV_CAP_CLOCK_RATE)) {
+		int rc = dev_clock_rate(on.d, &hz);
+		expect(rc == -ENOTSUP || rc == 0);
+		expect(rc == 0 || hz < 0);
+		return;
+	}
+	ok(dev_clock_rate(on.d, &hz));
+	expect(hz > 1e7 && hz < 1e11);
+}
+
+static void opening_twice_gives_two(void)
+{
+	struct dev_set twin;
+	uint32_t *a = get(DEV_MEM_PINNED, 4);
+	void *b = NULL;
+	*a = 1;
+	ok(dev_open(on.spec, 0, &twin));
+	expect(twin.count == on.set.count && twin.dev[0] != on.d);
+	ok(dev_alloc(twin.dev[0], DEV_MEM_PINNED, 4, &b));
+	*(uint32_t *)b = 2;
+	dev_close(&twin);
+	expect(twin.count == 0);
+	expect(*a == 1);
+	put(a);
+}
+
+static void closing_ends_what_is_open(void)
+{
+	struct dev_set twin;
+	struct dev *first = on.d;
+	ok(dev_open(on.spec, 0, &twin));
+	on.d = twin.dev[0];
+	struct dev_stream *s = stream(), *waits = stream();
+	struct dev_event *e = event();
+	char *memory = get(DEV_MEM_DEVICE, N);
+	struct gate g = gate_hold(s, 1, 0, 100 * MS);
+	(void)g;
+	ok(dev_fill(on.d, s, memory, 1, N));
+	ok(dev_event_record(on.d, s, e));
+	ok(dev_stream_wait(on.d, waits, e));
+	ok(dev_fill(on.d, waits, memory, 2, N));
+	dev_close(&twin); /* with work queued: must not hang, leak or touch freed memory */
+	on.d = first;
+}
+
+static void closing_a_busy_stream_does_not_hang(void)
+{
+	/* On its own device: a backend may count it as misuse and report that later. */
+	struct dev_set twin;
+	struct dev *first = on.d;
+	ok(dev_open(on.spec, 0, &twin));
+	on.d = twin.dev[0];
+	struct dev_stream *s = stream();
+	gate_hold(s, 1, 0, 100 * MS);
+	dev_stream_close(on.d, s);
+	dev_close(&twin);
+	on.d = first;
+}
+
+/* ------------------------------------------------------------------ errors */
+
+static void outputs_are_set_on_success_only(void)
+{
+	void *memory = &on;
+	struct dev_stream *s = (struct dev_stream *)(void *)&on;
+	struct dev_kernel *k = (struct dev_kernel *)(void *)&on;
+	struct dev_set set = { .count = 77 };
+	uint32_t blocks = 77;
+	double ns = -1;
+	expect_error(dev_alloc(on.d, DEV_MEM_DEVICE, 0, &memory), -EINVAL);
+	expect(memory == &on);
+	expect_error(dev_stream_open(on.d, dev_props(on.d)->priority_high + 1, &s), -EINVAL);
+	expect((void *)s == &on);
+	expect_error(dev_kernel_find(on.d, "no such kernel", &k), -ENOENT);
+	expect((void *)k == &on);
+	expect_error(dev_occupancy(on.d, kernel("hold"), 0, dev_props(on.d)->shared_per_block_bytes + 1, &blocks), -EINVAL);
+	expect(blocks == 77);
+	expect_error(dev_open("no such backend", 0, &set), -EINVAL);
+	expect(set.count == 77);
+	struct dev_event *e = event();
+	expect_error(dev_event_elapsed_ns(on.d, e, e, &ns), -EINVAL);
+	expect(ns < 0);
+	dev_event_close(on.d, e);
+}
+
+static void optional_operations_say_so(void)
+{
+	struct dev_stream *s = stream();
+	uint32_t *at = get(DEV_MEM_PINNED, 256);
+	*at = 5;
+	if (!dev_can(on.d, DEV_CAP_WAIT_VALUE)) {
+		expect_error(dev_wait_value(on.d, s, at, 1), -ENOTSUP);
+		expect_error(dev_write_value(on.d, s, at, 1), -ENOTSUP);
+	}
+	if (!dev_can(on.d, DEV_CAP_GEMM)) {
+		struct dev_gemm g = { .type = DEV_F32, .m = 1, .n = 1, .k = 1, .a = at, .b = at, .c = at,
+			              .lda = 1, .ldb = 1, .ldc = 1 };
+		expect_error(dev_gemm(on.d, s, &g), -ENOTSUP);
+	}
+	if (on.other && !dev_can(on.d, DEV_CAP_PEER))
+		expect_error(dev_peer_enable(on.d, on.other), -ENOTSUP);
+	ok(dev_stream_sync(on.d, s));
+	put(at);
+	dev_stream_close(on.d, s);
+}
+
+/* ------------------------------------------------------------------ streams */
+
+static void priorities_have_a_range(void)
+{
+	const struct dev_props *p = dev_props(on.d);
+	struct dev_stream *s;
+	for (int priority = p->priority_low; priority <= p->priority_high; priority++) {
+		ok(dev_stream_open(on.d, priority, &s));
+		dev_stream_close(on.d, s);
+	}
+	expect_error(dev_stream_open(on.d, p->priority_low - 1, &s), -EINVAL);
+	expect_error(dev_stream_open(on.d, p->priority_high + 1, &s), -EINVAL);
+	dev_stream_close(on.d, NULL);
+	dev_event_close(on.d, NULL);
+}
+
+static void one_stream_runs_in_order(void)
+{
+	const uint32_t rounds = 40, reps = 1;
+	const uint64_t bytes = 4096;
+	struct dev_stream *s = stream();
+	char *a = get(DEV_MEM_DEVICE, bytes), *log = get(DEV_MEM_PINNED, bytes * rounds);
+	for (uint32_t i = 0; i < rounds; i++) {
+		uint32_t word = i * 0x01010101u;
+		const void *args[] = { &a, &bytes, &reps, &word };
+		if (i % 2)
+			ok(launch(s, "write", 3, args));
+		else
+			ok(dev_fill(on.d, s, a, (uint8_t)i, bytes));
+		ok(dev_copy(on.d, s, log + i * bytes, a, bytes));
+	}
+	ok(dev_stream_sync(on.d, s));
+	for (uint32_t i = 0; i < rounds; i++)
+		for (uint64_t j = 0; j < bytes; j++)
+			require(log[i * bytes + j] == (char)i);
+	put(a);
+	put(log);
+	dev_stream_close(on.d, s);
+}
+
+static void streams_are_independent(void)
+{
+	if (capacity(0) < 2)
+		skip("the device holds one block");
+	struct dev_stream *shut = stream(), *free_one = stream();
+	struct dev_event *e = event();
+	char *a = get(DEV_MEM_PINNED, N);
+	struct gate g = gate_shut(shut);
+	ok(dev_event_record(on.d, shut, e));
+	ok(dev_fill(on.d, free_one, a, 9, N));
+	ok(launch(free_one, "empty", 1, NULL));
+	ok(dev_stream_sync(on.d, free_one));
+	expect(a[0] == 9 && a[N - 1] == 9);
+	expect_rc(dev_event_query(on.d, e), -EAGAIN);
+	gate_open(&g);
+	ok(dev_stream_sync(on.d, shut));
+	gate_done(&g);
+	expect_rc(dev_event_query(on.d, e), 0);
+	put(a);
+	dev_event_close(on.d, e);
+	dev_stream_close(on.d, shut);
+	dev_stream_close(on.d, free_one);
+}
+
+static void queueing_does_not_wait(void)
+{
+	struct dev_stream *s = stream();
+	struct dev_event *e = event();
+	char *dev = get(DEV_MEM_DEVICE, N), *in = get(DEV_MEM_PINNED, N), *out = get(DEV_MEM_PINNED, N);
+	uint64_t bytes = N;
+	uint32_t reps = 1;
+	memset(in, 3, N);
+	memset(out, 4, N);
+	struct gate g = gate_shut(s);
+	ok(dev_copy(on.d, s, dev, in, N));
+	ok(dev_copy(on.d, s, out, dev, N / 2));
+	ok(dev_fill(on.d, s, dev, 5, N / 2));
+	const void *args[] = { &out, &dev, &bytes, &reps };
+	ok(dev_event_record(on.d, s, e));
+	ok(launch(s, "copy", 2, args));
+	expect_rc(dev_event_query(on.d, e), -EAGAIN);
+	pass(MS);
+	for (uint32_t i = 0; i < N; i++)
+		require(out[i] == 4); /* nothing ran before its turn */
+	gate_open(&g);
+	ok(dev_event_sync(on.d, e));
+	ok(dev_stream_sync(on.d, s));
+	for (uint32_t i = 0; i < N; i++)
+		require(out[i] == (i < N / 2 ? 5 : 3));
+	gate_done(&g);
+	put(dev);
+	put(in);
+	put(out);
+	dev_event_close(on.d, e);
+	dev_stream_close(on.d, s);
+}
+
+static void a_queue_takes_max_queued(void)
+{
+	uint32_t room = dev_props(on.d)->max_queued;
+	struct dev_stream *s = stream();
+	struct dev_event *e = event();
+	uint32_t *a = get(DEV_MEM_PINNED, 256);
+	struct gate g = gate_shut(s);
+	ok(dev_event_record(on.d, s, e));
+	for (uint32_t i = 2; i < room && i < 4096; i++)
+		ok(dev_fill(on.d, s, a, (uint8_t)i, 256));
+	expect_rc(dev_event_query(on.d, e), -EAGAIN);
+	expect(look(g.arrived + 1) == 0);
+	gate_open(&g);
+	ok(dev_stream_sync(on.d, s));
+	gate_done(&g);
+	/* More than fits may wait, but works. */
+	for (uint32_t i = 0; i < room + 100 && i < 6000; i++)
+		ok(dev_fill(on.d, s, a, (uint8_t)(i % 100), 256));
+	ok(dev_fill(on.d, s, a, 101, 256));
+	ok(dev_stream_sync(on.d, s));
+	expect(*a == 0x65656565);
+	put(a);
+	dev_event_close(on.d, e);
+	dev_stream_close(on.d, s);
+}
+
+static void many_streams_work(void)
+{
+	enum { STREAMS = 24 };
+	struct dev_stream *s[STREAMS];
+	char *a = get(DEV_MEM_PINNED, STREAMS * 4096);
+	for (int i = 0; i < STREAMS; i++)
+		s[i] = stream();
+	for (int round = 0; round < 3; round++)
+		for (int i = 0; i < STREAMS; i++)
+			ok(dev_fill(on.d, s[i], a + i * 4096, (uint8_t)(i + round), 4096));
+	for (int i = 0; i < STREAMS; i++)
+		ok(dev_stream_sync(on.d, s[i]));
+	for (int i = 0; i < STREAMS; i++)
+		expect(a[i * 4096] == i + 2 && a[i * 4096 + 4095] == i + 2);
+	for (int i = 0; i < STREAMS; i++)
+		dev_stream_close(on.d, s[i]);
+	put(a);
+}
+
+/* ------------------------------------------------------------------ events */
+
+static void an_event_never_recorded(void)
+{
+	struct dev_stream *s = stream();
+	struct dev_event *e = event(), *done = event();
+	double ns;
+	expect_error(dev_event_query(on.d, e), -EINVAL);
+	expect_error(dev_event_sync(on.d, e), -EINVAL);
+	ok(dev_event_record(on.d, s, done));
+	ok(dev_stream_wait(on.d, s, e)); /* counts as complete */
+	ok(dev_stream_sync(on.d, s));
+	expect_error(dev_event_elapsed_ns(on.d, e, done, &ns), -EINVAL);
+	expect_error(dev_event_elapsed_ns(on.d, done, e, &ns), -EINVAL);
+	dev_event_close(on.d, e);
+	dev_event_close(on.d, done);
+	dev_stream_close(on.d, s);
+}
+
+static void events_measure_time(void)
+{
+	struct dev_stream *s = stream();
+	struct dev_event *from = event(), *to = event();
+	char *a = get(DEV_MEM_PINNED, 1 << 20);
+	double ns = -1, back = -1;
+	uint64_t before = dev_clock_ns(on.d);
+	ok(dev_event_record(on.d, s, from));
+	ok(dev_fill(on.d, s, a, 1, 1 << 20));
+	ok(dev_event_record(on.d, s, to));
+	ok(dev_event_sync(on.d, to));
+	uint64_t after = dev_clock_ns(on.d);
+	expect(a[0] == 1);
+	expect_rc(dev_event_query(on.d, from), 0);
+	expect_rc(dev_event_query(on.d, to), 0);
+	ok(dev_event_elapsed_ns(on.d, from, to, &ns));
+	ok(dev_event_elapsed_ns(on.d, to, from, &back));
+	expect(ns > 0);
+	expect_near(back, -ns, 1);
+	expect(ns <= (double)(after - before) * 1.001 + 5000);
+	put(a);
+	dev_event_close(on.d, from);
+	dev_event_close(on.d, to);
+	dev_stream_close(on.d, s);
+}
+
+static void a_pending_event(void)
+{
+	struct dev_stream *s = stream();
+	struct dev_event *from = event(), *to = event();
+	double ns = -1;
+	ok(dev_event_record(on.d, s, from));
+	struct gate g = gate_shut(s);
+	ok(dev_event_record(on.d, s, to));
+	expect_rc(dev_event_query(on.d, from), 0);
+	expect_rc(dev_event_query(on.d, to), -EAGAIN);
+	expect_rc(dev_event_elapsed_ns(on.d, from, to, &ns), -EAGAIN);
+	expect(ns < 0);
+	gate_open(&g);
+	ok(dev_event_sync(on.d, to));
+	ok(dev_event_elapsed_ns(on.d, from, to, &ns));
+	expect(ns > 0);
+	ok(dev_stream_sync(on.d, s));
+	gate_done(&g);
+	dev_event_close(on.d, from);
+	dev_event_close(on.d, to);
+	dev_stream_close(on.d, s);
+}
+
+static void recording_again_replaces(void)
+{
+	struct dev_stream *s = stream();
+	struct dev_event *zero = event(), *e = event();
+	double first = 0, second = 0;
+	ok(dev_event_record(on.d, s, zero));
+	ok(dev_event_record(on.d, s, e));
+	ok(dev_stream_sync(on.d, s));
+	ok(dev_event_elapsed_ns(on.d, zero, e, &first));
+	struct gate g = gate_shut(s);
+	ok(dev_event_record(on.d, s, e));
+	expect_rc(dev_event_query(on.d, e), -EAGAIN);
+	gate_open(&g);
+	ok(dev_event_sync(on.d, e));
+	ok(dev_event_elapsed_ns(on.d, zero, e, &second));
+	expect(second > first);
+	ok(dev_stream_sync(on.d, s));
+	gate_done(&g);
+	dev_event_close(on.d, zero);
+	dev_event_close(on.d, e);
+	dev_stream_close(on.d, s);
+}
+
+static void a_stream_waits_for_an_event(void)
+{
+	struct dev_stream *s = stream(), *waits = stream();
+	struct dev_event *e = event(), *after = event();
+	char *a = get(DEV_MEM_PINNED, N), *b = get(DEV_MEM_PINNED, N);
+	memset(a, 0, N);
+	memset(b, 0, N);
+	struct gate g = gate_shut(s);
+	ok(dev_fill(on.d, s, a, 6, N));
+	ok(dev_event_record(on.d, s, e));
+	ok(dev_stream_wait(on.d, waits, e));
+	ok(dev_copy(on.d, waits, b, a, N));
+	ok(dev_event_record(on.d, waits, after));
+	pass(MS);
+	expect_rc(dev_event_query(on.d, after), -EAGAIN);
+	gate_open(&g);
+	ok(dev_stream_sync(on.d, waits));
+	for (uint32_t i = 0; i < N; i++)
+		require(b[i] == 6);
+	ok(dev_stream_sync(on.d, s));
+	gate_done(&g);
+	put(a);
+	put(b);
+	dev_event_close(on.d, e);
+	dev_event_close(on.d, after);
+	dev_stream_close(on.d, s);
+	dev_stream_close(on.d, waits);
+}
+
+static void a_wait_is_for_the_record_as_of_the_call(void)
+{
+	struct dev_stream *s = stream(), *waits = stream();
+	struct dev_event *e = event(), *gone = event();
+	ok(dev_event_record(on.d, s, e));
+	struct gate g = gate_shut(s);
+	ok(dev_stream_wait(on.d, waits, e));
+	ok(dev_event_record(on.d, s, e)); /* later than the wait: doesn't concern it */
+	ok(dev_stream_sync(on.d, waits));
+	expect_rc(dev_event_query(on.d, e), -EAGAIN);
+	/* An event may be closed while records and waits of it are queued. */
+	ok(dev_event_record(on.d, s, gone));
+	ok(dev_stream_wait(on.d, waits, gone));
+	dev_event_close(on.d, gone);
+	gate_open(&g);
+	ok(dev_stream_sync(on.d, waits));
+	ok(dev_stream_sync(on.d, s));
+	gate_done(&g);
+	dev_event_close(on.d, e);
+	dev_stream_close(on.d, s);
+	dev_stream_close(on.d, waits);
+}
+
+static void a_stream_waits_for_another_device(void)
+{
+	if (!on.other)
+		skip("one device");
+	struct dev_stream *s = stream(), *waits = NULL;
+	struct dev_event *e = event(), *after = NULL;
+	ok(dev_stream_open(on.other, dev_props(on.other)->priority_normal, &waits));
+	ok(dev_event_open(on.other, &after));
+	struct gate g = gate_shut(s);
+	ok(dev_event_record(on.d, s, e));
+	ok(dev_stream_wait(on.other, waits, e));
+	ok(dev_event_record(on.other, waits, after));
+	pass(MS);
+	expect_rc(dev_event_query(on.other, after), -EAGAIN);
+	gate_open(&g);
+	ok(dev_stream_sync(on.other, waits));
+	expect_rc(dev_event_query(on.d, e), 0);
+	ok(dev_stream_sync(on.d, s));
+	gate_done(&g);
+	dev_event_close(on.other, after);
+	dev_stream_close(on.other, waits);
+	dev_event_close(on.d, e);
+	dev_stream_close(on.d, s);
+}
+
+/* ------------------------------------------------------------------ memory */
+
+static void allocation(void)
+{
+	void *a = NULL;
+	for (int kind = DEV_MEM_DEVICE; kind <= DEV_MEM_PINNED; kind++) {
+		expect_error(dev_alloc(on.d, (enum dev_mem)kind, 0, &a), -EINVAL);
+		expect_error(dev_alloc(on.d, (enum dev_mem)kind, (uint64_t)1 << 50, &a), -ENOMEM);
+		expect_error(dev_alloc(on.d, (enum dev_mem)kind, UINT64_MAX, &a), -ENOMEM);
+		for (uint64_t bytes = 1; bytes < 1 << 20; bytes = bytes * 7 + 1) {
+			a = get((enum dev_mem)kind, bytes);
+			expect((uintptr_t)a % 256 == 0);
+			if (kind == DEV_MEM_PINNED || dev_can(on.d, DEV_CAP_HOST_ACCESS))
+				memset(a, 1, bytes);
+			put(a);
+		}
+	}
+	expect_rc(dev_free(on.d, NULL), 0);
+}
+
+static void foreign_memory_is_efault(void)
+{
+	static char pageable[N];
+	struct dev_stream *s = stream();
+	char *a = get(DEV_MEM_DEVICE, N), *p = get(DEV_MEM_PINNED, N), *freed = get(DEV_MEM_DEVICE, 1 << 20);
+	const uint64_t bytes = N;
+	const uint32_t reps = 1, word = 1;
+	char *wrong = pageable;
+	put(freed);
+	expect_error(dev_copy(on.d, s, a, pageable, N), -EFAULT);
+	expect_error(dev_copy(on.d, s, pageable, a, N), -EFAULT);
+	expect_error(dev_copy(on.d, s, p, pageable, 1), -EFAULT);
+	expect_error(dev_fill(on.d, s, pageable, 0, N), -EFAULT);
+	expect_error(dev_fill(on.d, s, NULL, 0, N), -EFAULT);
+	expect_error(dev_fill(on.d, s, freed, 0, N), -EFAULT);
+	expect_error(dev_fill(on.d, s, a + 1, 0, N), -EFAULT);
+	expect_error(dev_fill(on.d, s, p + N, 0, 1), -EFAULT);
+	expect_error(dev_fill(on.d, s, a - 1, 0, 2), -EFAULT);
+	expect_error(dev_copy(on.d, s, a, p, N + 1), -EFAULT);
+	expect_error(dev_copy(on.d, s, a, p + N / 2, N / 2 + 1), -EFAULT);
+	expect_error(dev_copy(on.d, s, a, p, UINT64_MAX), -EFAULT);
+	const void *args[] = { &wrong, &bytes, &reps, &word };
+	expect_error(launch(s, "write", 1, args), -EFAULT);
+	wrong = a + 256;
+	expect_error(launch(s, "write", 1, args), -EFAULT);
+	if (dev_can(on.d, DEV_CAP_WAIT_VALUE)) {
+		expect_error(dev_wait_value(on.d, s, (uint32_t *)(void *)pageable, 0), -EFAULT);
+		expect_error(dev_write_value(on.d, s, (uint32_t *)(void *)pageable, 0), -EFAULT);
+		expect_error(dev_post_value(on.d, (uint32_t *)(void *)pageable, 0), -EFAULT);
+	}
+	expect_error(dev_free(on.d, pageable), -EFAULT);
+	expect_error(dev_free(on.d, a + 256), -EFAULT);
+	ok(dev_stream_sync(on.d, s)); /* what was refused was not queued */
+	put(a);
+	put(p);
+	dev_stream_close(on.d, s);
+}
+
+static void memory_in_use_is_ebusy(void)
+{
+	struct dev_stream *s = stream();
+	char *a = get(DEV_MEM_DEVICE, N), *p = get(DEV_MEM_PINNED, N);
+	struct gate g = gate_shut(s);
+	ok(dev_copy(on.d, s, a, p, N));
+	expect_error(dev_free(on.d, a), -EBUSY);
+	expect_error(dev_free(on.d, p), -EBUSY);
+	expect_error(dev_free(on.d, g.memory), -EBUSY);
+	gate_open(&g);
+	ok(dev_stream_sync(on.d, s));
+	gate_done(&g);
+	put(a);
+	put(p);
+	dev_stream_close(on.d, s);
+}
+
+static void copy_once(struct dev_stream *s, enum dev_mem to, enum dev_mem from, uint64_t bytes, uint64_t skew)
+{
+	const uint64_t room = bytes + 512;
+	unsigned char *dst = get(to, room), *src = get(from, room);
+	unsigned char *want = malloc(room), *got = malloc(room);
+	require(want && got);
+	for (uint64_t i = 0; i < room; i++)
+		want[i] = (unsigned char)(i * 7 + bytes);
+	ok(dev_upload(on.d, src, want, room));
+	ok(dev_fill(on.d, s, dst, 0xee, room));
+	ok(dev_copy(on.d, s, dst + skew, src + 2 * skew, bytes));
+	ok(dev_stream_sync(on.d, s));
+	ok(dev_download(on.d, got, dst, room));
+	for (uint64_t i = 0; i < room; i++)
+		require(got[i] == (i < skew || i >= skew + bytes ? 0xee : want[i + skew]));
+	free(want);
+	free(got);
+	put(dst);
+	put(src);
+}
+
+static void copies_in_every_direction(void)
+{
+	static const uint64_t sizes[] = { 1, 3, 63, 64, 255, 4097, 65536, 300001, 1 << 20 };
+	static const uint64_t skews[] = { 0, 1, 13, 64 };
+	struct dev_stream *s = stream();
+	for (int direction = 0; direction < 4; direction++)
+		for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+			for (size_t j = 0; j < sizeof(skews) / sizeof(skews[0]); j++)
+				copy_once(s, direction & 1 ? DEV_MEM_PINNED : DEV_MEM_DEVICE,
+				          direction & 2 ? DEV_MEM_PINNED : DEV_MEM_DEVICE, sizes[i], skews[j]);
+	dev_stream_close(on.d, s);
+}
+
+static void fills(void)
+{
+	static const uint64_t sizes[] = { 1, 7, 64, 4099, 1 << 20 };
+	struct dev_stream *s = stream();
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		unsigned char *dst = get(DEV_MEM_DEVICE, sizes[i] + 10), *got = malloc(sizes[i] + 10);
+		require(got);
+		ok(dev_fill(on.d, s, dst, 0, sizes[i] + 10));
+		ok(dev_fill(on.d, s, dst + 5, 0xab, sizes[i]));
+		ok(dev_stream_sync(on.d, s));
+		ok(dev_download(on.d, got, dst, sizes[i] + 10));
+		for (uint64_t j = 0; j < sizes[i] + 10; j++)
+			require(got[j] == (j < 5 || j >= sizes[i] + 5 ? 0 : 0xab));
+		free(got);
+		put(dst);
+	}
+	dev_stream_close(on.d, s);
+}
+
+static void upload_and_download(void)
+{
+	static const uint64_t sizes[] = { 0, 1, 4095, (4 << 20) - 1, 4 << 20, (9 << 20) + 5 };
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		uint64_t bytes = sizes[i];
+		unsigned char *a = get(DEV_MEM_DEVICE, bytes + 1), *in = malloc(bytes + 1), *out = malloc(bytes + 1);
+		require(in && out);
+		for (uint64_t j = 0; j < bytes; j++)
+			in[j] = (unsigned char)(j * 31 + j / 4096);
+		ok(dev_upload(on.d, a, in, bytes));
+		ok(dev_download(on.d, out, a, bytes));
+		expect(memcmp(in, out, bytes) == 0);
+		expect_error(dev_upload(on.d, a, in, bytes + 2), -EFAULT);
+		free(in);
+		free(out);
+		put(a);
+	}
+}
+
+static void the_host_reaches_pinned_memory(void)
+{
+	struct dev_stream *s = stream();
+	uint32_t *p = get(DEV_MEM_PINNED, N), *sink = get(DEV_MEM_PINNED, 4), sum = 0;
+	uint64_t bytes = N;
+	uint32_t reps = 1;
+	for (uint32_t i = 0; i < N / 4; i++)
+		sum += p[i] = i * 2654435761u;
+	*sink = 0;
+	const void *args[] = { &p, &bytes, &reps, &sink };
+	ok(launch(s, "read", 2, args));
+	ok(dev_stream_sync(on.d, s));
+	expect(*sink == sum);
+	put(p);
+	put(sink);
+	dev_stream_close(on.d, s);
+}
+
+static void peer_memory(void)
+{
+	if (!on.other)
+		skip("one device");
+	struct dev_set twin;
+	struct dev_stream *s = NULL, *back = NULL;
+	void *a = NULL, *b = NULL;
+	unsigned char *got = malloc(N);
+	require(got);
+	/* On fresh devices, since access can't be taken back. */
+	ok(dev_open(on.spec, 0, &twin));
+	struct dev *d = twin.dev[0], *other = twin.dev[1];
+	ok(dev_stream_open(d, dev_props(d)->priority_normal, &s));
+	ok(dev_stream_open(other, dev_props(other)->priority_normal, &back));
+	ok(dev_alloc(d, DEV_MEM_DEVICE, N, &a));
+	ok(dev_alloc(other, DEV_MEM_DEVICE, N, &b));
+	expect_error(dev_copy(d, s, b, a, N), -EFAULT);
+	expect_error(dev_fill(other, back, a, 0, N), -EFAULT);
+	if (dev_can(d, DEV_CAP_PEER) && dev_can(other, DEV_CAP_PEER)) {
+		ok(dev_peer_enable(d, other));
+		ok(dev_peer_enable(d, other));
+		ok(dev_peer_enable(other, d));
+		ok(dev_fill(d, s, a, 7, N));
+		ok(dev_copy(d, s, b, a, N));
+		ok(dev_stream_sync(d, s));
+		ok(dev_download(other, got, b, N));
+		expect(got[0] == 7 && got[N - 1] == 7);
+		ok(dev_fill(other, back, a, 8, N)); /* and the other way round */
+		ok(dev_stream_sync(other, back));
+		ok(dev_download(d, got, a, N));
+		expect(got[0] == 8 && got[N - 1] == 8);
+	}
+	free(got);
+	dev_close(&twin);
+}
+
+/* ------------------------------------------------------------------ values */
+
+static void waiting_for(enum dev_mem kind)
+{
+	struct dev_stream *s = stream();
+	struct dev_event *e = event();
+	uint32_t *at = get(kind, 256);
+	ok(dev_fill(on.d, s, at, 0, 256));
+	ok(dev_stream_sync(on.d, s));
+	ok(dev_wait_value(on.d, s, at, 0x80000001u));
+	ok(dev_event_record(on.d, s, e));
+	pass(MS);
+	expect_rc(dev_event_query(on.d, e), -EAGAIN);
+	ok(dev_post_value(on.d, at, 0x7fffffffu)); /* unsigned: not yet */
+	pass(MS);
+	expect_rc(dev_event_query(on.d, e), -EAGAIN);
+	ok(dev_post_value(on.d, at, 0xfffffff0u)); /* more is enough */
+	ok(dev_stream_sync(on.d, s));
+	expect_rc(dev_event_query(on.d, e), 0);
+	ok(dev_wait_value(on.d, s, at, 5)); /* already there */
+	ok(dev_stream_sync(on.d, s));
+	put(at);
+	dev_event_close(on.d, e);
+	dev_stream_close(on.d, s);
+}
+
+static void a_stream_waits_for_a_value(void)
+{
+	need(DEV_CAP_WAIT_VALUE);
+	waiting_for(DEV_MEM_PINNED);
+	waiting_for(DEV_MEM_DEVICE);
+}
+
+static void a_written_value_comes_after_earlier_work(void)
+{
+	need(DEV_CAP_WAIT_VALUE);
+	struct dev_stream *makes = stream(), *takes = stream();
+	unsigned char *a = get(DEV_MEM_DEVICE, N), *b = get(DEV_MEM_PINNED, N);
+	uint32_t *at = get(DEV_MEM_PINNED, 4);
+	*at = 0;
+	for (uint32_t i = 1; i <= 20; i++) {
+		memset(b, 0, N);
+		ok(dev_wait_value(on.d, takes, at, i));
+		ok(dev_copy(on.d, takes, b, a, N));
+		ok(dev_fill(on.d, makes, a, (uint8_t)i, N));
+		ok(dev_write_value(on.d, makes, at, i));
+		ok(dev_stream_sync(on.d, takes));
+		ok(dev_stream_sync(on.d, makes));
+		expect(look(at) == i);
+		for (uint32_t j = 0; j < N; j++)
+			require(b[j] == i);
+	}
+	put(a);
+	put(b);
+	put(at);
+	dev_stream_close(on.d, makes);
+	dev_stream_close(on.d, takes);
+}
+
+static void a_kernel_may_write_the_value(void)
+{
+	need(DEV_CAP_WAIT_VALUE);
+	struct dev_stream *s = stream(), *waits = stream();
+	uint32_t *at = get(DEV_MEM_DEVICE, 256), reps = 1, word = 7;
+	uint64_t bytes = 256;
+	ok(dev_fill(on.d, s, at, 0, 256));
+	ok(dev_stream_sync(on.d, s));
+	ok(dev_wait_value(on.d, waits, at, 7));
+	const void *args[] = { &at, &bytes, &reps, &word };
+	ok(launch(s, "write", 1, args));
+	ok(dev_stream_sync(on.d, waits));
+	ok(dev_stream_sync(on.d, s));
+	put(at);
+	dev_stream_close(on.d, s);
+	dev_stream_close(on.d, waits);
+}
+
+/* ------------------------------------------------------------------ threads */
+
+struct work {
+	pthread_t thread;
+	struct dev_stream *s;
+	unsigned char *dev, *host;
+	int number, wrong;
+};
+
+static void *do_work(void *arg)
+{
+	struct work *w = arg;
+	const uint64_t bytes = 4096;
+	const uint32_t reps = 1;
+	for (uint32_t i = 0; i < 50; i++) {
+		uint32_t word = (uint32_t)w->number * 50 + i;
+		const void *args[] = { &w->dev, &bytes, &reps, &word };
+		struct dev_kernel *k;
+		struct dev_launch l = { .grid = 2, .args = args };
+		if (dev_kernel_find(on.d, "write", &k) || dev_launch(on.d, w->s, k, &l) ||
+		    dev_copy(on.d, w->s, w->host, w->dev, bytes) || dev_stream_sync(on.d, w->s))
+			w->wrong++;
+		else
+			w->wrong += memcmp(w->host, &word, 4) != 0 || memcmp(w->host + bytes - 4, &word, 4) != 0;
+	}
+	return NULL;
+}
+
+static void any_thread_may_call(void)
+{
+	enum { THREADS = 4 };
+	struct work w[THREADS] = { 0 };
+	for (int i = 0; i < THREADS; i++) {
+		w[i].number = i;
+		w[i].s = stream();
+		w[i].dev = get(DEV_MEM_DEVICE, 4096);
+		w[i].host = get(DEV_MEM_PINNED, 4096);
+	}
+	for (int i = 0; i < THREADS; i++)
+		require(pthread_create(&w[i].thread, NULL, do_work, &w[i]) == 0);
+	for (int i = 0; i < THREADS; i++)
+		require(pthread_join(w[i].thread, NULL) == 0);
+	for (int i = 0; i < THREADS; i++) {
+		expect(w[i].wrong == 0);
+		put(w[i].dev);
+		put(w[i].host);
+		dev_stream_close(on.d, w[i].s);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	static const struct rule rules[] = {
+		RULE(properties_are_sane),
+		RULE(clock_is_monotonic),
+		RULE(clock_rate_is_a_rate),
+		RULE(opening_twice_gives_two),
+		RULE(closing_ends_what_is_open),
+		RULE(closing_a_busy_stream_does_not_hang),
+		RULE(outputs_are_set_on_success_only),
+		RULE(optional_operations_say_so),
+		RULE(priorities_have_a_range),
+		RULE(one_stream_runs_in_order),
+		RULE(streams_are_independent),
+		RULE(queueing_does_not_wait),
+		RULE(a_queue_takes_max_queued),
+		RULE(many_streams_work),
+		RULE(an_event_never_recorded),
+		RULE(events_measure_time),
+		RULE(a_pending_event),
+		RULE(recording_again_replaces),
+		RULE(a_stream_waits_for_an_event),
+		RULE(a_wait_is_for_the_record_as_of_the_call),
+		RULE(a_stream_waits_for_another_device),
+		RULE(allocation),
+		RULE(foreign_memory_is_efault),
+		RULE(memory_in_use_is_ebusy),
+		RULE(copies_in_every_direction),
+		RULE(fills),
+		RULE(upload_and_download),
+		RULE(the_host_reaches_pinned_memory),
+		RULE(peer_memory),
+		RULE(a_stream_waits_for_a_value),
+		RULE(a_written_value_comes_after_earlier_work),
+		RULE(a_kernel_may_write_the_value),
+		RULE(any_thread_may_call),
+	};
+	return run_specs(argc, argv, rules, sizeof(rules) / sizeof(rules[0]));
+}
