@@ -484,9 +484,10 @@ static void allocation(void)
 
 static void foreign_memory_is_efault(void)
 {
-	static char pageable[N];
+	static _Alignas(DEV_KERNEL_ALIGN) char pageable[N];
 	struct dev_stream *s = stream();
 	char *a = get(DEV_MEM_DEVICE, N), *p = get(DEV_MEM_PINNED, N), *freed = get(DEV_MEM_DEVICE, 1 << 20);
+	char *large = get(DEV_MEM_DEVICE, 4 * N), *inside = large + 2 * N; /* overlaps with nothing below */
 	const uint64_t bytes = N;
 	const uint32_t reps = 1, word = 1;
 	char *wrong = pageable;
@@ -498,11 +499,12 @@ static void foreign_memory_is_efault(void)
 	expect_error(dev_fill(on.d, s, NULL, 0, N), -EFAULT);
 	expect_error(dev_fill(on.d, s, freed, 0, N), -EFAULT);
 	expect_error(dev_fill(on.d, s, a + 1, 0, N), -EFAULT);
-	expect_error(dev_fill(on.d, s, p + N, 0, 1), -EFAULT);
+	expect_error(dev_fill(on.d, s, p + N - 1, 0, 2), -EFAULT);
 	expect_error(dev_fill(on.d, s, a - 1, 0, 2), -EFAULT);
-	expect_error(dev_copy(on.d, s, a, p, N + 1), -EFAULT);
-	expect_error(dev_copy(on.d, s, a, p + N / 2, N / 2 + 1), -EFAULT);
-	expect_error(dev_copy(on.d, s, a, p, UINT64_MAX), -EFAULT);
+	expect_error(dev_fill(on.d, s, a, 0, UINT64_MAX), -EFAULT);
+	expect_error(dev_copy(on.d, s, inside, p, N + 1), -EFAULT);
+	expect_error(dev_copy(on.d, s, inside, p + N / 2, N / 2 + 1), -EFAULT);
+	expect_error(dev_copy(on.d, s, p + 1, inside, N), -EFAULT);
 	const void *args[] = { &wrong, &bytes, &reps, &word };
 	expect_error(launch(s, "write", 1, args), -EFAULT);
 	wrong = a + 256;
@@ -517,6 +519,7 @@ static void foreign_memory_is_efault(void)
 	ok(dev_stream_sync(on.d, s)); /* what was refused was not queued */
 	put(a);
 	put(p);
+	put(large);
 	dev_stream_close(on.d, s);
 }
 
@@ -595,9 +598,9 @@ static void upload_and_download(void)
 	static const uint64_t sizes[] = { 0, 1, 4095, (4 << 20) - 1, 4 << 20, (9 << 20) + 5 };
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		uint64_t bytes = sizes[i];
-		unsigned char *a = get(DEV_MEM_DEVICE, bytes + 1), *in = malloc(bytes + 1), *out = malloc(bytes + 1);
+		unsigned char *a = get(DEV_MEM_DEVICE, bytes + 1), *in = malloc(bytes + 2), *out = malloc(bytes + 1);
 		require(in && out);
-		for (uint64_t j = 0; j < bytes; j++)
+		for (uint64_t j = 0; j < bytes + 2; j++)
 			in[j] = (unsigned char)(j * 31 + j / 4096);
 		ok(dev_upload(on.d, a, in, bytes));
 		ok(dev_download(on.d, out, a, bytes));
