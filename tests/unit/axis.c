@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "lib/axis.h"
+#include "lib/err.h"
+#include "tests/unit/test.h"
+
+#include <errno.h>
+
+static const struct axis size_axis = {.name = "size", .kind = AXIS_SIZE, .min = 16};
+static const struct axis_capacities machine = {.l1 = 64 << 10, .l2 = 1 << 20, .llc = 32 << 20, .mem = 1 << 30};
+
+static void check_list(const char *text, const uint64_t *values, size_t count)
+{
+	struct axis_list list;
+	require(axis_parse(&size_axis, text, true, &machine, &list) == 0);
+	expect(list.count == count);
+	for (size_t i = 0; i < count && i < list.count; i++)
+		expect_near((double)list.values[i].number, (double)values[i], 0);
+	axis_free(&list);
+}
+
+static void lists(void)
+{
+	check_list("16", (uint64_t[]){16}, 1);
+	check_list("4K,16,4K", (uint64_t[]){4096, 16}, 2);
+	check_list("4K:64K:x4", (uint64_t[]){4096, 16384, 65536}, 3);
+	check_list("4K:63K:x4", (uint64_t[]){4096, 16384}, 2);
+	check_list("16:64:+16", (uint64_t[]){16, 32, 48, 64}, 4);
+	check_list("16:16:x2,64", (uint64_t[]){16, 64}, 2);
+	check_list("L1/2,4LLC,MEM/8,L2", (uint64_t[]){32 << 10, 128 << 20, 1 << 20}, 3);
+	check_list("9223372036854775808:18446744073709551615:x2", (uint64_t[]){UINT64_C(1) << 63}, 1);
+}
+
+static void bad_lists(void)
+{
+	static const char *const table[] = {"",      "4K,",    ",4K",     "4K,,8K", "4K:1K:x2", "4K:8K", "4K:8K:2", "4K:8K:x1", "4K:8K:x0",
+	                                    "0:8:x2", "4K:8K:+0", "8",    "4Q",     "-1",       "L9",    "0LLC",    "LLC/0",    "LLC/x",
+	                                    "LLCx",   "SHARED", "16:99999999:+1", "99999999999999999999", "4K:8K:x2:x2"};
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		struct axis_list list = {0};
+		err_clear();
+		if (axis_parse(&size_axis, table[i], true, &machine, &list) == 0)
+			printf("# accepted: '%s'\n", table[i]);
+		expect(list.values == NULL);
+		expect(strlen(err_text()) > 0);
+	}
+}
+
+/* A default list loses what the device does not know or can't hold; a user's list must not. */
+static void defaults_adapt(void)
+{
+	struct axis bounded = size_axis;
+	struct axis_list list;
+	bounded.min = 48 << 10;
+	require(axis_parse(&bounded, "SHARED/2,L1/2,L1", false, &machine, &list) == 0);
+	expect(list.count == 1 && list.values[0].number == 64 << 10);
+	axis_free(&list);
+	expect(axis_parse(&bounded, "L1/2", true, &machine, &list) == -ERANGE);
+	expect(axis_parse(&bounded, "SHARED", false, &machine, &list) == -EINVAL);
+}
+
+static void multiples(void)
+{
+	struct axis aligned = size_axis;
+	struct axis_list list;
+	aligned.multiple = 4096;
+	require(axis_parse(&aligned, "L1/3", true, &machine, &list) == 0);
+	expect(list.values[0].number == 20480);
+	axis_free(&list);
+	expect(axis_parse(&aligned, "5000", true, &machine, &list) == -EINVAL);
+}
+
+static void words(void)
+{
+	static const char *const allowed[] = {"up", "down", NULL};
+	static const struct axis axis = {.name = "direction", .kind = AXIS_WORD, .words = allowed};
+	struct axis_list list;
+	require(axis_parse(&axis, "down,up,down", true, NULL, &list) == 0);
+	expect(list.count == 2 && list.values[0].word == allowed[1] && list.values[1].word == allowed[0]);
+	axis_free(&list);
+	expect(axis_parse(&axis, "sideways", true, NULL, &list) == -EINVAL);
+	expect_str(err_text(), "--direction: there is no 'sideways', only up down");
+	expect(axis_parse(&axis, "Up", true, NULL, &list) == -EINVAL);
+}
+
+int main(void)
+{
+	test(lists);
+	test(bad_lists);
+	test(defaults_adapt);
+	test(multiples);
+	test(words);
+	return test_done();
+}

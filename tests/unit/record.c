@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "lib/err.h"
+#include "lib/record.h"
+#include "tests/unit/test.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+static char path[] = "/tmp/gpusig-record-XXXXXX";
+
+static void read_back(char *out, size_t room)
+{
+	FILE *file = fopen(path, "r");
+	size_t length = file ? fread(out, 1, room - 1, file) : 0;
+	out[length] = '\0';
+	if (file)
+		fclose(file);
+}
+
+static void appends(void)
+{
+	struct record_file f;
+	char text[64];
+	require(record_open(&f, path) == 0);
+	expect(record_append(&f, "one\n", 4) == 0);
+	expect(record_close(&f) == 0);
+	require(record_open(&f, path) == 0);
+	expect(record_append(&f, "two\n", 4) == 0);
+	expect(record_close(&f) == 0);
+	read_back(text, sizeof(text));
+	expect_str(text, "one\ntwo\n");
+}
+
+static void refuses_a_cut_line(void)
+{
+	struct record_file f = {.fd = -1};
+	FILE *file = fopen(path, "a");
+	require(file != NULL);
+	fputs("{\"half", file);
+	fclose(file);
+	expect(record_open(&f, path) == -EBADMSG);
+	expect(f.fd == -1);
+}
+
+/* A file size limit cuts a write short as a full disk does. */
+static void removes_a_partial_line(void)
+{
+	struct record_file f;
+	char text[64];
+	struct rlimit old, small = {.rlim_cur = 6, .rlim_max = RLIM_INFINITY};
+	require(truncate(path, 0) == 0 && record_open(&f, path) == 0);
+	require(getrlimit(RLIMIT_FSIZE, &old) == 0);
+	small.rlim_max = old.rlim_max;
+	signal(SIGXFSZ, SIG_IGN);
+	expect(record_append(&f, "one\n", 4) == 0);
+	require(setrlimit(RLIMIT_FSIZE, &small) == 0);
+	int status = record_append(&f, "two\n", 4);
+	setrlimit(RLIMIT_FSIZE, &old);
+	expect(status < 0);
+	read_back(text, sizeof(text));
+	expect_str(text, "one\n");
+	expect(record_append(&f, "three\n", 6) == 0);
+	read_back(text, sizeof(text));
+	expect_str(text, "one\nthree\n");
+	record_close(&f);
+}
+
+static void reports_full_and_missing(void)
+{
+	struct record_file f;
+	expect(record_open(&f, "/nonexistent/records") == -ENOENT);
+	require(record_open(&f, "/dev/full") == 0);
+	expect(record_append(&f, "x\n", 2) == -ENOSPC);
+	expect(strstr(err_text(), "/dev/full") != NULL);
+	record_close(&f);
+	f = (struct record_file){.fd = -1};
+	expect(record_append(&f, "x\n", 2) == 0);
+}
+
+int main(void)
+{
+	int fd = mkstemp(path);
+	if (fd < 0)
+		return 1;
+	close(fd);
+	test(appends);
+	test(refuses_a_cut_line);
+	test(removes_a_partial_line);
+	test(reports_full_and_missing);
+	unlink(path);
+	return test_done();
+}
