@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -26,6 +27,7 @@ class History:
 
     case_status: dict[str, str] = field(default_factory=dict)
     valid: set[str] = field(default_factory=set)
+    flags: Counter[str] = field(default_factory=Counter)
     cases_s: float = 0.0
     starts: int = 0
     last_run: str = ""
@@ -127,8 +129,11 @@ def _enter_case(history: History, record: dict) -> None:
     key = str(record["key"])
     history.case_status[key] = str(record["status"])
     history.cases_s += float(record.get("elapsed_s") or 0.0)
-    if record["status"] == "ok" and (record.get("validity") or {}).get("valid", True):
+    validity = record.get("validity") or {}
+    if record["status"] == "ok" and validity.get("valid", True):
         history.valid.add(key)
+    # A flag counts once a case, however many variants have it.
+    history.flags.update({str(flag["flag"]) for flag in validity.get("flags", [])})
 
 
 def _enter_end(history: History, record: dict) -> None:

@@ -166,6 +166,9 @@ class _Run:
         self.ledger.mend()
         self.ledger.update()
         status, reason = _what_happened(program.name, ended, log, bool(self.stop.signum), limit_s)
+        if status == "invalid":
+            flags = ", ".join(flag for flag, _ in history.flags.most_common(3))
+            reason = f"no case is valid: {flags}" if flags else reason
         code = ended.code if ended.code >= 0 else 128 - ended.code
         if status == "failed" and (history.starts == starts or history.end is None):
             self._end_for(program, history.last_run if history.starts > starts else "", code, reason, ended.elapsed_s)
@@ -247,7 +250,8 @@ def _outcome(status: str, code: int, reason: str, cases: int, elapsed_s: float, 
 
 
 def _line(outcome: dict) -> str:
-    took = f"{outcome['cases']} cases in {duration.show(outcome['elapsed_s'])}"
+    count = outcome["cases"]
+    took = f"{count} case{'s' * (count != 1)} in {duration.show(outcome['elapsed_s'])}"
     reason = f": {outcome['reason']}" if outcome["reason"] else ""
     return f"{outcome['status']}, {took}{reason}" if outcome["status"] != "skipped" else f"skipped{reason}"
 
@@ -272,5 +276,5 @@ def _last_words(name: str, log: Path) -> str:
         lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
     except OSError:
         return ""
-    spoken = [line for line in lines if line.startswith("gpusig: ")] or lines
+    spoken = [line for line in lines if line.startswith("gpusig: ")] or lines  # a crash speaks otherwise
     return spoken[-1].removeprefix("gpusig: ").removeprefix(f"{name}: ")[:300] if spoken else ""

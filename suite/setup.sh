@@ -37,7 +37,8 @@ rows() {
 
 library_is_here() {
 	# shellcheck disable=SC2231 # $1 is a pattern
-	for folder in /usr/lib /usr/lib64 /usr/local/lib* /usr/lib/*-linux-* /lib/*-linux-* $(echo "${LD_LIBRARY_PATH-}" | tr : ' '); do
+	for folder in /usr/lib /usr/lib64 /usr/local/lib* /usr/lib/*-linux-* /lib/*-linux-* \
+		$(echo "${LD_LIBRARY_PATH-}" | tr : ' '); do
 		for file in "$folder"/$1; do
 			[ -e "$file" ] && return
 		done
@@ -57,14 +58,14 @@ print(*[m for m in sys.argv[1:] if u.find_spec(m) is None])' \
 is_here() {
 	name=${1#*:}
 	case $1 in
-	cmd:python3) sh "$here/find_python.sh" --any >/dev/null 2>&1 ;;
-	cmd:mpicc) command -v mpicc >/dev/null && command -v mpirun >/dev/null ;;
-	cmd:chromium) command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null ;;
-	cmd:*) command -v "$name" >/dev/null ;;
-	header:*) echo "#include <$name>" | cc -E -x c - >/dev/null 2>&1 ;;
+	cmd:python3) sh "$here/find_python.sh" --any ;;
+	cmd:mpicc) command -v mpicc && command -v mpirun ;;
+	cmd:chromium) command -v chromium || command -v chromium-browser || command -v google-chrome ;;
+	cmd:*) command -v "$name" ;;
+	header:*) echo "#include <$name>" | cc -E -x c - ;;
 	lib:*) library_is_here "lib$name*.so*" ;;
 	py:*) case " $absent_modules " in *" $name "* | ' all ') return 1 ;; esac ;;
-	esac
+	esac >/dev/null 2>&1
 }
 
 # The rows whose probe fails. What could not be installed before is not tried on every start: `make clean` forgets it.
