@@ -132,6 +132,15 @@ static void settle(struct bench_run *r)
 	err_note(0, "%s", kept);
 }
 
+/* Something of it may enter a signature: the case is not flagged, nor are all of its variants. */
+static bool of_use(const struct bench_run *r)
+{
+	bool any = r->variant_count == 0;
+	for (int v = 0; v < (int)r->variant_count; v++)
+		any = any || (r->now.samples[v].on && !bench_flagged(r, v));
+	return any && !bench_flagged(r, -1);
+}
+
 int bench_case_run(struct bench_run *r, double seconds)
 {
 	double start = bench_time(r);
@@ -164,7 +173,7 @@ int bench_case_run(struct bench_run *r, double seconds)
 	r->count.ok += status == 0;
 	r->count.skipped += refused;
 	r->count.failed += status != 0 && !refused;
-	r->count.valid += status == 0 && !bench_flagged(r, -1);
+	r->count.valid += status == 0 && of_use(r);
 	char reason[512];
 	snprintf(reason, sizeof(reason), "%s", err_text()[0] || status == 0 ? err_text() : strerror(-status));
 	if (status && !refused)
