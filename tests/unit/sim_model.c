@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Models of the simulator: what the parser takes and what it refuses, with a text that helps.
+ */
+#include "device/sim.h"
+
+#include "tests/unit/sim.h"
+
+static void good_models(void)
+{
+	struct sim_model m;
+	ok(sim_model_load(NULL, &m));
+	expect_str(m.name, "default");
+	expect(m.jitter_sigma > 0);
+	ok(sim_model_load("quiet", &m));
+	expect(!(m.jitter_sigma > 0) && m.units == 8);
+	ok(sim_model_parse("", "dir/empty.model", &m));
+	expect_str(m.name, "empty.model");
+	expect(m.units == 8);
+	ok(sim_model_parse("# all of it\n\n  like =  quiet # base\r\nunits=3\n\tllc_bytes = 2M\nlaunch_ns = 1.5e3\n"
+	                   "shared_granularity_bytes = 256\nslow_down = gemm 1.5\nslow_down = engine  2\n"
+	                   "lacks = gemm peer\nseed = 99",
+	                   "x", &m));
+	expect(!(m.jitter_sigma > 0) && m.units == 3 && m.llc_bytes == 2 << 20 && m.seed == 99);
+	expect_near(m.launch_ns, 1500, 0);
+	expect(m.slow_downs == 2);
+	expect_str(m.slow_down[1].what, "engine");
+	expect(m.lacks == (DEV_CAP_GEMM | DEV_CAP_PEER));
+}
+
+static void bad_models(void)
+{
+	static const struct {
+		const char *text, *says;
+	} bad[] = {
+		{ "units", "x:1: 'units' is not 'key = value'" },
+		{ "\n\nunits =", "x:3: 'units =' is not 'key = value'" },
+		{ "= 3", "x:1" },
+		{ "unit = 3", "x:1: unknown key 'unit'; perhaps units unit_bandwidth" },
+		{ "Units = 3", "unknown key 'Units'" },
+		{ "units = three", "x:1: units = 'three' is not a whole number" },
+		{ "units = 3.5", "is not a whole number" },
+		{ "units = 3x", "is not a whole number" },
+		{ "units = 3 4", "is not a whole number" },
+		{ "units = 3K", "is not a whole number" },
+		{ "units = 0x10", "is not a whole number" },
+		{ "units = 0", "units = 0 is outside 1 to 1024" },
+		{ "units = -1", "is outside" },
+		{ "memory_bandwidth = 0", "is outside" },
+		{ "memory_bandwidth = nan", "is not a number" },
+		{ "memory_bandwidth = inf", "is not a number" },
+		{ "memory_bandwidth = 1e999", "is not a number" },
+		{ "block_share = 1.1", "is outside" },
+		{ "priorities = 2", "there may be 1 or 3" },
+		{ "units = 3\nunits = 3", "x:2: units is set twice" },
+		{ "units = 3\nlike = quiet", "x:2: 'like' must be the first line" },
+		{ "like = loud", "there are default and quiet" },
+		{ "shared_per_unit_bytes = 1K\nshared_per_block_bytes = 2K", "is more than" },
+		{ "slow_down = gemm", "takes a name and a factor" },
+		{ "slow_down = gem 2", "slow_down of 'gem'; there are" },
+		{ "slow_down = gemm 0", "is not a factor" },
+		{ "lacks = gemm everything", "lacks 'everything'; there are" },
+	};
+	struct sim_model m = { .units = 77 };
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		expect_error(sim_model_parse(bad[i].text, "x", &m), -EINVAL);
+		if (!strstr(err_text(), bad[i].says))
+			printf("# '%s' says: %s\n", bad[i].text, err_text());
+		expect(strstr(err_text(), bad[i].says) != NULL);
+		expect(m.units == 77);
+	}
+}
+
+static void models_by_name(void)
+{
+	struct dev_set set;
+	struct sim_model m;
+	expect_error(sim_model_load("loud", &m), -EINVAL);
+	expect(strstr(err_text(), "default, quiet") != NULL);
+	expect_error(sim_model_load("/nonexistent/x.model", &m), -EINVAL);
+	expect_error(sim_model_load("/", &m), -EINVAL);
+	expect_error(dev_open("sim:loud", 0, &set), -EINVAL);
+	expect_error(sim_try("units = none\n", ""), -EINVAL);
+	ok(dev_open("sim:quiet:3,1", 0, &set));
+	expect(set.count == 2 && set.dev[0]->index == 3 && set.dev[1]->index == 1);
+	dev_close(&set);
+	ok(sim_try("units = 5\nslots_per_unit = 3\n", ":0-2"));
+	expect(sim.set.count == 3 && dev_props(sim.d)->units == 5);
+	expect(strstr(dev_props(sim.d)->name, ".model") != NULL);
+	sim_end();
+}
+
+static void what_a_model_lacks_is_not_there(void)
+{
+	double hz;
+	uint32_t blocks;
+	struct dev_kernel *k;
+	sim_begin("lacks = gemm copy_engine priority wait_value occupancy peer clock_rate\n");
+	const struct dev_props *p = dev_props(sim.d);
+	struct dev_stream *s = stream();
+	uint32_t *at = get(DEV_MEM_PINNED, 1001), *twin = get(DEV_MEM_DEVICE, 1001);
+	expect(p->caps == DEV_CAP_VIRTUAL_TIME);
+	expect(p->copy_engines == 0 && p->priority_low == p->priority_high && p->shared_per_unit_bytes == 0);
+	expect_error(dev_clock_rate(sim.d, &hz), -ENOTSUP);
+	expect_error(dev_wait_value(sim.d, s, at, 1), -ENOTSUP);
+	expect_error(dev_peer_enable(sim.d, sim.other), -ENOTSUP);
+	struct dev_gemm g = { .type = DEV_F32, .m = 1, .n = 1, .k = 1, .a = at, .b = at, .c = at, .lda = 1, .ldb = 1, .ldc = 1 };
+	expect_error(dev_gemm(sim.d, s, &g), -ENOTSUP);
+	ok(dev_kernel_find(sim.d, "hold", &k));
+	ok(dev_occupancy(sim.d, k, 0, 0, &blocks));
+	expect(blocks == p->slots_per_unit);
+	/* Copies run on the units then, at any size. */
+	memset(at, 7, 1001);
+	ok(dev_copy(sim.d, s, twin, at, 1001));
+	ok(dev_fill(sim.d, s, at, 0, 1001));
+	ok(dev_copy(sim.d, s, (char *)at + 1, (char *)twin + 1, 1000));
+	ok(dev_stream_sync(sim.d, s));
+	expect(((char *)at)[0] == 0 && ((char *)at)[1] == 7 && ((char *)at)[1000] == 7);
+	sim_end();
+}
+
+int main(void)
+{
+	test(good_models);
+	test(bad_models);
+	test(models_by_name);
+	test(what_a_model_lacks_is_not_there);
+	return test_done();
+}
