@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Max-min fairness by its certificate: nothing is over its capacity, and each flow is stopped by its own limit or
+ * by something full on which no other flow has a higher level.
+ */
+#include "device/sim_world.h"
+
+#include "tests/unit/test.h"
+
+#define RESOURCES 6
+#define FLOWS 12
+#define CLOSE 1e-9
+
+struct network {
+	struct resource resource[RESOURCES];
+	struct flow flow[FLOWS];
+	struct flow *list[FLOWS];
+	size_t count;
+};
+
+static void make_network(struct network *n, struct rng *r)
+{
+	memset(n, 0, sizeof(*n));
+	n->count = 1 + rng_below(r, FLOWS);
+	for (int i = 0; i < RESOURCES; i++) {
+		n->resource[i].capacity = 1 + 99 * rng_unit(r);
+		n->resource[i].measures = i % 2 == 0;
+	}
+	for (size_t i = 0; i < n->count; i++) {
+		struct flow *f = &n->flow[i];
+		flow_begin(f);
+		flow_need(f, &n->resource[rng_below(r, RESOURCES)], 1 + rng_unit(r));
+		for (int j = 0; j < RESOURCES; j++)
+			flow_need(f, &n->resource[j], rng_below(r, 3) ? 0 : 10 * rng_unit(r) + 0.1);
+		f->weight = rng_below(r, 2) ? 1 : 8;
+		f->least_ns = rng_below(r, 3) ? 0 : rng_unit(r);
+		n->list[i] = f;
+	}
+}
+
+static double used(const struct network *n, const struct resource *r)
+{
+	double sum = 0;
+	for (size_t i = 0; i < n->count; i++)
+		for (int j = 0; j < n->flow[i].demands; j++)
+			sum += n->flow[i].demand[j].at == r ? n->flow[i].demand[j].amount * n->flow[i].rate : 0;
+	return sum;
+}
+
+/* As device/sim.h says: the largest share of what measures, else of what there is, by weight. */
+static double level(const struct flow *f)
+{
+	double share_of = 0, any = f->least_ns * f->rate;
+	for (int j = 0; j < f->demands; j++) {
+		double part = f->demand[j].amount * f->rate / f->demand[j].at->capacity;
+		any = fmax(any, part);
+		share_of = fmax(share_of, f->demand[j].at->measures ? part : 0);
+	}
+	return (share_of > 0 ? share_of : any) / f->weight;
+}
+
+static bool highest_on(const struct network *n, const struct flow *f, const struct resource *r)
+{
+	for (size_t i = 0; i < n->count; i++)
+		for (int j = 0; j < n->flow[i].demands; j++)
+			if (n->flow[i].demand[j].at == r && level(&n->flow[i]) > level(f) * (1 + CLOSE))
+				return false;
+	return true;
+}
+
+static bool stopped(const struct network *n, const struct flow *f)
+{
+	if (f->least_ns > 0 && f->rate * f->least_ns >= 1 - CLOSE)
+		return true;
+	for (int j = 0; j < f->demands; j++)
+		if (used(n, f->demand[j].at) >= f->demand[j].at->capacity * (1 - CLOSE) && highest_on(n, f, f->demand[j].at))
+			return true;
+	return false;
+}
+
+static void random_networks_are_shared_max_min(void)
+{
+	struct rng r;
+	rng_seed(&r, 1, 0);
+	for (int round = 0; round < 5000; round++) {
+		struct network n;
+		make_network(&n, &r);
+		share(n.list, n.count);
+		for (int i = 0; i < RESOURCES; i++)
+			require(used(&n, &n.resource[i]) <= n.resource[i].capacity * (1 + CLOSE));
+		for (size_t i = 0; i < n.count; i++) {
+			require(n.flow[i].rate > 0 && isfinite(n.flow[i].rate));
+			require(n.flow[i].rate * n.flow[i].least_ns <= 1 + CLOSE);
+			require(stopped(&n, &n.flow[i]));
+		}
+	}
+}
+
+int main(void)
+{
+	test(random_networks_are_shared_max_min);
+	return test_done();
+}
