@@ -75,14 +75,13 @@ size_t dev_backends(struct dev_backend_info *info, size_t room)
 
 /* ------------------------------------------------------------------ specs */
 
-static int unknown_backend(const char *spec, size_t name_length)
+static void unknown_backend(const char *spec, size_t name_length)
 {
 	char known[256] = "";
 	size_t used = 0;
 	for (size_t i = 0; backends[i] && used < sizeof(known); i++)
 		used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s", i ? ", " : "", backends[i]->name);
-	return err_note(-EINVAL, "device '%s': no backend is called '%.*s'; there are %s", spec, (int)name_length, spec,
-	                known);
+	err_note(-EINVAL, "device '%s': no backend is called '%.*s'; there are %s", spec, (int)name_length, spec, known);
 }
 
 static bool only_index_characters(const char *text, size_t length) { return strspn(text, "0123456789,-") >= length; }
@@ -146,8 +145,10 @@ static int parse_spec(const char *text, struct spec *s)
 	for (size_t i = 0; backends[i]; i++)
 		if (strlen(backends[i]->name) == name && strncmp(backends[i]->name, text, name) == 0)
 			s->ops = backends[i];
-	if (!s->ops)
-		return unknown_backend(text, name);
+	if (!s->ops) {
+		unknown_backend(text, name);
+		return -EINVAL;
+	}
 	const char *rest = text + name;
 	if (*rest == ':' && !only_index_characters(rest + 1, strcspn(rest + 1, ":"))) {
 		size_t model = strcspn(++rest, ":");
@@ -191,8 +192,9 @@ int dev_open(const char *spec, uint32_t want, struct dev_set *set_p)
 	if (!spec || !set_p)
 		return err_note(-EINVAL, "open a device: no spec or no place for the result");
 	int rc = parse_spec(spec, &s);
-	if (!rc)
-		rc = dev_ops_check(s.ops);
+	if (rc)
+		return rc;
+	rc = dev_ops_check(s.ops);
 	if (!rc)
 		rc = check_indices(spec, &s);
 	if (rc)

@@ -341,10 +341,11 @@ int sim_check_block(struct sim_dev *d, uint32_t block, uint64_t shared_bytes, ui
 	return 0;
 }
 
-static int sim_occupancy(struct dev *dev, struct dev_kernel *k, uint32_t block, uint64_t shared_bytes, uint32_t *blocks_p)
+static int sim_occupancy(struct dev *dev, struct dev_kernel *k, uint32_t block, uint64_t shared_bytes,
+                         uint32_t *blocks_p)
 {
 	struct sim_dev *d = sim_of(dev);
-	uint64_t claim;
+	uint64_t claim = 0;
 	int rc = sim_check_kernel(d, k);
 	if (!rc)
 		rc = sim_check_block(d, block, shared_bytes, &claim);

@@ -7,31 +7,44 @@
 /* A fixed count of accumulators, so that every compiler keeps them in vector registers. */
 #define STRIP 32
 
-#define DEFINE_TILE(name, real)                                                                                       \
-	static void name(const struct dev_gemm *g, uint32_t row, uint32_t column, uint32_t columns)                   \
-	{                                                                                                             \
-		const real *a = (const real *)g->a + (uint64_t)row * g->lda;                                          \
-		const real *b = (const real *)g->b + column;                                                          \
-		real *c = (real *)g->c + (uint64_t)row * g->ldc + column;                                             \
-		real sum[STRIP] = { 0 };                                                                              \
-		if (columns == STRIP) {                                                                               \
-			for (uint32_t k = 0; k < g->k; k++)                                                           \
-				for (int j = 0; j < STRIP; j++)                                                       \
-					sum[j] += a[k] * b[(uint64_t)k * g->ldb + (uint64_t)j];                       \
-		} else {                                                                                              \
-			for (uint32_t k = 0; k < g->k; k++)                                                           \
-				for (uint32_t j = 0; j < columns; j++)                                                \
-					sum[j] += a[k] * b[(uint64_t)k * g->ldb + j];                                 \
-		}                                                                                                     \
-		for (uint32_t j = 0; j < columns; j++)                                                                \
-			c[j] = (real)g->alpha * sum[j] + (is_zero(g->beta) ? 0 : (real)g->beta * c[j]);               \
-	}
-
-/* BLAS: with beta 0, C isn't read. */
 static bool is_zero(double x) { return !(x < 0 || x > 0); }
 
-DEFINE_TILE(strip_f32, float)
-DEFINE_TILE(strip_f64, double)
+/* C := alpha*A*B + beta*C for one row and at most STRIP columns. BLAS: with beta 0, C isn't read. */
+static void strip_f32(const struct dev_gemm *g, uint32_t row, uint32_t column, uint32_t columns)
+{
+	const float *a = (const float *)g->a + (uint64_t)row * g->lda, *b = (const float *)g->b + column;
+	float *c = (float *)g->c + (uint64_t)row * g->ldc + column;
+	float sum[STRIP] = { 0 };
+	for (uint32_t k = 0; k < g->k; k++) {
+		const float *from = b + (uint64_t)k * g->ldb;
+		if (columns == STRIP)
+			for (int j = 0; j < STRIP; j++)
+				sum[j] += a[k] * from[j];
+		else
+			for (uint32_t j = 0; j < columns; j++)
+				sum[j] += a[k] * from[j];
+	}
+	for (uint32_t j = 0; j < columns; j++)
+		c[j] = (float)g->alpha * sum[j] + (is_zero(g->beta) ? 0 : (float)g->beta * c[j]);
+}
+
+static void strip_f64(const struct dev_gemm *g, uint32_t row, uint32_t column, uint32_t columns)
+{
+	const double *a = (const double *)g->a + (uint64_t)row * g->lda, *b = (const double *)g->b + column;
+	double *c = (double *)g->c + (uint64_t)row * g->ldc + column;
+	double sum[STRIP] = { 0 };
+	for (uint32_t k = 0; k < g->k; k++) {
+		const double *from = b + (uint64_t)k * g->ldb;
+		if (columns == STRIP)
+			for (int j = 0; j < STRIP; j++)
+				sum[j] += a[k] * from[j];
+		else
+			for (uint32_t j = 0; j < columns; j++)
+				sum[j] += a[k] * from[j];
+	}
+	for (uint32_t j = 0; j < columns; j++)
+		c[j] = (double)g->alpha * sum[j] + (is_zero(g->beta) ? 0 : (double)g->beta * c[j]);
+}
 
 static void finish_gemm(struct op *op, uint32_t block)
 {
@@ -64,11 +77,8 @@ static int cut(struct sim_dev *d, struct op *op)
 	const struct dev_gemm *g = &op->gemm;
 	uint32_t rows = d->model.gemm_tile, columns = d->model.gemm_tile;
 	while (tiles(g, rows, columns) < g->blocks && (rows > 1 || columns > 1)) {
-		if (rows > g->m && rows > 1)
-			rows /= 2;
-		else if (columns > g->n && columns > 1)
-			columns /= 2;
-		else if (rows >= columns)
+		bool rows_idle = rows > g->m && rows > 1, columns_idle = columns > g->n && columns > 1;
+		if (rows_idle || (!columns_idle && rows >= columns))
 			rows /= 2;
 		else
 			columns /= 2;
@@ -113,7 +123,8 @@ int gemm_prepare(struct sim_dev *d, struct op *op, const struct dev_gemm *g)
 	op_traffic(op, c, tile, true, PATH_CACHE);
 	if (!is_zero(g->beta))
 		op_traffic(op, c, tile, false, PATH_CACHE);
-	double a_bytes = (double)size * g->m * g->k, b_bytes = (double)size * g->k * g->n, c_bytes = (double)size * g->m * g->n;
+	double a_bytes = (double)size * g->m * g->k, b_bytes = (double)size * g->k * g->n;
+	double c_bytes = (double)size * g->m * g->n;
 	if (a_bytes + b_bytes + c_bytes > (double)d->model.llc_bytes) {
 		op_traffic(op, a, a_bytes, false, PATH_REFILL);
 		op_traffic(op, b, b_bytes, false, PATH_REFILL);

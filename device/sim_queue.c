@@ -95,18 +95,23 @@ int sim_stream_sync(struct dev *dev, struct dev_stream *s)
 
 /* ------------------------------------------------------------------ queueing */
 
-static int op_new(struct sim_dev *d, struct dev_stream *s, enum op_kind kind, struct op **op_p)
+/* Begins a call that queues: NULL, and the error in *rc_p, when the stream isn't one. Either way the lock is held. */
+static struct op *op_begin(struct sim_dev *d, struct dev_stream *s, enum op_kind kind, int *rc_p)
 {
+	*rc_p = sim_enter_stream(d, s);
+	if (*rc_p)
+		return NULL;
 	struct op *op = calloc(1, sizeof(*op));
-	if (!op)
-		return err_note(-ENOMEM, "sim:%u: queue an operation: no memory", d->base.index);
+	if (!op) {
+		*rc_p = err_note(-ENOMEM, "sim:%u: queue an operation: no memory", d->base.index);
+		return NULL;
+	}
 	op->kind = kind;
 	op->stream = s;
 	op->serial = d->serial++;
 	op->stretch = op_stretch(d, op->serial);
 	op->slow_down = 1;
-	*op_p = op;
-	return 0;
+	return op;
 }
 
 static void slow_down(const struct sim_dev *d, struct op *op, const char *what)
@@ -156,11 +161,9 @@ static bool overlap(const char *a, const char *b, uint64_t bytes)
 int sim_copy(struct dev *dev, struct dev_stream *s, void *dst, const void *src, uint64_t bytes)
 {
 	struct sim_dev *d = sim_of(dev);
-	struct op *op;
-	int rc = sim_enter_stream(d, s);
-	if (!rc)
-		rc = op_new(d, s, d->model.copy_engines ? OP_COPY : OP_LAUNCH, &op);
-	if (rc)
+	int rc;
+	struct op *op = op_begin(d, s, d->model.copy_engines ? OP_COPY : OP_LAUNCH, &rc);
+	if (!op)
 		return sim_leave(rc);
 	rc = op_use(d, op, dst, bytes, "copy to", NULL);
 	if (!rc)
@@ -187,11 +190,9 @@ int sim_copy(struct dev *dev, struct dev_stream *s, void *dst, const void *src, 
 int sim_fill(struct dev *dev, struct dev_stream *s, void *dst, uint8_t byte, uint64_t bytes)
 {
 	struct sim_dev *d = sim_of(dev);
-	struct op *op;
-	int rc = sim_enter_stream(d, s);
-	if (!rc)
-		rc = op_new(d, s, OP_FILL, &op);
-	if (rc)
+	int rc;
+	struct op *op = op_begin(d, s, OP_FILL, &rc);
+	if (!op)
 		return sim_leave(rc);
 	rc = op_use(d, op, dst, bytes, "fill", NULL);
 	op->dst = dst;
@@ -237,17 +238,16 @@ void sim_event_close(struct dev *dev, struct dev_event *e)
 int sim_event_record(struct dev *dev, struct dev_stream *s, struct dev_event *e)
 {
 	struct sim_dev *d = sim_of(dev);
-	struct op *op;
-	int rc = sim_enter_stream(d, s);
-	if (!rc)
-		rc = sim_check_event(d, e);
-	if (!rc)
-		rc = op_new(d, s, OP_RECORD, &op);
-	if (rc)
+	int rc;
+	struct op *op = op_begin(d, s, OP_RECORD, &rc);
+	if (!op)
 		return sim_leave(rc);
-	struct stamp *stamp = calloc(1, sizeof(*stamp));
+	rc = sim_check_event(d, e);
+	struct stamp *stamp = rc ? NULL : calloc(1, sizeof(*stamp));
+	if (!rc && !stamp)
+		rc = err_note(-ENOMEM, "sim:%u: record an event: no memory", dev->index);
 	if (!stamp)
-		return sim_leave(op_queue(d, op, err_note(-ENOMEM, "sim:%u: record an event: no memory", dev->index)));
+		return sim_leave(op_queue(d, op, rc));
 	stamp->holders = 2;
 	stamp->stream = s;
 	op->stamp = stamp;
@@ -317,17 +317,17 @@ int sim_event_elapsed_ns(struct dev *dev, struct dev_event *from, struct dev_eve
 int sim_stream_wait(struct dev *dev, struct dev_stream *s, struct dev_event *e)
 {
 	struct sim_dev *d = sim_of(dev);
-	struct op *op;
-	int rc = sim_enter_stream(d, s);
-	if (!rc)
-		rc = sim_check_any_event(d, e);
-	if (rc || !e->latest)
+	int rc;
+	struct op *op = op_begin(d, s, OP_WAIT, &rc);
+	if (!op)
 		return sim_leave(rc);
-	rc = op_new(d, s, OP_WAIT, &op);
+	rc = sim_check_any_event(d, e);
 	if (rc)
-		return sim_leave(rc);
+		return sim_leave(op_queue(d, op, rc));
+	/* Never recorded: nothing to wait for, but an operation as any other. */
 	op->stamp = e->latest;
-	op->stamp->holders++;
+	if (op->stamp)
+		op->stamp->holders++;
 	return sim_leave(op_queue(d, op, 0));
 }
 
@@ -335,13 +335,14 @@ int sim_stream_wait(struct dev *dev, struct dev_stream *s, struct dev_event *e)
 
 static int value_op(struct sim_dev *d, struct dev_stream *s, enum op_kind kind, uint32_t *at, uint32_t value)
 {
-	struct op *op;
-	if (!dev_can(&d->base, DEV_CAP_WAIT_VALUE))
-		return err_note(-ENOTSUP, "sim:%u: values are not supported", d->base.index);
-	int rc = op_new(d, s, kind, &op);
-	if (rc)
+	int rc;
+	struct op *op = op_begin(d, s, kind, &rc);
+	if (!op)
 		return rc;
-	rc = op_use(d, op, at, sizeof(*at), kind == OP_WAIT_VALUE ? "wait for a value" : "write a value", NULL);
+	if (!dev_can(&d->base, DEV_CAP_WAIT_VALUE))
+		rc = err_note(-ENOTSUP, "sim:%u: values are not supported", d->base.index);
+	if (!rc)
+		rc = op_use(d, op, at, sizeof(*at), kind == OP_WAIT_VALUE ? "wait for a value" : "write a value", NULL);
 	if (!rc && (uintptr_t)at % sizeof(*at))
 		rc = err_note(-EINVAL, "sim:%u: a value must be aligned to %zu", d->base.index, sizeof(*at));
 	op->dst = (char *)at;
@@ -351,14 +352,12 @@ static int value_op(struct sim_dev *d, struct dev_stream *s, enum op_kind kind, 
 
 int sim_wait_value(struct dev *dev, struct dev_stream *s, uint32_t *at, uint32_t value)
 {
-	int rc = sim_enter_stream(sim_of(dev), s);
-	return sim_leave(rc ? rc : value_op(sim_of(dev), s, OP_WAIT_VALUE, at, value));
+	return sim_leave(value_op(sim_of(dev), s, OP_WAIT_VALUE, at, value));
 }
 
 int sim_write_value(struct dev *dev, struct dev_stream *s, uint32_t *at, uint32_t value)
 {
-	int rc = sim_enter_stream(sim_of(dev), s);
-	return sim_leave(rc ? rc : value_op(sim_of(dev), s, OP_WRITE_VALUE, at, value));
+	return sim_leave(value_op(sim_of(dev), s, OP_WRITE_VALUE, at, value));
 }
 
 int sim_post_value(struct dev *dev, uint32_t *at, uint32_t value)
@@ -382,22 +381,19 @@ int sim_post_value(struct dev *dev, uint32_t *at, uint32_t value)
 int sim_launch(struct dev *dev, struct dev_stream *s, struct dev_kernel *k, const struct dev_launch *l)
 {
 	struct sim_dev *d = sim_of(dev);
-	struct op *op;
-	uint64_t claim;
-	int rc = sim_enter_stream(d, s);
+	int rc;
+	struct op *op = op_begin(d, s, OP_LAUNCH, &rc);
+	if (!op)
+		return sim_leave(rc);
+	rc = sim_check_kernel(d, k);
 	if (!rc)
-		rc = sim_check_kernel(d, k);
-	if (!rc)
-		rc = sim_check_block(d, l->block, l->shared_bytes, &claim);
+		rc = sim_check_block(d, l->block, l->shared_bytes, &op->claim_bytes);
 	if (!rc && l->grid == 0)
 		rc = err_note(-EINVAL, "sim:%u: launch %s: the grid is 0", dev->index, k->type->name);
-	if (!rc)
-		rc = op_new(d, s, OP_LAUNCH, &op);
 	if (rc)
-		return sim_leave(rc);
+		return sim_leave(op_queue(d, op, rc));
 	op->type = k->type;
 	op->grid = l->grid;
-	op->claim_bytes = claim;
 	slow_down(d, op, k->type->name);
 	return sim_leave(op_queue(d, op, kernel_prepare(d, op, l->args)));
 }
@@ -405,18 +401,16 @@ int sim_launch(struct dev *dev, struct dev_stream *s, struct dev_kernel *k, cons
 int sim_gemm(struct dev *dev, struct dev_stream *s, const struct dev_gemm *g)
 {
 	struct sim_dev *d = sim_of(dev);
-	struct op *op;
-	uint64_t claim;
-	if (!dev_can(dev, DEV_CAP_GEMM))
-		return err_note(-ENOTSUP, "sim:%u: gemm is not supported", dev->index);
-	int rc = sim_enter_stream(d, s);
-	if (!rc)
-		rc = sim_check_block(d, 0, g->shared_bytes, &claim);
-	if (!rc)
-		rc = op_new(d, s, OP_LAUNCH, &op);
-	if (rc)
+	int rc;
+	struct op *op = op_begin(d, s, OP_LAUNCH, &rc);
+	if (!op)
 		return sim_leave(rc);
-	op->claim_bytes = claim;
+	if (!dev_can(dev, DEV_CAP_GEMM))
+		rc = err_note(-ENOTSUP, "sim:%u: gemm is not supported", dev->index);
+	if (!rc)
+		rc = sim_check_block(d, 0, g->shared_bytes, &op->claim_bytes);
+	if (!rc)
+		rc = gemm_prepare(d, op, g);
 	slow_down(d, op, "gemm");
-	return sim_leave(op_queue(d, op, gemm_prepare(d, op, g)));
+	return sim_leave(op_queue(d, op, rc));
 }

@@ -122,7 +122,11 @@ void work_start_copies(struct sim_dev *d)
 
 /* ------------------------------------------------------------------ launches */
 
-static double lognormal(struct rng *r, double sigma) { return sigma > 0 ? exp(sigma * rng_normal(r) - sigma * sigma / 2) : 1; }
+/* Of mean 1. */
+static double lognormal(struct rng *r, double sigma)
+{
+	return sigma > 0 ? exp(sigma * rng_normal(r) - sigma * sigma / 2) : 1;
+}
 
 double op_stretch(struct sim_dev *d, uint64_t serial)
 {

@@ -194,7 +194,7 @@ static void drop(struct op *op)
 static bool op_start(struct op *op)
 {
 	struct sim_dev *d = dev_of(op);
-	if (op->kind == OP_WAIT && !op->stamp->done)
+	if (op->kind == OP_WAIT && op->stamp && !op->stamp->done)
 		return false;
 	if (op->kind == OP_WAIT_VALUE && *(const uint32_t *)(const void *)op->dst < op->value)
 		return false;
@@ -300,7 +300,8 @@ bool world_step(void)
 
 void world_run(double until_ns)
 {
-	for (double next = next_finish(); next <= until_ns; next = next_finish())
+	double next;
+	while ((next = next_finish()) <= until_ns)
 		finish_at(next);
 	sim_world.now_ns = fmax(sim_world.now_ns, until_ns);
 }
@@ -331,9 +332,10 @@ void world_cancel(struct dev_stream *s)
 			w->active[keep++] = w->active[i];
 	}
 	w->actives = keep;
-	while (s->head) {
-		work_unready(&s->dev->launches_ready, s->head);
-		work_unready(&s->dev->copies_ready, s->head);
-		drop(s->head);
+	for (struct op *op = s->head, *next; op; op = next) {
+		next = op->next;
+		work_unready(&s->dev->launches_ready, op);
+		work_unready(&s->dev->copies_ready, op);
+		drop(op);
 	}
 }
