@@ -2,11 +2,12 @@
  *
  * What the conformance tests share: one device after the other, and gates that hold back a stream.
  *
- *     conformance [SPEC...]     every sentence of device/dev.h about queues, events, memory and values
- *     conformance_kernels [SPEC...]     device/kernels.h, residence, priority, engines and gemm
+ *     conformance          devices, errors, streams, events      conformance_memory   memory, values, threads
+ *     conformance_kernels  device/kernels.h                      conformance_units    residence, priority, engines
+ *     conformance_gemm     dev_gemm()
  *
- * Without SPEC: host, sim, host:0,1 and sim:0,1. A spec without a device here is a skip. Nothing asserts speed;
- * times only serve as limits for what would else hang.
+ * Each takes the specs to test; without any: host, sim, host:0,1 and sim:0,1. A spec without a device here is
+ * a skip. Nothing asserts speed; times only serve as limits for what would else hang.
  */
 #ifndef GPUSIG_CONFORMANCE_H
 #define GPUSIG_CONFORMANCE_H

@@ -98,7 +98,8 @@ static void corruption_shows_in_every_result(void)
 	ok(launch(s, "triad", 1, 0, triads));
 	ok(dev_stream_sync(sim.d, s));
 	expect(differences((char *)a, 0, N) == 1);
-	struct dev_gemm g = { .type = DEV_F32, .m = 8, .n = 8, .k = 8, .alpha = 1, .a = b, .b = b, .c = c, .lda = 8, .ldb = 8, .ldc = 8 };
+	struct dev_gemm g = { .type = DEV_F32, .m = 8, .n = 8, .k = 8, .alpha = 1, .a = b, .b = b, .c = c,
+		              .lda = 8, .ldb = 8, .ldc = 8 };
 	ok(dev_gemm(sim.d, s, &g));
 	ok(dev_stream_sync(sim.d, s));
 	double worst = 0;

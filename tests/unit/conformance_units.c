@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Residence, the order of blocks and copy engines: does the mechanism that was asked for really happen?
+ */
+#include "tests/unit/conformance.h"
+
+/* ------------------------------------------------------------------ hold and residence */
+
+static void hold_ends_with_its_flag(void)
+{
+	struct dev_stream *s = stream();
+	struct gate g = gate_shut(s);
+	gate_open(&g);
+	ok(dev_stream_sync(on.d, s));
+	expect(look(g.arrived) == 1 && g.start_ns[0] > 0);
+	/* Set before: passes at once. Arrivals are added. */
+	uint64_t timeout_ns = GATE_NS;
+	const void *args[] = { &g.flag, &g.arrived, &g.start_ns, &timeout_ns };
+	ok(launch(s, "hold", 1, args));
+	ok(dev_stream_sync(on.d, s));
+	expect(look(g.arrived) == 2);
+	gate_done(&g);
+	if (dev_can(on.d, DEV_CAP_WAIT_VALUE) && capacity(0) > 1) {
+		struct dev_stream *writes = stream();
+		g = gate_shut(s);
+		ok(dev_write_value(on.d, writes, g.flag, 1));
+		ok(dev_stream_sync(on.d, s));
+		ok(dev_stream_sync(on.d, writes));
+		gate_done(&g);
+		dev_stream_close(on.d, writes);
+	}
+	dev_stream_close(on.d, s);
+}
+
+static void hold_reports_its_time_out(void)
+{
+	struct dev_stream *s = stream();
+	uint32_t grid = capacity(0) + 1;
+	uint64_t before = dev_clock_ns(on.d);
+	struct gate g = gate_hold(s, grid, 0, 2 * MS);
+	ok(dev_stream_sync(on.d, s));
+	expect(dev_clock_ns(on.d) - before >= 2 * MS);
+	expect(look(g.arrived) == grid);
+	expect(look(g.arrived + 1) == grid);
+	put(g.memory);
+	dev_stream_close(on.d, s);
+}
+
+static void occupancy_follows_its_formula(void)
+{
+	const struct dev_props *p = dev_props(on.d);
+	uint32_t most = 0, last = UINT32_MAX, blocks = 0;
+	ok(dev_occupancy(on.d, kernel("hold"), 0, 0, &most));
+	expect(most >= 1 && most <= p->slots_per_unit);
+	uint64_t step = p->shared_per_block_bytes / 97 + 1;
+	for (uint64_t shared = 0; shared <= p->shared_per_block_bytes; shared += step) {
+		uint64_t claim = (shared + p->shared_granularity_bytes - 1) / p->shared_granularity_bytes *
+		                 p->shared_granularity_bytes;
+		ok(dev_occupancy(on.d, kernel("hold"), 0, shared, &blocks));
+		expect(blocks <= last);
+		if (dev_can(on.d, DEV_CAP_OCCUPANCY)) {
+			uint64_t fit = claim ? p->shared_per_unit_bytes / claim : most;
+			expect(blocks == (fit < most ? fit : most));
+		}
+		last = blocks;
+	}
+	expect_error(dev_occupancy(on.d, kernel("hold"), 0, p->shared_per_block_bytes + 1, &blocks), -EINVAL);
+}
+
+static void as_many_are_resident_as_occupancy_says(void)
+{
+	const struct dev_props *p = dev_props(on.d);
+	struct dev_stream *s = stream();
+	for (uint64_t parts = 0; parts <= 4; parts++) {
+		uint64_t shared = parts ? p->shared_per_block_bytes / 4 * parts : 0;
+		uint32_t resident = capacity(shared), grid = resident + 5;
+		struct gate g = gate_hold(s, grid, shared, GATE_NS);
+		expect(comes_to(g.arrived, resident));
+		pass(2 * MS);
+		expect(look(g.arrived) == resident);
+		gate_open(&g);
+		ok(dev_stream_sync(on.d, s));
+		expect(look(g.arrived) == grid);
+		gate_done(&g);
+	}
+	dev_stream_close(on.d, s);
+}
+
+/* ------------------------------------------------------------------ order of blocks */
+
+/* All slots held; one of them can be opened alone, so that what waits runs one block after the other. */
+struct full {
+	struct dev_stream *most_stream, *last_stream;
+	struct gate most, last;
+	bool has_most;
+};
+
+static struct full fill_all_slots(void)
+{
+	struct full f = { .most_stream = stream(), .last_stream = stream() };
+	uint32_t all = capacity(0);
+	f.has_most = all > 1;
+	if (f.has_most) {
+		f.most = gate_hold(f.most_stream, all - 1, 0, GATE_NS);
+		require(comes_to(f.most.arrived, all - 1));
+	}
+	f.last = gate_shut(f.last_stream);
+	return f;
+}
+
+static void free_one_slot(struct full *f) { gate_open(&f->last); }
+
+static void free_all_slots(struct full *f)
+{
+	if (f->has_most)
+		gate_open(&f->most);
+	ok(dev_stream_sync(on.d, f->most_stream));
+	ok(dev_stream_sync(on.d, f->last_stream));
+	gate_done(&f->last);
+	if (f->has_most)
+		gate_done(&f->most);
+	dev_stream_close(on.d, f->most_stream);
+	dev_stream_close(on.d, f->last_stream);
+}
+
+#define QUEUED_BLOCKS 3
+
+static uint64_t *queue_stamps(struct dev_stream *s)
+{
+	uint64_t *at = get(DEV_MEM_PINNED, QUEUED_BLOCKS * sizeof(*at));
+	memset(at, 0, QUEUED_BLOCKS * sizeof(*at));
+	const void *args[] = { &at };
+	ok(launch(s, "stamp", QUEUED_BLOCKS, args));
+	pass(MS); /* until it is ready */
+	return at;
+}
+
+/* One slot is free: every block of `first` must start before any block of `second`. */
+static void expect_before(const uint64_t *first, const uint64_t *second)
+{
+	for (int i = 0; i < QUEUED_BLOCKS; i++)
+		for (int j = 0; j < QUEUED_BLOCKS; j++)
+			expect(first[i] > 0 && first[i] <= second[j]);
+}
+
+static void urgent_blocks_start_first(void)
+{
+	need(DEV_CAP_PRIORITY);
+	struct dev_stream *low = stream_at(dev_props(on.d)->priority_low);
+	struct dev_stream *normal = stream(), *high = stream_at(dev_props(on.d)->priority_high);
+	struct full f = fill_all_slots();
+	uint64_t *last = queue_stamps(low), *middle = queue_stamps(normal), *first = queue_stamps(high);
+	expect(last[0] == 0 && middle[0] == 0 && first[0] == 0);
+	free_one_slot(&f);
+	ok(dev_stream_sync(on.d, low));
+	ok(dev_stream_sync(on.d, normal));
+	ok(dev_stream_sync(on.d, high));
+	expect_before(first, last);
+	if (dev_props(on.d)->priority_high > dev_props(on.d)->priority_normal)
+		expect_before(first, middle);
+	if (dev_props(on.d)->priority_normal > dev_props(on.d)->priority_low)
+		expect_before(middle, last);
+	free_all_slots(&f);
+	put(last);
+	put(middle);
+	put(first);
+	dev_stream_close(on.d, low);
+	dev_stream_close(on.d, normal);
+	dev_stream_close(on.d, high);
+}
+
+static void equals_start_as_they_became_ready(void)
+{
+	struct dev_stream *a = stream(), *b = stream(), *c = stream();
+	struct full f = fill_all_slots();
+	/* Streams in another order than they were opened. */
+	uint64_t *first = queue_stamps(c), *second = queue_stamps(a), *third = queue_stamps(b);
+	free_one_slot(&f);
+	ok(dev_stream_sync(on.d, a));
+	ok(dev_stream_sync(on.d, b));
+	ok(dev_stream_sync(on.d, c));
+	expect_before(first, second);
+	expect_before(second, third);
+	free_all_slots(&f);
+	put(first);
+	put(second);
+	put(third);
+	dev_stream_close(on.d, a);
+	dev_stream_close(on.d, b);
+	dev_stream_close(on.d, c);
+}
+
+static void running_blocks_are_not_interrupted(void)
+{
+	need(DEV_CAP_PRIORITY);
+	struct dev_stream *high = stream_at(dev_props(on.d)->priority_high);
+	struct dev_event *e = event();
+	struct full f = fill_all_slots();
+	uint64_t *at = queue_stamps(high);
+	ok(dev_event_record(on.d, high, e));
+	pass(2 * MS);
+	expect_rc(dev_event_query(on.d, e), -EAGAIN);
+	free_all_slots((free_one_slot(&f), &f));
+	ok(dev_stream_sync(on.d, high));
+	put(at);
+	dev_event_close(on.d, e);
+	dev_stream_close(on.d, high);
+}
+
+static void engines_copy_while_all_slots_are_held(void)
+{
+	need(DEV_CAP_COPY_ENGINE);
+	const uint64_t bytes = 1 << 20;
+	struct dev_stream *s = stream();
+	char *up = get(DEV_MEM_PINNED, bytes), *dev = get(DEV_MEM_DEVICE, bytes), *twin = get(DEV_MEM_DEVICE, bytes);
+	char *down = get(DEV_MEM_PINNED, bytes);
+	memset(up, 11, bytes);
+	memset(down, 0, bytes);
+	struct full f = fill_all_slots();
+	ok(dev_copy(on.d, s, dev, up, bytes));
+	ok(dev_copy(on.d, s, twin, dev, bytes));
+	ok(dev_copy(on.d, s, down, twin, bytes));
+	ok(dev_stream_sync(on.d, s));
+	expect(look(f.last.arrived + 1) == 0); /* and all are still held */
+	expect(down[0] == 11 && down[bytes - 1] == 11);
+	free_one_slot(&f);
+	free_all_slots(&f);
+	put(up);
+	put(dev);
+	put(twin);
+	put(down);
+	dev_stream_close(on.d, s);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct rule rules[] = {
+		RULE(hold_ends_with_its_flag),
+		RULE(hold_reports_its_time_out),
+		RULE(occupancy_follows_its_formula),
+		RULE(as_many_are_resident_as_occupancy_says),
+		RULE(urgent_blocks_start_first),
+		RULE(equals_start_as_they_became_ready),
+		RULE(running_blocks_are_not_interrupted),
+		RULE(engines_copy_while_all_slots_are_held),
+	};
+	return run_specs(argc, argv, rules, sizeof(rules) / sizeof(rules[0]));
+}
