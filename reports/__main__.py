@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""python -m reports build DIR      DIR/records.jsonl -> DIR/signature.json and DIR/report.html, and the headline
+python -m reports validate FILE     check every line of records, or a signature, against the schema
+
+Exit codes: 0 ok, 1 something measured was wrong or failed, 2 usage, 3 no valid metric.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import List
+
+from reports import validate
+from reports.headline import headline
+from reports.records import read
+from reports.report import Missing, render
+from reports.signature import Mixed, build
+
+OK, WRONG, USAGE, NOTHING = 0, 1, 2, 3
+
+
+def complain(text: str) -> None:
+    print("gpusig: " + text, file=sys.stderr)
+
+
+def write_whole(path: Path, text: str) -> None:
+    """All of it or nothing: a reader never sees half a file."""
+    handle, name = tempfile.mkstemp(prefix=".%s." % path.name, dir=str(path.parent))
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as stream:
+            stream.write(text)
+        os.chmod(name, 0o644)
+        os.replace(name, str(path))
+    except BaseException:
+        os.unlink(name)
+        raise
+
+
+def build_folder(folder: Path) -> int:
+    source = folder / "records.jsonl"
+    try:
+        records = read(source)
+    except OSError as why:
+        complain("report: %s: %s" % (source, why.strerror))
+        return USAGE
+    if records.unusable:
+        count = sum(len(lines) for lines in records.unusable.values())
+        complain("report: %d of %d lines could not be used: %s" % (count, records.lines, "; ".join(
+            "%s (%d)" % (reason, len(lines)) for reason, lines in list(records.unusable.items())[:6])))
+    try:
+        signature = build(records)
+    except Mixed as why:
+        complain("report: %s" % why)
+        return USAGE
+    try:
+        write_whole(folder / "signature.json", signature.text())
+        write_whole(folder / "report.html", render(signature))
+    except Missing as why:
+        complain("report: %s; signature.json is written" % why)
+    except OSError as why:
+        complain("report: %s: %s" % (folder, why.strerror))
+        return USAGE
+    print(headline(signature), end="")
+    if signature.failed:
+        return WRONG
+    return OK if signature.json["metrics"] else NOTHING
+
+
+def main(arguments: List[str]) -> int:
+    if arguments in (["-h"], ["--help"]):
+        print(__doc__, end="")
+        return OK
+    if len(arguments) == 2 and arguments[0] == "build":
+        return build_folder(Path(arguments[1]))
+    if len(arguments) == 2 and arguments[0] == "validate":
+        return validate.validate_file(Path(arguments[1]))
+    complain("usage: python -m reports build DIR | validate FILE")
+    return USAGE
+
+
+if __name__ == "__main__":
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="replace")
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,263 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Curves with their intervals, and a heat map: what the effects draw."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from dataclasses import dataclass, field
+from typing import List, Optional, Sequence, Tuple
+
+from reports.quantity import axis_value, digits, human, human_interval, scale_of
+from reports.svg import Canvas, Scale, linear_ticks, log_ticks, shorten, spread, text_width, tick_text
+
+COLOURS = 7
+
+
+@dataclass(frozen=True)
+class Mark:
+    x: float
+    y: float
+    low: Optional[float] = None
+    high: Optional[float] = None
+    valid: bool = True
+    note: str = ""
+
+
+@dataclass
+class Series:
+    name: str
+    marks: List[Mark]
+    colour: int = 0
+    dashed: bool = False
+    step: bool = False
+    quiet: bool = False  # no name at its end: its solid twin has one
+
+
+@dataclass
+class LineChart:
+    """One panel. `across` and `up` are (value, label) of reference lines; ranges given from outside are shared."""
+
+    title: str
+    x_name: str
+    x_unit: str
+    y_unit: str
+    series: List[Series]
+    across: List[Tuple[float, str]] = field(default_factory=list)
+    up: List[Tuple[float, str]] = field(default_factory=list)
+    x_log: bool = True
+    y_log: bool = False
+    width: float = 340
+    height: float = 230
+    y_range: Optional[Tuple[float, float]] = None
+    x_range: Optional[Tuple[float, float]] = None
+    y_name: str = ""
+
+    def values(self) -> List[float]:
+        found = [v for s in self.series for m in s.marks for v in (m.y, m.low, m.high) if v is not None]
+        return found + [value for value, _ in self.across]
+
+    def xs(self) -> List[float]:
+        return [m.x for s in self.series for m in s.marks]
+
+
+def share_ranges(charts: Sequence[LineChart], zero: bool = True) -> None:
+    """The same axes on all panels, logarithmic where a straight axis would hide the small values."""
+    values = [v for c in charts for v in c.values()]
+    xs = [x for c in charts for x in c.xs()]
+    middle = [m.y for c in charts for s in c.series for m in s.marks]
+    positive = [v for v in middle if v > 0]
+    y_log = bool(positive) and len(positive) == len(middle) and max(positive) > 30 * min(positive)
+    x_log = bool(xs) and min(xs) > 0 and max(xs) >= 8 * min(xs)
+    if y_log:  # an interval may reach down to nothing; it is cut rather than allowed to rule the axis
+        low, high = spread([min(positive) / 1.3, max(positive) * 1.3] + [v for v in values if v > max(positive)], True)
+    else:
+        low, high = spread(values, False)
+        low, high = (min(0.0, low), high * 1.06) if zero and high > 0 else (low - 0.06 * (high - low), high + 0.06 * (high - low))
+    for chart in charts:
+        chart.y_log, chart.y_range, chart.x_log = y_log, (low, high), x_log
+        chart.x_range = spread(xs, x_log)
+
+
+def _apart(wanted: List[float], gap: float, top: float, bottom: float) -> List[float]:
+    """Label positions near the wanted ones and at least `gap` from each other."""
+    order = sorted(range(len(wanted)), key=lambda i: wanted[i])
+    placed = list(wanted)
+    last = top - gap
+    for i in order:
+        last = placed[i] = max(placed[i], last + gap)
+    excess = last - bottom
+    if excess > 0:
+        limit = bottom
+        for i in reversed(order):
+            placed[i] = min(placed[i], limit)
+            limit = placed[i] - gap
+    return placed
+
+
+def _draw_frame(canvas: Canvas, chart: LineChart, x: Scale, y: Scale) -> None:
+    factor, unit = scale_of(max(abs(x.start and y.low), abs(y.high)), chart.y_unit)
+    ticks = log_ticks(y.low, y.high, 10, 6) if y.log else linear_ticks(y.low, y.high)
+    seconds = chart.y_unit in ("s", "byte")
+    for tick in ticks:
+        canvas.line(x.start, y(tick), x.end, y(tick), "grid")
+        label = tick_text(tick, chart.y_unit if seconds and y.log else "", factor)
+        canvas.text(x.start - 6, y(tick) + 3.5, label, "tick", "end")
+    shown = "" if seconds and y.log else unit
+    canvas.text(0, 12, chart.title, "panel")
+    canvas.text(0, 27, ", ".join(t for t in (chart.y_name, shown) if t), "tick")
+    if x.log and chart.x_unit == "byte":
+        ticks = log_ticks(x.low, x.high, 2, max(2, int((x.end - x.start) / 52)))
+    elif x.log:
+        ticks = log_ticks(x.low, x.high, 2, 6) if x.high <= 4096 else log_ticks(x.low, x.high, 10, 6)
+    else:
+        ticks = linear_ticks(x.low, x.high, 4 if chart.x_unit == "byte" else 5)
+    if chart.x_unit == "byte" and not x.log:
+        ticks = _byte_ticks(x.low, x.high)
+    for tick in ticks:
+        canvas.line(x(tick), y.start, x(tick), y.start + 4, "axis")
+        canvas.text(x(tick), y.start + 16, tick_text(tick, chart.x_unit), "tick", "middle")
+    canvas.line(x.start, y.start, x.end, y.start, "axis")
+    canvas.text(x.end, y.start + 31, chart.x_name, "tick", "end")
+
+
+def _byte_ticks(low: float, high: float) -> List[float]:
+    """Multiples of a power of two, so that labels stay short."""
+    step = 2.0 ** math.ceil(math.log2(max((high - low) / 4, 1)))
+    return [i * step for i in range(math.ceil(low / step), int(high / step) + 1)]
+
+
+def _steps(points: List[Tuple[float, float]]) -> List[Tuple[float, float]]:
+    stairs = points[:1]
+    for (_, before), (x, after) in zip(points, points[1:]):
+        stairs += [(x, before), (x, after)]
+    return stairs
+
+
+def _draw_series(canvas: Canvas, chart: LineChart, series: Series, x: Scale, y: Scale) -> None:
+    colour = series.colour % COLOURS
+    inside = [m for m in series.marks if not (x.log and m.x <= 0) and not (y.log and m.y <= 0)]
+    good = [m for m in inside if m.valid]
+
+    def up(value: float) -> float:
+        return y(min(max(value, y.low), y.high))
+
+    band = [m for m in good if m.low is not None and m.high is not None]
+    if len(band) > 1 and not series.step:
+        edge = [(x(m.x), up(m.high)) for m in band] + [(x(m.x), up(m.low)) for m in reversed(band)]
+        canvas.path(edge, "band f%d" % colour, closed=True)
+    points = [(x(m.x), up(m.y)) for m in good]
+    canvas.path(_steps(points) if series.step else points, "curve s%d%s" % (colour, " dash" if series.dashed else ""))
+    for mark in inside:
+        if series.dashed and mark.valid:
+            continue
+        interval = human_interval(mark.low, mark.high, mark.y, chart.y_unit)
+        title = "%s, %s: %s%s%s" % (series.name, axis_value(mark.x, chart.x_unit), human(mark.y, chart.y_unit),
+                                    " (%s)" % interval if interval else "", "; " + mark.note if mark.note else "")
+        if mark.valid and mark.low is not None and mark.high is not None:
+            canvas.line(x(mark.x), up(mark.low), x(mark.x), up(mark.high), "whisker s%d" % colour)
+        canvas.dot(x(mark.x), up(mark.y), ("dot f%d" if mark.valid else "dot hollow s%d") % colour, title)
+
+
+def _draw_names(canvas: Canvas, chart: LineChart, x: Scale, y: Scale, room: float) -> None:
+    named = [(s, [m for m in s.marks if m.valid] or s.marks) for s in chart.series if s.marks and not s.quiet]
+    wanted = [y(min(max(marks[-1].y, y.low), y.high)) + 3.5 for _, marks in named]
+    for (series, marks), place in zip(named, _apart(wanted, 13, y.end + 6, y.start + 3)):
+        canvas.text(x.end + 7, place, shorten(series.name, room - 7), "name f%d" % (series.colour % COLOURS))
+
+
+def draw_lines(chart: LineChart) -> str:
+    canvas = Canvas(chart.width, chart.height, chart.title or chart.x_name)
+    room = min(124.0, max([text_width(s.name) for s in chart.series if not s.quiet] or [0.0]) + 12)
+    y_low, y_high = chart.y_range or spread(chart.values(), chart.y_log)
+    x_low, x_high = chart.x_range or spread(chart.xs(), chart.x_log)
+    x = Scale(x_low, x_high, 46, chart.width - room, chart.x_log)
+    y = Scale(y_low, y_high, chart.height - 38, 38, chart.y_log)
+    _draw_frame(canvas, chart, x, y)
+    for value, label in chart.up:
+        if x.low < value < x.high:
+            canvas.line(x(value), y.start, x(value), y.end, "reference")
+            canvas.text(x(value) + 3, y.end + 3, label, "tick")
+    for value, label in chart.across:
+        if y.low <= value <= y.high:
+            canvas.line(x.start, y(value), x.end, y(value), "reference")
+            canvas.text(x.end - 2, y(value) - 4, label, "tick", "end")
+    for series in chart.series:
+        _draw_series(canvas, chart, series, x, y)
+    _draw_names(canvas, chart, x, y, room)
+    return canvas.render()
+
+
+# ------------------------------------------------------------------ heat map
+
+
+@dataclass(frozen=True)
+class Cell:
+    value: Optional[float]
+    valid: bool = True
+    note: str = ""
+
+
+def draw_heat(rows: Sequence[str], columns: Sequence[str], cells: Sequence[Sequence[Optional[Cell]]],
+              row_title: str, column_title: str, neutral: float = 1.0) -> str:
+    """Warm above `neutral`, cool below; the number stands in every cell."""
+    side, tall = 84.0, 40.0
+    left = max([text_width(r) for r in rows] + [text_width(row_title)]) + 14
+    canvas = Canvas(left + side * len(columns) + 2, 46 + tall * len(rows), "%s by %s" % (row_title, column_title))
+    canvas.text(left, 12, column_title, "tick")
+    canvas.text(0, 34, row_title, "tick")
+    values = [c.value for row in cells for c in row if c and c.value is not None and c.valid and c.value > 0]
+    most = max([abs(math.log(v / neutral)) for v in values] + [math.log(1.25)])
+    for j, name in enumerate(columns):
+        canvas.text(left + side * (j + 0.5), 34, name, "name", "middle")
+    for i, name in enumerate(rows):
+        top = 42 + tall * i
+        canvas.text(left - 8, top + tall / 2 + 4, name, "name", "end")
+        for j, cell in enumerate(cells[i]):
+            x = left + side * j
+            if cell is None or cell.value is None:
+                canvas.rect(x + 1, top + 1, side - 2, tall - 2, "cell empty", cell.note if cell else "not measured")
+                canvas.text(x + side / 2, top + tall / 2 + 4, "–", "tick", "middle")
+                continue
+            heat = math.log(cell.value / neutral) / most if cell.value > 0 else 0.0
+            css = "cell empty" if not cell.valid else "cell hot" if heat >= 0 else "cell cold"
+            canvas.rect(x + 1, top + 1, side - 2, tall - 2, css, cell.note, opacity=0.06 + 0.64 * min(1.0, abs(heat)))
+            canvas.text(x + side / 2, top + tall / 2 + 4, digits(cell.value) + ("" if cell.valid else " ?"),
+                        "cellvalue" if cell.valid else "tick", "middle")
+    return canvas.render()
+
+
+# ------------------------------------------------------------------ word-sized
+
+
+def draw_share(value: float, low: Optional[float], high: Optional[float], bound: bool, width: float = 200) -> str:
+    """A horizontal bar of `value` on 0..1 (a little more fits) with its interval, and a mark at 1 if that is a bound."""
+    canvas = Canvas(width, 16, "%.0f percent" % (100 * value))
+    scale = Scale(0, 1.0, 0.5, width - 9, False)
+
+    def at(share: float) -> float:
+        return scale(min(max(share, 0.0), 1.04))
+
+    canvas.rect(scale.start, 4, scale.end - scale.start, 8, "track", radius=1)
+    canvas.rect(scale.start, 4, at(value) - scale.start, 8, "bar", radius=1)
+    if low is not None and high is not None:
+        canvas.line(at(low), 8, at(high), 8, "whisker ink")
+        canvas.line(at(low), 5, at(low), 11, "whisker ink")
+        canvas.line(at(high), 5, at(high), 11, "whisker ink")
+    if bound:
+        canvas.line(scale.end, 1, scale.end, 15, "bound")
+    return canvas.render()
+
+
+def draw_spark(samples: Sequence[float], width: float = 96, height: float = 16) -> str:
+    """The samples in time order, around their median: drift, bursts and two modes show."""
+    if len(samples) < 2:
+        return ""
+    canvas = Canvas(width, height, "%d samples in time order" % len(samples))
+    middle = statistics.median(samples)
+    low, high = spread(samples, False)
+    x = Scale(0, len(samples) - 1, 1, width - 1, False)
+    y = Scale(low, high, height - 2, 2, False)
+    canvas.line(0, y(middle), width, y(middle), "grid")
+    canvas.path([(x(i), y(v)) for i, v in enumerate(samples)], "spark")
+    return canvas.render()

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Cases as curves: one derived quantity over one numeric axis, everything else held fixed.
+
+The axis is chosen from the data, so that a program nobody here has heard of gets its curves too.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Dict, List, Mapping, Optional, Sequence, Tuple
+
+from reports.jsonl import is_number
+from reports.records import Case, Derived, Group, Scalar
+
+_NUMBERED = re.compile(r"([A-Za-z][A-Za-z_-]*?)[-_]?([0-9]{1,9})\Z")  # "k16": a variant that is a point of an axis
+
+
+@dataclass(frozen=True)
+class Point:
+    x: float
+    value: Optional[float]
+    ci_low: Optional[float]
+    ci_high: Optional[float]
+    bound: Optional[float]
+    bound_name: str
+    n: int
+    key: str
+    why_invalid: str  # empty: valid
+
+    @property
+    def valid(self) -> bool:
+        return not self.why_invalid
+
+
+@dataclass
+class Curve:
+    derived: str
+    variant: str  # empty where the quantity belongs to no single variant
+    fixed: Mapping[str, Scalar]
+    axis: str
+    axis_unit: str
+    unit: str
+    formula: str
+    points: List[Point] = field(default_factory=list)
+
+    @property
+    def valid(self) -> List[Point]:
+        return [p for p in self.points if p.valid]
+
+    def same_place(self, other: "Curve") -> bool:
+        return dict(self.fixed) == dict(other.fixed) and self.axis == other.axis
+
+
+def why_invalid(case: Case, derived: Derived) -> str:
+    """Why this value may not enter a signature; empty when it may."""
+    if case.check == "failed":
+        return "the result was wrong" + (": " + case.check_detail if case.check_detail else "")
+    if derived.value is None:
+        return derived.reason or "no value, and no reason given"
+    if not derived.valid or not case.valid and any(f.variant is None for f in case.flags):
+        own = [f for f in case.flags if f.variant is None or derived.variant in (None, f.variant)] or case.flags
+        return derived.reason or "; ".join(dict.fromkeys(flag_text(f.flag, f.reason) for f in own)) or "flagged invalid"
+    return ""
+
+
+def flag_text(flag: str, reason: str) -> str:
+    return "%s: %s" % (flag, reason) if reason else flag
+
+
+def flags_of(case: Case, derived: Derived) -> List[str]:
+    """The flags that concern this value, as bare words."""
+    own = [f.flag for f in case.flags if f.variant is None or derived.variant in (None, f.variant)]
+    return list(dict.fromkeys(own or [f.flag for f in case.flags]))
+
+
+def samples_behind(case: Case, derived: Derived) -> int:
+    """Samples a value rests on: its variant's, or the fewest of all variants where it belongs to none."""
+    variant = case.variant(derived.variant)
+    if variant:
+        return variant.n
+    return min((v.n for v in case.variants), default=0)
+
+
+def point_of(case: Case, derived: Derived, x: float) -> Point:
+    return Point(x, derived.value, derived.ci_low, derived.ci_high, derived.bound, derived.bound_name,
+                 samples_behind(case, derived), case.key, why_invalid(case, derived))
+
+
+def numeric_axis(group: Group) -> str:
+    """The axis with the most distinct numbers, at least two; empty where there is none."""
+    seen: Dict[str, set] = {}
+    words = set()
+    for case in group.cases.values():
+        for name, value in case.axes.items():
+            if is_number(value):
+                seen.setdefault(name, set()).add(value)
+            else:
+                words.add(name)
+    counts = [(len(values), name) for name, values in seen.items() if len(values) > 1 and name not in words]
+    return min(counts, key=lambda c: (-c[0], c[1]))[1] if counts else ""
+
+
+def axis_unit(group: Group, axis: str) -> str:
+    return next((a.unit for a in group.run.axes if a.name == axis), "")
+
+
+def split_number(name: Optional[str]) -> Optional[Tuple[str, float]]:
+    match = _NUMBERED.match(name or "")
+    return (match.group(1), float(match.group(2))) if match else None
+
+
+def numbered_variants(group: Group) -> Mapping[str, Tuple[str, float]]:
+    """Variants that differ in a number only ("k2", "k4", "k8"): that number is an axis of its own."""
+    names = {d.variant for c in group.cases.values() for d in c.derived if d.variant}
+    split = {name: split_number(name) for name in sorted(names)}
+    stems: Dict[str, int] = {}
+    for found in split.values():
+        if found:
+            stems[found[0]] = stems.get(found[0], 0) + 1
+    return {name: found for name, found in split.items() if found and stems[found[0]] > 1}
+
+
+def curves_of(group: Group, by_variant: bool = False) -> List[Curve]:
+    """Every derived quantity along the numeric axis; or, in its absence and on request, along numbered variants."""
+    axis = "" if by_variant else numeric_axis(group)
+    numbered = {} if axis else numbered_variants(group)
+    found: Dict[Tuple[object, ...], Curve] = {}
+    for case in group.cases.values():
+        for derived in case.derived:
+            variant, along, unit = derived.variant or "", axis, axis_unit(group, axis)
+            if axis and is_number(case.axes.get(axis)):
+                x = float(case.axes[axis])
+            elif variant in numbered:
+                along, x = numbered[variant]
+                variant, unit = "", ""
+            else:
+                continue
+            fixed = {k: v for k, v in case.axes.items() if k != axis}
+            identity = (derived.name, variant, along, tuple(sorted((k, str(v)) for k, v in fixed.items())))
+            curve = found.setdefault(identity, Curve(derived.name, variant, fixed, along, unit, derived.unit,
+                                                     derived.formula))
+            curve.points.append(point_of(case, derived, x))
+    for curve in found.values():
+        curve.points.sort(key=lambda p: (p.x, p.key))
+    return list(found.values())
+
+
+def varying(curves: Sequence[Curve]) -> List[str]:
+    """The fixed axes that are not fixed to the same value everywhere: the ones worth naming."""
+    seen: Dict[str, set] = {}
+    for curve in curves:
+        for name, value in curve.fixed.items():
+            seen.setdefault(name, set()).add(value)
+    return [name for name, values in seen.items() if len(values) > 1]
+
+
+def fixed_text(fixed: Mapping[str, Scalar]) -> str:
+    return " ".join("%s=%s" % (k, v) for k, v in fixed.items())

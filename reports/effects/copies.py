@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""micro/copy_path: a line for every path (start-up cost and bandwidth), and the size at which the paths change places."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Dict, List, Optional, Sequence, Tuple
+
+from reports.curves import Curve, curves_of, fixed_text, numeric_axis, split_number
+from reports.effects import generic
+from reports.fits import LineFit, envelope, fit_line, race, saturation
+from reports.jsonl import Json
+from reports.quantity import human, human_interval, listing, percent, size
+from reports.section import Effect, Figure, Section, Table
+
+
+def _pairs(section: Section, curve: Curve) -> List[Tuple[float, float]]:
+    """Bytes moved and median seconds of the curve's valid points."""
+    pairs = []
+    for point in curve.valid:
+        variant = section.group.cases[point.key].variant(curve.variant)
+        if variant and variant.bytes and variant.median_s:
+            pairs.append((variant.bytes, variant.median_s))
+    return pairs
+
+
+def _fits(section: Section) -> List[Json]:
+    found = []
+    for curve in section.curves_of("bandwidth"):
+        fit: Optional[LineFit] = fit_line(_pairs(section, curve)) if curve.axis_unit == "byte" else None
+        if fit:
+            found.append(dict(fit.as_json(), variant=curve.variant, where=dict(curve.fixed)))
+    return found
+
+
+def _places(curves: Sequence[Curve]) -> List[List[Curve]]:
+    places: Dict[str, List[Curve]] = {}
+    for curve in curves:
+        places.setdefault(fixed_text(curve.fixed), []).append(curve)
+    return list(places.values())
+
+
+def _duels(section: Section) -> List[Tuple[Curve, Curve]]:
+    """Per place the engine, and the best of all kernels that use as many blocks as they like."""
+    duels = []
+    for curves in _places([c for c in section.curves_of("bandwidth") if c.axis_unit == "byte"]):
+        engine = [c for c in curves if c.variant == "engine"]
+        kernel = envelope([c for c in curves if c.variant.startswith("kernel") and not split_number(c.variant)], "kernel")
+        if engine and kernel:
+            duels.append((engine[0], kernel))
+    return duels
+
+
+def _crossovers(section: Section) -> List[Json]:
+    found = []
+    for engine, kernel in _duels(section):
+        result = race(engine, kernel, engine.variant, kernel.variant)
+        if result:
+            found.append({"where": dict(engine.fixed), "sides": [engine.variant, kernel.variant],
+                          "wins": dict(result.wins), "ties": result.ties, "points": result.points,
+                          "crossings": [{"size_byte": c.x, "below": c.below, "above": c.above, "from": c.before,
+                                         "to": c.after} for c in result.crossings],
+                          "formula": "size at which the bandwidths meet, log-log between the last and the first size "
+                                     "with intervals apart"})
+    return found
+
+
+def block_curves(section: Section) -> List[Curve]:
+    """Bandwidth over the number of blocks, at the largest size of every place."""
+    curves = [c for c in curves_of(section.group, by_variant=True) if c.derived == "bandwidth" and len(c.points) > 2]
+    largest: Dict[str, Curve] = {}
+    for curve in curves:
+        size_axis = numeric_axis(section.group)
+        where = fixed_text({k: v for k, v in curve.fixed.items() if k != size_axis}) + "/" + curve.axis
+        if where not in largest or curve.fixed.get(size_axis, 0) > largest[where].fixed.get(size_axis, 0):
+            largest[where] = dataclasses.replace(curve, variant=curve.axis, axis="blocks")
+    return list(largest.values())
+
+
+def _saturation(section: Section) -> List[Json]:
+    found = []
+    for curve in block_curves(section):
+        result = saturation(curve)
+        if result:
+            found.append({"where": dict(curve.fixed), "mover": curve.variant, "blocks": result[0], "maximum": result[1],
+                          "unit": curve.unit, "formula": "least number of blocks with 95 % of the maximum"})
+    return found
+
+
+def _peaks(section: Section) -> List[Json]:
+    found = []
+    for curve in section.curves_of("bandwidth"):
+        if curve.valid:
+            best = max(curve.valid, key=lambda p: p.value)
+            found.append({"where": dict(curve.fixed), "variant": curve.variant, "value": best.value, "at": best.x,
+                          "ci_low": best.ci_low, "ci_high": best.ci_high, "bound": best.bound})
+    return found
+
+
+def findings(section: Section) -> Json:
+    return {"fits": _fits(section), "crossovers": _crossovers(section), "saturation": _saturation(section),
+            "peaks": _peaks(section)}
+
+
+def _where(fixed: Json) -> str:
+    return " ".join(str(v) for v in fixed.values())
+
+
+def _verdict(duel: Json) -> str:
+    engine, kernel = duel["sides"]
+    crossings = duel["crossings"]
+    if len(crossings) == 1:
+        crossing = crossings[0]
+        return "%s copies are faster up to about %s, %s copies above" % (
+            crossing["from"], size(round_size(crossing["size_byte"])), crossing["to"])
+    if crossings:
+        return "the lead changes %d times between %s and %s" % (len(crossings), engine, kernel)
+    leader = max((engine, kernel), key=lambda n: duel["wins"][n])
+    if duel["wins"][leader] == 0:
+        return "%s and %s are within 2 %% of each other or cannot be told apart" % (engine, kernel)
+    if duel["wins"][leader] == duel["points"]:
+        return "%s is faster at every size" % leader
+    return "%s is faster at %d of %d sizes, never slower" % (leader, duel["wins"][leader], duel["points"])
+
+
+def _verdicts(duels: Sequence[Json]) -> List[str]:
+    """Directions with the same verdict share a sentence."""
+    places: Dict[str, List[str]] = {}
+    for duel in duels:
+        places.setdefault(_verdict(duel), []).append(_where(duel["where"]))
+    return ["%s: %s" % (listing(where), verdict) for verdict, where in places.items()]
+
+
+def round_size(value: float) -> float:
+    """Two significant digits are all that an interpolated size deserves."""
+    return float("%.2g" % (value / 1024)) * 1024 if value >= 1024 else float("%.2g" % value)
+
+
+def reading(section: Section) -> str:
+    found = section.findings
+    parts = _verdicts(found["crossovers"])
+    if not parts and found["peaks"]:
+        best = max(found["peaks"], key=lambda p: p["value"])
+        parts = ["The fastest path is %s (%s), %s at %s" % (best["variant"], _where(best["where"]),
+                                                            human(best["value"], "byte/s"), size(best["at"]))]
+    at = sorted({s["blocks"] for s in found["saturation"]})
+    if at:
+        span = "%d" % at[0] if len(at) == 1 else "%d to %d" % (at[0], at[-1])
+        parts.append("%s %s saturate a kernel copy" % (span, "block" if span == "1" else "blocks"))
+    return listing_sentences(parts) if parts else generic.nothing(section)
+
+
+def listing_sentences(parts: List[str]) -> str:
+    return "; ".join(parts[:4]) + (" (and %d more)" % (len(parts) - 4) if len(parts) > 4 else "") + "."
+
+
+def _fit_table(fits: List[Json]) -> Table:
+    rows = []
+    for fit in fits:
+        rows.append([_where(fit["where"]), fit["variant"],
+                     human(fit["alpha_s"], "s") if fit["alpha_s"] > 0 else "none seen",
+                     human_interval(*fit["alpha_ci"], fit["alpha_s"], "s"), human(fit["bandwidth"], "byte/s"),
+                     human_interval(*(fit["bandwidth_ci"] or (None, None)), fit["bandwidth"], "byte/s"),
+                     size(round_size(fit["half_size_byte"])) if fit["half_size_byte"] else "–",
+                     percent(fit["rms_residual"]), percent(fit["max_residual"]), "poor" if fit["poor"] else "fair"])
+    return Table(["where", "path", "start-up α", "95 %", "bandwidth 1/β", "95 %", "half size α/β", "residual rms", "worst",
+                  "line fits"], rows,
+                 "t(bytes) = α + β·bytes, least squares on relative residuals, every size alike. Where the worst residual "
+                 "is above 25 % a straight line is no description of the curve and the fit is kept out of the metrics.", 2)
+
+
+def figures(section: Section) -> List[Figure]:
+    """The paths by size, the fitted lines, the number of blocks, and what cutting costs."""
+    free = [c for c in section.curves_of("bandwidth") if not split_number(c.variant)]
+    shown = generic.line_panels(free)
+    fits = [f for f in section.findings["fits"] if not split_number(f["variant"])]
+    if fits:
+        shown.append(_fit_table(fits))
+    shown += generic.line_panels(block_curves(section), "Bandwidth over the number of blocks of the kernel, at the largest "
+                                 "size of each direction.")
+    others = [c for c in section.curves if c.derived not in ("bandwidth", "time") and len(c.points) > 1]
+    return shown + generic.line_panels(others)
+
+
+EFFECT = Effect("Copies: engine or kernel?", findings, reading, figures)
+

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The end of a run in a terminal: what the machine is, its headline numbers, and what is missing."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import List
+
+from reports import machine
+from reports.quantity import human_interval, number_and_unit, percent, plural, spell
+from reports.signature import Signature
+
+BAR = 16
+LEFT_OUT = 5
+
+
+def _bar(share: float) -> str:
+    """Eighths of a character, a full bar is 100 %."""
+    eighths = int(round(min(max(share, 0.0), 1.0) * BAR * 8))
+    full, rest = divmod(eighths, 8)
+    return ("█" * full + (" ▏▎▍▌▋▊▉"[rest] if rest else "")).ljust(BAR)
+
+
+def _row(name: str, entry: dict, room: int) -> str:
+    label = spell(name.rpartition("/")[2])
+    number, unit = number_and_unit(entry["value"], entry["unit"])
+    interval = human_interval(entry["ci_low"], entry["ci_high"], entry["value"], entry["unit"])
+    share = entry["value"] / entry["bound"] if entry["bound"] else None
+    right = "%s %s of %s" % (_bar(share), percent(share), entry["bound_name"] or "its bound") if share is not None else ""
+    return ("  %-*s %8s %-8s %-15s %s" % (room, label[:room], number, unit, interval, right)).rstrip()
+
+
+def headline(signature: Signature, width: int = 100) -> str:
+    """Fifteen to twenty-five lines of plain text."""
+    json = signature.json
+    lines: List[str] = [machine.name_of(json)]
+    lines += textwrap.wrap(machine.sentence_of(json), width)
+    lines += [part for note in machine.warnings(json) if note.kind == "failed"
+              for part in textwrap.wrap("** %s %s" % (note.head, note.text), width)]
+    primary = signature.primary
+    if primary:
+        room = min(34, max(len(n.rpartition("/")[2]) for n in primary))
+        order = [s.group.program for s in signature.sections]
+        ranked = sorted(primary.items(), key=lambda item: order.index(item[1]["program"]))
+        lines += [""] + [_row(name, entry, room) for name, entry in ranked]
+    else:
+        lines += ["", "  no valid headline number"]
+    left = machine.left_out(json)
+    lines += ["", machine.counts(signature) + "."]
+    for note in left[:LEFT_OUT]:
+        lines.append(textwrap.shorten("  %s: %s" % (note.head, note.text), width, placeholder=" …").rstrip(": "))
+    if len(left) > LEFT_OUT:
+        lines.append("  and %s in the report" % plural(len(left) - LEFT_OUT, "more such line", "more such lines"))
+    lines += [textwrap.shorten("! %s %s" % (note.head, note.text), width, placeholder=" …")
+              for note in machine.warnings(json) if note.kind != "failed"]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Lines of JSON from a file that may be cut off, damaged or hostile.
+
+Every line comes out as an object of clean text and numbers in a sane range, or as a reason why not.
+"""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from typing import Any, BinaryIO, Dict, Iterator, List, Optional, Tuple, Union
+
+Json = Dict[str, Any]
+
+MAX_LINE_BYTES = 32 << 20
+MAX_TEXT = 4000
+LARGEST, SMALLEST = 1e30, 1e-30  # magnitudes outside are no measurement, and would overflow in arithmetic
+
+
+class Unusable(ValueError):
+    """One line cannot be used; the text says why, without quoting the line."""
+
+
+def clean(text: str) -> str:
+    """Text that is safe to encode and show: no surrogates, no control or direction characters, bounded length."""
+    if len(text) > MAX_TEXT:
+        text = text[:MAX_TEXT] + "… (%d characters)" % len(text)
+    if text.isprintable():
+        return text
+    bad = ("Cc", "Cs", "Cf")
+    return "".join(" " if c in "\n\r\t" else "\ufffd" if unicodedata.category(c) in bad else c for c in text)
+
+
+def _clean_value(value: Any) -> Any:
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, list):
+        return [_clean_value(v) for v in value]
+    return value
+
+
+def _object(pairs: List[Tuple[str, Any]]) -> Json:
+    result: Json = {}
+    for key, value in pairs:
+        key = clean(key)
+        if key in result:
+            raise Unusable("an object has the same key twice")
+        result[key] = _clean_value(value)
+    return result
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not abs(value) <= LARGEST:
+        raise Unusable("a number is too large")
+    if 0 < abs(value) < SMALLEST:
+        raise Unusable("a number is too small")
+    return value
+
+
+def _integer(text: str) -> int:
+    if len(text) > 20:
+        raise Unusable("a number is too large")
+    return int(text)
+
+
+def _no_constant(text: str) -> Any:
+    raise Unusable("NaN or Infinity is not JSON")
+
+
+def parse_line(line: bytes) -> Json:
+    try:
+        value = json.loads(line.decode("utf-8"), object_pairs_hook=_object, parse_float=_finite, parse_int=_integer,
+                           parse_constant=_no_constant)
+    except Unusable:
+        raise
+    except UnicodeDecodeError:
+        raise Unusable("not UTF-8") from None
+    except RecursionError:
+        raise Unusable("nested too deeply") from None
+    except ValueError:
+        raise Unusable("not JSON") from None
+    if not isinstance(value, dict):
+        raise Unusable("not a JSON object")
+    return value
+
+
+def read_lines(stream: BinaryIO) -> Iterator[Tuple[int, Union[bytes, Unusable]]]:
+    number = 0
+    while True:
+        line = stream.readline(MAX_LINE_BYTES)
+        if not line:
+            return
+        number += 1
+        if line.endswith(b"\n"):
+            if line.strip():
+                yield number, line
+            continue
+        rest = stream.readline(MAX_LINE_BYTES)
+        if not rest:
+            yield number, Unusable("cut off at the end of the file")
+            return
+        while rest and not rest.endswith(b"\n"):
+            rest = stream.readline(MAX_LINE_BYTES)
+        yield number, Unusable("longer than %d MiB" % (MAX_LINE_BYTES >> 20))
+
+
+def _kind(value: Any) -> str:
+    names = {bool: "a boolean", int: "a number", float: "a number", str: "a string", list: "an array", dict: "an object"}
+    return "null" if value is None else names.get(type(value), "something else")
+
+
+def is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+class Reader:
+    """Typed access to one JSON object. A wrong type makes the whole line unusable, named by its path."""
+
+    def __init__(self, value: Any, path: str) -> None:
+        if not isinstance(value, dict):
+            raise Unusable("%s is %s, not an object" % (path, _kind(value)))
+        self.json, self.path = value, path
+
+    def fail(self, key: str, wanted: str) -> Unusable:
+        if key not in self.json:
+            return Unusable("%s.%s is missing" % (self.path, key))
+        return Unusable("%s.%s is %s, not %s" % (self.path, key, _kind(self.json[key]), wanted))
+
+    def text(self, key: str) -> str:
+        value = self.json.get(key)
+        if not isinstance(value, str):
+            raise self.fail(key, "a string")
+        return value
+
+    def text_or(self, key: str, default: str = "") -> str:
+        return default if self.json.get(key) is None else self.text(key)
+
+    def real(self, key: str) -> Optional[float]:
+        value = self.json.get(key)
+        if value is None:
+            return None
+        if not is_number(value):
+            raise self.fail(key, "a number")
+        return float(value)
+
+    def count(self, key: str) -> int:
+        value = self.json.get(key, 0)
+        if not is_number(value) or value < 0 or value != int(value):
+            raise self.fail(key, "a count")
+        return int(value)
+
+    def truth(self, key: str) -> bool:
+        value = self.json.get(key)
+        if not isinstance(value, bool):
+            raise self.fail(key, "a boolean")
+        return value
+
+    def items(self, key: str) -> List[Any]:
+        value = self.json.get(key, [])
+        if value is None:
+            return []
+        if not isinstance(value, list):
+            raise self.fail(key, "an array")
+        return value
+
+    def objects(self, key: str) -> List["Reader"]:
+        return [Reader(item, "%s.%s[]" % (self.path, key)) for item in self.items(key)]
+
+    def object_or_empty(self, key: str) -> "Reader":
+        return Reader(self.json.get(key) or {}, "%s.%s" % (self.path, key))
+
+    def scalars(self, key: str, null: bool = False) -> Dict[str, Any]:
+        reader = self.object_or_empty(key)
+        for name, value in reader.json.items():
+            if not (isinstance(value, str) or is_number(value) or (null and value is None)):
+                raise reader.fail(name, "a string or a number")
+        return dict(reader.json)

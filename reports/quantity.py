@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Base units for people: 1.08e11 byte/s is "108 GB/s", 65536 byte is "64 KiB"."""
+
+from __future__ import annotations
+
+from typing import Optional, Sequence, Tuple, Union
+
+_DECIMAL = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
+_SECONDS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
+_BINARY = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
+_RATES = {"byte/s": "B/s", "flop/s": "FLOP/s", "Hz": "Hz", "W": "W", "1/s": "/s", "flop": "FLOP", "J": "J"}
+
+
+def scale_of(magnitude: float, unit: str) -> Tuple[float, str]:
+    """The factor to divide by and the unit to show for a value of about this magnitude."""
+    magnitude = abs(magnitude)
+    if unit == "s":
+        return next(((f, u) for f, u in _SECONDS if magnitude >= f), _SECONDS[-1]) if magnitude else (1.0, "s")
+    if unit == "byte":
+        return next(((float(f), u) for f, u in _BINARY if magnitude >= f), (1.0, "B"))
+    if unit in _RATES:
+        factor, prefix = next(((f, p) for f, p in _DECIMAL if magnitude >= f), (1.0, ""))
+        return factor, prefix + _RATES[unit]
+    return 1.0, "" if unit in ("1", "ratio", "fraction", "count") else unit
+
+
+def digits(value: float) -> str:
+    """Three significant digits, never in exponent form for what a person meets."""
+    size = abs(value)
+    if value == int(value) and size < 1000:
+        return "%d" % value
+    if size >= 1e6 or 0 < size < 1e-4:
+        return "%.2e" % value
+    decimals = 0 if size >= 99.95 else 1 if size >= 9.995 else 2 if size >= 0.9995 else 3 if size >= 0.09995 else 4
+    return "{:,.{}f}".format(value, decimals)
+
+
+def number_and_unit(value: float, unit: str) -> Tuple[str, str]:
+    factor, shown = scale_of(value, unit)
+    return digits(value / factor), shown
+
+
+def human(value: Optional[float], unit: str) -> str:
+    if value is None:
+        return "–"
+    number, shown = number_and_unit(value, unit)
+    return (number + " " + shown).strip()
+
+
+def human_interval(low: Optional[float], high: Optional[float], value: float, unit: str) -> str:
+    """The interval in the unit that the value is shown in."""
+    if low is None or high is None:
+        return ""
+    factor, _ = scale_of(value, unit)
+    return "%s–%s" % (digits(low / factor), digits(high / factor))
+
+
+def percent(fraction: float) -> str:
+    return "%.0f %%" % (100 * fraction) if abs(fraction) >= 0.1 or fraction == 0 else "%.1f %%" % (100 * fraction)
+
+
+def size(value: Union[float, int]) -> str:
+    """A byte count the way people write it: exact powers without decimals."""
+    factor, unit = scale_of(value, "byte")
+    return "%s %s" % (digits(value / factor), unit)
+
+
+def axis_value(value: Union[str, int, float], unit: str) -> str:
+    if isinstance(value, str):
+        return value
+    if unit == "byte":
+        return size(value)
+    return "%d" % value if value == int(value) and abs(value) < 1e15 else digits(value)
+
+
+def column_scale(values: Sequence[float], unit: str) -> Tuple[float, str, int]:
+    """One factor, unit and number of decimals for a whole table column."""
+    present = sorted(abs(v) for v in values if v)
+    if not present:
+        return 1.0, scale_of(1.0, unit)[1], 0
+    factor, shown = scale_of(present[len(present) // 2], unit)
+    if all(v == int(v) for v in values) and factor == 1.0:
+        return factor, shown, 0
+    largest, smallest = present[-1] / factor, present[0] / factor
+    decimals = 0 if smallest >= 100 else 1 if smallest >= 10 or largest >= 10000 else 2 if smallest >= 0.1 else 3
+    return factor, shown, decimals
+
+
+def plural(count: int, noun: str, plural_noun: str = "") -> str:
+    return "%d %s" % (count, noun if count == 1 else plural_noun or noun + "s")
+
+
+def listing(words: Sequence[str], most: int = 4) -> str:
+    """"a, b and c", or "a, b, c and 7 more"."""
+    words = list(words)
+    if len(words) > most:
+        words = words[:most] + ["%d more" % (len(words) - most)]
+    return " and ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else "".join(words)
+
+
+_SPELLED = {"dil": "DIL", "cil": "CIL", "gemm": "GEMM", "llc": "LLC", "l1": "L1", "l2": "L2"}
+
+
+def spell(name: str) -> str:
+    """An identifier as words: gemm_dil_m8 is "GEMM DIL m8"."""
+    return " ".join(_SPELLED.get(word, word) for word in name.split("_") if word)

@@ -1,0 +1,334 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Read records.jsonl (docs/RECORDS.md) whatever state it is in.
+
+A line is used whole or not at all, and every line that is not used is counted under a reason. The file may come from
+a crashed run or from another machine, so nothing in it is trusted: not its size, its types, nor its text.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Tuple, Union
+
+from reports.jsonl import Json, Reader, Unusable, clean, is_number, parse_line, read_lines
+
+Scalar = Union[str, int, float]
+
+SAMPLES_KEPT = 120
+
+_BIG = re.compile(r"[0-9]{16,20}\Z")  # an integer above 2^53 comes as a string
+_VERSION = re.compile(r"1\.[0-9]{1,6}\.[0-9]{1,6}\Z")
+
+
+@dataclass(frozen=True)
+class Axis:
+    name: str
+    unit: str
+
+
+@dataclass(frozen=True)
+class Primary:
+    """How a program wants one headline number taken from its cases."""
+
+    metric: str
+    derived: str
+    variant: Optional[str]
+    where: Mapping[str, str]
+    reduce: str
+    unit: str
+    better: str
+
+
+@dataclass(frozen=True)
+class Variant:
+    name: str
+    n: int
+    median_s: Optional[float]
+    ci_low_s: Optional[float]
+    ci_high_s: Optional[float]
+    min_s: Optional[float]
+    p95_s: Optional[float]
+    max_s: Optional[float]
+    lag1: Optional[float]
+    drift: Optional[float]
+    converged: Optional[bool]
+    bytes: Optional[float]
+    flops: Optional[float]
+    messages: Optional[float]
+    samples_s: Tuple[float, ...]  # at most SAMPLES_KEPT, evenly thinned, in time order
+
+
+@dataclass(frozen=True)
+class Derived:
+    name: str
+    variant: Optional[str]
+    value: Optional[float]
+    ci_low: Optional[float]
+    ci_high: Optional[float]
+    unit: str
+    formula: str
+    bound: Optional[float]
+    bound_name: str
+    valid: bool
+    reason: str
+
+
+@dataclass(frozen=True)
+class Flag:
+    flag: str
+    variant: Optional[str]
+    reason: str
+
+
+@dataclass(frozen=True)
+class Mechanism:
+    name: str
+    realised: bool
+    detail: str
+
+
+@dataclass(frozen=True)
+class Case:
+    program: str
+    run: str
+    line: int
+    axes: Mapping[str, Scalar]
+    key: str
+    status: str
+    reason: str
+    elapsed_s: Optional[float]
+    variants: Tuple[Variant, ...]
+    derived: Tuple[Derived, ...]
+    check: str
+    check_detail: str
+    mechanism: Tuple[Mechanism, ...]
+    facts: Mapping[str, Scalar]
+    valid: bool
+    flags: Tuple[Flag, ...]
+
+    def variant(self, name: Optional[str]) -> Optional[Variant]:
+        return next((v for v in self.variants if v.name == name), None)
+
+
+@dataclass(frozen=True)
+class Run:
+    id: str
+    program: str
+    line: int
+    question: str
+    formula: str
+    timed: str
+    limits: str
+    started: Optional[str]
+    argv: Tuple[str, ...]
+    devices: Tuple[Json, ...]
+    options: Json
+    axes: Tuple[Axis, ...]
+    variants: Tuple[str, ...]
+    primary: Tuple[Primary, ...]
+    provenance: Mapping[str, Optional[Scalar]]
+    environment: Mapping[str, Scalar]
+
+    @property
+    def device_spec(self) -> str:
+        specs = [str(d.get("spec", "")) for d in self.devices if d.get("spec")]
+        return ",".join(dict.fromkeys(specs)) or "none"
+
+    @property
+    def simulated(self) -> Optional[bool]:
+        """None where no device took part, as for a look at the node."""
+        return any(d.get("virtual_time") is True for d in self.devices) if self.devices else None
+
+
+@dataclass(frozen=True)
+class End:
+    status: str
+    reason: str
+    elapsed_s: Optional[float]
+    cases: Mapping[str, int]
+
+
+@dataclass
+class Group:
+    """All that is known of one program on one device. Of a repeated case the latest record counts."""
+
+    program: str
+    device: str
+    runs: List[Run] = field(default_factory=list)
+    cases: Dict[str, Case] = field(default_factory=dict)
+    superseded: int = 0
+
+    @property
+    def run(self) -> Run:
+        return self.runs[-1]
+
+
+@dataclass
+class Records:
+    groups: Dict[Tuple[str, str], Group] = field(default_factory=dict)
+    ends: Dict[Tuple[str, str], End] = field(default_factory=dict)
+    unusable: Dict[str, List[int]] = field(default_factory=dict)  # reason -> line numbers
+    lines: int = 0
+
+    def runs(self) -> List[Run]:
+        return sorted((r for g in self.groups.values() for r in g.runs), key=lambda r: r.line)
+
+    def cases(self) -> Iterator[Case]:
+        for group in self.groups.values():
+            yield from group.cases.values()
+
+
+# ------------------------------------------------------------------ from JSON to what we know
+
+
+def where_terms(text: str, path: str = "where") -> Dict[str, str]:
+    """"op=triad footprint=1048576" as a mapping."""
+    terms: Dict[str, str] = {}
+    for term in text.split():
+        name, equals, value = term.partition("=")
+        if not (name and equals):
+            raise Unusable("%s has a term without '='" % path)
+        terms[name] = value
+    return terms
+
+
+def _where(reader: Reader) -> Dict[str, str]:
+    value = reader.json.get("where")
+    if isinstance(value, dict):
+        return {k: str(v) for k, v in reader.scalars("where").items()}
+    return where_terms(reader.text_or("where"), reader.path + ".where")
+
+
+def _primary(reader: Reader) -> Primary:
+    return Primary(reader.text("metric"), reader.text("derived"), reader.text_or("variant") or None, _where(reader),
+                   reader.text_or("reduce") or "last", reader.text_or("unit"), reader.text_or("better") or "higher")
+
+
+def _provenance(reader: Reader) -> Tuple[Dict[str, Optional[Scalar]], Dict[str, Scalar]]:
+    """Flat; whatever an unknown key may hold is shown as text rather than refused."""
+    flat: Dict[str, Optional[Scalar]] = {}
+    for name, value in reader.object_or_empty("provenance").json.items():
+        if name != "environment":
+            flat[name] = value if value is None or isinstance(value, str) or is_number(value) else clean(str(value))
+    environment = reader.object_or_empty("provenance").scalars("environment", null=True)
+    return flat, {k: v for k, v in environment.items() if v is not None}
+
+
+def _run(reader: Reader, line: int) -> Run:
+    provenance, environment = _provenance(reader)
+    return Run(
+        id=reader.text("run"), program=reader.text("program"), line=line, question=reader.text_or("question"),
+        formula=reader.text_or("formula"), timed=reader.text_or("timed"), limits=reader.text_or("limits"),
+        started=reader.text_or("started") or None,
+        argv=tuple(str(a) for a in reader.items("argv")), devices=tuple(d.json for d in reader.objects("device")),
+        options=reader.object_or_empty("options").json,
+        axes=tuple(Axis(a.text("name"), a.text_or("unit")) for a in reader.objects("axes")),
+        variants=tuple(str(v) for v in reader.items("variants")),
+        primary=tuple(_primary(p) for p in reader.objects("primary")), provenance=provenance, environment=environment)
+
+
+def _samples(reader: Reader) -> Tuple[float, ...]:
+    values = [float(v) for v in reader.items("samples_s") if is_number(v)]
+    if len(values) <= SAMPLES_KEPT:
+        return tuple(values)
+    return tuple(values[i * len(values) // SAMPLES_KEPT] for i in range(SAMPLES_KEPT))
+
+
+def _variant(reader: Reader) -> Variant:
+    model = reader.object_or_empty("model")
+    converged = reader.json.get("converged")
+    return Variant(
+        name=reader.text("name"), n=reader.count("n"), median_s=reader.real("median_s"),
+        ci_low_s=reader.real("ci_low_s"), ci_high_s=reader.real("ci_high_s"), min_s=reader.real("min_s"),
+        p95_s=reader.real("p95_s"), max_s=reader.real("max_s"), lag1=reader.real("lag1"), drift=reader.real("drift"),
+        converged=converged if isinstance(converged, bool) else None, bytes=model.real("bytes"),
+        flops=model.real("flops"), messages=model.real("messages"), samples_s=_samples(reader))
+
+
+def _derived(reader: Reader) -> Derived:
+    return Derived(
+        name=reader.text("name"), variant=reader.text_or("variant") or None, value=reader.real("value"),
+        ci_low=reader.real("ci_low"), ci_high=reader.real("ci_high"), unit=reader.text_or("unit"),
+        formula=reader.text_or("formula"), bound=reader.real("bound"), bound_name=reader.text_or("bound_name"),
+        valid=reader.truth("valid"), reason=reader.text_or("reason"))
+
+
+def _axis_values(reader: Reader) -> Dict[str, Scalar]:
+    values = reader.scalars("case")
+    return {k: int(v) if isinstance(v, str) and _BIG.match(v) else v for k, v in values.items()}
+
+
+def _case(reader: Reader, line: int) -> Case:
+    status = reader.text("status")
+    if status not in ("ok", "failed", "skipped"):
+        raise Unusable("case.status is not ok, failed or skipped")
+    check, validity = reader.object_or_empty("check"), reader.object_or_empty("validity")
+    return Case(
+        program=reader.text("program"), run=reader.text("run"), line=line, axes=_axis_values(reader),
+        key=reader.text("key"), status=status, reason=reader.text_or("reason"), elapsed_s=reader.real("elapsed_s"),
+        variants=tuple(_variant(v) for v in reader.objects("variants")),
+        derived=tuple(_derived(d) for d in reader.objects("derived")), check=check.text_or("status", "none"),
+        check_detail=check.text_or("detail"),
+        mechanism=tuple(Mechanism(m.text("name"), m.truth("realised"), m.text_or("detail"))
+                        for m in reader.objects("mechanism")),
+        facts=reader.scalars("facts", null=True), valid=validity.json.get("valid", True) is True,
+        flags=tuple(Flag(f.text("flag"), f.text_or("variant") or None, f.text_or("reason"))
+                    for f in validity.objects("flags")))
+
+
+def _end(reader: Reader) -> End:
+    cases = reader.object_or_empty("cases")
+    return End(reader.text("status"), reader.text_or("reason"), reader.real("elapsed_s"),
+               {k: cases.count(k) for k in cases.json})
+
+
+# ------------------------------------------------------------------ the file
+
+
+def _known_schema(reader: Reader) -> None:
+    if reader.json.get("schema") != "gpusig.record":
+        raise Unusable("not a gpusig.record")
+    if not _VERSION.match(reader.text("version")):
+        raise Unusable("its record version is not 1.x")
+
+
+def _take(records: Records, runs: Dict[Tuple[str, str], Run], value: Json, line: int) -> None:
+    """Put one record where it belongs. A case belongs to the latest run record of its id: simulated ids repeat."""
+    reader = Reader(value, clean(str(value.get("kind", "record")))[:20])
+    _known_schema(reader)
+    kind, identity = reader.text("kind"), (reader.text("run"), reader.text("program"))
+    if kind == "run":
+        run = runs[identity] = _run(reader, line)
+        group = records.groups.setdefault((run.program, run.device_spec), Group(run.program, run.device_spec))
+        group.runs.append(run)
+        records.ends.pop(identity, None)
+    elif kind == "case":
+        case = _case(reader, line)
+        if identity not in runs:
+            raise Unusable("a case without its run record before it")
+        run = runs[identity]
+        group = records.groups[(run.program, run.device_spec)]
+        group.superseded += case.key in group.cases
+        group.cases[case.key] = case
+    elif kind == "end":
+        records.ends[identity] = _end(reader)
+    else:
+        raise Unusable("its kind is not run, case or end")
+
+
+def read(path: Path) -> Records:
+    """Raises OSError when the file cannot be opened; everything else ends up in Records.unusable."""
+    records = Records()
+    runs: Dict[Tuple[str, str], Run] = {}
+    with open(path, "rb") as stream:
+        for number, line in read_lines(stream):
+            records.lines = number
+            try:
+                if isinstance(line, Unusable):
+                    raise line
+                _take(records, runs, parse_line(line), number)
+            except Unusable as why:
+                records.unusable.setdefault(str(why), []).append(number)
+    return records

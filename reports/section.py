@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""One program on one device, as the signature states it and the report shows it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Callable, List, Mapping, Optional, Sequence, Tuple, Union
+
+from reports.curves import Curve
+from reports.jsonl import Json
+from reports.records import Case, Derived, Group
+
+
+@dataclass
+class Section:
+    group: Group
+    curves: List[Curve]
+    title: str = ""
+    findings: Json = field(default_factory=dict)
+    reading: str = ""
+
+    @property
+    def device(self) -> Mapping[str, object]:
+        return self.group.run.devices[0] if self.group.run.devices else {}
+
+    def capacity(self, key: str) -> float:
+        """A number of the device; 0 where it is unknown."""
+        value = self.device.get(key)
+        return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else 0.0
+
+    def curves_of(self, *derived: str) -> List[Curve]:
+        return [c for c in self.curves if c.derived in derived]
+
+    def values(self, *names: str) -> List[Tuple[Case, Derived]]:
+        """Every value of these quantities that there is, valid or not."""
+        return [(c, d) for c in self.group.cases.values() for d in c.derived
+                if d.value is not None and (not names or d.name in names)]
+
+
+# ------------------------------------------------------------------ what the report draws
+
+
+@dataclass
+class Panels:
+    """Small charts side by side, finished as SVG."""
+
+    charts: List[str]
+    caption: str = ""
+    wide: bool = False
+
+
+@dataclass
+class Bar:
+    label: str
+    value: float
+    unit: str
+    low: Optional[float] = None
+    high: Optional[float] = None
+    n: int = 0
+    of: Optional[float] = None  # what a full bar stands for
+    of_name: str = ""
+    why_invalid: str = ""
+
+
+@dataclass
+class Bars:
+    rows: List[Bar]
+    caption: str = ""
+    head: str = ""
+    graph_head: str = "of its bound"
+
+
+@dataclass
+class Table:
+    """Cells are ready text; every column but the first `words` ones is right-aligned."""
+
+    heads: Sequence[str]
+    rows: List[Sequence[str]]
+    caption: str = ""
+    words: int = 1
+
+
+Figure = Union[Panels, Bars, Table]
+
+
+@dataclass(frozen=True)
+class Effect:
+    """How one program's records are condensed, read and drawn."""
+
+    title: str
+    findings: Callable[[Section], Json]
+    reading: Callable[[Section], str]
+    figures: Callable[[Section], List[Figure]]

@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Records in, signature out: what a machine can do, in a small JSON that another machine's can be compared with.
+
+The same records give the same bytes. Only valid values enter; what was left out is listed with its reason.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any, Dict, List, Mapping, Tuple
+
+from reports import effects
+from reports.curves import Curve, curves_of, fixed_text, flags_of, why_invalid
+from reports.jsonl import Json
+from reports.metrics import all_of, choose_primary, metric, metric_name, primary_of
+from reports.records import Case, Group, Records, Run
+
+SCHEMA, VERSION = "gpusig.signature", "1.0.0"
+_VOLATILE = ("load_average", "load_1min")  # differ between any two runs; not worth a line
+
+
+class Mixed(ValueError):
+    """The records cannot be one machine's signature."""
+
+
+@dataclass
+class Signature:
+    """The JSON, and beside it the sections that it was made from, for the report to draw."""
+
+    json: Json
+    sections: List[effects.Section] = field(default_factory=list)
+
+    def text(self) -> str:
+        return json.dumps(self.json, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
+
+    @property
+    def failed(self) -> bool:
+        return any(entry["status"] == "failed" for entry in self.json["not_measured"])
+
+    @property
+    def primary(self) -> Dict[str, Json]:
+        return {name: m for name, m in self.json["metrics"].items() if m["primary"]}
+
+
+def _refuse_mixture(runs: List[Run]) -> None:
+    simulated = [r for r in runs if r.simulated is True]
+    measured = [r for r in runs if r.simulated is False]
+    if simulated and measured:
+        raise Mixed("simulated and measured records do not mix: %s ran on %s, %s on %s" % (
+            simulated[0].program, simulated[0].device_spec, measured[0].program, measured[0].device_spec))
+    hosts = sorted({str(r.provenance.get("hostname")) for r in runs if r.provenance.get("hostname")})
+    if len(hosts) > 1:
+        raise Mixed("records of different machines do not mix: " + ", ".join(h[:80] for h in hosts[:4]))
+
+
+def _main_device(records: Records) -> str:
+    """The device most cases ran on; metrics of any other carry its name."""
+    cases = Counter({g.device: 0 for g in records.groups.values()})
+    for group in records.groups.values():
+        cases[group.device] += len(group.cases) if group.run.devices else 0
+    return min(cases, key=lambda d: (-cases[d], d)) if cases else "none"
+
+
+def _provenance(runs: List[Run]) -> Json:
+    """What holds for all runs, and what changed between them."""
+    values: Dict[str, List[Any]] = {}
+    environment: Dict[str, List[Any]] = {}
+    for run in runs:
+        for key, value in run.provenance.items():
+            values.setdefault(key, []).append(value)
+        for key, value in run.environment.items():
+            environment.setdefault(key, []).append(value)
+    distinct = {k: list(dict.fromkeys(v)) for k, v in values.items()}
+    return {"fields": {k: v[-1] for k, v in distinct.items()},
+            "changed_between_runs": {k: v[:20] for k, v in distinct.items() if len(v) > 1 and k not in _VOLATILE},
+            "environment": {k: v[-1] for k, v in environment.items()}}
+
+
+def _run_json(records: Records, run: Run) -> Json:
+    end = records.ends.get((run.id, run.program))
+    return {"run": run.id, "program": run.program, "device": run.device_spec, "started": run.started,
+            "argv": list(run.argv), "options": run.options, "status": end.status if end else "killed",
+            "reason": end.reason if end else "no end record: killed, or still running",
+            "elapsed_s": end.elapsed_s if end else None, "cases": dict(end.cases) if end else {}}
+
+
+def _curve_json(curve: Curve) -> Json:
+    return {"derived": curve.derived, "variant": curve.variant or None, "where": dict(curve.fixed), "axis": curve.axis,
+            "axis_unit": curve.axis_unit, "unit": curve.unit, "formula": curve.formula,
+            "points": [{"x": p.x, "value": p.value, "ci_low": p.ci_low, "ci_high": p.ci_high, "n": p.n, "bound": p.bound}
+                       for p in curve.valid]}
+
+
+def _not_measured(group: Group) -> List[Json]:
+    return [{"program": c.program, "device": group.device, "key": c.key, "status": c.status,
+             "reason": c.reason or "no reason given"} for c in group.cases.values() if c.status != "ok"] + \
+           [{"program": c.program, "device": group.device, "key": c.key, "status": "failed",
+             "reason": "check: " + (c.check_detail or "no detail")}
+            for c in group.cases.values() if c.status == "ok" and c.check == "failed"]
+
+
+def _invalid(group: Group) -> List[Json]:
+    return [{"program": c.program, "device": group.device, "key": c.key, "derived": d.name, "variant": d.variant,
+             "flags": flags_of(c, d), "reason": why_invalid(c, d)}
+            for c in group.cases.values() for d in c.derived if why_invalid(c, d)]
+
+
+def _section_json(section: effects.Section) -> Json:
+    group = section.group
+    status = Counter(c.status for c in group.cases.values())
+    facts = {c.key: dict(c.facts) for c in group.cases.values() if c.facts}
+    mechanism = [{"key": c.key, "name": m.name, "realised": m.realised, "detail": m.detail}
+                 for c in group.cases.values() for m in c.mechanism]
+    return {"program": group.program, "device": group.device, "question": group.run.question,
+            "formula": group.run.formula, "timed": group.run.timed, "limits": group.run.limits,
+            "cases": {s: status.get(s, 0) for s in ("ok", "failed", "skipped")}, "superseded": group.superseded,
+            "curves": [_curve_json(c) for c in section.curves if c.valid], "facts": facts, "mechanism": mechanism,
+            "findings": section.findings, "reading": section.reading}
+
+
+def _fit_metrics(section: effects.Section, suffix: str) -> Dict[str, Json]:
+    """The numbers of every fitted line, as metrics of their own. A line that does not describe its curve gives none."""
+    found = {}
+    for fit in section.findings.get("fits", []):
+        if fit["poor"]:
+            continue
+        labels = dict(fit["where"], variant=fit["variant"] or "")
+        for name, unit, interval in (("alpha_s", "s", "alpha_ci"), ("bandwidth", "byte/s", "bandwidth_ci"),
+                                     ("half_size_byte", "byte", "")):
+            if fit[name] is None or fit[name] <= 0:
+                continue
+            low, high = fit.get(interval) or (None, None)
+            found[metric_name(section.group.program, "fit_" + name, labels, suffix)] = metric(
+                section.group, fit[name], unit, fit["formula"], ci_low=low, ci_high=high, n=fit["points"],
+                better="higher" if name == "bandwidth" else "lower")
+    return found
+
+
+def _metrics(sections: List[effects.Section], main: str) -> Tuple[Dict[str, Json], List[Json]]:
+    metrics: Dict[str, Json] = {}
+    primaries, missing = [], []
+    for section in sections:
+        suffix = "" if section.group.device in (main, "none") else "@" + section.group.device
+        metrics.update(all_of(section.group, suffix))
+        metrics.update(_fit_metrics(section, suffix))
+        taken, absent = primary_of(section.group, suffix)
+        primaries.append(taken)
+        missing += absent
+    metrics.update(choose_primary(primaries))
+    return metrics, missing
+
+
+def build(records: Records) -> Signature:
+    """Raises Mixed when the records are not of one machine."""
+    runs = records.runs()
+    _refuse_mixture(runs)
+    main = _main_device(records)
+    groups = sorted(records.groups.values(), key=lambda g: (g.device != main, g.device, effects.rank(g.program), g.program))
+    sections = [effects.section_of(group, curves_of(group)) for group in groups]
+    metrics, missing = _metrics(sections, main)
+    devices: Dict[str, Mapping[str, Any]] = {}
+    for run in runs:
+        for device in run.devices:
+            devices["%s[%s]" % (run.device_spec, device.get("index", 0))] = device
+    unusable = [{"reason": reason, "lines": len(numbers), "first_line": numbers[0]}
+                for reason, numbers in sorted(records.unusable.items())]
+    result = {
+        "schema": SCHEMA, "version": VERSION, "simulated": any(r.simulated for r in runs), "device": main,
+        "devices": devices, "provenance": _provenance(runs), "runs": [_run_json(records, r) for r in runs],
+        "programs": {_section_name(s, main): _section_json(s) for s in sections}, "metrics": metrics,
+        "primary_missing": missing, "not_measured": [e for g in groups for e in _not_measured(g)],
+        "invalid": [e for g in groups for e in _invalid(g)], "unusable": unusable}
+    return Signature(result, sections)
+
+
+def _section_name(section: effects.Section, main: str) -> str:
+    group = section.group
+    return group.program if group.device in (main, "none") else "%s@%s" % (group.program, group.device)

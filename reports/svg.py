@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A few shapes as inline SVG. Colours are classes, so that the page's style decides them, by day and by night."""
+
+from __future__ import annotations
+
+import html
+import math
+from dataclasses import dataclass
+from typing import List, Sequence, Tuple
+
+from reports.quantity import scale_of
+
+GLYPH, WIDE_GLYPH = 6.4, 7.5  # widths at 11 px in the widest of the fonts that a browser may take
+
+
+def text_width(text: str) -> float:
+    return sum(WIDE_GLYPH if c.isupper() or c.isdigit() or c in "_×mw" else GLYPH for c in text)
+
+
+def shorten(text: str, room: float) -> str:
+    if text_width(text) <= room:
+        return text
+    while len(text) > 2 and text_width(text) + GLYPH > room:
+        text = text[:-1]
+    return text + "…"
+
+
+def _n(value: float) -> str:
+    return ("%.1f" % value).rstrip("0").rstrip(".") if value else "0"
+
+
+class Canvas:
+    """Shapes in drawing order. Every text passes through escape()."""
+
+    def __init__(self, width: float, height: float, label: str) -> None:
+        self.width, self.height, self.label = width, height, label
+        self._parts: List[str] = []
+
+    def line(self, x1: float, y1: float, x2: float, y2: float, css: str) -> None:
+        self._parts.append('<line class="%s" x1="%s" y1="%s" x2="%s" y2="%s"/>' % (css, _n(x1), _n(y1), _n(x2), _n(y2)))
+
+    def path(self, points: Sequence[Tuple[float, float]], css: str, closed: bool = False) -> None:
+        if len(points) > 1:
+            steps = "L".join("%s %s" % (_n(x), _n(y)) for x, y in points)
+            self._parts.append('<path class="%s" d="M%s%s"/>' % (css, steps, "Z" if closed else ""))
+
+    def rect(self, x: float, y: float, width: float, height: float, css: str, title: str = "", radius: float = 0,
+             opacity: float = 1) -> None:
+        extra = (' rx="%s"' % _n(radius) if radius else "") + (' fill-opacity="%.2f"' % opacity if opacity < 1 else "")
+        shape = '<rect class="%s" x="%s" y="%s" width="%s" height="%s"%s' % (css, _n(x), _n(y), _n(max(0, width)),
+                                                                              _n(max(0, height)), extra)
+        self._parts.append(shape + (">%s</rect>" % _title(title) if title else "/>"))
+
+    def dot(self, x: float, y: float, css: str, title: str = "", radius: float = 2.6) -> None:
+        shape = '<circle class="%s" cx="%s" cy="%s" r="%s"' % (css, _n(x), _n(y), _n(radius))
+        self._parts.append(shape + (">%s</circle>" % _title(title) if title else "/>"))
+
+    def text(self, x: float, y: float, text: str, css: str = "", anchor: str = "start") -> None:
+        self._parts.append('<text class="%s" x="%s" y="%s" text-anchor="%s">%s</text>' % (
+            css, _n(x), _n(y), anchor, html.escape(text)))
+
+    def render(self) -> str:
+        return '<svg viewBox="0 0 %s %s" width="%s" height="%s" role="img" aria-label="%s">%s</svg>' % (
+            _n(self.width), _n(self.height), _n(self.width), _n(self.height), html.escape(self.label, quote=True),
+            "".join(self._parts))
+
+
+def _title(text: str) -> str:
+    return "<title>%s</title>" % html.escape(text)
+
+
+# ------------------------------------------------------------------ axes
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Data to pixels, straight or logarithmic."""
+
+    low: float
+    high: float
+    start: float
+    end: float
+    log: bool
+
+    def __call__(self, value: float) -> float:
+        if self.log:
+            share = (math.log(value) - math.log(self.low)) / (math.log(self.high) - math.log(self.low))
+        else:
+            share = (value - self.low) / (self.high - self.low)
+        return self.start + share * (self.end - self.start)
+
+
+def spread(values: Sequence[float], log: bool) -> Tuple[float, float]:
+    """A range that holds all values and is never empty."""
+    values = [v for v in values if v > 0] if log else list(values)
+    if not values:
+        return (1.0, 10.0) if log else (0.0, 1.0)
+    low, high = min(values), max(values)
+    if log:
+        return (low, high) if high > low * 1.001 else (low / 2, high * 2)
+    return (low, high) if high > low else (low, low + (abs(low) or 1.0))
+
+
+def _nice(step: float) -> float:
+    power = 10 ** math.floor(math.log10(step))
+    return next(m * power for m in (1, 2, 2.5, 5, 10) if step <= m * power * 1.0001)
+
+
+def linear_ticks(low: float, high: float, most: int = 5) -> List[float]:
+    step = _nice((high - low) / most)
+    first = math.ceil(low / step - 1e-9)
+    return [i * step for i in range(first, first + 2 * most + 2) if i * step <= high * (1 + 1e-9)]
+
+
+def log_ticks(low: float, high: float, base: int, most: int) -> List[float]:
+    first = math.ceil(math.log(low, base) - 1e-9)
+    last = math.floor(math.log(high, base) + 1e-9)
+    stride = max(1, math.ceil((last - first + 1) / most))
+    ticks = [float(base) ** i for i in range(first, last + 1, stride)]
+    if len(ticks) < 4 and base == 10:
+        ticks = [m * 10.0 ** i for i in range(first - 1, last + 1) for m in (1, 2, 5) if low <= m * 10.0 ** i <= high]
+    return ticks
+
+
+def tick_text(value: float, unit: str, factor: float = 1.0) -> str:
+    if unit == "byte":
+        scaled, name = scale_of(value, "byte")
+        return "%g %s" % (round(value / scaled, 2), name)
+    if unit == "s":
+        scaled, name = scale_of(value, "s")
+        return "%g %s" % (round(value / scaled, 3), name)
+    return "{:,g}".format(round(value / factor, 10))
