@@ -168,7 +168,8 @@ class Reader:
         return [Reader(item, "%s.%s[]" % (self.path, key)) for item in self.items(key)]
 
     def object_or_empty(self, key: str) -> "Reader":
-        return Reader(self.json.get(key) or {}, "%s.%s" % (self.path, key))
+        value = self.json.get(key)
+        return Reader({} if value is None else value, "%s.%s" % (self.path, key))
 
     def scalars(self, key: str, null: bool = False) -> Dict[str, Any]:
         reader = self.object_or_empty(key)

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Records with a known truth, written as the programs write them."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any, Callable, Dict, List, Optional, Sequence
+
+Json = Dict[str, Any]
+
+ALPHA_S, ENGINE_RATE = 20e-6, 40e9  # an engine copy takes ALPHA_S + bytes / ENGINE_RATE
+KERNEL_ALPHA_S, KERNEL_RATE = 5e-6, 20e9  # and a kernel copy this, so they meet at 600 kB
+CROSSOVER = (ALPHA_S - KERNEL_ALPHA_S) / (1 / KERNEL_RATE - 1 / ENGINE_RATE)
+L1, L2, LLC = 32 << 10, 1 << 20, 32 << 20  # per unit, per unit, whole
+UNITS = 2
+LEVEL_RATES = {"L1": 400e9, "L2": 200e9, "LLC": 80e9, "memory": 20e9}
+
+
+class Writer:
+    """One program start: a run record, cases, an end."""
+
+    def __init__(self, program: str, primary: Sequence[Json] = (), axes: Sequence[Json] = (), spec: str = "host",
+                 run: str = "r1", simulated: bool = False, hostname: str = "node1", seed: int = 1) -> None:
+        self.program, self.run, self.spec = program, run, spec
+        self.random = random.Random("%s %d" % (program, seed))
+        self.lines: List[Json] = [dict(
+            self._head("run"), question="what?", formula="bytes / time", timed="the copy", limits=None,
+            started=None if simulated else "2026-01-02T03:04:05+00:00", argv=["bin/" + program], device=[{
+                "spec": spec, "backend": "sim" if simulated else "host", "index": 0, "name": "A (R) CPU", "bus": "",
+                "driver": "", "blas": "", "shares": "", "capabilities": ["gemm"], "units": UNITS, "slots_per_unit": 4,
+                "copy_engines": 1, "memory_bytes": 1 << 34, "shared_per_unit_bytes": 65536,
+                "shared_per_block_bytes": 49152, "l1_bytes": L1, "l2_bytes": L2, "llc_bytes": LLC,
+                "virtual_time": simulated}],
+            options={"seed": "18446744073709551615", "budget_s": None, "goal": 0.01, "min_samples": 10,
+                     "max_samples": 200, "check": True, "full": False},
+            axes=list(axes), variants=[], primary=list(primary),
+            provenance={"hostname": hostname, "kernel": "6.1.0", "cpu": "A (R) CPU", "cores_online": 2, "governor": None,
+                        "virtual_machine": True, "memory_bytes": 1 << 34, "version": "abc",
+                        "environment": {"OMP_NUM_THREADS": "2"}})]
+
+    def _head(self, kind: str) -> Json:
+        return {"schema": "gpusig.record", "version": "1.0.0", "kind": kind, "run": self.run, "program": self.program}
+
+    def variant(self, name: str, seconds: float, moved: Optional[float] = None, noise: float = 0.002) -> Json:
+        samples = [seconds * (1 + noise * self.random.uniform(-1, 1)) for _ in range(20)]
+        ordered = sorted(samples)
+        return {"name": name, "iterations": 10, "samples_s": samples, "block": list(range(20)), "n": 20,
+                "median_s": (ordered[9] + ordered[10]) / 2, "ci_low_s": ordered[5], "ci_high_s": ordered[14],
+                "min_s": ordered[0], "p95_s": ordered[18], "max_s": ordered[19], "lag1": 0.0, "drift": 0.0,
+                "converged": True, "model": {"bytes": moved, "flops": None, "messages": None}}
+
+    def case(self, axes: Json, variants: Sequence[Json] = (), derived: Sequence[Json] = (), status: str = "ok",
+             flags: Sequence[Json] = (), **more: Any) -> Json:
+        key = " ".join("%s=%s" % item for item in axes.items())
+        rates = [value("bandwidth", v["name"], v["model"]["bytes"] / v["median_s"], "byte/s",
+                       ci_low=v["model"]["bytes"] / v["ci_high_s"], ci_high=v["model"]["bytes"] / v["ci_low_s"])
+                 for v in variants if v["model"]["bytes"]]
+        line = dict(self._head("case"), case=axes, key=key, status=status, elapsed_s=0.5, variants=list(variants),
+                    derived=rates + list(derived), check={"status": "ok", "detail": ""}, mechanism=[], facts={},
+                    clock_hz={"before": None, "after": None}, validity={"valid": not flags, "flags": list(flags)}, **more)
+        self.lines.append(line)
+        return line
+
+    def end(self, status: str = "ok") -> "Writer":
+        counts = {"total": 1, "ok": 1, "failed": 0, "skipped": 0, "already_done": 0, "out_of_budget": 0}
+        self.lines.append(dict(self._head("end"), status=status, exit=0, cases=counts, reason="", elapsed_s=1.0))
+        return self
+
+    def text(self) -> str:
+        return "".join(json.dumps(line) + "\n" for line in self.lines)
+
+
+def value(name: str, variant: Optional[str], number: Optional[float], unit: str = "", **more: Any) -> Json:
+    entry = {"name": name, "variant": variant, "value": number, "ci_low": None, "ci_high": None, "unit": unit,
+             "formula": name + " as measured", "bound": None, "bound_name": None, "valid": number is not None}
+    entry.update(more)
+    return entry
+
+
+def headline(metric: str, derived: str, where: Optional[str] = None, variant: Optional[str] = None, reduce: str = "max",
+             unit: str = "byte/s", better: str = "higher") -> Json:
+    return {"metric": metric, "derived": derived, "variant": variant, "where": where, "reduce": reduce, "unit": unit,
+            "better": better}
+
+
+def axis(name: str, unit: str, values: Sequence[Any]) -> Json:
+    return {"name": name, "unit": unit, "values": list(values)}
+
+
+def copies(**more: Any) -> Writer:
+    sizes = [4096 << (2 * i) for i in range(8)]
+    w = Writer("micro/copy_path", [headline("engine_copy_bandwidth", "bandwidth", "direction=up", "engine")],
+               [axis("direction", "", ["up"]), axis("size", "byte", sizes)], **more)
+    for size in sizes:
+        blocks = [w.variant("kernel_%d" % b, KERNEL_ALPHA_S + size / min(KERNEL_RATE, b * KERNEL_RATE / 4), size)
+                  for b in (1, 2, 4, 8)]
+        w.case({"direction": "up", "size": size}, [
+            w.variant("engine", ALPHA_S + size / ENGINE_RATE, size),
+            w.variant("kernel", KERNEL_ALPHA_S + size / KERNEL_RATE, size)] + blocks)
+    return w.end()
+
+
+def memory(**more: Any) -> Writer:
+    w = Writer("micro/memory", [headline("memory_triad_bandwidth", "bandwidth", "op=triad", reduce="min")],
+               [axis("op", "", ["triad"]), axis("footprint", "byte", [L1, L2])], **more)
+    for level, size in (("L1", L1), ("L2", L2), ("LLC", LLC // 4), ("LLC", LLC // 2), ("memory", 4 * LLC),
+                        ("memory", 16 * LLC)):
+        w.case({"op": "triad", "footprint": size}, [w.variant("regular", size / LEVEL_RATES[level], size)])
+    return w.end()
+
+
+def split(**more: Any) -> Writer:
+    """M < K everywhere, so cutting K should be cheaper; and it is."""
+    w = Writer("gemm/split", [headline("gemm_dil_m8", "DIL", None, "m8", "median", "", "lower")],
+               [axis("type", "", ["f32"]), axis("shape", "", ["g1"])], **more)
+    losses = [("m", k, 1 + 0.1 * k) for k in (2, 4, 8)] + [("k", k, 1 + 0.01 * k) for k in (2, 4, 8)]
+    derived = [value("DIL", "%s%d" % (cut, k), loss, ci_low=loss * 0.99, ci_high=loss * 1.01) for cut, k, loss in losses]
+    derived += [value("traffic_ratio", "%s%d" % (cut, k), 1 + 0.05 * k) for cut, k, _ in losses]
+    line = w.case({"type": "f32", "shape": "g1"}, [w.variant("whole", 1e-3)], derived)
+    line["facts"] = {"m": 128, "n": 128, "k": 2048}
+    return w.end()
+
+
+def contention(**more: Any) -> Writer:
+    w = Writer("micro/contention", [], [axis("pair", "", ["compute+memory"])], **more)
+    w.case({"pair": "compute+memory"}, [w.variant(n, 1e-3) for n in ("x_alone", "y_alone", "x_beside_y", "y_beside_x")],
+           [value("CIL", "x_beside_y", 1.02), value("CIL", "y_beside_x", 1.9)])
+    return w.end()
+
+
+def occupancy(**more: Any) -> Writer:
+    w = Writer("micro/occupancy", [], [axis("shared", "byte", [0, 16384])], **more)
+    for shared in (0, 16384, 32768):
+        residents = min(4, 65536 // shared) if shared else 4
+        w.case({"shared": shared}, [w.variant("foreign_wait", 1e-4 / residents)],
+               [value("residents_per_unit", None, residents), value("residents_by_formula", None, residents),
+                value("flop_rate", "load", residents * 1e9, "flop/s"), value("time", "foreign_wait", 1e-4 / residents, "s")])
+    return w.end()
+
+
+def launch(**more: Any) -> Writer:
+    w = Writer("micro/launch", [headline("launch_round_trip", "time", None, "round_trip", "min", "s", "lower")], **more)
+    costs = {"enqueue": 2e-7, "back_to_back": 2.5e-6, "round_trip": 8e-6}
+    w.case({}, [w.variant(n, t) for n, t in costs.items()], [value("time", n, t, "s") for n, t in costs.items()])
+    return w.end()
+
+
+def efficiency(**more: Any) -> Writer:
+    w = Writer("gemm/efficiency", [headline("gemm_f32_flop_rate", "flop_rate", "type=f32", "gemm", unit="flop/s")],
+               [axis("type", "", ["f32"]), axis("shape", "", ["n256", "g1"])], **more)
+    for shape, share in (("n256", 0.5), ("g1", 0.8)):
+        w.case({"type": "f32", "shape": shape}, [w.variant("gemm", 1e-3)],
+               [value("flop_rate", "gemm", share * 1e11, "flop/s", bound=1e11, bound_name="measured peak")])
+    return w.end()
+
+
+def node(**more: Any) -> Writer:
+    w = Writer("topology/node", **more)
+    w.case({})["facts"] = {"tree": "Machine#0[NUMANode(5594MB) L3(32MB)[Core#0[PU#0] Core#1[PU#1]]]", "cores": 2}
+    return w.end()
+
+
+def unknown(**more: Any) -> Writer:
+    """A program that nothing in reports/ has ever heard of."""
+    w = Writer("overlap/novel", [headline("novel_speed", "speed", unit="widget/s")],
+               [axis("colour", "", ["red", "blue"]), axis("depth", "", [1, 2, 4])], **more)
+    for colour in ("red", "blue"):
+        for depth in (1, 2, 4):
+            w.case({"colour": colour, "depth": depth}, [w.variant("plain", 1e-3 * depth)],
+                   [value("speed", "plain", 1000.0 / depth, "widget/s", ci_low=900.0 / depth, ci_high=1100.0 / depth)])
+    return w.end()
+
+
+ALL: Sequence[Callable[..., Writer]] = (node, memory, copies, launch, efficiency, split, contention, occupancy, unknown)
+
+
+def everything(**more: Any) -> str:
+    return "".join(make(**more).text() for make in ALL)
+
+
+def store(folder: Path, text: str) -> Path:
+    path = folder / "records.jsonl"
+    path.write_bytes(text.encode("utf-8", "surrogatepass"))
+    return path

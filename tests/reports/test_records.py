@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The reader survives whatever a file holds, and says what it could not use."""
+
+from __future__ import annotations
+
+import json
+import unittest
+
+import workplace
+from synthetic import copies, everything, launch, memory, value
+
+from reports import jsonl
+
+
+class Reading(workplace.Scratch):
+    def reasons(self, text: str) -> dict:
+        return {reason: len(lines) for reason, lines in self.records(text).unusable.items()}
+
+    def test_good_file_is_used_whole(self) -> None:
+        records = self.records(everything())
+        self.assertEqual(records.unusable, {})
+        self.assertEqual(len(records.groups), 9)
+
+    def test_cut_off_last_line_is_dropped_and_counted(self) -> None:
+        text = copies().text()
+        whole = len(self.records(text).groups[("micro/copy_path", "host")].cases)
+        lines = text.splitlines(True)[:-1]
+        records = self.records("".join(lines)[:-40])
+        self.assertEqual(len(records.groups[("micro/copy_path", "host")].cases), whole - 1)
+        self.assertEqual(list(records.unusable), ["cut off at the end of the file"])
+
+    def test_every_truncation_is_survived(self) -> None:
+        text = launch().text()
+        for length in range(0, len(text), 97):
+            self.records(text[:length])
+
+    def test_hostile_lines_are_counted_by_reason(self) -> None:
+        bad = {
+            "not JSON": ["{", "hello", "{'a': 1}", '{"a": 01}'],
+            "not a JSON object": ["[1]", "3", '"text"', "null"],
+            "NaN or Infinity is not JSON": ['{"a": NaN}', '{"a": -Infinity}'],
+            "a number is too large": ['{"a": 1e999}', '{"a": %s}' % ("9" * 5000), '{"a": -1e31}'],
+            "a number is too small": ['{"a": 1e-300}'],
+            "an object has the same key twice": ['{"a": 1, "a": 2}'],
+            "nested too deeply": ["[" * 200000],
+            "not a gpusig.record": ["{}", '{"schema": "other"}'],
+        }
+        for reason, lines in bad.items():
+            for line in lines:
+                with self.subTest(line=line[:40]):
+                    records = self.records(everything() + line + "\n")
+                    self.assertEqual({r: len(n) for r, n in records.unusable.items()}, {reason: 1})
+                    self.assertEqual(len(records.groups), 9)
+
+    def test_not_utf8(self) -> None:
+        path = self.folder / "records.jsonl"
+        path.write_bytes(launch().text().encode() + b'{"a": "\xff\xfe"}\n')
+        self.assertEqual(list(workplace.read(path).unusable), ["not UTF-8"])
+
+    def test_wrong_types_spoil_one_line_only(self) -> None:
+        base = json.loads(memory().text().splitlines()[1])
+        wrong = [("key", 5), ("status", "maybe"), ("status", None), ("case", []), ("case", {"a": [1]}), ("variants", {}),
+                 ("variants", [3]), ("derived", [{"name": 1}]), ("derived", "x"), ("elapsed_s", "soon"), ("facts", {"a": {}}),
+                 ("check", 1), ("validity", {"valid": True, "flags": [1]}), ("mechanism", [{"name": "a", "realised": "yes"}]),
+                 ("version", "2.0.0"), ("version", 1), ("kind", "other"), ("kind", 3), ("run", 7), ("program", None)]
+        for key, bad in wrong:
+            with self.subTest(key=key, bad=bad):
+                records = self.records(memory().text() + json.dumps(dict(base, **{key: bad})) + "\n")
+                self.assertEqual(sum(len(n) for n in records.unusable.values()), 1)
+                self.assertEqual(len(records.groups[("micro/memory", "host")].cases), 6)
+
+    def test_every_key_of_every_record_may_have_any_type(self) -> None:
+        lines = [json.loads(line) for line in everything().splitlines()]
+        kinds = {(line["program"], line["kind"]): line for line in lines}
+        good = launch().text()
+        for line in kinds.values():
+            for key in line:
+                for bad in (None, True, -1, 1.5, "x", [], [[]], {}, {"a": None}):
+                    workplace.build(self.records(good + json.dumps(dict(line, run="r1", **{key: bad} if key != "run" else {})) + "\n"))
+
+    def test_megabyte_strings_are_bounded(self) -> None:
+        w = launch()
+        w.lines[1]["reason"] = "x" * (3 << 20)
+        w.lines[1]["status"] = "failed"
+        case = next(iter(self.records(w.text()).cases()))
+        self.assertLess(len(case.reason), jsonl.MAX_TEXT + 100)
+
+    def test_overlong_line_is_skipped(self) -> None:
+        path = self.folder / "records.jsonl"
+        good = launch().text().encode()
+        path.write_bytes(good + b'{"a": "' + b"x" * (jsonl.MAX_LINE_BYTES + 10) + b'"}\n' + memory().text().encode())
+        records = workplace.read(path)
+        self.assertEqual(list(records.unusable), ["longer than 32 MiB"])
+        self.assertEqual(len(records.groups), 2)
+
+    def test_text_is_made_safe(self) -> None:
+        self.assertEqual(jsonl.clean("a\x00b\ud800c\u202ed"), "a\ufffdb\ufffdc\ufffdd")
+        self.assertEqual(jsonl.clean("two\nlines"), "two lines")
+
+    def test_latest_record_of_a_case_counts(self) -> None:
+        first, second = launch(run="r1"), launch(run="r2")
+        second.lines[1]["derived"] = [value("time", "enqueue", 5e-7, "s")]
+        group = self.records(first.text() + second.text()).groups[("micro/launch", "host")]
+        self.assertEqual(group.superseded, 1)
+        self.assertEqual([d.value for c in group.cases.values() for d in c.derived], [5e-7])
+
+    def test_case_without_run_is_not_used(self) -> None:
+        text = "".join(launch().text().splitlines(True)[1:])
+        self.assertEqual(self.reasons(text), {"a case without its run record before it": 1})
+
+    def test_repeated_simulated_ids_keep_their_devices_apart(self) -> None:
+        text = launch(spec="sim:a", run="sim-1", simulated=True).text() + launch(spec="sim:b", run="sim-1", simulated=True).text()
+        self.assertEqual({device for _, device in self.records(text).groups}, {"sim:a", "sim:b"})
+
+    def test_unknown_keys_are_ignored(self) -> None:
+        w = launch()
+        for line in w.lines:
+            line["novelty"] = {"deep": [1, {"er": None}]}
+        self.assertEqual(self.reasons(w.text()), {})
+
+
+if __name__ == "__main__":
+    unittest.main()

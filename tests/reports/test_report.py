@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The page: whole, inert whatever the records hold, and opened by a real browser without a complaint."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+import unittest
+from html.parser import HTMLParser
+
+import synthetic
+import workplace
+from synthetic import everything, launch, memory, unknown
+
+HOSTILE = ['<script>alert(1)</script>', '"><img src=x onerror=alert(1)>', "{{ 7*7 }}{% raw %}", "</style><script>",
+           "]]>&lt;", "javascript:alert(1)", "a\x00\ud800\u202eb", "';--", "http://evil.example/x.js", "\\1 (?P<x>"]
+
+
+class Tags(HTMLParser):
+    """Every tag with its attributes, and the tags left open."""
+
+    VOID = ("meta", "br", "img", "link", "hr", "input")
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.seen, self.open = [], []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list) -> None:
+        self.seen.append((tag, dict(attrs)))
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list) -> None:
+        self.seen.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        if not self.open or self.open.pop() != tag:
+            raise AssertionError("unbalanced </%s>" % tag)
+
+
+def poison(text: str) -> list:
+    """A copy of every program's records with the hostile text in every place that takes text."""
+    writers = [make() for make in synthetic.ALL]
+    for w in writers:
+        for line in w.lines:
+            if line["kind"] == "run":
+                line.update(question=text, formula=text, timed=text, limits=text, argv=[text])
+                line["device"][0].update(name=text, shares=text, driver=text)
+                line["provenance"].update(hostname=text, cpu=text, kernel=text, version=text, odd=text)
+                line["provenance"]["environment"] = {"OMP_NUM_THREADS": text}
+            elif line["kind"] == "case":
+                line["case"] = dict(line["case"], **{"extra": text})
+                line["key"] += " extra=" + text
+                line["mechanism"] = [{"name": text, "realised": True, "detail": text}]
+                line["facts"] = dict(line["facts"], **{text: text})
+                line["check"] = {"status": "ok", "detail": text}
+                for entry in line["variants"] + line["derived"]:
+                    entry.update(formula=text, bound_name=text, reason=text)
+                    if entry["name"] in ("plain", "regular", "kernel_2"):
+                        entry["name"] = text
+                    if entry.get("variant") in ("plain", "regular", "kernel_2"):
+                        entry["variant"] = text
+            else:
+                line["reason"] = text
+    flagged = writers[-1].lines[1]
+    flagged["validity"] = {"valid": False, "flags": [{"flag": text, "variant": None, "reason": text}]}
+    writers[-2].lines[1].update(status="skipped", reason=text, variants=[], derived=[])
+    return writers
+
+
+class Page(workplace.Scratch):
+    def assert_inert(self, page: str) -> None:
+        for tag, attributes in Tags(page).seen:
+            self.assertNotIn(tag, ("script", "img", "link", "iframe", "object", "embed", "base", "form"))
+            for name, text in attributes.items():
+                self.assertFalse(name.startswith("on"), (tag, name))
+                self.assertNotEqual(name, "style")
+                if name in ("src", "href", "xlink:href", "action"):
+                    self.assertTrue(text.startswith("#"), (tag, name, text))
+        self.assertIsNone(re.search(r"""(src|href)\s*=\s*["']?\s*(https?:)?//""", page))
+        self.assertNotIn("url(", page)
+        self.assertNotIn("@import", page)
+
+    def test_whole_and_balanced(self) -> None:
+        code, out, err = self.run_build(everything())
+        self.assertEqual((code, err), (0, ""))
+        page = self.page()
+        self.assert_inert(page)
+        self.assertEqual(Tags(page).open, [])
+        self.assertIn("Content-Security-Policy", page)
+        for program in ("micro/memory", "gemm/split", "overlap/novel"):
+            self.assertIn(program, page)
+
+    def test_the_policy_admits_the_style_and_nothing_else(self) -> None:
+        import base64
+        import hashlib
+
+        self.run_build(launch().text())
+        page = self.page()
+        style = re.search(r"<style>(.*?)</style>", page, re.S).group(1)
+        digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+        policy = [a["content"] for t, a in Tags(page).seen if a.get("http-equiv") == "Content-Security-Policy"][0]
+        self.assertEqual(policy, "default-src 'none'; style-src 'sha256-%s'; base-uri 'none'; form-action 'none'" % digest)
+
+    def test_hostile_text_stays_text(self) -> None:
+        for text in HOSTILE:
+            with self.subTest(text=text):
+                writers = poison(text)
+                code, _, _ = self.run_build("".join(w.text() for w in writers))
+                self.assertEqual(code, 0)
+                page = self.page()
+                self.assert_inert(page)
+                self.assertEqual(Tags(page).open, [])
+                self.assertNotIn("49{", page)
+
+    def test_same_records_same_page(self) -> None:
+        self.run_build(everything())
+        first = (self.page(), (self.folder / "signature.json").read_bytes())
+        self.run_build(everything())
+        self.assertEqual(first, (self.page(), (self.folder / "signature.json").read_bytes()))
+
+    def test_no_leftovers_of_atomic_writes(self) -> None:
+        self.run_build(everything())
+        self.assertEqual(sorted(p.name for p in self.folder.iterdir()), ["records.jsonl", "report.html", "signature.json"])
+
+    def test_simulated_is_said_on_page_and_terminal(self) -> None:
+        _, out, _ = self.run_build(everything(spec="sim", simulated=True))
+        self.assertIn("Simulated: not a measurement.", out)
+        self.assertIn("Simulated: not a measurement.", self.page())
+        self.run_build(everything())
+        self.assertNotIn("Simulated", self.page())
+
+    def test_contention_is_a_warning(self) -> None:
+        w = launch()
+        w.lines[1]["validity"] = {"valid": False, "flags": [{"flag": "contended", "variant": None, "reason": "others ran"}]}
+        _, out, _ = self.run_build(w.text() + memory().text())
+        self.assertIn("Contended.", self.page())
+        self.assertIn("Contended.", out)
+
+    def test_what_is_left_out_is_on_the_first_screen(self) -> None:
+        w = memory()
+        w.lines[1].update(status="skipped", reason="no such cache", variants=[], derived=[])
+        self.run_build(w.text())
+        self.assertIn("no such cache", self.page().split("<main>")[0])
+
+
+class Command(workplace.Scratch):
+    def test_exit_codes(self) -> None:
+        failed = launch()
+        failed.lines[1].update(status="failed", reason="wrong", variants=[], derived=[])
+        failed.lines[1]["check"] = {"status": "failed", "detail": "wrong"}
+        mixed = launch().text() + memory(spec="sim", run="s", simulated=True).text()
+        for name, text, expected in (("good", everything(), 0), ("failed", failed.text() + memory().text(), 1),
+                                     ("mixed", mixed, 2), ("empty", "", 3), ("junk", "junk\n", 3),
+                                     ("run only", "".join(launch().text().splitlines(True)[:1]), 3)):
+            with self.subTest(name):
+                self.assertEqual(self.run_build(text)[0], expected)
+
+    def test_mixture_writes_nothing(self) -> None:
+        self.run_build(launch().text() + memory(spec="sim", run="s", simulated=True).text())
+        self.assertEqual([p.name for p in self.folder.iterdir()], ["records.jsonl"])
+
+    def test_usage(self) -> None:
+        for arguments in ((), ("build",), ("paint", "x"), ("build", str(self.folder / "nowhere"))):
+            self.assertEqual(self.run_command(*arguments)[0], 2)
+
+    def test_unusable_lines_are_reported(self) -> None:
+        _, _, err = self.run_build(everything() + "junk\n")
+        self.assertIn("not JSON (1)", err)
+        self.assertIn("1 line could not be used", self.page())
+
+    def test_headline_fits_a_terminal(self) -> None:
+        _, out, _ = self.run_build(everything())
+        self.assertLessEqual(len(out.splitlines()), 30)
+        self.assertTrue(all(len(line) <= 120 for line in out.splitlines()))
+
+    def test_as_the_front_door_calls_it(self) -> None:
+        synthetic.store(self.folder, everything())
+        done = subprocess.run([sys.executable, "-m", "reports", "build", str(self.folder)], cwd=str(workplace.ROOT),
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+
+    def test_without_jinja2_the_signature_is_still_written(self) -> None:
+        synthetic.store(self.folder, everything())
+        code = "import sys; sys.modules['jinja2'] = None; from reports.__main__ import main; sys.exit(main(['build', %r]))"
+        done = subprocess.run([sys.executable, "-c", code % str(self.folder)], cwd=str(workplace.ROOT),
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.assertEqual(done.returncode, 0)
+        self.assertEqual(len(done.stderr.splitlines()), 1)
+        self.assertIn(b"jinja2", done.stderr)
+        self.assertTrue((self.folder / "signature.json").exists())
+
+
+@unittest.skipUnless(shutil.which("chromium"), "chromium is not installed")
+class Browser(workplace.Scratch):
+    def test_opens_without_a_complaint(self) -> None:
+        self.run_build(everything() + unknown(run="r2").text())
+        shot = self.folder / "shot.png"
+        done = subprocess.run(
+            ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--v=0", "--hide-scrollbars",
+             "--virtual-time-budget=2000", "--window-size=1280,2000", "--user-data-dir=%s" % (self.folder / "profile"),
+             "--screenshot=%s" % shot, (self.folder / "report.html").as_uri()],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120)
+        console = [line for line in done.stdout.decode("utf-8", "replace").splitlines() if ":CONSOLE" in line]
+        self.assertEqual(console, [])
+        self.assertGreater(shot.stat().st_size, 20000)
+
+
+if __name__ == "__main__":
+    unittest.main()

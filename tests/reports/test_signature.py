@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The signature finds the truth it was given, leaves out what is not valid, and is the same every time."""
+
+from __future__ import annotations
+
+import json
+import random
+import unittest
+
+import synthetic
+import workplace
+from synthetic import copies, everything, headline, launch, memory, split, unknown, value
+
+from reports.fits import fit_line
+from reports.metrics import MAX_PRIMARY
+from reports.signature import Mixed
+
+try:
+    import jsonschema
+except ImportError:
+    jsonschema = None
+
+
+class Truth(workplace.Scratch):
+    def findings(self, text: str, program: str) -> dict:
+        return self.signature(text).json["programs"][program]["findings"]
+
+    def test_alpha_and_beta_are_recovered(self) -> None:
+        fits = {f["variant"]: f for f in self.findings(copies().text(), "micro/copy_path")["fits"]}
+        for variant, alpha, rate in (("engine", synthetic.ALPHA_S, synthetic.ENGINE_RATE),
+                                     ("kernel", synthetic.KERNEL_ALPHA_S, synthetic.KERNEL_RATE)):
+            fit = fits[variant]
+            self.assertAlmostEqual(fit["alpha_s"] / alpha, 1, delta=0.01)
+            self.assertAlmostEqual(fit["bandwidth"] / rate, 1, delta=0.01)
+            self.assertAlmostEqual(fit["half_size_byte"] / (alpha * rate), 1, delta=0.02)
+            self.assertFalse(fit["poor"])
+
+    def test_the_interval_of_alpha_covers_it_as_often_as_it_says(self) -> None:
+        covered = 0
+        for seed in range(100):
+            noise = random.Random(seed)
+            fit = fit_line([(x, (1e-5 + x / 1e10) * (1 + 0.02 * noise.gauss(0, 1))) for x in (4096 << i for i in range(12))])
+            covered += fit.alpha_ci[0] <= 1e-5 <= fit.alpha_ci[1]
+        self.assertGreaterEqual(covered, 88)
+        self.assertLessEqual(covered, 99)
+
+    def test_a_curve_that_is_no_line_says_so(self) -> None:
+        w = synthetic.Writer("micro/copy_path", [], [synthetic.axis("size", "byte", [])])
+        for i, size in enumerate([4096, 65536, 1 << 20, 1 << 24]):
+            w.case({"size": size}, [w.variant("engine", (3 if i == 2 else 1) * (1e-6 + size / 1e10), size)])
+        signature = self.signature(w.end().text())
+        self.assertTrue(signature.json["programs"]["micro/copy_path"]["findings"]["fits"][0]["poor"])
+        self.assertFalse([n for n in signature.json["metrics"] if "fit_" in n])
+
+    def test_crossover_is_recovered(self) -> None:
+        duel = self.findings(copies().text(), "micro/copy_path")["crossovers"][0]
+        self.assertEqual(len(duel["crossings"]), 1)
+        crossing = duel["crossings"][0]
+        self.assertEqual((crossing["from"], crossing["to"]), ("kernel", "engine"))
+        self.assertAlmostEqual(crossing["size_byte"] / synthetic.CROSSOVER, 1, delta=0.15)
+        self.assertLess(crossing["below"], synthetic.CROSSOVER)
+        self.assertGreater(crossing["above"], synthetic.CROSSOVER)
+
+    def test_blocks_to_saturate(self) -> None:
+        found = self.findings(copies().text(), "micro/copy_path")["saturation"][0]
+        self.assertEqual(found["blocks"], 4)
+
+    def test_cache_levels(self) -> None:
+        levels = self.findings(memory().text(), "micro/memory")["levels"][0]["levels"]
+        self.assertEqual([e["level"] for e in levels], ["L1", "L2", "LLC", "memory"])
+        for entry in levels:
+            self.assertAlmostEqual(entry["value"] / synthetic.LEVEL_RATES[entry["level"]], 1, delta=0.01)
+
+    def test_dil_and_the_rule(self) -> None:
+        found = self.findings(split().text(), "gemm/split")
+        rows = next(e for e in found["dil"] if e["cut"] == "m")
+        self.assertEqual(rows["pieces"], [2, 4, 8])
+        self.assertEqual(rows["dil"], [1.2, 1.4, 1.8])
+        self.assertEqual(found["rule"]["asked"][0]["predicted"], "k")
+        self.assertEqual(found["rule"]["right"], 1)
+
+    def test_contention_has_both_sides(self) -> None:
+        cells = self.findings(synthetic.contention().text(), "micro/contention")["cil"]
+        self.assertEqual({(c["of"], c["beside"]): c["value"] for c in cells},
+                         {("compute", "memory"): 1.02, ("memory", "compute"): 1.9})
+
+    def test_occupancy_agrees_with_its_formula(self) -> None:
+        found = self.findings(synthetic.occupancy().text(), "micro/occupancy")
+        self.assertEqual(found["formula_agrees"], {"same": 3, "of": 3})
+        self.assertEqual([s["residents"] for s in found["steps"]], [4, 4, 2])
+
+    def test_readings_are_sentences_with_numbers(self) -> None:
+        for name, section in self.signature(everything()).json["programs"].items():
+            with self.subTest(program=name):
+                self.assertRegex(section["reading"], r"[0-9].*\.$")
+                self.assertNotIn("None", section["reading"])
+
+
+class Rules(workplace.Scratch):
+    def test_same_records_same_bytes(self) -> None:
+        self.assertEqual(self.signature(everything()).text(), self.signature(everything()).text())
+
+    def test_an_unknown_program_needs_no_change_here(self) -> None:
+        signature = self.signature(unknown().text()).json
+        self.assertEqual(signature["metrics"]["overlap/novel/novel_speed"]["value"], 1000.0)
+        self.assertEqual(len(signature["programs"]["overlap/novel"]["curves"]), 2)
+        self.assertIn("overlap/novel/speed{variant=plain,colour=red,depth=4}", signature["metrics"])
+
+    def test_invalid_values_are_listed_and_left_out(self) -> None:
+        w = launch()
+        w.lines[1]["derived"][2].update(valid=False)
+        w.lines[1]["validity"] = {"valid": False, "flags": [{"flag": "noisy", "variant": "round_trip", "reason": "wide"}]}
+        signature = self.signature(w.text()).json
+        self.assertNotIn("micro/launch/launch_round_trip", signature["metrics"])
+        self.assertEqual([(e["variant"], e["flags"]) for e in signature["invalid"]], [("round_trip", ["noisy"])])
+        self.assertEqual(signature["primary_missing"][0]["metric"], "launch_round_trip")
+
+    def test_a_flag_on_the_whole_case_spoils_all_of_it(self) -> None:
+        w = launch()
+        w.lines[1]["validity"] = {"valid": False, "flags": [{"flag": "contended", "variant": None, "reason": "others ran"}]}
+        self.assertEqual(self.signature(w.text()).json["metrics"], {})
+
+    def test_wrong_result_is_never_a_metric(self) -> None:
+        w = launch()
+        w.lines[1]["check"] = {"status": "failed", "detail": "block 3 holds 7"}
+        signature = self.signature(w.text())
+        self.assertEqual(signature.json["metrics"], {})
+        self.assertTrue(signature.failed)
+
+    def test_null_value_keeps_its_reason(self) -> None:
+        w = launch()
+        w.lines[1]["derived"] = [value("time", "round_trip", None, "s", reason="no block gave a finite value")]
+        self.assertEqual(self.signature(w.text()).json["invalid"][0]["reason"], "no block gave a finite value")
+
+    def test_simulated_and_measured_do_not_mix(self) -> None:
+        with self.assertRaises(Mixed):
+            self.signature(launch().text() + memory(spec="sim", run="s", simulated=True).text())
+
+    def test_two_machines_do_not_mix(self) -> None:
+        with self.assertRaises(Mixed):
+            self.signature(launch().text() + memory(run="r2", hostname="node2").text())
+
+    def test_other_devices_carry_their_name(self) -> None:
+        text = copies().text() + launch().text() + launch(spec="host:0,1", run="r2").text()
+        metrics = self.signature(text).json["metrics"]
+        self.assertIn("micro/launch/launch_round_trip", metrics)
+        self.assertIn("micro/launch/launch_round_trip@host:0,1", metrics)
+
+    def test_at_most_twenty_primary_and_every_program_has_one(self) -> None:
+        text = ""
+        for i in range(8):
+            primary = [headline("m%d" % j, "speed", "depth=%d" % j, reduce="last") for j in range(5)]
+            w = synthetic.Writer("overlap/p%d" % i, primary, [synthetic.axis("depth", "", list(range(5)))])
+            for j in range(5):
+                w.case({"depth": j}, [w.variant("v", 1e-3)], [value("speed", "v", 1.0 + j, "byte/s")])
+            text += w.end().text()
+        primary = self.signature(text).primary
+        self.assertEqual(len(primary), MAX_PRIMARY)
+        self.assertEqual(len({m["program"] for m in primary.values()}), 8)
+
+    def test_reduce_takes_a_real_value_with_its_interval(self) -> None:
+        for how, expected in (("max", 1000.0), ("min", 250.0), ("median", 500.0), ("last", 250.0)):
+            w = unknown()
+            w.lines[0]["primary"] = [headline("speed", "speed", "colour=red", reduce=how)]
+            entry = self.signature(w.text()).json["metrics"]["overlap/novel/speed"]
+            self.assertEqual((entry["value"], entry["ci_low"]), (expected, expected * 0.9))
+
+    def test_where_understands_size_suffixes(self) -> None:
+        w = copies()
+        w.lines[0]["primary"] = [headline("small", "bandwidth", "direction=up size=4K", "engine")]
+        self.assertEqual(self.signature(w.text()).json["metrics"]["micro/copy_path/small"]["key"], "direction=up size=4096")
+
+    def test_flat_and_extreme_data_do_not_break_the_fits(self) -> None:
+        for seconds in (1e-30, 1e-9, 1e30):
+            w = synthetic.Writer("micro/copy_path", [], [synthetic.axis("size", "byte", [])])
+            for size in (4096, 8192, 1 << 60):
+                w.case({"size": size}, [w.variant("engine", seconds, size), w.variant("kernel", seconds, size)])
+            self.signature(w.end().text()).text()
+
+
+@unittest.skipUnless(jsonschema, "jsonschema is not installed")
+class Schema(workplace.Scratch):
+    def test_own_records_and_signature_are_as_the_schemas_say(self) -> None:
+        synthetic.store(self.folder, everything())
+        self.assertEqual(self.run_command("validate", str(self.folder / "records.jsonl")), (0, "", ""))
+        self.run_command("build", str(self.folder))
+        self.assertEqual(self.run_command("validate", str(self.folder / "signature.json")), (0, "", ""))
+
+    def test_schema_catches_mistakes(self) -> None:
+        line = json.loads(memory().text().splitlines()[1])
+        for wrong in ({"status": "skipped"}, {"status": "failed", "reason": ""}, {"key": None}, {"version": "1.0"},
+                      {"validity": {"valid": True}}, {"case": {"a": None}}, {"program": "Micro Memory"}, {"elapsed_s": -1},
+                      {"derived": [value("x", None, None)]}):
+            with self.subTest(wrong=wrong):
+                (self.folder / "bad.jsonl").write_text(json.dumps(dict(line, **wrong)) + "\n")
+                self.assertEqual(self.run_command("validate", str(self.folder / "bad.jsonl"))[0], 1)
+
+    def test_schemas_are_schemas(self) -> None:
+        from reports.validate import schema
+
+        for name in ("record", "signature"):
+            jsonschema.Draft7Validator.check_schema(schema(name))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A scratch folder for a test, and the package under test on the path."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+from typing import Tuple
+
+ROOT = Path(__file__).resolve().parents[2]
+if str(ROOT) not in sys.path:
+    sys.path.insert(0, str(ROOT))
+if str(ROOT / "tests" / "reports") not in sys.path:
+    sys.path.insert(0, str(ROOT / "tests" / "reports"))
+
+import synthetic  # noqa: E402
+from reports import __main__ as command  # noqa: E402
+from reports.records import Records, read  # noqa: E402
+from reports.signature import Signature, build  # noqa: E402
+
+
+class Scratch(unittest.TestCase):
+    def setUp(self) -> None:
+        holder = tempfile.TemporaryDirectory()
+        self.addCleanup(holder.cleanup)
+        self.folder = Path(holder.name)
+
+    def records(self, text: str) -> Records:
+        return read(synthetic.store(self.folder, text))
+
+    def signature(self, text: str) -> Signature:
+        return build(self.records(text))
+
+    def run_build(self, text: str) -> Tuple[int, str, str]:
+        """Exit code, stdout and stderr of `build`."""
+        synthetic.store(self.folder, text)
+        return self.run_command("build", str(self.folder))
+
+    def run_command(self, *arguments: str) -> Tuple[int, str, str]:
+        out, err = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            code = command.main(list(arguments))
+        return code, out.getvalue(), err.getvalue()
+
+    def page(self) -> str:
+        return (self.folder / "report.html").read_text(encoding="utf-8")
