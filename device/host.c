@@ -40,6 +40,10 @@ static void describe(struct host_dev *d, unsigned count, size_t machine_cores)
 		         machine_cores % count ? "" : " and the host program");
 	p->caps = DEV_CAP_COPY_ENGINE | DEV_CAP_PRIORITY | DEV_CAP_WAIT_VALUE | DEV_CAP_OCCUPANCY | DEV_CAP_PEER |
 	          DEV_CAP_CLOCK_RATE | DEV_CAP_HOST_ACCESS;
+	if (d->blas) {
+		p->caps |= DEV_CAP_GEMM;
+		snprintf(p->blas, sizeof(p->blas), "%s", d->blas->text);
+	}
 	p->units = (uint32_t)d->core_count;
 	p->slots_per_unit = HOST_SLOTS;
 	p->copy_engines = HOST_ENGINES;
@@ -110,7 +114,7 @@ static int open_on(const int *cores, size_t total, unsigned index, unsigned coun
 static int open_device(const char *model, unsigned index, unsigned count, uint32_t want, struct dev **dev_p)
 {
 	int cores[HOST_MAX_CORES];
-	(void)want;
+	const struct host_blas *blas = NULL;
 	if (model)
 		return err_note(-EINVAL, "open host: it has no models, '%s' is none", model);
 	if (index >= count)
@@ -119,9 +123,13 @@ static int open_device(const char *model, unsigned index, unsigned count, uint32
 	size_t total = host_cores(cores);
 	if (total == 0)
 		return err_note(-ENODEV, "open host:%u: the affinity mask of this process can't be read", index);
+	/* Before any thread exists: choosing forks. */
+	if (want & DEV_CAP_GEMM)
+		host_blas_open(&blas);
 	struct host_dev *d = calloc(1, sizeof(*d));
 	if (!d)
 		return err_note(-ENOMEM, "open host:%u: out of memory", index);
+	d->blas = blas;
 	int rc = open_on(cores, total, index, count, d);
 	if (rc) {
 		free(d->cores);
@@ -337,6 +345,55 @@ static int launch(struct dev *dev, struct dev_stream *s, struct dev_kernel *k, c
 	return 0;
 }
 
+/* Bytes from the first to past the last element of a matrix; UINT64_MAX when they overflow. */
+static uint64_t matrix_bytes(const struct dev_gemm *g, uint32_t rows, uint32_t columns, uint32_t leading)
+{
+	const uint64_t element = g->type == DEV_F32 ? sizeof(float) : sizeof(double);
+	const uint64_t elements = (uint64_t)(rows - 1) * leading + columns;
+	return elements > UINT64_MAX / element ? UINT64_MAX : elements * element;
+}
+
+static int check_gemm(const struct host_dev *d, const struct dev_gemm *g)
+{
+	const uint32_t sizes[] = { g->m, g->n, g->k, g->lda, g->ldb, g->ldc };
+	if (!d->blas)
+		return err_note(-ENOTSUP, "gemm: this device was opened without it, or there is no BLAS");
+	if (g->type != DEV_F32 && g->type != DEV_F64)
+		return err_note(-ENOTSUP, "gemm: type %d is neither f32 nor f64", (int)g->type);
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+		if (sizes[i] > INT32_MAX)
+			return err_note(-EINVAL, "gemm %u x %u x %u: the library takes sizes below 2^31", g->m, g->n, g->k);
+	return check_shape(1, g->shared_bytes);
+}
+
+static int gemm(struct dev *dev, struct dev_stream *s, const struct dev_gemm *g)
+{
+	struct host_dev *d = host_dev_of(dev);
+	struct host_gemm job = { .g = *g, .blas = d->blas };
+	struct host_op *op;
+	int rc = check_gemm(d, g);
+	if (rc)
+		return rc;
+	host_gemm_cut(&job, (uint32_t)d->core_count);
+	rc = host_op_begin(dev, s, HOST_OP_LAUNCH, &op);
+	if (rc)
+		return rc;
+	rc = host_op_use(op, g->a, matrix_bytes(g, g->m, g->k, g->lda));
+	if (!rc)
+		rc = host_op_use(op, g->b, matrix_bytes(g, g->k, g->n, g->ldb));
+	if (!rc)
+		rc = host_op_use(op, g->c, matrix_bytes(g, g->m, g->n, g->ldc));
+	if (rc)
+		return host_op_abandon(op, rc);
+	op->launch.gemm = job;
+	op->launch.work.run = host_gemm_run;
+	op->launch.work.grid = job.rows * job.columns;
+	op->launch.work.claim_bytes = host_units_claim(g->shared_bytes);
+	op->launch.work.alone = g->shared_bytes == 0;
+	host_op_submit(op);
+	return 0;
+}
+
 const struct dev_ops host_ops = {
 	.name = "host",
 	.probe = probe,
@@ -364,5 +421,6 @@ const struct dev_ops host_ops = {
 	.kernel_find = kernel_find,
 	.occupancy = occupancy,
 	.launch = launch,
+	.gemm = gemm,
 	.peer_enable = peer_enable,
 };

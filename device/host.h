@@ -19,6 +19,7 @@
 #include <stddef.h>
 
 #include "device/dev.h"
+#include "device/host_blas.h"
 #include "device/host_units.h"
 
 /* Host devices open at the same time in one process. */
@@ -29,6 +30,7 @@ struct host_dev {
 	int *cores;
 	size_t core_count;
 	struct host_units units;
+	const struct host_blas *blas; /* NULL: no DEV_CAP_GEMM */
 	/* Guarded by the lock. */
 	bool peers[HOST_MAX_OPEN]; /* by `id` */
 	unsigned id;          /* unique among the open host devices */

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "device/host_gemm.h"
+
+/* Kernels work on tiles of about this many rows and columns; a partial tile costs a whole one. */
+#define TILE 16u
+/* Packing one element of A or B costs about as much as this many multiply-adds. */
+#define PACKING 24.0
+/* Starting blocks on more than one unit costs about as much as this many multiply-adds (4 us). */
+#define STARTING 5e5
+
+/* Estimated time of a cut, in multiply-adds per element of k. */
+static double cost(const struct dev_gemm *g, uint32_t units, uint32_t rows, uint32_t columns)
+{
+	const uint64_t blocks = (uint64_t)rows * columns, waves = (blocks + units - 1) / units;
+	const double height = (double)((g->m + rows - 1) / rows + TILE - 1) / TILE;
+	const double width = (double)((g->n + columns - 1) / columns + TILE - 1) / TILE;
+	const double one = (double)((uint64_t)height * (uint64_t)width) * TILE * TILE;
+	const double packing = PACKING * TILE * (height + width);
+	return (double)waves * (one + packing) + (blocks > 1 ? STARTING / g->k : 0);
+}
+
+void host_gemm_cut(struct host_gemm *job, uint32_t units)
+{
+	const struct dev_gemm *g = &job->g;
+	const uint64_t least = g->blocks ? g->blocks : 1;
+	const uint64_t most = g->blocks ? 2 * least : 2 * (uint64_t)units;
+	double best = 0;
+	job->rows = job->columns = 0;
+	for (uint64_t rows = 1; rows <= g->m && rows <= most; rows++) {
+		const uint64_t first = (least + rows - 1) / rows;
+		for (uint64_t columns = first; columns <= g->n && rows * columns <= most; columns++) {
+			const double now = cost(g, units, (uint32_t)rows, (uint32_t)columns);
+			if (job->rows && now >= best)
+				continue;
+			best = now;
+			job->rows = (uint32_t)rows;
+			job->columns = (uint32_t)columns;
+		}
+	}
+	if (job->rows == 0) {
+		job->rows = g->m;
+		job->columns = g->n;
+	}
+}
+
+struct range {
+	uint32_t start, count;
+};
+
+/* Part `index` of `parts`, in whole tiles where every part gets one. */
+static struct range part_of(uint32_t total, uint32_t parts, uint32_t index)
+{
+	const uint32_t tile = total / parts >= TILE ? TILE : 1;
+	const uint64_t tiles = ((uint64_t)total + tile - 1) / tile;
+	const uint64_t start = tiles * index / parts * tile, end = tiles * (index + 1) / parts * tile;
+	return (struct range){ .start = (uint32_t)start,
+		               .count = (uint32_t)((end < total ? end : total) - start) };
+}
+
+int host_gemm_run(const struct host_block *b)
+{
+	const struct host_gemm *job = b->args;
+	const struct dev_gemm *g = &job->g;
+	const struct range row = part_of(g->m, job->rows, b->index / job->columns);
+	const struct range column = part_of(g->n, job->columns, b->index % job->columns);
+	const int m = (int)row.count, n = (int)column.count, k = (int)g->k;
+	const int lda = (int)g->lda, ldb = (int)g->ldb, ldc = (int)g->ldc;
+	const uint64_t at_a = (uint64_t)row.start * g->lda, at_b = column.start;
+	const uint64_t at_c = (uint64_t)row.start * g->ldc + column.start;
+	/* Row-major C = A*B is column-major C' = B'*A'. */
+	if (g->type == DEV_F32) {
+		const float alpha = (float)g->alpha, beta = (float)g->beta;
+		job->blas->sgemm("N", "N", &n, &m, &k, &alpha, (const float *)g->b + at_b, &ldb,
+		                 (const float *)g->a + at_a, &lda, &beta, (float *)g->c + at_c, &ldc);
+	} else {
+		job->blas->dgemm("N", "N", &n, &m, &k, &g->alpha, (const double *)g->b + at_b, &ldb,
+		                 (const double *)g->a + at_a, &lda, &g->beta, (double *)g->c + at_c, &ldc);
+	}
+	return 0;
+}

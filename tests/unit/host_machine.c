@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Are cores, their shares and their caches found, on machines unlike this one too?
+ */
+#include "device/host_machine.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tests/unit/test.h"
+
+static char root[] = "/tmp/gpusig_host_machine_XXXXXX";
+
+static void put(const char *text, const char *format, int cpu, const char *name)
+{
+	char path[512], folder[512];
+	snprintf(path, sizeof(path), format, root, cpu, name);
+	for (char *at = strchr(path + strlen(root) + 1, '/'); at; at = strchr(at + 1, '/')) {
+		snprintf(folder, sizeof(folder), "%.*s", (int)(at - path), path);
+		mkdir(folder, 0700);
+	}
+	FILE *file = fopen(path, "w");
+	if (!file)
+		return;
+	fprintf(file, "%s\n", text);
+	fclose(file);
+}
+
+#define TOPOLOGY "%s/sys/devices/system/cpu/cpu%d/topology/%s"
+#define CACHE "%s/sys/devices/system/cpu/cpu%d/cache/%s"
+
+/* Four cores of two threads numbered n and n+4; a level 2 cache each, a level 3 cache for two. */
+static void record_machine(void)
+{
+	for (int cpu = 0; cpu < 8; cpu++) {
+		char threads[32], pair[32];
+		snprintf(threads, sizeof(threads), "%d,%d", cpu % 4, cpu % 4 + 4);
+		snprintf(pair, sizeof(pair), "%s", cpu % 4 < 2 ? "0-1,4-5" : "2-3,6-7");
+		put(threads, TOPOLOGY, cpu, "thread_siblings_list");
+		put("1", CACHE, cpu, "index0/level");
+		put("Instruction", CACHE, cpu, "index0/type");
+		put("64K", CACHE, cpu, "index0/size");
+		put("1", CACHE, cpu, "index1/level");
+		put("Data", CACHE, cpu, "index1/type");
+		put("48K", CACHE, cpu, "index1/size");
+		put(threads, CACHE, cpu, "index1/shared_cpu_list");
+		put("3", CACHE, cpu, "index2/level");
+		put("Unified", CACHE, cpu, "index2/type");
+		put("16M", CACHE, cpu, "index2/size");
+		put(pair, CACHE, cpu, "index2/shared_cpu_list");
+	}
+}
+
+static void one_thread_of_each_core(void)
+{
+	const int all[] = { 0, 1, 2, 3, 4, 5, 6, 7 }, some[] = { 1, 3, 5, 6 };
+	int cores[HOST_MAX_CORES];
+	require(host_cores_of(root, all, 8, cores) == 4);
+	expect(cores[0] == 0 && cores[3] == 3);
+	require(host_cores_of(root, some, 4, cores) == 3);
+	expect(cores[0] == 1 && cores[1] == 3 && cores[2] == 6);
+}
+
+static void without_topology_every_processor_is_a_core(void)
+{
+	const int all[] = { 4, 9 };
+	int cores[HOST_MAX_CORES];
+	expect(host_cores_of("/nowhere", all, 2, cores) == 2);
+}
+
+static void each_cache_counts_once(void)
+{
+	const int cores[] = { 0, 1, 2 };
+	expect(host_cache_bytes(root, cores, 1, 1) == 48u << 10);
+	expect(host_cache_bytes(root, cores, 3, 1) == 3 * (48u << 10));
+	expect(host_cache_bytes(root, cores, 2, 3) == 16u << 20);
+	expect(host_cache_bytes(root, cores, 3, 3) == 32u << 20);
+	expect(host_cache_bytes(root, cores, 3, 2) == 0);
+	expect(host_cache_bytes("/nowhere", cores, 3, 1) == 0);
+}
+
+static void shares_are_even(void)
+{
+	static const struct {
+		size_t total;
+		unsigned index, count;
+		size_t first, cores;
+	} rows[] = {
+		{ 8, 0, 1, 0, 8 }, { 8, 1, 2, 4, 4 }, { 7, 2, 3, 4, 2 }, { 1, 0, 1, 0, 1 },
+		{ 1, 3, 4, 0, 1 }, { 2, 3, 4, 1, 1 }, { 2, 2, 4, 0, 1 },
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		size_t first, cores;
+		host_cores_share(rows[i].total, rows[i].index, rows[i].count, &first, &cores);
+		expect(first == rows[i].first && cores == rows[i].cores);
+	}
+}
+
+static void this_machine_is_described(void)
+{
+	int cores[HOST_MAX_CORES];
+	char processor[96] = "", kernel[64] = "";
+	require(host_cores(cores) >= 1);
+	host_names(processor, sizeof(processor), kernel, sizeof(kernel));
+	expect(processor[0] && kernel[0]);
+	expect(host_memory_available_bytes() > 0);
+}
+
+int main(void)
+{
+	if (!mkdtemp(root))
+		return 77;
+	record_machine();
+	test(one_thread_of_each_core);
+	test(without_topology_every_processor_is_a_core);
+	test(each_cache_counts_once);
+	test(shares_are_even);
+	test(this_machine_is_described);
+	char command[128];
+	snprintf(command, sizeof(command), "rm -r %s", root);
+	if (system(command))
+		printf("# %s stays behind\n", root);
+	return test_done();
+}

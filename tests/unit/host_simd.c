@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Does every instruction set compute what the kernel list says, and touch nothing else?
+ */
+#include "device/host_simd.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "device/kernels.h"
+#include "tests/unit/test.h"
+
+#define MOST 16384u
+#define GUARD 256u
+
+static const uint64_t sizes[] = { 0, 256, 512, 768, 4096, 4096 + 256, MOST };
+#define SIZES (sizeof(sizes) / sizeof(sizes[0]))
+
+static _Alignas(256) unsigned char a[MOST + GUARD], b[MOST + GUARD], c[MOST + GUARD];
+
+static void prepare(void)
+{
+	for (uint32_t i = 0; i < sizeof(a); i++) {
+		a[i] = 0xAA;
+		b[i] = (unsigned char)(i * 7 + i / 251);
+		c[i] = (unsigned char)(i * 13 + i / 241);
+	}
+}
+
+static bool untouched_from(uint64_t bytes)
+{
+	for (uint64_t i = bytes; i < sizeof(a); i++)
+		if (a[i] != 0xAA)
+			return false;
+	return true;
+}
+
+static void sum_is_exact(const struct host_simd *s)
+{
+	for (size_t i = 0; i < SIZES; i++) {
+		uint32_t sum = 0, word;
+		prepare();
+		for (uint64_t at = 0; at < sizes[i]; at += sizeof(word)) {
+			memcpy(&word, b + at, sizeof(word));
+			sum += word;
+		}
+		expect(s->read(b, sizes[i]) == sum);
+	}
+}
+
+static void stores_are_exact(const struct host_simd *s)
+{
+	const uint32_t word = 0x01020304;
+	for (size_t i = 0; i < 2 * SIZES; i++) {
+		const uint64_t bytes = sizes[i / 2];
+		bool right = true;
+		prepare();
+		(i % 2 ? s->write : s->write_nt)(a, bytes, word);
+		for (uint64_t at = 0; at < bytes; at += sizeof(word))
+			right = right && memcmp(a + at, &word, sizeof(word)) == 0;
+		expect(right && untouched_from(bytes));
+	}
+}
+
+static void copies_are_exact(const struct host_simd *s)
+{
+	for (size_t i = 0; i < 2 * SIZES; i++) {
+		const uint64_t bytes = sizes[i / 2];
+		prepare();
+		(i % 2 ? s->copy : s->copy_nt)(a, b, bytes);
+		expect(memcmp(a, b, bytes) == 0 && untouched_from(bytes));
+	}
+}
+
+static void triad_is_exact(const struct host_simd *s)
+{
+	static _Alignas(256) float x[MOST / sizeof(float)], y[MOST / sizeof(float)];
+	for (uint32_t i = 0; i < MOST / sizeof(float); i++) {
+		x[i] = (float)(i % 1000);
+		y[i] = (float)(i % 77) - 38.0f;
+	}
+	for (size_t i = 0; i < 2 * SIZES; i++) {
+		const uint64_t bytes = sizes[i / 2];
+		bool right = true;
+		prepare();
+		(i % 2 ? s->triad : s->triad_nt)((float *)(void *)a, x, y, bytes, 3.0f);
+		for (uint64_t at = 0; at < bytes / sizeof(float); at++) {
+			/* Small integers: exact, fused or not. */
+			const float wanted = x[at] + 3.0f * y[at];
+			right = right && memcmp(a + at * sizeof(float), &wanted, sizeof(wanted)) == 0;
+		}
+		expect(right && untouched_from(bytes));
+	}
+}
+
+static void arithmetic_is_finite_and_repeats(const struct host_simd *s)
+{
+	for (uint64_t fmas = 0; fmas <= 64 * DEV_FMA_QUANTUM; fmas = fmas ? 8 * fmas : DEV_FMA_QUANTUM) {
+		const float f32 = s->fma_f32(fmas);
+		const double f64 = s->fma_f64(fmas);
+		expect(isfinite(f32) && isfinite(f64));
+		expect(f32 == s->fma_f32(fmas) && f64 == s->fma_f64(fmas));
+	}
+}
+
+static const struct host_simd *current;
+static void sum(void) { sum_is_exact(current); }
+static void stores(void) { stores_are_exact(current); }
+static void copies(void) { copies_are_exact(current); }
+static void triad(void) { triad_is_exact(current); }
+static void arithmetic(void) { arithmetic_is_finite_and_repeats(current); }
+
+static void there_is_always_one(void)
+{
+	size_t count = 0;
+	while (host_simd_at(count))
+		count++;
+	expect(count >= 1);
+	expect(host_simd_best() == host_simd_at(0));
+	expect_str(host_simd_at(count - 1)->name, "portable");
+}
+
+int main(void)
+{
+	test(there_is_always_one);
+	for (size_t i = 0; (current = host_simd_at(i)) != NULL; i++) {
+		printf("# %s\n", current->name);
+		test(sum);
+		test(stores);
+		test(copies);
+		test(triad);
+		test(arithmetic);
+	}
+	return test_done();
+}
