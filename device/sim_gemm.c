@@ -5,45 +5,70 @@
 #include "lib/err.h"
 
 /* A fixed count of accumulators, so that every compiler keeps them in vector registers. */
-#define STRIP 32
+#define STRIP 16
 
 static bool is_zero(double x) { return !(x < 0 || x > 0); }
 
-/* C := alpha*A*B + beta*C for one row and at most STRIP columns. BLAS: with beta 0, C isn't read. */
-static void strip_f32(const struct dev_gemm *g, uint32_t row, uint32_t column, uint32_t columns)
+static void strip_f32(const struct dev_gemm *g, uint32_t row, uint32_t column, uint32_t columns, float *out)
 {
 	const float *a = (const float *)g->a + (uint64_t)row * g->lda, *b = (const float *)g->b + column;
-	float *c = (float *)g->c + (uint64_t)row * g->ldc + column;
-	float sum[STRIP] = { 0 };
-	for (uint32_t k = 0; k < g->k; k++) {
-		const float *from = b + (uint64_t)k * g->ldb;
-		if (columns == STRIP)
+	if (columns == STRIP) {
+		float sum[STRIP] = { 0 };
+		for (uint32_t k = 0; k < g->k; k++, b += g->ldb)
 			for (int j = 0; j < STRIP; j++)
-				sum[j] += a[k] * from[j];
-		else
-			for (uint32_t j = 0; j < columns; j++)
-				sum[j] += a[k] * from[j];
+				sum[j] += a[k] * b[j];
+		for (int j = 0; j < STRIP; j++)
+			out[j] = (float)g->alpha * sum[j];
+		return;
 	}
-	for (uint32_t j = 0; j < columns; j++)
-		c[j] = (float)g->alpha * sum[j] + (is_zero(g->beta) ? 0 : (float)g->beta * c[j]);
+	for (uint32_t j = 0; j < columns; j++) {
+		float sum = 0;
+		for (uint32_t k = 0; k < g->k; k++)
+			sum += a[k] * b[(uint64_t)k * g->ldb + j];
+		out[j] = (float)g->alpha * sum;
+	}
 }
 
-static void strip_f64(const struct dev_gemm *g, uint32_t row, uint32_t column, uint32_t columns)
+static void strip_f64(const struct dev_gemm *g, uint32_t row, uint32_t column, uint32_t columns, double *out)
 {
 	const double *a = (const double *)g->a + (uint64_t)row * g->lda, *b = (const double *)g->b + column;
-	double *c = (double *)g->c + (uint64_t)row * g->ldc + column;
-	double sum[STRIP] = { 0 };
-	for (uint32_t k = 0; k < g->k; k++) {
-		const double *from = b + (uint64_t)k * g->ldb;
-		if (columns == STRIP)
+	if (columns == STRIP) {
+		double sum[STRIP] = { 0 };
+		for (uint32_t k = 0; k < g->k; k++, b += g->ldb)
 			for (int j = 0; j < STRIP; j++)
-				sum[j] += a[k] * from[j];
-		else
-			for (uint32_t j = 0; j < columns; j++)
-				sum[j] += a[k] * from[j];
+				sum[j] += a[k] * b[j];
+		for (int j = 0; j < STRIP; j++)
+			out[j] = (double)g->alpha * sum[j];
+		return;
 	}
+	for (uint32_t j = 0; j < columns; j++) {
+		double sum = 0;
+		for (uint32_t k = 0; k < g->k; k++)
+			sum += a[k] * b[(uint64_t)k * g->ldb + j];
+		out[j] = (double)g->alpha * sum;
+	}
+}
+
+static void finish_f32(const struct dev_gemm *g, uint32_t row, uint32_t column, uint32_t columns, struct product *p)
+{
+	float aside[STRIP] = { 0 }, *values = product_values(p), *c = (float *)g->c + (uint64_t)row * g->ldc + column;
+	float *product = values ? values + (uint64_t)row * g->n + column : aside;
+	if (!product_known(p))
+		strip_f32(g, row, column, columns, product);
+	/* BLAS: with beta 0, C isn't read. */
 	for (uint32_t j = 0; j < columns; j++)
-		c[j] = (double)g->alpha * sum[j] + (is_zero(g->beta) ? 0 : (double)g->beta * c[j]);
+		c[j] = is_zero(g->beta) ? product[j] : product[j] + (float)g->beta * c[j];
+}
+
+static void finish_f64(const struct dev_gemm *g, uint32_t row, uint32_t column, uint32_t columns, struct product *p)
+{
+	double aside[STRIP] = { 0 }, *values = product_values(p), *c = (double *)g->c + (uint64_t)row * g->ldc + column;
+	double *product = values ? values + (uint64_t)row * g->n + column : aside;
+	if (!product_known(p))
+		strip_f64(g, row, column, columns, product);
+	/* BLAS: with beta 0, C isn't read. */
+	for (uint32_t j = 0; j < columns; j++)
+		c[j] = is_zero(g->beta) ? product[j] : product[j] + (double)g->beta * c[j];
 }
 
 static void finish_gemm(struct op *op, uint32_t block)
@@ -53,13 +78,15 @@ static void finish_gemm(struct op *op, uint32_t block)
 	uint32_t row = block / across * op->tile_rows, column = block % across * op->tile_columns;
 	uint32_t rows_end = g->m - row < op->tile_rows ? g->m : row + op->tile_rows;
 	uint32_t columns_end = g->n - column < op->tile_columns ? g->n : column + op->tile_columns;
+	if (op->blocks_left == op->grid)
+		op->product = product_begin(g);
 	for (uint32_t i = row; i < rows_end; i++) {
 		for (uint32_t j = column; j < columns_end; j += STRIP) {
 			uint32_t width = columns_end - j < STRIP ? columns_end - j : STRIP;
 			if (g->type == DEV_F32)
-				strip_f32(g, i, j, width);
+				finish_f32(g, i, j, width, op->product);
 			else
-				strip_f64(g, i, j, width);
+				finish_f64(g, i, j, width, op->product);
 		}
 	}
 }

@@ -58,6 +58,7 @@ void world_unreserve(size_t fewer)
 	free(w->finished);
 	free(w->idle);
 	free(w->flows);
+	product_forget_all();
 	memset(w, 0, sizeof(*w));
 }
 
@@ -138,6 +139,7 @@ static void op_free(struct op *op)
 	for (unsigned i = 0; i < op->uses; i++)
 		op->use[i]->users--;
 	stamp_release(op->stamp);
+	product_end(op->product, &op->gemm, op->blocks_left == 0);
 	free(op);
 }
 

@@ -8,7 +8,7 @@
  *     sim_model.c    models                                 sim_memory.c allocations and who uses them
  *     sim_kernels.c  kernels: arguments, traffic, results   sim_gemm.c   the same for gemm
  *     sim_world.c    the event loop: time and streams       sim_work.c   copies and blocks on engines and units
- *     sim_share.c    max-min fair rates of the flows
+ *     sim_share.c    max-min fair rates of the flows        sim_product.c products that were computed before
  */
 #ifndef GPUSIG_SIM_WORLD_H
 #define GPUSIG_SIM_WORLD_H
@@ -97,6 +97,7 @@ enum path {
 };
 
 struct kernel_type;
+struct product;
 
 struct op {
 	enum op_kind kind;
@@ -122,6 +123,7 @@ struct op {
 	const struct kernel_type *type;
 	union arg arg[DEV_KERNEL_MAX_ARGS];
 	struct dev_gemm gemm;
+	struct product *product;
 	uint32_t tile_rows, tile_columns;
 	uint32_t grid, next_block, blocks_left;
 	uint64_t claim_bytes;
@@ -157,6 +159,14 @@ int kernel_prepare(struct sim_dev *d, struct op *op, const void *const *args);
 void kernel_corrupt(struct op *op);
 int gemm_prepare(struct sim_dev *d, struct op *op, const struct dev_gemm *g);
 extern const struct kernel_type kernel_copy_type;
+
+/* alpha*A*B of a product: known when the same was computed before, else to be filled in, m x n without gaps. NULL
+ * when there is no memory for it. `done`: all of it was filled in. */
+struct product *product_begin(const struct dev_gemm *g);
+bool product_known(const struct product *p);
+void *product_values(struct product *p);
+void product_end(struct product *p, const struct dev_gemm *g, bool done);
+void product_forget_all(void);
 
 /* Note that the operation uses `bytes` at `at`; note what a launch moves. */
 int op_use(struct sim_dev *d, struct op *op, const void *at, uint64_t bytes, const char *what, struct alloc **a_p);

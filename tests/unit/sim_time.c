@@ -229,6 +229,33 @@ static void gemm_costs_its_tiles(void)
 	sim_end();
 }
 
+/* A product is remembered by the content of its matrices; it must follow every change of them. */
+static void gemm_follows_its_matrices(void)
+{
+	enum { M = 40, N = 24, K = 33 };
+	sim_begin(PLAIN);
+	struct dev_stream *s = stream();
+	double *a = get(DEV_MEM_PINNED, M * K * 8), *b = get(DEV_MEM_PINNED, K * N * 8), *c = get(DEV_MEM_PINNED, M * N * 8);
+	struct dev_gemm g = { .type = DEV_F64, .m = M, .n = N, .k = K, .alpha = 1, .a = a, .b = b, .c = c,
+		              .lda = K, .ldb = N, .ldc = N };
+	for (int i = 0; i < M * K; i++)
+		a[i] = i % 7;
+	for (int i = 0; i < K * N; i++)
+		b[i] = i % 5;
+	for (int round = 0; round < 6; round++) {
+		a[K * 39 + 32] = round / 2; /* every second round repeats */
+		g.beta = round == 5 ? 1 : 0;
+		g.alpha = round == 4 ? 2 : 1;
+		double want = g.beta > 0 ? c[N * 39 + 23] : 0;
+		for (int k = 0; k < K; k++)
+			want += g.alpha * a[K * 39 + k] * b[N * k + 23];
+		ok(dev_gemm(sim.d, s, &g));
+		ok(dev_stream_sync(sim.d, s));
+		expect_near(c[N * 39 + 23], want, 1e-9);
+	}
+	sim_end();
+}
+
 /* ------------------------------------------------------------------ noise */
 
 #define NOISY "like = default\njitter_sigma = 0.1\nblock_jitter_sigma = 0.1\n"
@@ -346,6 +373,7 @@ int main(void)
 	test(residence_is_a_step_function);
 	test(caches_and_units_limit);
 	test(gemm_costs_its_tiles);
+	test(gemm_follows_its_matrices);
 	test(the_same_calls_take_the_same_time);
 	test(jitter_is_unbiased);
 	test(other_noise_and_slow_downs);
