@@ -54,7 +54,9 @@ class LineChart:
     y_name: str = ""
 
     def values(self) -> List[float]:
-        found = [v for s in self.series for m in s.marks for v in (m.y, m.low, m.high) if v is not None]
+        """What the axis has to hold. The interval of a flagged point may be anything and is not drawn."""
+        marks = [m for s in self.series for m in s.marks]
+        found = [v for m in marks for v in ((m.y, m.low, m.high) if m.valid else (m.y,)) if v is not None]
         return found + [value for value, _ in self.across]
 
     def xs(self) -> List[float]:

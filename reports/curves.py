@@ -48,9 +48,6 @@ class Curve:
     def valid(self) -> List[Point]:
         return [p for p in self.points if p.valid]
 
-    def same_place(self, other: "Curve") -> bool:
-        return dict(self.fixed) == dict(other.fixed) and self.axis == other.axis
-
 
 def why_invalid(case: Case, derived: Derived) -> str:
     """Why this value may not enter a signature; empty when it may."""

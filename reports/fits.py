@@ -7,7 +7,7 @@ import dataclasses
 import math
 import statistics
 from dataclasses import asdict, dataclass
-from typing import Dict, List, Mapping, Optional, Sequence, Tuple
+from typing import Dict, Mapping, Optional, Sequence, Tuple
 
 from reports.curves import Curve, Point
 

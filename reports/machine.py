@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass
 from typing import Dict, List, Tuple
 
@@ -87,20 +88,19 @@ def warnings(signature: Json) -> List[Note]:
     if changed:
         notes.append(Note("warning", "Changed while measuring.", "%s between the runs collected here: %s." % (
             "This differs" if len(changed) == 1 else "These differ", listing(sorted(changed), 6))))
-    killed = [r["program"] for r in signature["runs"] if r["status"] in ("killed", "interrupted")]
+    killed = [r["program"] for r in _latest(signature) if r["status"] in ("killed", "interrupted")]
     if killed:
         notes.append(Note("warning", "Incomplete.", "%s did not finish." % listing(list(dict.fromkeys(killed)))))
     shares = str(main_device(signature).get("shares") or "")
     if shares:
-        notes.append(Note("warning", "Mind:", shares.rstrip(".") + "."))
+        notes.append(Note("warning", "Shared.", "This device shares %s." % shares.rstrip(".")))
     return notes
 
 
-def _by_flags(entries: List[Json]) -> Dict[Tuple[str, str], List[Json]]:
-    groups: Dict[Tuple[str, str], List[Json]] = {}
+def _by(entries: List[Json], *keys: str) -> Dict[Tuple[str, ...], List[Json]]:
+    groups: Dict[Tuple[str, ...], List[Json]] = {}
     for entry in entries:
-        label = listing([flag.replace("_", " ") for flag in entry["flags"]]) or "no value"
-        groups.setdefault((entry["program"], label), []).append(entry)
+        groups.setdefault(tuple(str(entry[k]) for k in keys), []).append(entry)
     return groups
 
 
@@ -116,36 +116,62 @@ def _brief(text: str, most: int = 160) -> str:
     return text if len(text) <= most else text[:most - 1].rstrip() + "…"
 
 
-def left_out(signature: Json) -> List[Note]:
-    """Failed, invalid, skipped, missing, unreadable: counted by program and reason, the worst first."""
-    notes: List[Note] = []
-    for status in ("failed", "skipped"):
-        groups: Dict[Tuple[str, str], List[Json]] = {}
-        for entry in signature["not_measured"]:
-            if entry["status"] == status:
-                groups.setdefault((entry["program"], entry["reason"]), []).append(entry)
-        for (program, reason), entries in groups.items():
-            first = entries[0]["key"] if status == "failed" or len(entries) == 1 else ""
-            notes.append(Note(status, "%s: %s %s" % (program, plural(len(entries), "case"), status),
-                              _brief("%s%s" % (first + ": " if first else "", reason))))
-        if status == "failed":
-            for (program, flag), entries in _by_flags(signature["invalid"]).items():
-                example = _without_flags(entries[0])
-                notes.append(Note("invalid", "%s: %s invalid, %s" % (program, plural(len(entries), "value"), flag),
-                                  "%s%s" % ("such as: " if len(entries) > 1 else "", _brief(example))))
-    for entry in signature["primary_missing"]:
-        notes.append(Note("skipped", "%s has no value" % spell(entry["metric"]), _brief(entry["reason"])))
-    for run in signature["runs"]:
+def _unmeasured(signature: Json, status: str) -> List[Note]:
+    notes = []
+    own = [e for e in signature["not_measured"] if e["status"] == status]
+    for (program, reason), entries in _by(own, "program", "reason").items():
+        first = entries[0]["key"] + ": " if entries[0]["key"] and (status == "failed" or len(entries) == 1) else ""
+        notes.append(Note(status, "%s: %s %s" % (program, plural(len(entries), "case"), status), _brief(first + reason)))
+    return notes
+
+
+def _invalid(signature: Json) -> List[Note]:
+    """One note a program: how many values, under which flags, and one reason in full."""
+    notes = []
+    for (program,), entries in _by(signature["invalid"], "program").items():
+        flags = Counter(flag for e in entries for flag in (e["flags"] or ["no value"]))
+        counted = ", ".join("%s %d" % (flag.replace("_", " "), n) for flag, n in flags.most_common())
+        notes.append(Note("invalid", "%s: %s invalid" % (program, plural(len(entries), "value")),
+                          "%s; such as: %s" % (counted, _brief(_without_flags(entries[0]), 110))))
+    return notes
+
+
+def _missing(signature: Json) -> List[Note]:
+    names = [spell(e["metric"]) for e in signature["primary_missing"]]
+    if not names:
+        return []
+    absent = [spell(e["metric"]) for e in signature["primary_missing"] if e["reason"] == "no case gave it"]
+    if len(absent) == len(names):
+        text = listing(names, 30) + ": no case gave a value"
+    else:
+        text = listing(names, 30) + ": no valid value" + ("; no case gave %s" % listing(absent, 30) if absent else "")
+    return [Note("skipped", "%s missing" % plural(len(names), "headline number"), text)]
+
+
+def _latest(signature: Json) -> List[Json]:
+    """The last run of every program and device: an interrupted one that was resumed is no longer news."""
+    return list({(r["program"], r["device"]): r for r in signature["runs"]}.values())
+
+
+def _unfinished(signature: Json) -> List[Note]:
+    notes = []
+    for run in _latest(signature):
         late = run["cases"].get("out_of_budget", 0)
         if late:
-            notes.append(Note("skipped", "%s: %s not reached" % (run["program"], plural(late, "case")), "the time budget was spent"))
+            notes.append(Note("skipped", "%s: %s not reached" % (run["program"], plural(late, "case")),
+                              "the time budget was spent"))
         if run["status"] not in ("ok", "invalid") and run["reason"]:
-            notes.append(Note("failed" if run["status"] == "failed" else "skipped", "%s: %s" % (run["program"], run["status"]),
-                              _brief(run["reason"])))
-    for entry in signature["unusable"]:
-        notes.append(Note("invalid", "%s could not be used" % plural(entry["lines"], "line"),
-                          "%s (first: line %d)" % (_brief(entry["reason"]), entry["first_line"])))
+            notes.append(Note("failed" if run["status"] == "failed" else "skipped",
+                              "%s: %s" % (run["program"], run["status"]), _brief(run["reason"])))
     return notes
+
+
+def left_out(signature: Json) -> List[Note]:
+    """Failed, invalid, missing, skipped, unreadable: counted by program, the worst first."""
+    unusable = [Note("invalid", "%s could not be used" % plural(e["lines"], "line"),
+                     "%s (first: line %d)" % (_brief(e["reason"]), e["first_line"])) for e in signature["unusable"]]
+    return (_unmeasured(signature, "failed") + unusable + _invalid(signature) + _missing(signature)
+            + _unmeasured(signature, "skipped") + _unfinished(signature))
 
 
 def counts(signature: Signature) -> str:

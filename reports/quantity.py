@@ -73,19 +73,6 @@ def axis_value(value: Union[str, int, float], unit: str) -> str:
     return "%d" % value if value == int(value) and abs(value) < 1e15 else digits(value)
 
 
-def column_scale(values: Sequence[float], unit: str) -> Tuple[float, str, int]:
-    """One factor, unit and number of decimals for a whole table column."""
-    present = sorted(abs(v) for v in values if v)
-    if not present:
-        return 1.0, scale_of(1.0, unit)[1], 0
-    factor, shown = scale_of(present[len(present) // 2], unit)
-    if all(v == int(v) for v in values) and factor == 1.0:
-        return factor, shown, 0
-    largest, smallest = present[-1] / factor, present[0] / factor
-    decimals = 0 if smallest >= 100 else 1 if smallest >= 10 or largest >= 10000 else 2 if smallest >= 0.1 else 3
-    return factor, shown, decimals
-
-
 def plural(count: int, noun: str, plural_noun: str = "") -> str:
     return "%d %s" % (count, noun if count == 1 else plural_noun or noun + "s")
 

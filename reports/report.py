@@ -11,7 +11,7 @@ from typing import Any, Dict, List, Optional, Sequence
 
 from reports import machine
 from reports.charts import draw_share, draw_spark
-from reports.curves import samples_behind, why_invalid
+from reports.curves import flag_text, flags_of, samples_behind, why_invalid
 from reports.effects import effect_of
 from reports.effects.node import fact_text
 from reports.jsonl import Json
@@ -99,7 +99,9 @@ def _headline_note(signature: Signature) -> str:
 
 def _figure(figure: Figure) -> Dict[str, Any]:
     if isinstance(figure, Panels):
-        return {"kind": "panels", "charts": [_markup(c) for c in figure.charts], "caption": caption(figure.caption), "wide": figure.wide}
+        flagged = " Hollow: flagged invalid, enters no number." if any('"dot hollow' in c for c in figure.charts) else ""
+        return {"kind": "panels", "charts": [_markup(c) for c in figure.charts], "caption": caption(figure.caption + flagged),
+                "wide": figure.wide}
     if isinstance(figure, Bars):
         return {"kind": "bars", "bars": [_bar(b) for b in figure.rows], "caption": caption(figure.caption), "head": figure.head,
                 "graph_head": figure.graph_head if any(b.of for b in figure.rows) else ""}
@@ -114,8 +116,8 @@ def _values_table(section: Section) -> Optional[Table]:
             value = d.value if d.value is not None else 0.0
             rows.append([case.key or "–", d.variant or "–", d.name.replace("_", " "), human(d.value, d.unit),
                          human_interval(d.ci_low, d.ci_high, value, d.unit), samples_behind(case, d), share,
-                         why_invalid(case, d) or "yes"])
-    return _limited(["case", "variant", "quantity", "value", "95 %", "n", "of bound", "valid"], rows, 3)
+                         "no: " + ", ".join(flags_of(case, d)) if why_invalid(case, d) else "yes"])
+    return _limited(["case", "variant", "quantity", "value", "95 %", "n", "of bound", "valid"], rows, 3, True)
 
 
 def _timings_table(section: Section) -> Optional[Table]:
@@ -143,23 +145,25 @@ def _cases_table(section: Section) -> Optional[Table]:
         seen = "; ".join("%s %s%s" % (m.name, "seen" if m.realised else "not seen", ": " + m.detail if m.detail else "")
                          for m in case.mechanism)
         check = case.check + (": " + case.check_detail if case.check_detail else "")
-        rows.append([case.key or "–", case.status, case.reason or "–", check, seen or "–", human(case.elapsed_s, "s")])
-    return _limited(["case", "status", "reason", "check", "mechanism", "took"], rows, 5)
+        flags = "; ".join("%s%s" % (f.variant + " " if f.variant else "", flag_text(f.flag, f.reason)) for f in case.flags)
+        rows.append([case.key or "–", case.status, case.reason or "–", check, seen or "–", human(case.elapsed_s, "s"),
+                     flags or "–"])
+    return _limited(["case", "status", "reason", "check", "mechanism", "took", "flags"], rows, 5, True)
 
 
-def _limited(heads: Sequence[str], rows: List[List[Any]], words: int) -> Optional[Table]:
+def _limited(heads: Sequence[str], rows: List[List[Any]], words: int, prose: bool = False) -> Optional[Table]:
     if not rows:
         return None
     hidden = len(rows) - MAX_ROWS
     shown = rows[:MAX_ROWS]
     if hidden > 0:
         shown.append(["%d more rows are in the records" % hidden] + [""] * (len(heads) - 1))
-    return Table(heads, shown, "", words)
+    return Table(heads, shown, "", words, prose)
 
 
 def _details(section: Section) -> List[Dict[str, Any]]:
     blocks = [("All values", _values_table(section)), ("All timings", _timings_table(section)),
-              ("All facts", _facts_table(section)), ("All cases: status, check, mechanism", _cases_table(section))]
+              ("All facts", _facts_table(section)), ("All cases: status, check, mechanism, flags", _cases_table(section))]
     return [{"summary": "%s (%d)" % (title, len(table.rows)), "table": table} for title, table in blocks if table]
 
 

@@ -72,12 +72,13 @@ class Bars:
 
 @dataclass
 class Table:
-    """Cells are ready text; every column but the first `words` ones is right-aligned."""
+    """Cells are ready text. The first `words` columns, and the last one if `prose`, are text; the others are numbers."""
 
     heads: Sequence[str]
     rows: List[Sequence[str]]
     caption: str = ""
     words: int = 1
+    prose: bool = False
 
 
 Figure = Union[Panels, Bars, Table]

@@ -12,13 +12,25 @@ from dataclasses import dataclass, field
 from typing import Any, Dict, List, Mapping, Tuple
 
 from reports import effects
-from reports.curves import Curve, curves_of, fixed_text, flags_of, why_invalid
+from reports.curves import Curve, curves_of, flags_of, why_invalid
 from reports.jsonl import Json
 from reports.metrics import all_of, choose_primary, metric, metric_name, primary_of
-from reports.records import Case, Group, Records, Run
+from reports.records import Group, Records, Run
 
 SCHEMA, VERSION = "gpusig.signature", "1.0.0"
 _VOLATILE = ("load_average", "load_1min")  # differ between any two runs; not worth a line
+
+
+def _dump(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, ensure_ascii=False, allow_nan=False)
+
+
+def _block(value: Any) -> str:
+    if isinstance(value, dict) and value:
+        return "{\n" + ",\n".join("  %s: %s" % (_dump(key), _dump(value[key])) for key in sorted(value)) + "}"
+    if isinstance(value, list) and value:
+        return "[\n" + ",\n".join("  " + _dump(item) for item in value) + "]"
+    return _dump(value)
 
 
 class Mixed(ValueError):
@@ -33,7 +45,8 @@ class Signature:
     sections: List[effects.Section] = field(default_factory=list)
 
     def text(self) -> str:
-        return json.dumps(self.json, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
+        """One entry a line, keys in order: two signatures differ in the lines that differ."""
+        return "{\n" + ",\n".join("%s: %s" % (_dump(key), _block(self.json[key])) for key in sorted(self.json)) + "\n}\n"
 
     @property
     def failed(self) -> bool:

@@ -62,7 +62,7 @@ def reading(section: Section) -> str:
         return generic.nothing(section)
     worst = losses[0]
     if worst["value"] < 1.05:
-        return "Nothing here slows anything else by more than 5 % (worst: %s beside %s, %s×)." % (
+        return "Nothing here slows anything else by more than 5 %% (worst: %s beside %s, %s×)." % (
             worst["of"], worst["beside"], digits(worst["value"]))
     text = "%s suffers most: %s× its time beside %s" % (worst["of"], digits(worst["value"]), worst["beside"])
     back = next((c for c in losses if c["of"] == worst["beside"] and c["beside"] == worst["of"]), None)

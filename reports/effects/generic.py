@@ -118,7 +118,8 @@ def nothing(section: Section) -> str:
         return "Skipped: %s." % (cases[0].reason or "no reason given").rstrip(".")
     if any(c.status == "failed" for c in cases):
         failed = next(c for c in cases if c.status == "failed")
-        return "No valid value: %s failed (%s)." % (failed.key or "the case", failed.reason or failed.check_detail or "no reason given")
+        why = failed.reason or failed.check_detail or "no reason given"
+        return "No valid value: %s failed (%s)." % (failed.key or "the case", why)
     reasons = [why_invalid(case, derived) for case, derived in section.values()]
     flagged = [r for r in reasons if r]
     if flagged and len(flagged) == len(reasons):

@@ -8,7 +8,7 @@ from typing import List, Optional, Tuple
 from reports.curves import why_invalid
 from reports.effects import generic
 from reports.jsonl import Json
-from reports.quantity import digits, human, listing
+from reports.quantity import digits, human, listing, spell
 from reports.records import Case, Derived
 from reports.section import Bars, Effect, Figure, Section
 
@@ -49,7 +49,7 @@ def reading(section: Section) -> str:
         low, high = costs[0], costs[-1]
         said = ["from %s (%s) to %s (%s)" % (human(low["value"], "s"), low["what"], human(high["value"], "s"), high["what"])]
     text = listing(said)
-    taxes = ["%s× for %s" % (digits(t["value"]), t["what"].replace("_tax", "").replace("_", " ")) for t in section.findings["taxes"]]
+    taxes = ["%s× for %s" % (digits(t["value"]), spell(t["what"].replace("_tax", ""))) for t in section.findings["taxes"]]
     return text[0].upper() + text[1:] + ("; taxes: " + listing(taxes) if taxes else "") + "."
 
 

@@ -36,6 +36,8 @@ def reading(section: Section) -> str:
 def fact_text(name: str, value: object) -> str:
     if value is None:
         return "unknown"
+    if not is_number(value):
+        return str(value)
     return axis_value(value, "byte" if name.endswith("bytes") else "")
 
 

@@ -35,6 +35,8 @@ def reading(section: Section) -> str:
     if ratios:
         span = digits(min(ratios)) if len(ratios) == 1 else "%s to %s" % (digits(min(ratios)), digits(max(ratios)))
         text += ": with the highest priority a block waits %s× as long as with the same" % span
+    elif section.values("wait_ratio"):
+        text += ", says the program, but the ratio of the waits was flagged invalid"
     return text + "."
 
 

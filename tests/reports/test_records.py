@@ -76,7 +76,9 @@ class Reading(workplace.Scratch):
         for line in kinds.values():
             for key in line:
                 for bad in (None, True, -1, 1.5, "x", [], [[]], {}, {"a": None}):
-                    workplace.build(self.records(good + json.dumps(dict(line, run="r1", **{key: bad} if key != "run" else {})) + "\n"))
+                    changed = dict(line, run="r1")
+                    changed[key] = bad
+                    workplace.build(self.records(good + json.dumps(changed) + "\n"))
 
     def test_megabyte_strings_are_bounded(self) -> None:
         w = launch()

@@ -71,6 +71,7 @@ def poison(text: str) -> list:
     return writers
 
 
+@unittest.skipUnless(workplace.HAVE_JINJA2, "jinja2 is not installed")
 class Page(workplace.Scratch):
     def assert_inert(self, page: str) -> None:
         for tag, attributes in Tags(page).seen:
@@ -147,6 +148,7 @@ class Page(workplace.Scratch):
         self.assertIn("no such cache", self.page().split("<main>")[0])
 
 
+@unittest.skipUnless(workplace.HAVE_JINJA2, "jinja2 is not installed")
 class Command(workplace.Scratch):
     def test_exit_codes(self) -> None:
         failed = launch()
@@ -194,6 +196,7 @@ class Command(workplace.Scratch):
         self.assertTrue((self.folder / "signature.json").exists())
 
 
+@unittest.skipUnless(workplace.HAVE_JINJA2, "jinja2 is not installed")
 @unittest.skipUnless(shutil.which("chromium"), "chromium is not installed")
 class Browser(workplace.Scratch):
     def test_opens_without_a_complaint(self) -> None:

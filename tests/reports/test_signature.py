@@ -84,6 +84,12 @@ class Truth(workplace.Scratch):
         self.assertEqual({(c["of"], c["beside"]): c["value"] for c in cells},
                          {("compute", "memory"): 1.02, ("memory", "compute"): 1.9})
 
+    def test_no_contention_is_a_finding_too(self) -> None:
+        w = synthetic.contention()
+        for entry in w.lines[1]["derived"]:
+            entry["value"] = 1.01
+        self.assertIn("Nothing here slows", self.signature(w.text()).json["programs"]["micro/contention"]["reading"])
+
     def test_occupancy_agrees_with_its_formula(self) -> None:
         found = self.findings(synthetic.occupancy().text(), "micro/occupancy")
         self.assertEqual(found["formula_agrees"], {"same": 3, "of": 3})

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import io
 import sys
 import tempfile
@@ -21,6 +22,9 @@ import synthetic  # noqa: E402
 from reports import __main__ as command  # noqa: E402
 from reports.records import Records, read  # noqa: E402
 from reports.signature import Signature, build  # noqa: E402
+
+
+HAVE_JINJA2 = importlib.util.find_spec("jinja2") is not None
 
 
 class Scratch(unittest.TestCase):
