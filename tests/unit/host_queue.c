@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What the contract leaves open and the host backend promises: where blocks go, how failed work is dropped,
+ * and that closing never hangs. Kernels of our own show what happens inside.
+ */
+#include <errno.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+#include "device/host.h"
+#include "device/host_queue.h"
+#include "device/host_simd.h"
+#include "lib/clock.h"
+#include "lib/err.h"
+#include "tests/unit/test.h"
+
+#define LONG_NS 5000000000u
+
+static struct dev_set set;
+static struct dev *d;
+
+#define ok(call)                                                                       \
+	do {                                                                           \
+		int ok_rc = (call);                                                    \
+		if (ok_rc)                                                             \
+			printf("# %s: %d: %s\n", #call, ok_rc, err_text());            \
+		require(ok_rc == 0);                                                   \
+	} while (0)
+
+/* ------------------------------------------------------------------ our own kernels */
+
+static atomic_uint here, most_here, order;
+
+static int where_run(const struct host_block *b)
+{
+	const union host_arg *args = b->args;
+	((uint64_t *)args[0].pointer)[b->index] = (uint64_t)sched_getcpu();
+	return 0;
+}
+
+static int crowd_run(const struct host_block *b)
+{
+	const unsigned now = atomic_fetch_add(&here, 1) + 1;
+	unsigned most = atomic_load(&most_here);
+	(void)b;
+	while (now > most && !atomic_compare_exchange_weak(&most_here, &most, now))
+		;
+	usleep(2000);
+	atomic_fetch_sub(&here, 1);
+	return 0;
+}
+
+static int fail_run(const struct host_block *b) { return b->index == 2 ? -EIO : 0; }
+
+static int order_run(const struct host_block *b)
+{
+	const union host_arg *args = b->args;
+	((uint64_t *)args[0].pointer)[b->index] = atomic_fetch_add(&order, 1);
+	return 0;
+}
+
+#define PER_BLOCK { { sizeof(void *), HOST_EXTENT_PER_BLOCK, sizeof(uint64_t), false, false } }
+static struct dev_kernel where = { .name = "where", .parameters = PER_BLOCK, .run = where_run };
+static struct dev_kernel crowd = { .name = "crowd", .run = crowd_run };
+static struct dev_kernel fails = { .name = "fails", .run = fail_run };
+static struct dev_kernel orders = { .name = "orders", .parameters = PER_BLOCK, .run = order_run };
+
+static struct dev_stream *stream(int priority)
+{
+	struct dev_stream *s;
+	ok(dev_stream_open(d, priority, &s));
+	return s;
+}
+
+static void *get(uint64_t bytes)
+{
+	void *memory;
+	ok(dev_alloc(d, DEV_MEM_PINNED, bytes, &memory));
+	memset(memory, 0, bytes);
+	return memory;
+}
+
+static void launch(struct dev_stream *s, struct dev_kernel *k, uint32_t grid, uint64_t shared_bytes, void *memory)
+{
+	const void *const args[] = { &memory };
+	ok(dev_launch(d, s, k, &(struct dev_launch){ .grid = grid, .shared_bytes = shared_bytes, .args = args }));
+}
+
+static void hold(struct dev_stream *s, uint32_t grid, uint64_t shared_bytes, uint32_t *memory)
+{
+	struct dev_kernel *k;
+	uint32_t *flag = memory, *arrived = memory + 16;
+	uint64_t *start_ns = (uint64_t *)(void *)(memory + 32), timeout = LONG_NS;
+	const void *const args[] = { &flag, &arrived, &start_ns, &timeout };
+	ok(dev_kernel_find(d, "hold", &k));
+	ok(dev_launch(d, s, k, &(struct dev_launch){ .grid = grid, .shared_bytes = shared_bytes, .args = args }));
+}
+
+static uint32_t look(const uint32_t *at) { return __atomic_load_n(at, __ATOMIC_ACQUIRE); }
+
+/* ------------------------------------------------------------------ where blocks go */
+
+static void a_full_grid_lands_one_on_each_unit(void)
+{
+	const uint32_t units = d->props.units;
+	struct dev_stream *s = stream(0);
+	uint64_t *cpus = get(HOST_SLOTS * units * sizeof(uint64_t));
+	for (int repeat = 0; repeat < 20; repeat++) {
+		launch(s, &where, units, 0, cpus);
+		ok(dev_stream_sync(d, s));
+		for (uint32_t i = 0; i < units; i++)
+			expect(cpus[i] == (uint64_t)((struct host_dev *)d)->cores[i]);
+	}
+	ok(dev_free(d, cpus));
+	dev_stream_close(d, s);
+}
+
+static void a_block_avoids_the_busy_unit(void)
+{
+	if (d->props.units < 2)
+		skip("needs two units");
+	struct dev_stream *busy = stream(0), *s = stream(0);
+	uint32_t *gate = get(1024);
+	uint64_t *cpu = get(sizeof(*cpu));
+	hold(busy, 1, 0, gate);
+	for (int repeat = 0; repeat < 20; repeat++) {
+		launch(s, &where, 1, 0, cpu);
+		ok(dev_stream_sync(d, s));
+		expect(*cpu == (uint64_t)((struct host_dev *)d)->cores[1]);
+	}
+	ok(dev_post_value(d, gate, 1));
+	ok(dev_stream_sync(d, busy));
+	expect(look(gate + 17) == 0);
+	dev_stream_close(d, busy);
+	dev_stream_close(d, s);
+	ok(dev_free(d, gate));
+	ok(dev_free(d, cpu));
+}
+
+static void residency_is_what_the_claim_allows(void)
+{
+	const uint64_t claims[] = { 0, 1, 17000, 40000, 65536, 65537, HOST_SHARED_BYTES };
+	struct dev_stream *s = stream(0);
+	for (size_t i = 0; i < sizeof(claims) / sizeof(claims[0]); i++) {
+		uint32_t fit = 0;
+		ok(dev_occupancy(d, &crowd, 0, claims[i], &fit));
+		atomic_store(&most_here, 0);
+		launch(s, &crowd, 3 * fit * d->props.units, claims[i], NULL);
+		ok(dev_stream_sync(d, s));
+		expect(atomic_load(&most_here) <= fit * d->props.units);
+		/* Every slot has a thread; a block that sleeps leaves the core to the next. */
+		expect(atomic_load(&most_here) == fit * d->props.units);
+	}
+	dev_stream_close(d, s);
+}
+
+static void a_launch_that_does_not_fit_holds_back_what_is_behind(void)
+{
+	struct dev_stream *full = stream(0), *big = stream(0), *small = stream(0), *urgent = stream(1);
+	uint32_t *gate = get(4096);
+	uint64_t *place = get(64);
+	atomic_store(&order, 1);
+	hold(full, d->props.units, HOST_SHARED_BYTES / 2, gate);
+	launch(big, &orders, 1, HOST_SHARED_BYTES, place);
+	launch(small, &orders, 1, 0, place + 1);
+	launch(urgent, &orders, 1, 0, place + 2);
+	ok(dev_stream_sync(d, urgent));
+	expect(place[2] == 1);
+	usleep(2000);
+	expect(atomic_load(&order) == 2);
+	ok(dev_post_value(d, gate, 1));
+	ok(dev_stream_sync(d, small));
+	ok(dev_stream_sync(d, big));
+	ok(dev_stream_sync(d, full));
+	expect(place[0] > 1 && place[1] > 1);
+	dev_stream_close(d, full);
+	dev_stream_close(d, big);
+	dev_stream_close(d, small);
+	dev_stream_close(d, urgent);
+	ok(dev_free(d, gate));
+	ok(dev_free(d, place));
+}
+
+/* ------------------------------------------------------------------ failures and limits */
+
+static void a_failure_drops_the_rest_and_is_told_once(void)
+{
+	struct dev_stream *s = stream(0), *other = stream(0);
+	struct dev_event *e;
+	uint64_t *place = get(64);
+	ok(dev_event_open(d, &e));
+	atomic_store(&order, 1);
+	launch(s, &fails, 4, 0, NULL);
+	launch(s, &orders, 1, 0, place);
+	ok(dev_event_record(d, s, e));
+	ok(dev_stream_wait(d, other, e));
+	launch(other, &orders, 1, 0, place + 1);
+	ok(dev_stream_sync(d, other));
+	err_clear();
+	expect(dev_stream_sync(d, s) == -EIO);
+	expect(err_text()[0] != '\0');
+	expect(place[0] == 0 && place[1] == 1);
+	launch(s, &orders, 1, 0, place);
+	ok(dev_stream_sync(d, s));
+	expect(place[0] == 2);
+	dev_event_close(d, e);
+	dev_stream_close(d, s);
+	dev_stream_close(d, other);
+	ok(dev_free(d, place));
+}
+
+static void a_queue_grows_beyond_its_promise(void)
+{
+	struct dev_stream *s = stream(0);
+	uint32_t *gate = get(1024);
+	const uint32_t many = 4 * HOST_MAX_QUEUED;
+	ok(dev_wait_value(d, s, gate, 1));
+	for (uint32_t i = 2; i <= many; i++)
+		ok(dev_write_value(d, s, gate, i));
+	ok(dev_post_value(d, gate, 1));
+	ok(dev_stream_sync(d, s));
+	expect(look(gate) == many);
+	dev_stream_close(d, s);
+	ok(dev_free(d, gate));
+}
+
+static void shapes_it_does_not_have_are_refused(void)
+{
+	struct dev_stream *s = stream(0);
+	expect(dev_launch(d, s, &crowd, &(struct dev_launch){ .grid = 0 }) == -EINVAL);
+	expect(dev_launch(d, s, &crowd, &(struct dev_launch){ .grid = 1, .block = 2 }) == -EINVAL);
+	expect(dev_launch(d, s, &where, &(struct dev_launch){ .grid = 1 }) == -EINVAL);
+	dev_stream_close(d, s);
+}
+
+static void every_instruction_set_serves_the_kernels(void)
+{
+	enum { WORDS = 64 * 23 };
+	struct dev_stream *s = stream(0);
+	uint32_t *words = get(WORDS * sizeof(uint32_t)), *sink = get(4), reps = 3, wanted = 0;
+	const uint64_t bytes = WORDS * sizeof(uint32_t);
+	const void *const args[] = { &words, &bytes, &reps, &sink };
+	struct dev_kernel *k;
+	ok(dev_kernel_find(d, "read", &k));
+	for (uint32_t i = 0; i < WORDS; i++)
+		wanted += words[i] = i * 2654435761u;
+	for (size_t i = 0; host_simd_at(i); i++) {
+		host_kernels_use(host_simd_at(i));
+		for (uint32_t grid = 1; grid < 40; grid += 3) {
+			*sink = 0;
+			ok(dev_launch(d, s, k, &(struct dev_launch){ .grid = grid, .args = args }));
+			ok(dev_stream_sync(d, s));
+			expect(*sink == wanted);
+		}
+	}
+	host_kernels_use(NULL);
+	dev_stream_close(d, s);
+	ok(dev_free(d, words));
+	ok(dev_free(d, sink));
+}
+
+/* ------------------------------------------------------------------ closing */
+
+static void closing_ends_holds_and_waits(void)
+{
+	struct dev_set mine;
+	struct dev *before = d;
+	ok(dev_open("host", 0, &mine));
+	d = mine.dev[0];
+	uint32_t *gate = get(4096);
+	struct dev_stream *holds = stream(0), *waits = stream(0), *behind = stream(0);
+	struct dev_event *e;
+	ok(dev_event_open(d, &e));
+	hold(holds, 3, 0, gate);
+	launch(holds, &crowd, 1, 0, NULL);
+	ok(dev_wait_value(d, waits, gate, 1));
+	ok(dev_event_record(d, waits, e));
+	ok(dev_stream_wait(d, behind, e));
+	launch(behind, &crowd, 1, 0, NULL);
+	const uint64_t start = clock_ns();
+	dev_close(&mine);
+	expect(clock_ns() - start < LONG_NS / 2);
+	d = before;
+}
+
+static void work_on_memory_of_a_closed_device_fails(void)
+{
+	struct dev_set pair;
+	struct dev *before = d;
+	ok(dev_open("host:0,1", 0, &pair));
+	uint32_t *theirs;
+	ok(dev_alloc(pair.dev[1], DEV_MEM_PINNED, 4096, (void **)&theirs));
+	memset(theirs, 0, 4096);
+	ok(dev_peer_enable(pair.dev[0], pair.dev[1]));
+	d = pair.dev[0];
+	uint32_t *mine = get(4096);
+	struct dev_stream *s = stream(0), *waits = stream(0);
+	ok(dev_wait_value(d, s, mine, 1));
+	ok(dev_copy(d, s, mine + 64, theirs, 1024));
+	ok(dev_wait_value(d, waits, theirs, 1));
+	pair.count = 1;
+	pair.dev[1]->ops->close(pair.dev[1]);
+	ok(dev_post_value(d, mine, 1));
+	expect(dev_stream_sync(d, s) == -EFAULT);
+	expect(dev_stream_sync(d, waits) == -EFAULT);
+	ok(dev_stream_sync(d, s));
+	dev_close(&pair);
+	d = before;
+}
+
+static void devices_may_share_a_core(void)
+{
+	struct dev_set many;
+	ok(dev_open("host:0-15", 0, &many));
+	struct dev *before = d;
+	for (size_t i = 0; i < many.count; i++) {
+		d = many.dev[i];
+		expect(d->props.units >= 1 && d->props.shares[0]);
+		struct dev_stream *s = stream(0);
+		launch(s, &crowd, 1, 0, NULL);
+	}
+	dev_close(&many);
+	d = before;
+}
+
+int main(void)
+{
+	alarm(120);
+	if (dev_open("host", 0, &set))
+		return 77;
+	d = set.dev[0];
+	test(a_full_grid_lands_one_on_each_unit);
+	test(a_block_avoids_the_busy_unit);
+	test(residency_is_what_the_claim_allows);
+	test(a_launch_that_does_not_fit_holds_back_what_is_behind);
+	test(a_failure_drops_the_rest_and_is_told_once);
+	test(a_queue_grows_beyond_its_promise);
+	test(shapes_it_does_not_have_are_refused);
+	test(every_instruction_set_serves_the_kernels);
+	test(closing_ends_holds_and_waits);
+	test(work_on_memory_of_a_closed_device_fails);
+	test(devices_may_share_a_core);
+	dev_close(&set);
+	return test_done();
+}
