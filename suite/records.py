@@ -67,6 +67,8 @@ class Ledger:
 
     def mend(self) -> int:
         """Cut an incomplete last line off, keep it beside the records, and return its length in bytes."""
+        if not self.path.is_file():
+            return 0
         try:
             with open(self.path, "r+b") as records:
                 whole = _end_of_last_line(records)
@@ -74,8 +76,6 @@ class Ledger:
                 cut = records.read()
                 if cut:
                     records.truncate(whole)
-        except FileNotFoundError:
-            return 0
         except OSError as error:
             raise _full(self.path, error) from error
         if cut:

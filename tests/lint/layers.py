@@ -131,7 +131,8 @@ RULES = (
     Rule("three-writers", "out.c writes data, err.c messages, bench*.c leaves", C_PRODUCT, WRITERS,
          r"(?<![\w.>])(v?f?printf|puts|fputs|fputc|putchar|perror|exit|_exit|quick_exit|abort)\s*\("),
     Rule("no-unsafe-calls", "unchecked parsing and formatting", C_ALL, (),
-         r"(?<![\w.>])(atoi|atol|atoll|atof|strtok|sprintf|vsprintf|gets|system)\s*\("),
+         r"(?<![\w.>])(atoi|atol|atoll|atof|strtok|sprintf|vsprintf|gets)\s*\("),
+    Rule("no-shell", "a benchmark starts no commands", C_PRODUCT, (), r"(?<![\w.>])(system|popen)\s*\("),
     Rule("no-unseeded-random", "all randomness comes from --seed", C_PRODUCT, (), r"(?<![\w.>])s?rand(om|48)?\s*\("),
     Rule("no-wall-clock-timing", "a clock that can step times nothing", C_PRODUCT,
          ("lib/prov*.c", "lib/clock.c", "lib/bench_output.c"),
@@ -147,7 +148,7 @@ RULES = (
     Rule("spdx", "every source says its licence", SOURCES, (), check=spdx),
     Rule("file-names", "no file called common, utils, shared", SOURCES, ("tests/bats/*",), check=file_name),
     Rule("include-guard", "a header may be included twice", C_ALL, ("*.c", "*_body.h", "*.inc.h"), check=include_guard),
-    Rule("line-length", "at most 130 columns", (*C_ALL, *PYTHON, "tests/*.py", "*.sh", "gpusig"), (), r"^.{131,}$"),
+    Rule("line-length", "at most 130 columns", (*C_PRODUCT, *PYTHON, "tests/*.py", "*.sh", "gpusig"), (), r"^.{131,}$"),
     Rule("no-trailing-blanks", "no blanks at the end of a line", SOURCES, (), r"[ \t]+$"),
 )
 

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Dividing the time, choosing the device, reading durations."""
+import unittest
+from pathlib import Path
+
+from suite import devices, duration, plan
+from suite.programs import Backend, Program, select
+from suite.refusal import CANNOT_RUN, USAGE, Refusal
+
+
+def program(name, share=1.0):
+    return Program(name, Path("/bin") / name, share=share)
+
+
+class Time(unittest.TestCase):
+    def test_shares(self):
+        budget = plan.Budget(60.0, 0.0)
+        todo = [program("a/b", 1.0), program("a/c", 3.0)]
+        self.assertAlmostEqual(budget.for_next(todo, 0.0), 15.0)
+        self.assertAlmostEqual(budget.for_next(todo[1:], 2.0), 58.0)
+
+    def test_never_below_the_least(self):
+        budget = plan.Budget(1.0, 0.0)
+        self.assertEqual(budget.for_next([program("a/b")] * 9, 0.5), plan.LEAST_S)
+        self.assertEqual(budget.for_next([program("a/b")], 99.0), plan.LEAST_S)
+
+    def test_a_limit_is_above_the_budget_and_ends_with_the_run(self):
+        budget = plan.Budget(60.0, 0.0)
+        self.assertEqual(budget.limit(4.0, 0.0), 27.0)
+        self.assertEqual(budget.limit(4.0, 58.0), 9.0)
+
+    def test_durations(self):
+        for text, seconds in (("90", 90), ("90s", 90), ("2m", 120), ("1h", 3600), ("0.5", 0.5), ("1.5m", 90)):
+            self.assertEqual(duration.parse(text), seconds)
+        for text in ("", "s", "-1", "1e3", " 1", "1 s", "1d", "0", "nan", "١"):
+            with self.assertRaises(Refusal):
+                duration.parse(text)
+        self.assertEqual(duration.show(4.21), "4.2 s")
+        self.assertEqual(duration.show(125), "2 min 05 s")
+        self.assertEqual(duration.show(7300), "2 h 01 min")
+
+
+class Device(unittest.TestCase):
+    KNOWN = [Backend("host", 1), Backend("sim", 1), Backend("cuda", 0, "no driver"), Backend("hip", 2)]
+
+    def test_the_first_gpu_that_is_here(self):
+        name, why = devices.choose(None, self.KNOWN)
+        self.assertEqual(name, "hip")
+        self.assertIn("no cuda: no driver", why)
+
+    def test_else_the_host(self):
+        self.assertEqual(devices.choose(None, self.KNOWN[:3])[0], "host")
+        self.assertEqual(devices.choose(None, [])[0], "host")
+
+    def test_never_another_than_asked_for(self):
+        self.assertEqual(devices.choose("sim:a:0-7", self.KNOWN)[0], "sim:a:0-7")
+        for spec, code in (("cuda:0", CANNOT_RUN), ("metal", USAGE)):
+            with self.assertRaises(Refusal) as caught:
+                devices.choose(spec, self.KNOWN)
+            self.assertEqual(caught.exception.code, code)
+            self.assertIn("host sim hip", str(caught.exception))
+
+
+class Selection(unittest.TestCase):
+    ALL = [program("gemm/split"), program("micro/memory"), program("micro/launch")]
+
+    def test_globs(self):
+        names = lambda globs: [p.name for p in select(self.ALL, globs)]  # noqa: E731
+        self.assertEqual(names([]), [p.name for p in self.ALL])
+        self.assertEqual(names(["micro/*"]), ["micro/memory", "micro/launch"])
+        self.assertEqual(names(["l*", "split"]), ["gemm/split", "micro/launch"])
+        with self.assertRaises(Refusal):
+            names(["micro/*", "none"])
+
+
+if __name__ == "__main__":
+    unittest.main()
