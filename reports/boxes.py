@@ -72,6 +72,13 @@ def parse(text: str) -> Optional[Node]:
     return root.children[0] if len(stack) == 1 and len(root.children) == 1 else None
 
 
+def _unnumber(node: Node) -> None:
+    """One drawing stands for many: their numbers would be wrong for all but one."""
+    node.index = ""
+    for child in node.children:
+        _unnumber(child)
+
+
 def _fold(node: Node) -> Node:
     """Alike siblings in a row become one with a count, where there are many."""
     folded: List[Node] = []
@@ -80,6 +87,7 @@ def _fold(node: Node) -> Node:
     for child, form in zip(children, forms):
         if forms.count(form) > DRAWN_ALIKE and folded and folded[-1].form() == form:
             folded[-1].count += 1
+            _unnumber(folded[-1])
         else:
             folded.append(child)
     node.children = folded

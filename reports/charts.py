@@ -170,7 +170,7 @@ def _draw_names(canvas: Canvas, chart: LineChart, x: Scale, y: Scale, room: floa
 
 def draw_lines(chart: LineChart) -> str:
     canvas = Canvas(chart.width, chart.height, chart.title or chart.x_name)
-    room = min(124.0, max([text_width(s.name) for s in chart.series if not s.quiet] or [0.0]) + 12)
+    room = min(124.0, max(24.0, max([text_width(s.name) for s in chart.series if not s.quiet] or [0.0]) + 12))
     y_low, y_high = chart.y_range or spread(chart.values(), chart.y_log)
     x_low, x_high = chart.x_range or spread(chart.xs(), chart.x_log)
     x = Scale(x_low, x_high, 46, chart.width - room, chart.x_log)

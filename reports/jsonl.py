@@ -13,7 +13,7 @@ from typing import Any, BinaryIO, Dict, Iterator, List, Optional, Tuple, Union
 Json = Dict[str, Any]
 
 MAX_LINE_BYTES = 32 << 20
-MAX_TEXT = 4000
+MAX_TEXT = 20000  # the tree of a machine with some hundred cores fits
 LARGEST, SMALLEST = 1e30, 1e-30  # magnitudes outside are no measurement, and would overflow in arithmetic
 
 

@@ -43,7 +43,9 @@ def hold(text: str) -> str:
 
 
 def caption(text: str) -> str:
-    return hold(text[:1].upper() + text[1:])
+    """A capital at the start, unless the first word is a formula."""
+    first = text.split(" ")[0].rstrip(":,")
+    return hold(text[:1].upper() + text[1:] if first.isalpha() else text)
 
 
 def anchor(section: Section) -> str:

@@ -40,7 +40,7 @@ def sentence(text: str) -> str:
 
 def section_of(group: Group, curves: List[Curve]) -> Section:
     effect = effect_of(group.program)
-    section = Section(group, curves, effect.title or group.program.replace("/", ": ").replace("_", " "))
+    section = Section(group, curves, effect.title or sentence(group.program.replace("/", ": ").replace("_", " ")))
     section.findings = effect.findings(section)
     section.reading = sentence(effect.reading(section))
     return section

@@ -12,6 +12,9 @@ from reports.quantity import axis_value, listing, plural
 from reports.section import Effect, Figure, Panels, Section, Table
 
 
+LONGEST = 400
+
+
 def findings(section: Section) -> Json:
     return {"facts": {case.key: dict(case.facts) for case in section.group.cases.values() if case.facts}}
 
@@ -37,7 +40,8 @@ def fact_text(name: str, value: object) -> str:
     if value is None:
         return "unknown"
     if not is_number(value):
-        return str(value)
+        text = str(value)
+        return text if len(text) <= LONGEST else text[:LONGEST] + "…"
     return axis_value(value, "byte" if name.endswith("bytes") else "")
 
 

@@ -86,8 +86,7 @@ def figures(section: Section) -> List[Figure]:
         share_ranges([chart])
         chart.x_log = False
     drawn = [draw_lines(_linear(c)) for c in charts]
-    caption = "Over the shared memory that each block claims. %s" % (section.group.run.formula or "")
-    shown: List[Figure] = [Panels(drawn, caption.strip())] if drawn else []
+    shown: List[Figure] = [Panels(drawn, "Over the shared memory that each block claims.")] if drawn else []
     return shown or generic.figures(section)
 
 
