@@ -1,93 +1,61 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "device/sim_world.h"
 #include "lib/err.h"
 
-/* A fixed count of accumulators, so that every compiler keeps them in vector registers. */
-#define STRIP 16
+struct tile {
+	uint32_t row, rows_end, column, columns_end;
+};
 
 static bool is_zero(double x) { return !(x < 0 || x > 0); }
 
-static void strip_f32(const struct dev_gemm *g, uint32_t row, uint32_t column, uint32_t columns, float *out)
-{
-	const float *a = (const float *)g->a + (uint64_t)row * g->lda, *b = (const float *)g->b + column;
-	if (columns == STRIP) {
-		float sum[STRIP] = { 0 };
-		for (uint32_t k = 0; k < g->k; k++, b += g->ldb)
-			for (int j = 0; j < STRIP; j++)
-				sum[j] += a[k] * b[j];
-		for (int j = 0; j < STRIP; j++)
-			out[j] = (float)g->alpha * sum[j];
-		return;
-	}
-	for (uint32_t j = 0; j < columns; j++) {
-		float sum = 0;
-		for (uint32_t k = 0; k < g->k; k++)
-			sum += a[k] * b[(uint64_t)k * g->ldb + j];
-		out[j] = (float)g->alpha * sum;
-	}
-}
+#define REAL float
+#define VECTOR vector_f32
+#define NAME(x) x##_f32
+typedef float vector_f32 __attribute__((vector_size(16)));
+#include "device/sim_gemm_body.h"
+#undef REAL
+#undef VECTOR
+#undef NAME
 
-static void strip_f64(const struct dev_gemm *g, uint32_t row, uint32_t column, uint32_t columns, double *out)
-{
-	const double *a = (const double *)g->a + (uint64_t)row * g->lda, *b = (const double *)g->b + column;
-	if (columns == STRIP) {
-		double sum[STRIP] = { 0 };
-		for (uint32_t k = 0; k < g->k; k++, b += g->ldb)
-			for (int j = 0; j < STRIP; j++)
-				sum[j] += a[k] * b[j];
-		for (int j = 0; j < STRIP; j++)
-			out[j] = (double)g->alpha * sum[j];
-		return;
-	}
-	for (uint32_t j = 0; j < columns; j++) {
-		double sum = 0;
-		for (uint32_t k = 0; k < g->k; k++)
-			sum += a[k] * b[(uint64_t)k * g->ldb + j];
-		out[j] = (double)g->alpha * sum;
-	}
-}
+#define REAL double
+#define VECTOR vector_f64
+#define NAME(x) x##_f64
+typedef double vector_f64 __attribute__((vector_size(16)));
+#include "device/sim_gemm_body.h"
 
-static void finish_f32(const struct dev_gemm *g, uint32_t row, uint32_t column, uint32_t columns, struct product *p)
+static struct tile tile_of(const struct op *op, uint32_t block)
 {
-	float aside[STRIP] = { 0 }, *values = product_values(p), *c = (float *)g->c + (uint64_t)row * g->ldc + column;
-	float *product = values ? values + (uint64_t)row * g->n + column : aside;
-	if (!product_known(p))
-		strip_f32(g, row, column, columns, product);
-	/* BLAS: with beta 0, C isn't read. */
-	for (uint32_t j = 0; j < columns; j++)
-		c[j] = is_zero(g->beta) ? product[j] : product[j] + (float)g->beta * c[j];
-}
-
-static void finish_f64(const struct dev_gemm *g, uint32_t row, uint32_t column, uint32_t columns, struct product *p)
-{
-	double aside[STRIP] = { 0 }, *values = product_values(p), *c = (double *)g->c + (uint64_t)row * g->ldc + column;
-	double *product = values ? values + (uint64_t)row * g->n + column : aside;
-	if (!product_known(p))
-		strip_f64(g, row, column, columns, product);
-	/* BLAS: with beta 0, C isn't read. */
-	for (uint32_t j = 0; j < columns; j++)
-		c[j] = is_zero(g->beta) ? product[j] : product[j] + (double)g->beta * c[j];
+	const struct dev_gemm *g = &op->gemm;
+	uint32_t across = (g->n - 1) / op->tile_columns + 1;
+	struct tile t = { .row = block / across * op->tile_rows, .column = block % across * op->tile_columns };
+	t.rows_end = g->m - t.row < op->tile_rows ? g->m : t.row + op->tile_rows;
+	t.columns_end = g->n - t.column < op->tile_columns ? g->n : t.column + op->tile_columns;
+	return t;
 }
 
 static void finish_gemm(struct op *op, uint32_t block)
 {
 	const struct dev_gemm *g = &op->gemm;
-	uint32_t across = (g->n - 1) / op->tile_columns + 1;
-	uint32_t row = block / across * op->tile_rows, column = block % across * op->tile_columns;
-	uint32_t rows_end = g->m - row < op->tile_rows ? g->m : row + op->tile_rows;
-	uint32_t columns_end = g->n - column < op->tile_columns ? g->n : column + op->tile_columns;
+	const struct tile t = tile_of(op, block);
 	if (op->blocks_left == op->grid)
 		op->product = product_begin(g);
-	for (uint32_t i = row; i < rows_end; i++) {
-		for (uint32_t j = column; j < columns_end; j += STRIP) {
-			uint32_t width = columns_end - j < STRIP ? columns_end - j : STRIP;
-			if (g->type == DEV_F32)
-				finish_f32(g, i, j, width, op->product);
-			else
-				finish_f64(g, i, j, width, op->product);
-		}
+	if (!op->product) {
+		op->stream->failed = -ENOMEM;
+		snprintf(op->stream->failure, sizeof(op->stream->failure), "sim: gemm %u x %u: no memory", g->m, g->n);
+		return;
+	}
+	if (g->type == DEV_F32) {
+		if (!product_known(op->product))
+			multiply_f32(g, &t, product_values(op->product));
+		finish_f32(g, &t, product_values(op->product));
+	} else {
+		if (!product_known(op->product))
+			multiply_f64(g, &t, product_values(op->product));
+		finish_f64(g, &t, product_values(op->product));
 	}
 }
 

@@ -65,7 +65,7 @@ static void forget(struct product **at)
 	free(p);
 }
 
-/* The oldest that nobody uses go first. */
+/* The oldest that nobody uses go first. What is too large to be kept lives as long as it is used. */
 static void make_room(uint64_t bytes)
 {
 	while (kept_bytes + bytes > KEEP_BYTES) {
@@ -94,7 +94,7 @@ struct product *product_begin(const struct dev_gemm *g)
 		return p;
 	}
 	make_room(bytes);
-	p = bytes > KEEP_BYTES ? NULL : malloc(sizeof(*p) + bytes);
+	p = malloc(sizeof(*p) + bytes);
 	if (!p)
 		return NULL;
 	*p = (struct product){ .next = products, .key = key, .bytes = bytes, .users = 1 };
@@ -103,20 +103,18 @@ struct product *product_begin(const struct dev_gemm *g)
 	return p;
 }
 
-bool product_known(const struct product *p) { return p && p->complete; }
+bool product_known(const struct product *p) { return p->complete; }
 
-void *product_values(struct product *p) { return p ? p + 1 : NULL; }
+void *product_values(struct product *p) { return p + 1; }
 
 void product_end(struct product *p, const struct dev_gemm *g, bool done)
 {
 	if (!p)
 		return;
 	p->users--;
-	if (p->complete)
-		return;
 	/* A matrix that was changed meanwhile gives a product of neither. */
-	p->complete = done && key_of(g) == p->key;
-	if (p->complete)
+	p->complete = p->complete || (done && key_of(g) == p->key);
+	if (p->users > 0 || (p->complete && kept_bytes <= KEEP_BYTES))
 		return;
 	struct product **at = &products;
 	while (*at != p)

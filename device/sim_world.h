@@ -160,8 +160,8 @@ void kernel_corrupt(struct op *op);
 int gemm_prepare(struct sim_dev *d, struct op *op, const struct dev_gemm *g);
 extern const struct kernel_type kernel_copy_type;
 
-/* alpha*A*B of a product: known when the same was computed before, else to be filled in, m x n without gaps. NULL
- * when there is no memory for it. `done`: all of it was filled in. */
+/* alpha*A*B of a gemm: known when the same was computed before, else to be filled in, m x n without gaps; NULL when
+ * there is no memory for it. `done`: all of it was filled in. */
 struct product *product_begin(const struct dev_gemm *g);
 bool product_known(const struct product *p);
 void *product_values(struct product *p);
