@@ -129,7 +129,7 @@ RULES = (
          ("suite/devices.py", "suite/packages.txt", "lib/prov*"),
          r"(?i)(?<![a-z])(cuda|nvidia|nvrtc|cublas|nccl|hip|hiprtc|rocm|rocblas|rccl|amd)(?![a-z0-9])"),
     Rule("three-writers", "out.c writes data, err.c messages, bench*.c leaves", C_PRODUCT, WRITERS,
-         r"(?<![\w.>])(v?f?printf|puts|fputs|fputc|putchar|perror|exit|_exit|quick_exit|abort)\s*\("),
+         r"(?<![\w.>])(v?f?printf|puts|fputs|fputc|putchar|perror|exit|quick_exit|abort)\s*\("),
     Rule("no-unsafe-calls", "unchecked parsing and formatting", C_ALL, (),
          r"(?<![\w.>])(atoi|atol|atoll|atof|strtok|sprintf|vsprintf|gets)\s*\("),
     Rule("no-shell", "a benchmark starts no commands", C_PRODUCT, (), r"(?<![\w.>])(system|popen)\s*\("),
