@@ -2,7 +2,7 @@
  *
  * The simulated device: known truth for tests, many devices, what-if. Everything happens in virtual time;
  * memory is real, so copies, kernels and gemm really do their work, at the virtual moment they complete.
- * The same calls give bit-identical times.
+ * The same calls in the same order give bit-identical times and results.
  *
  * TIME. One virtual clock for all simulated devices of the process, also of several dev_sets. It only moves
  * inside calls: each call costs host_call_ns (dev_clock_ns: host_clock_ns), a wait runs to its end and costs
@@ -35,6 +35,9 @@
  * RESIDENCE. A pending launch of higher priority goes first, then the one that became ready first; if its next
  * block fits on no unit, nothing behind it starts. A block goes to the unit with the fewest residents (the
  * lowest number among equals). A copy without engines (copy_engines = 0) is a launch of one block per unit.
+ *
+ * FAILURES. What a model makes fail drops the rest of its stream until the next sync, as dev.h says; a dropped event
+ * record still completes, so that nothing else waits for ever.
  *
  * MISUSE is an error: -EFAULT and -EBUSY as in dev.h; overlapping copies, misaligned or missing arguments and a
  * closed or foreign stream, event or kernel are -EINVAL; closing a stream with queued work drops the work and
