@@ -10,7 +10,7 @@
  * that nothing scheduled can end is -EDEADLK; the work stays queued and may still be released.
  *
  * COST of an operation once it is the head of its stream. Jitter J is one draw per operation, j one per block.
- *     event record    event_ns after the stamp               value wait or write    value_ns
+ *     event record    J * event_ns after the stamp           value wait or write    J * value_ns
  *     copy            a free engine, then J * (copy_ns + flow of the bytes)
  *     fill            J * (launch_ns + flow of the bytes); takes no engine
  *     launch, gemm    J * launch_ns, then blocks go to units; each block takes j * J * (block_ns + flow)
