@@ -172,7 +172,8 @@ class _Run:
         code = ended.code if ended.code >= 0 else 128 - ended.code
         if status == "failed" and (history.starts == starts or history.end is None):
             self._end_for(program, history.last_run if history.starts > starts else "", code, reason, ended.elapsed_s)
-        return _outcome(status, code, reason, len(history.done) - cases, ended.elapsed_s, budget_s)
+        outcome = _outcome(status, code, reason, len(history.done) - cases, ended.elapsed_s, budget_s)
+        return {**outcome, "left_out": history.left_out}
 
     def _work_file(self, program: Program, suffix: str) -> Path:
         folder = self.folder / "logs"
@@ -251,7 +252,8 @@ def _outcome(status: str, code: int, reason: str, cases: int, elapsed_s: float, 
 
 def _line(outcome: dict) -> str:
     count = outcome["cases"]
-    took = f"{count} case{'s' * (count != 1)} in {duration.show(outcome['elapsed_s'])}"
+    left_out = f", {outcome['left_out']} left out" if outcome.get("left_out") else ""
+    took = f"{count} case{'s' * (count != 1)}{left_out} in {duration.show(outcome['elapsed_s'])}"
     reason = f": {outcome['reason']}" if outcome["reason"] else ""
     return f"{outcome['status']}, {took}{reason}" if outcome["status"] != "skipped" else f"skipped{reason}"
 

@@ -21,7 +21,9 @@ trap 'exit 130' INT TERM
 
 [ "$(id -u)" = 0 ] || { say "needs root" && exit 77; }
 command -v debootstrap >/dev/null || { say "debootstrap is not installed" && exit 77; }
-mirror=$(apt-get indextargets --format '$(CODENAME) $(REPO_URI)' 'Created-By: Packages' | sed -n 's/^bookworm //p' | head -n 1)
+# shellcheck disable=SC2016 # apt's own variables
+mirror=$(apt-get indextargets --format '$(CODENAME) $(REPO_URI)' 'Created-By: Packages' |
+	sed -n 's/^bookworm //p' | head -n 1)
 [ -n "$mirror" ] || { say "apt knows no mirror of Debian 12" && exit 77; }
 
 timed() {
