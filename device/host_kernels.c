@@ -45,31 +45,27 @@ static int read_run(const struct host_block *b)
 {
 	const union host_arg *args = b->args;
 	const struct part part = part_of(b, args[1].u64);
-	uint32_t sum = 0;
-	for (uint32_t rep = 0; rep < args[2].u32; rep++)
-		sum = set()->read((const char *)args[0].pointer + part.start, part.bytes);
+	const uint32_t sum = set()->read((const char *)args[0].pointer + part.start, part.bytes, args[2].u32);
 	__atomic_fetch_add((uint32_t *)args[3].pointer, sum, __ATOMIC_RELAXED);
 	return 0;
 }
 
-static int write_parts(const struct host_block *b, void (*pass)(void *, uint64_t, uint32_t))
+static int write_parts(const struct host_block *b, void (*write)(void *, uint64_t, uint32_t, uint32_t))
 {
 	const union host_arg *args = b->args;
 	const struct part part = part_of(b, args[1].u64);
-	for (uint32_t rep = 0; rep < args[2].u32; rep++)
-		pass((char *)args[0].pointer + part.start, part.bytes, args[3].u32);
+	write((char *)args[0].pointer + part.start, part.bytes, args[2].u32, args[3].u32);
 	return 0;
 }
 
 static int write_run(const struct host_block *b) { return write_parts(b, set()->write); }
 static int write_nt_run(const struct host_block *b) { return write_parts(b, set()->write_nt); }
 
-static int copy_parts(const struct host_block *b, void (*pass)(void *, const void *, uint64_t))
+static int copy_parts(const struct host_block *b, void (*copy)(void *, const void *, uint64_t, uint32_t))
 {
 	const union host_arg *args = b->args;
 	const struct part part = part_of(b, args[2].u64);
-	for (uint32_t rep = 0; rep < args[3].u32; rep++)
-		pass((char *)args[0].pointer + part.start, (const char *)args[1].pointer + part.start, part.bytes);
+	copy((char *)args[0].pointer + part.start, (const char *)args[1].pointer + part.start, part.bytes, args[3].u32);
 	return 0;
 }
 
@@ -77,14 +73,13 @@ static int copy_run(const struct host_block *b) { return copy_parts(b, set()->co
 static int copy_nt_run(const struct host_block *b) { return copy_parts(b, set()->copy_nt); }
 
 static int triad_parts(const struct host_block *b,
-                       void (*pass)(float *, const float *, const float *, uint64_t, float))
+                       void (*triad)(float *, const float *, const float *, uint64_t, uint32_t, float))
 {
 	const union host_arg *args = b->args;
 	const struct part part = part_of(b, args[3].u64);
 	const size_t first = part.start / sizeof(float);
-	for (uint32_t rep = 0; rep < args[4].u32; rep++)
-		pass((float *)args[0].pointer + first, (const float *)args[1].pointer + first,
-		     (const float *)args[2].pointer + first, part.bytes, args[5].f32);
+	triad((float *)args[0].pointer + first, (const float *)args[1].pointer + first,
+	      (const float *)args[2].pointer + first, part.bytes, args[4].u32, args[5].f32);
 	return 0;
 }
 

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "device/host_simd.h"
 
+#include <stdbool.h>
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
+
+#include "device/kernels.h"
 
 /* -O2 leaves loops of constant trip count rolled; accumulators would then live in memory. */
 #if defined(__clang__)
@@ -12,10 +15,20 @@
 #define UNROLL _Pragma("GCC unroll 32")
 #endif
 
-/* The compiler must not turn a store loop into a call of memset or memcpy, which pick stores by size. */
-#define KEEP_LOOP(pointer) __asm__ volatile("" : "+r"(pointer) : : "memory")
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
+
+/* The compiler must neither merge passes nor turn a store loop into a call of memset or memcpy, which pick stores
+ * by size. */
+#define KEEP_LOOP() __asm__ volatile("" : : : "memory")
+
+#define QUANTUM DEV_KERNEL_ALIGN
+#define CACHE_LINE 64
+/* More than any first-level cache holds; about what a second-level cache holds. */
+#define NEAR_BYTES ((uint64_t)64 << 10)
+#define FAR_BYTES ((uint64_t)1 << 20)
 
 #if defined(__x86_64__)
+#define KEEP(vector) __asm__ volatile("" : "+v"(vector))
 #define FENCE() _mm_sfence()
 
 #define ISA(name) name##_avx512
@@ -41,6 +54,7 @@
 
 #define PORTABLE_STREAM(p, v) _mm_stream_si128((__m128i *)(p), (__m128i)(v))
 #else
+#define KEEP(vector) __asm__ volatile("" : : "m"(vector))
 #define FENCE() __atomic_thread_fence(__ATOMIC_SEQ_CST)
 #define PORTABLE_STREAM(p, v) (*(p) = (v))
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The inner loops of the memory and arithmetic kernels, one pass over one block's part, written once
+ * The inner loops of the memory and arithmetic kernels, over one block's part, written once
  * per instruction set in device/host_simd_body.h and picked at run time. A build needs no -march.
  */
 #ifndef GPUSIG_HOST_SIMD_H
@@ -9,17 +9,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* All sizes are multiples of DEV_KERNEL_ALIGN, all pointers aligned to it. Streaming (_nt) loops end
- * with a store fence, so that their data is visible when they return. */
+/* Each does `reps` passes. All sizes are multiples of DEV_KERNEL_ALIGN, all pointers aligned to it, except that the
+ * sources of copies may lie anywhere. Streaming (_nt) loops end with a store fence, so that their data is visible
+ * when they return. */
 struct host_simd {
 	const char *name;
-	uint32_t (*read)(const void *src, uint64_t bytes); /* sum of the 32-bit words */
-	void (*write)(void *dst, uint64_t bytes, uint32_t word);
-	void (*write_nt)(void *dst, uint64_t bytes, uint32_t word);
-	void (*copy)(void *dst, const void *src, uint64_t bytes);
-	void (*copy_nt)(void *dst, const void *src, uint64_t bytes);
-	void (*triad)(float *a, const float *b, const float *c, uint64_t bytes, float scale);
-	void (*triad_nt)(float *a, const float *b, const float *c, uint64_t bytes, float scale);
+	uint32_t (*read)(const void *src, uint64_t bytes, uint32_t reps); /* sum of the 32-bit words of one pass */
+	void (*write)(void *dst, uint64_t bytes, uint32_t reps, uint32_t word);
+	void (*write_nt)(void *dst, uint64_t bytes, uint32_t reps, uint32_t word);
+	void (*copy)(void *dst, const void *src, uint64_t bytes, uint32_t reps);
+	void (*copy_nt)(void *dst, const void *src, uint64_t bytes, uint32_t reps);
+	void (*triad)(float *a, const float *b, const float *c, uint64_t bytes, uint32_t reps, float scale);
+	void (*triad_nt)(float *a, const float *b, const float *c, uint64_t bytes, uint32_t reps, float scale);
 	float (*fma_f32)(uint64_t fmas); /* `fmas` a multiple of DEV_FMA_QUANTUM; a finite number */
 	double (*fma_f64)(uint64_t fmas);
 };

@@ -12,90 +12,184 @@
 typedef uint32_t ISA(words) __attribute__((vector_size(WIDTH), may_alias));
 typedef float ISA(floats) __attribute__((vector_size(WIDTH), may_alias));
 typedef double ISA(doubles) __attribute__((vector_size(WIDTH), may_alias));
+typedef uint32_t ISA(loose) __attribute__((vector_size(WIDTH), may_alias, aligned(1)));
 
 #define WORDS ISA(words)
+#define LOOSE ISA(loose) /* words at any address: costs nothing at an aligned one */
 #define FLOATS ISA(floats)
 #define DOUBLES ISA(doubles)
-#define VECTORS_OF(bytes) ((bytes) / WIDTH)
-/* One trip handles this many vectors: 256 bytes, which every size is a multiple of. */
-#define TRIP (256 / WIDTH)
+/* Vectors in a trip of QUANTUM bytes, and loads in flight before the first store. */
+#define TRIP (QUANTUM / WIDTH)
+#define BATCH 8
 
-TARGET static uint32_t ISA(read)(const void *src, uint64_t bytes)
+/* The loops below take constants: a trip's vectors (the rest of an odd quantum is a trip of its own), and how
+ * far ahead to prefetch, where 0 is not at all. */
+
+TARGET ALWAYS_INLINE void ISA(prefetch)(const void *at, size_t vectors, size_t ahead)
 {
-	const WORDS *at = src, *end = at + VECTORS_OF(bytes);
-	WORDS sum[TRIP] = { { 0 } };
-	for (; at < end; at += TRIP)
-		UNROLL for (size_t i = 0; i < TRIP; i++)
-			sum[i] += at[i];
+	if (ahead)
+		UNROLL for (size_t i = 0; i < vectors * WIDTH / CACHE_LINE; i++)
+			__builtin_prefetch((const char *)at + ahead + i * CACHE_LINE, 0, 3);
+}
+
+TARGET ALWAYS_INLINE uint32_t ISA(read_loop)(const void *src, uint64_t bytes, uint32_t reps, size_t trip, size_t ahead)
+{
+	const WORDS *const end = (const WORDS *)src + bytes / WIDTH;
+	WORDS sum[BATCH] = { { 0 } };
 	uint32_t total = 0;
-	for (size_t i = 0; i < TRIP; i++)
-		for (size_t lane = 0; lane < WIDTH / sizeof(uint32_t); lane++)
-			total += sum[i][lane];
+	for (uint32_t rep = 0; rep < reps; rep++) {
+		const WORDS *at = src;
+		UNROLL for (size_t i = 0; i < BATCH; i++)
+			sum[i] = (WORDS){ 0 };
+		for (; at + trip <= end; at += trip) {
+			ISA(prefetch)(at, trip, ahead);
+			UNROLL for (size_t i = 0; i < trip; i++)
+				sum[i % BATCH] += at[i];
+		}
+		for (; at < end; at++)
+			sum[0] += *at;
+		/* A pass whose sum is not needed has to add all the same. */
+		UNROLL for (size_t i = 1; i < BATCH; i++)
+			sum[0] += sum[i];
+		KEEP(sum[0]);
+	}
+	for (size_t lane = 0; lane < WIDTH / sizeof(uint32_t); lane++)
+		total += sum[0][lane];
 	return total;
 }
 
-TARGET static void ISA(write)(void *dst, uint64_t bytes, uint32_t word)
+TARGET ALWAYS_INLINE void ISA(write_loop)(void *dst, uint64_t bytes, uint32_t reps, uint32_t word, size_t ahead,
+                                          bool streaming)
 {
-	WORDS *at = dst, *end = at + VECTORS_OF(bytes);
+	WORDS *const end = (WORDS *)dst + bytes / WIDTH;
 	const WORDS value = word - (WORDS){ 0 };
-	for (; at < end; at += TRIP) {
-		UNROLL for (size_t i = 0; i < TRIP; i++)
-			at[i] = value;
-		KEEP_LOOP(at);
-	}
-}
-
-TARGET static void ISA(write_nt)(void *dst, uint64_t bytes, uint32_t word)
-{
-	WORDS *at = dst, *end = at + VECTORS_OF(bytes);
-	const WORDS value = word - (WORDS){ 0 };
-	for (; at < end; at += TRIP)
-		UNROLL for (size_t i = 0; i < TRIP; i++)
-			STREAM(at + i, value);
-	FENCE();
-}
-
-TARGET static void ISA(copy)(void *dst, const void *src, uint64_t bytes)
-{
-	WORDS *to = dst, *end = to + VECTORS_OF(bytes);
-	const WORDS *from = src;
-	for (; to < end; to += TRIP, from += TRIP) {
-		UNROLL for (size_t i = 0; i < TRIP; i++)
-			to[i] = from[i];
-		KEEP_LOOP(to);
-	}
-}
-
-TARGET static void ISA(copy_nt)(void *dst, const void *src, uint64_t bytes)
-{
-	WORDS *to = dst, *end = to + VECTORS_OF(bytes);
-	const WORDS *from = src;
-	for (; to < end; to += TRIP, from += TRIP)
-		UNROLL for (size_t i = 0; i < TRIP; i++)
-			STREAM(to + i, from[i]);
-	FENCE();
-}
-
-TARGET static void ISA(triad)(float *a, const float *b, const float *c, uint64_t bytes, float scale)
-{
-	FLOATS *to = (FLOATS *)a, *end = to + VECTORS_OF(bytes);
-	const FLOATS *x = (const FLOATS *)b, *y = (const FLOATS *)c;
-	const FLOATS factor = scale - (FLOATS){ 0 };
-	for (; to < end; to += TRIP, x += TRIP, y += TRIP)
-		UNROLL for (size_t i = 0; i < TRIP; i++)
-			to[i] = FMA_F32(factor, y[i], x[i]);
-}
-
-TARGET static void ISA(triad_nt)(float *a, const float *b, const float *c, uint64_t bytes, float scale)
-{
-	FLOATS *to = (FLOATS *)a, *end = to + VECTORS_OF(bytes);
-	const FLOATS *x = (const FLOATS *)b, *y = (const FLOATS *)c;
-	const FLOATS factor = scale - (FLOATS){ 0 };
-	for (; to < end; to += TRIP, x += TRIP, y += TRIP)
-		UNROLL for (size_t i = 0; i < TRIP; i++) {
-			const FLOATS sum = FMA_F32(factor, y[i], x[i]);
-			STREAM(to + i, (WORDS)sum);
+	for (uint32_t rep = 0; rep < reps; rep++)
+		for (WORDS *to = dst; to < end; to += TRIP) {
+			ISA(prefetch)(to, TRIP, ahead);
+			UNROLL for (size_t i = 0; i < TRIP; i++)
+				if (streaming)
+					STREAM(to + i, value);
+				else
+					to[i] = value;
+			KEEP_LOOP();
 		}
+}
+
+TARGET ALWAYS_INLINE void ISA(copy_batch)(WORDS *to, const LOOSE *from, size_t count, bool streaming)
+{
+	WORDS batch[BATCH];
+	UNROLL for (size_t i = 0; i < count; i++)
+		batch[i] = from[i];
+	UNROLL for (size_t i = 0; i < count; i++)
+		if (streaming)
+			STREAM(to + i, batch[i]);
+		else
+			to[i] = batch[i];
+}
+
+TARGET ALWAYS_INLINE void ISA(copy_trip)(WORDS *to, const LOOSE *from, size_t trip, bool streaming)
+{
+	const size_t count = trip < BATCH ? trip : BATCH;
+	UNROLL for (size_t start = 0; start < trip; start += count)
+		ISA(copy_batch)(to + start, from + start, count, streaming);
+	KEEP_LOOP();
+}
+
+TARGET ALWAYS_INLINE void ISA(copy_loop)(void *dst, const void *src, uint64_t bytes, uint32_t reps, size_t trip,
+                                         size_t ahead, bool streaming)
+{
+	WORDS *const end = (WORDS *)dst + bytes / WIDTH;
+	for (uint32_t rep = 0; rep < reps; rep++) {
+		WORDS *to = dst;
+		const LOOSE *from = src;
+		for (; to + trip <= end; to += trip, from += trip) {
+			ISA(prefetch)(from, trip, ahead);
+			ISA(copy_trip)(to, from, trip, streaming);
+		}
+		for (; to < end; to += TRIP, from += TRIP)
+			ISA(copy_trip)(to, from, TRIP, streaming);
+	}
+}
+
+TARGET ALWAYS_INLINE void ISA(triad_trip)(FLOATS *to, const FLOATS *x, const FLOATS *y, FLOATS factor, size_t trip,
+                                          bool streaming)
+{
+	UNROLL for (size_t i = 0; i < trip; i++) {
+		const FLOATS sum = FMA_F32(factor, y[i], x[i]);
+		if (streaming)
+			STREAM(to + i, (WORDS)sum);
+		else
+			to[i] = sum;
+	}
+	KEEP_LOOP();
+}
+
+TARGET ALWAYS_INLINE void ISA(triad_loop)(float *a, const float *b, const float *c, uint64_t bytes, uint32_t reps,
+                                          float scale, size_t trip, bool streaming)
+{
+	FLOATS *const end = (FLOATS *)(void *)a + bytes / WIDTH;
+	const FLOATS factor = scale - (FLOATS){ 0 };
+	for (uint32_t rep = 0; rep < reps; rep++) {
+		FLOATS *to = (FLOATS *)(void *)a;
+		const FLOATS *x = (const FLOATS *)(const void *)b, *y = (const FLOATS *)(const void *)c;
+		for (; to + trip <= end; to += trip, x += trip, y += trip)
+			ISA(triad_trip)(to, x, y, factor, trip, streaming);
+		for (; to < end; to += TRIP, x += TRIP, y += TRIP)
+			ISA(triad_trip)(to, x, y, factor, TRIP, streaming);
+	}
+}
+
+/* What is fastest was measured per level of the memory hierarchy: prefetching takes load slots that a first-level
+ * cache needs, but hides latency that hardware prefetchers leave from further levels. */
+
+TARGET static uint32_t ISA(read)(const void *src, uint64_t bytes, uint32_t reps)
+{
+	return bytes <= NEAR_BYTES ? ISA(read_loop)(src, bytes, reps, TRIP, 0)
+	                           : ISA(read_loop)(src, bytes, reps, 2 * TRIP, 4096);
+}
+
+TARGET static void ISA(write)(void *dst, uint64_t bytes, uint32_t reps, uint32_t word)
+{
+	if (bytes <= FAR_BYTES)
+		ISA(write_loop)(dst, bytes, reps, word, 0, false);
+	else
+		ISA(write_loop)(dst, bytes, reps, word, 1024, false);
+}
+
+TARGET static void ISA(write_nt)(void *dst, uint64_t bytes, uint32_t reps, uint32_t word)
+{
+	ISA(write_loop)(dst, bytes, reps, word, 0, true);
+	FENCE();
+}
+
+TARGET static void ISA(copy)(void *dst, const void *src, uint64_t bytes, uint32_t reps)
+{
+	if (bytes <= FAR_BYTES)
+		ISA(copy_loop)(dst, src, bytes, reps, 2 * TRIP, 0, false);
+	else
+		ISA(copy_loop)(dst, src, bytes, reps, TRIP, 1024, false);
+}
+
+TARGET static void ISA(copy_nt)(void *dst, const void *src, uint64_t bytes, uint32_t reps)
+{
+	if (bytes <= FAR_BYTES)
+		ISA(copy_loop)(dst, src, bytes, reps, 2 * TRIP, 0, true);
+	else
+		ISA(copy_loop)(dst, src, bytes, reps, 2 * TRIP, 4096, true);
+	FENCE();
+}
+
+TARGET static void ISA(triad)(float *a, const float *b, const float *c, uint64_t bytes, uint32_t reps, float scale)
+{
+	if (bytes <= NEAR_BYTES)
+		ISA(triad_loop)(a, b, c, bytes, reps, scale, TRIP, false);
+	else
+		ISA(triad_loop)(a, b, c, bytes, reps, scale, 2 * TRIP, false);
+}
+
+TARGET static void ISA(triad_nt)(float *a, const float *b, const float *c, uint64_t bytes, uint32_t reps, float scale)
+{
+	ISA(triad_loop)(a, b, c, bytes, reps, scale, TRIP, true);
 	FENCE();
 }
 
@@ -142,10 +236,11 @@ static const struct host_simd ISA(table) = {
 };
 
 #undef WORDS
+#undef LOOSE
 #undef FLOATS
 #undef DOUBLES
-#undef VECTORS_OF
 #undef TRIP
+#undef BATCH
 #undef ISA
 #undef TARGET
 #undef WIDTH

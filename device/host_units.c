@@ -184,12 +184,35 @@ static void *slot_main(void *arg)
 	}
 }
 
-static void transfer(const struct host_copy *c)
+static void regular(const struct host_copy *c, uint64_t offset, uint64_t bytes)
 {
-	if (!c->src)
-		memset(c->dst, c->byte, c->bytes);
+	if (c->src)
+		memcpy((char *)c->dst + offset, (const char *)c->src + offset, bytes);
 	else
-		memcpy(c->dst, c->src, c->bytes);
+		memset((char *)c->dst + offset, c->byte, bytes);
+}
+
+static void transfer(const struct host_units *u, const struct host_copy *c)
+{
+	if (c->bytes < u->streaming_bytes) {
+		regular(c, 0, c->bytes);
+		return;
+	}
+	const struct host_simd *simd = host_simd_best();
+	const uint64_t head = -(uintptr_t)c->dst % DEV_KERNEL_ALIGN;
+	const uint64_t body = (c->bytes - head) / DEV_KERNEL_ALIGN * DEV_KERNEL_ALIGN;
+	regular(c, 0, head);
+	if (c->src)
+		simd->copy_nt((char *)c->dst + head, (const char *)c->src + head, body, 1);
+	else
+		simd->write_nt((char *)c->dst + head, body, 1, c->byte * 0x01010101u);
+	regular(c, head + body, c->bytes - head - body);
+}
+
+static uint64_t streaming_from(int core)
+{
+	const uint64_t last = host_cache_bytes("", &core, 1, 3);
+	return last && last / 2 < HOST_STREAMING_MOST ? last / 2 : HOST_STREAMING_MOST;
 }
 
 static void *engine_main(void *arg)
@@ -208,7 +231,7 @@ static void *engine_main(void *arg)
 		while ((c = e->first) != NULL) {
 			e->first = c->next;
 			host_unlock();
-			transfer(c);
+			transfer(e->all, c);
 			const uint64_t end_ns = clock_ns();
 			host_lock();
 			host_queue_copy_ended(c, end_ns);
@@ -261,6 +284,7 @@ int host_units_open(struct host_units *u, const int *cores, uint32_t count)
 		return err_note(-ENOMEM, "open %u units: out of memory", count);
 	atomic_store(&u->idle, count);
 	u->count = count;
+	u->streaming_bytes = streaming_from(cores[0]);
 	for (uint32_t i = 0; i < count && !rc; i++)
 		rc = start_unit(u, &u->units[i], cores[i]);
 	for (uint32_t i = 0; i < HOST_ENGINES && !rc; i++) {

@@ -20,8 +20,9 @@
  *
  * Copy engines are two threads that may run on any core of the device and compete there with blocks. Engine
  * 1 takes copies from DEVICE to PINNED memory, engine 0 all others and fills, so that both directions can be
- * busy at once. An engine works in the order in which copies became ready. Above HOST_STREAMING_BYTES it
- * writes past the caches.
+ * busy at once. An engine works in the order in which copies became ready. It writes past the caches
+ * when source and destination together don't fit the last one, at the latest from HOST_STREAMING_MOST on: below,
+ * ordinary stores were up to 1.4 times faster, above it up to 1.4 times slower.
  *
  * Whoever ends a piece of work reports to host_queue.h, which makes following work ready. All functions
  * are called with the lock held unless stated otherwise.
@@ -43,7 +44,7 @@
 #define HOST_ENGINES 2u
 #define HOST_LEVELS 3u /* of priority; higher is more urgent */
 #define HOST_SPIN_NS 20000u
-#define HOST_STREAMING_BYTES ((uint64_t)256 << 10)
+#define HOST_STREAMING_MOST ((uint64_t)16 << 20)
 
 /* A grid of blocks. The owner fills all but the last group and keeps it in place until it has ended. */
 struct host_launch {
@@ -108,6 +109,7 @@ struct host_engine {
 struct host_units {
 	uint32_t count;
 	struct host_unit *units;
+	uint64_t streaming_bytes; /* from this size on, engines write past the caches */
 	atomic_uint idle; /* units without a block */
 	struct host_engine engines[HOST_ENGINES];
 	struct {

@@ -44,7 +44,8 @@ static void sum_is_exact(const struct host_simd *s)
 			memcpy(&word, b + at, sizeof(word));
 			sum += word;
 		}
-		expect(s->read(b, sizes[i]) == sum);
+		expect(s->read(b, sizes[i], 1) == sum && s->read(b, sizes[i], 3) == sum);
+		expect(s->read(b, sizes[i], 0) == 0);
 	}
 }
 
@@ -55,7 +56,7 @@ static void stores_are_exact(const struct host_simd *s)
 		const uint64_t bytes = sizes[i / 2];
 		bool right = true;
 		prepare();
-		(i % 2 ? s->write : s->write_nt)(a, bytes, word);
+		(i % 2 ? s->write : s->write_nt)(a, bytes, 2, word);
 		for (uint64_t at = 0; at < bytes; at += sizeof(word))
 			right = right && memcmp(a + at, &word, sizeof(word)) == 0;
 		expect(right && untouched_from(bytes));
@@ -67,7 +68,7 @@ static void copies_are_exact(const struct host_simd *s)
 	for (size_t i = 0; i < 2 * SIZES; i++) {
 		const uint64_t bytes = sizes[i / 2];
 		prepare();
-		(i % 2 ? s->copy : s->copy_nt)(a, b, bytes);
+		(i % 2 ? s->copy : s->copy_nt)(a, b, bytes, 2);
 		expect(memcmp(a, b, bytes) == 0 && untouched_from(bytes));
 	}
 }
@@ -83,7 +84,7 @@ static void triad_is_exact(const struct host_simd *s)
 		const uint64_t bytes = sizes[i / 2];
 		bool right = true;
 		prepare();
-		(i % 2 ? s->triad : s->triad_nt)((float *)(void *)a, x, y, bytes, 3.0f);
+		(i % 2 ? s->triad : s->triad_nt)((float *)(void *)a, x, y, bytes, 2, 3.0f);
 		for (uint64_t at = 0; at < bytes / sizeof(float); at++) {
 			/* Small integers: exact, fused or not. */
 			const float wanted = x[at] + 3.0f * y[at];
