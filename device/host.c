@@ -34,12 +34,13 @@ static void describe(struct host_dev *d, unsigned count, size_t machine_cores)
 	struct dev_props *p = &d->dev.props;
 	host_names(p->name, sizeof(p->name), p->driver, sizeof(p->driver));
 	if (machine_cores < count)
-		snprintf(p->shares, sizeof(p->shares), "its core with other devices, its copy engines and the host program");
+		snprintf(p->shares, sizeof(p->shares),
+			 "its core with other devices, its copy engines and the host program");
 	else
 		snprintf(p->shares, sizeof(p->shares), "its cores with its copy engines%s",
-		         machine_cores % count ? "" : " and the host program");
+			 machine_cores % count ? "" : " and the host program");
 	p->caps = DEV_CAP_COPY_ENGINE | DEV_CAP_PRIORITY | DEV_CAP_WAIT_VALUE | DEV_CAP_OCCUPANCY | DEV_CAP_PEER |
-	          DEV_CAP_CLOCK_RATE | DEV_CAP_HOST_ACCESS;
+		  DEV_CAP_CLOCK_RATE | DEV_CAP_HOST_ACCESS;
 	if (d->blas) {
 		p->caps |= DEV_CAP_GEMM;
 		snprintf(p->blas, sizeof(p->blas), "%s", d->blas->text);
@@ -118,8 +119,8 @@ static int open_device(const char *model, unsigned index, unsigned count, uint32
 	if (model)
 		return err_note(-EINVAL, "open host: it has no models, '%s' is none", model);
 	if (index >= count)
-		return err_note(-EINVAL, "open host:%u: %u devices are listed, so their indices are 0 to %u", index, count,
-		                count - 1);
+		return err_note(-EINVAL, "open host:%u: %u devices are listed, so their indices are 0 to %u", index,
+				count, count - 1);
 	size_t total = host_cores(cores);
 	if (total == 0)
 		return err_note(-ENODEV, "open host:%u: the affinity mask of this process can't be read", index);
@@ -238,12 +239,12 @@ static int copy(struct dev *dev, struct dev_stream *s, void *dst, const void *sr
 		return err_note(-EFAULT, "copy %llu bytes: the source is NULL", (unsigned long long)bytes);
 	if ((to < from ? from - to : to - from) < bytes)
 		return err_note(-EINVAL, "copy %llu bytes: source and destination overlap", (unsigned long long)bytes);
-	return enqueue_copy(dev, s, &(struct host_copy){ .dst = dst, .src = src, .bytes = bytes });
+	return enqueue_copy(dev, s, &(struct host_copy){.dst = dst, .src = src, .bytes = bytes});
 }
 
 static int fill(struct dev *dev, struct dev_stream *s, void *dst, uint8_t byte, uint64_t bytes)
 {
-	return enqueue_copy(dev, s, &(struct host_copy){ .dst = dst, .bytes = bytes, .byte = byte });
+	return enqueue_copy(dev, s, &(struct host_copy){.dst = dst, .bytes = bytes, .byte = byte});
 }
 
 static int enqueue_value(struct dev *dev, struct dev_stream *s, enum host_op_kind kind, uint32_t *at, uint32_t value)
@@ -305,7 +306,7 @@ static int check_shape(uint32_t block, uint64_t shared_bytes)
 		return err_note(-EINVAL, "a block of host has one thread, not %u", block);
 	if (shared_bytes > HOST_SHARED_BYTES)
 		return err_note(-EINVAL, "%llu bytes of shared memory a block: the limit is %llu",
-		                (unsigned long long)shared_bytes, (unsigned long long)HOST_SHARED_BYTES);
+				(unsigned long long)shared_bytes, (unsigned long long)HOST_SHARED_BYTES);
 	return 0;
 }
 
@@ -355,21 +356,22 @@ static uint64_t matrix_bytes(const struct dev_gemm *g, uint32_t rows, uint32_t c
 
 static int check_gemm(const struct host_dev *d, const struct dev_gemm *g)
 {
-	const uint32_t sizes[] = { g->m, g->n, g->k, g->lda, g->ldb, g->ldc };
+	const uint32_t sizes[] = {g->m, g->n, g->k, g->lda, g->ldb, g->ldc};
 	if (!d->blas)
 		return err_note(-ENOTSUP, "gemm: this device was opened without it, or there is no BLAS");
 	if (g->type != DEV_F32 && g->type != DEV_F64)
 		return err_note(-ENOTSUP, "gemm: type %d is neither f32 nor f64", (int)g->type);
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
 		if (sizes[i] > INT32_MAX)
-			return err_note(-EINVAL, "gemm %u x %u x %u: the library takes sizes below 2^31", g->m, g->n, g->k);
+			return err_note(-EINVAL, "gemm %u x %u x %u: the library takes sizes below 2^31", g->m, g->n,
+					g->k);
 	return check_shape(1, g->shared_bytes);
 }
 
 static int gemm(struct dev *dev, struct dev_stream *s, const struct dev_gemm *g)
 {
 	struct host_dev *d = host_dev_of(dev);
-	struct host_gemm job = { .g = *g, .blas = d->blas };
+	struct host_gemm job = {.g = *g, .blas = d->blas};
 	struct host_op *op;
 	int rc = check_gemm(d, g);
 	if (rc)

@@ -33,8 +33,8 @@ struct host_dev {
 	const struct host_blas *blas; /* NULL: no DEV_CAP_GEMM */
 	/* Guarded by the lock. */
 	bool peers[HOST_MAX_OPEN]; /* by `id` */
-	unsigned id;          /* unique among the open host devices */
-	bool dispatch;        /* blocks may be ready to be placed */
+	unsigned id;               /* unique among the open host devices */
+	bool dispatch;             /* blocks may be ready to be placed */
 	struct host_dev *next_dispatch;
 	struct dev_stream *streams;
 	struct dev_event *events;

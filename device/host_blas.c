@@ -31,8 +31,8 @@ struct library {
 };
 
 static const struct library libraries[] = {
-	{ "openblas", { "libopenblas.so.0", "libopenblas.so" }, "OPENBLAS_CORETYPE", "OPENBLAS_NUM_THREADS" },
-	{ "blis", { "libblis.so.4", "libblis.so.3" }, "BLIS_ARCH_TYPE", "BLIS_NUM_THREADS" },
+	{"openblas", {"libopenblas.so.0", "libopenblas.so"}, "OPENBLAS_CORETYPE", "OPENBLAS_NUM_THREADS"},
+	{"blis", {"libblis.so.4", "libblis.so.3"}, "BLIS_ARCH_TYPE", "BLIS_NUM_THREADS"},
 };
 #define LIBRARIES (sizeof(libraries) / sizeof(libraries[0]))
 
@@ -45,9 +45,9 @@ static const struct candidate {
 	const char *set;
 	enum isa needs;
 } candidates[] = {
-	{ 0, NULL, ANY },     { 0, "SkylakeX", AVX512 }, { 0, "Cooperlake", AVX512_BF16 }, { 0, "Haswell", AVX2 },
-	{ 0, "Zen", AVX2 },   { 1, NULL, ANY },          { 1, "0", AVX512 },               { 1, "3", AVX2 },
-	{ 1, "6", AVX2 },
+	{0, NULL, ANY},       {0, "SkylakeX", AVX512}, {0, "Cooperlake", AVX512_BF16},
+	{0, "Haswell", AVX2}, {0, "Zen", AVX2},        {1, NULL, ANY},
+	{1, "0", AVX512},     {1, "3", AVX2},          {1, "6", AVX2},
 };
 #define CANDIDATES (sizeof(candidates) / sizeof(candidates[0]))
 
@@ -75,10 +75,10 @@ static bool runs(enum isa needs)
 static void *symbol(void *handle, const char *name) { return dlsym(handle, name); }
 
 /* ISO C has no cast from an object pointer to a function pointer. */
-#define FUNCTION(handle, name, pointer)                                              \
-	do {                                                                         \
-		void *found = symbol(handle, name);                                  \
-		memcpy(&(pointer), &found, sizeof(found));                           \
+#define FUNCTION(handle, name, pointer)                                                                                \
+	do {                                                                                                           \
+		void *found = symbol(handle, name);                                                                    \
+		memcpy(&(pointer), &found, sizeof(found));                                                             \
 	} while (0)
 
 static void *open_library(const struct library *l, const char *set)
@@ -174,7 +174,7 @@ static uint64_t best_time(const struct host_blas *blas)
 /* In the child. Libraries print before they abort. */
 static void try_and_exit(const struct candidate *c, int result)
 {
-	struct host_blas blas = { .text = "" };
+	struct host_blas blas = {.text = ""};
 	int null = open("/dev/null", O_WRONLY);
 	if (null >= 0) {
 		dup2(null, STDOUT_FILENO);
@@ -198,7 +198,7 @@ static uint64_t trial(const struct candidate *c)
 		try_and_exit(c, ends[1]);
 	close(ends[1]);
 	if (child > 0) {
-		struct pollfd ready = { .fd = ends[0], .events = POLLIN };
+		struct pollfd ready = {.fd = ends[0], .events = POLLIN};
 		if (poll(&ready, 1, TRIAL_LIMIT_MS) != 1 || read(ends[0], &took, sizeof(took)) != sizeof(took)) {
 			took = 0;
 			kill(child, SIGKILL);
@@ -247,7 +247,7 @@ static int choose_named(const char *wish, struct candidate *c)
 	for (unsigned i = 0; i < LIBRARIES; i++) {
 		if (strlen(libraries[i].name) != length || strncmp(libraries[i].name, wish, length) != 0)
 			continue;
-		*c = (struct candidate){ .library = i, .set = wish[length] ? wish + length + 1 : NULL };
+		*c = (struct candidate){.library = i, .set = wish[length] ? wish + length + 1 : NULL};
 		return 0;
 	}
 	return err_note(-ENOENT, "GPUSIG_BLAS is '%s', not openblas[:SET], blis[:NUMBER] or none", wish);
@@ -267,7 +267,7 @@ static int choose(struct candidate *c, bool *timed_p)
 		return 0;
 	}
 	*timed_p = false;
-	*c = (struct candidate){ .set = runs(AVX512) ? "SkylakeX" : runs(AVX2) ? "Haswell" : NULL };
+	*c = (struct candidate){.set = runs(AVX512) ? "SkylakeX" : runs(AVX2) ? "Haswell" : NULL};
 	return 0;
 }
 
@@ -277,10 +277,10 @@ static char opened_why[256];
 
 static void open_once(void)
 {
-	struct candidate c = { 0 };
+	struct candidate c = {0};
 	bool timed;
 	opened_rc = choose(&c, &timed);
-	if (!opened_rc && !load(&c, &opened) && (timed || !load(&(struct candidate){ .library = 1 }, &opened)))
+	if (!opened_rc && !load(&c, &opened) && (timed || !load(&(struct candidate){.library = 1}, &opened)))
 		opened_rc = err_note(-ENOENT, "no BLAS: neither libopenblas.so.0 nor libblis.so.4 can be used");
 	if (opened_rc)
 		snprintf(opened_why, sizeof(opened_why), "%s", err_text());

@@ -19,11 +19,11 @@
 
 /* The Fortran interface, column-major, which every library has. */
 typedef void (*host_sgemm_fn)(const char *, const char *, const int *, const int *, const int *, const float *,
-                              const float *, const int *, const float *, const int *, const float *, float *,
-                              const int *);
+			      const float *, const int *, const float *, const int *, const float *, float *,
+			      const int *);
 typedef void (*host_dgemm_fn)(const char *, const char *, const int *, const int *, const int *, const double *,
-                              const double *, const int *, const double *, const int *, const double *, double *,
-                              const int *);
+			      const double *, const int *, const double *, const int *, const double *, double *,
+			      const int *);
 
 struct host_blas {
 	char text[96]; /* library, version, kernel set */

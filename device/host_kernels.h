@@ -29,9 +29,9 @@ struct host_block {
 
 /* How much memory a pointer argument must have behind it. */
 enum host_extent {
-	HOST_EXTENT_NONE,    /* not a pointer */
-	HOST_EXTENT_BYTES,   /* as the kernel's u64 argument `bytes` says; a multiple of DEV_KERNEL_ALIGN */
-	HOST_EXTENT_FIXED,   /* `each` bytes */
+	HOST_EXTENT_NONE,      /* not a pointer */
+	HOST_EXTENT_BYTES,     /* as the kernel's u64 argument `bytes` says; a multiple of DEV_KERNEL_ALIGN */
+	HOST_EXTENT_FIXED,     /* `each` bytes */
 	HOST_EXTENT_PER_BLOCK, /* `each` bytes a block */
 };
 

@@ -132,7 +132,8 @@ static uint64_t core_cache(const char *root, int cpu, unsigned level, char *shar
 {
 	for (unsigned i = 0; i < 16; i++) {
 		char path[512], text[64];
-		int folder = snprintf(path, sizeof(path), "%s/sys/devices/system/cpu/cpu%d/cache/index%u/", root, cpu, i);
+		int folder =
+			snprintf(path, sizeof(path), "%s/sys/devices/system/cpu/cpu%d/cache/index%u/", root, cpu, i);
 		if (folder < 0 || (size_t)folder + 32 > sizeof(path))
 			return 0;
 		char *name = path + folder;

@@ -51,7 +51,7 @@ static void *touch_share(void *arg)
 
 static void touch_all(char *start, size_t bytes, const int *cores, size_t core_count)
 {
-	struct share shares[MAX_TOUCHERS] = { 0 };
+	struct share shares[MAX_TOUCHERS] = {0};
 	if (core_count > MAX_TOUCHERS)
 		core_count = MAX_TOUCHERS;
 	if (bytes < SHARE_MIN)
@@ -63,7 +63,8 @@ static void touch_all(char *start, size_t bytes, const int *cores, size_t core_c
 		shares[i].bytes = end - at;
 		at = end;
 		if (core_count > 1)
-			shares[i].started = host_thread_start(&shares[i].thread, &cores[i], 1, touch_share, &shares[i]) == 0;
+			shares[i].started =
+				host_thread_start(&shares[i].thread, &cores[i], 1, touch_share, &shares[i]) == 0;
 		if (!shares[i].started)
 			touch(shares[i].start, shares[i].bytes);
 	}
@@ -143,7 +144,7 @@ static int map(struct host_memory *m)
 }
 
 int host_memory_alloc(const void *owner, const int *cores, size_t core_count, enum dev_mem kind, uint64_t bytes,
-                      void **ptr_p)
+		      void **ptr_p)
 {
 	if (bytes == 0)
 		return err_note(-EINVAL, "allocate memory: 0 bytes");
@@ -151,7 +152,7 @@ int host_memory_alloc(const void *owner, const int *cores, size_t core_count, en
 	const uint64_t available = host_memory_available_bytes();
 	if (bytes > SIZE_MAX / 2 || (available && bytes > available / 10 * 9))
 		return err_note(-ENOMEM, "allocate %llu bytes: more than 90 %% of the %llu that are available",
-		                (unsigned long long)bytes, (unsigned long long)available);
+				(unsigned long long)bytes, (unsigned long long)available);
 	struct host_memory *m = calloc(1, sizeof(*m));
 	if (!m)
 		return err_note(-ENOMEM, "allocate %llu bytes: out of memory", (unsigned long long)bytes);

@@ -32,7 +32,7 @@ struct host_memory {
 
 /* Map and touch memory for a device with these cores, and enter it. -ENOMEM. */
 int host_memory_alloc(const void *owner, const int *cores, size_t core_count, enum dev_mem kind, uint64_t bytes,
-                      void **ptr_p);
+		      void **ptr_p);
 
 /* -EFAULT: no allocation of `owner` starts at `ptr`. -EBUSY: queued work uses it. */
 int host_memory_free(const void *owner, void *ptr);

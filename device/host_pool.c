@@ -26,10 +26,7 @@ static int grow(struct host_pool *p, size_t count)
 	return 0;
 }
 
-int host_pool_reserve(struct host_pool *p, size_t count)
-{
-	return count > p->made ? grow(p, count - p->made) : 0;
-}
+int host_pool_reserve(struct host_pool *p, size_t count) { return count > p->made ? grow(p, count - p->made) : 0; }
 
 void *host_pool_take(struct host_pool *p)
 {

@@ -9,8 +9,8 @@
 #include "lib/clock.h"
 #include "lib/err.h"
 
-static struct host_pool ops = { .item_bytes = (sizeof(struct host_op) + 63) / 64 * 64 };
-static struct host_pool records = { .item_bytes = (sizeof(struct host_record) + 63) / 64 * 64 };
+static struct host_pool ops = {.item_bytes = (sizeof(struct host_op) + 63) / 64 * 64};
+static struct host_pool records = {.item_bytes = (sizeof(struct host_record) + 63) / 64 * 64};
 static size_t streams_open, events_open;
 
 static struct dev_stream *kicked_first, *kicked_last;
@@ -268,7 +268,7 @@ struct host_memory *host_memory_of(const struct host_dev *d, const void *ptr, ui
 	if (m && (owner == d || d->peers[owner->id]))
 		return m;
 	err_note(-EFAULT, "%llu bytes at %p are not inside one allocation that the device may use",
-	         (unsigned long long)bytes, ptr);
+		 (unsigned long long)bytes, ptr);
 	return NULL;
 }
 
@@ -321,9 +321,10 @@ static void stop_waiting(struct dev_stream *s)
 	if (!s->busy || (s->first->kind != HOST_OP_WAIT_EVENT && s->first->kind != HOST_OP_WAIT_VALUE))
 		return;
 	struct dev_stream **at = s->first->kind == HOST_OP_WAIT_EVENT ? &s->first->record->streams : &value_waiting;
-	while (*at != s)
+	while (*at && *at != s)
 		at = &(*at)->next_waiting;
-	*at = s->next_waiting;
+	if (*at)
+		*at = s->next_waiting;
 	finish(s);
 	kick(s);
 }

@@ -89,11 +89,11 @@ struct dev_stream {
 	struct dev_stream *next;
 	uint32_t level;
 	struct host_op *first, *last;
-	bool busy;                      /* `first` is in progress or waits */
-	bool kicked;                    /* in the list of streams to advance */
+	bool busy;   /* `first` is in progress or waits */
+	bool kicked; /* in the list of streams to advance */
 	struct dev_stream *next_kicked;
 	struct dev_stream *next_waiting; /* on the same record, or on values */
-	uint64_t last_ns;               /* latest stamp: a stream's time never runs backwards */
+	uint64_t last_ns;                /* latest stamp: a stream's time never runs backwards */
 	int failure;
 	char why[160];
 	atomic_bool cancelled;

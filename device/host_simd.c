@@ -39,7 +39,7 @@
 #define STREAM(p, v) _mm512_stream_si512((void *)(p), (__m512i)(v))
 #define FMA_F32(x, y, z) ((FLOATS)_mm512_fmadd_ps((__m512)(x), (__m512)(y), (__m512)(z)))
 #define FMA_F64(x, y, z) ((DOUBLES)_mm512_fmadd_pd((__m512d)(x), (__m512d)(y), (__m512d)(z)))
-#include "device/host_simd_body.h"
+#include "device/host_simd.inc"
 
 #define ISA(name) name##_avx2
 #define NAME "avx2"
@@ -50,7 +50,7 @@
 #define STREAM(p, v) _mm256_stream_si256((__m256i *)(p), (__m256i)(v))
 #define FMA_F32(x, y, z) ((FLOATS)_mm256_fmadd_ps((__m256)(x), (__m256)(y), (__m256)(z)))
 #define FMA_F64(x, y, z) ((DOUBLES)_mm256_fmadd_pd((__m256d)(x), (__m256d)(y), (__m256d)(z)))
-#include "device/host_simd_body.h"
+#include "device/host_simd.inc"
 
 #define PORTABLE_STREAM(p, v) _mm_stream_si128((__m128i *)(p), (__m128i)(v))
 #else
@@ -67,7 +67,7 @@
 #define STREAM(p, v) PORTABLE_STREAM(p, v)
 #define FMA_F32(x, y, z) ((x) * (y) + (z))
 #define FMA_F64(x, y, z) ((x) * (y) + (z))
-#include "device/host_simd_body.h"
+#include "device/host_simd.inc"
 
 const struct host_simd *host_simd_at(size_t i)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The inner loops of the memory and arithmetic kernels, over one block's part, written once
- * per instruction set in device/host_simd_body.h and picked at run time. A build needs no -march.
+ * per instruction set in device/host_simd.inc and picked at run time. A build needs no -march.
  */
 #ifndef GPUSIG_HOST_SIMD_H
 #define GPUSIG_HOST_SIMD_H

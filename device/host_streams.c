@@ -13,7 +13,7 @@ static bool is_done(struct host_waiter *w) { return atomic_load_explicit(&w->don
 /* Lock held on entry, not on return. Polls first: waking up takes longer than most launches. */
 static void await(struct host_dev *d, struct host_waiter **list)
 {
-	struct host_waiter w = { .next = *list };
+	struct host_waiter w = {.next = *list};
 	host_sleeper_init(&w.sleeper);
 	*list = &w;
 	host_unlock();
@@ -36,7 +36,7 @@ int host_stream_open(struct dev *dev, int priority, struct dev_stream **s_p)
 	struct host_dev *d = host_dev_of(dev);
 	if (priority < HOST_PRIORITY_LOW || priority > HOST_PRIORITY_HIGH)
 		return err_note(-EINVAL, "open a stream: priority %d is not in %d..%d", priority, HOST_PRIORITY_LOW,
-		                HOST_PRIORITY_HIGH);
+				HOST_PRIORITY_HIGH);
 	struct dev_stream *s = calloc(1, sizeof(*s));
 	if (!s)
 		return err_note(-ENOMEM, "open a stream: out of memory");

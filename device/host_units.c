@@ -22,7 +22,10 @@ uint32_t host_units_residents(uint64_t claim_bytes)
 	return fit < HOST_SLOTS ? (uint32_t)fit : HOST_SLOTS;
 }
 
-static unsigned residents(struct host_unit *unit) { return atomic_load_explicit(&unit->resident, memory_order_relaxed); }
+static unsigned residents(struct host_unit *unit)
+{
+	return atomic_load_explicit(&unit->resident, memory_order_relaxed);
+}
 
 static struct host_unit *place_for(struct host_units *u, const struct host_launch *l)
 {
@@ -102,8 +105,7 @@ bool host_units_polling_is_free(struct host_units *u)
 
 static bool may_poll(struct host_slot *slot)
 {
-	return residents(slot->unit) == 0 &&
-	       atomic_load_explicit(&slot->unit->spinner, memory_order_relaxed) == slot;
+	return residents(slot->unit) == 0 && atomic_load_explicit(&slot->unit->spinner, memory_order_relaxed) == slot;
 }
 
 static bool has_mail(atomic_bool *mail) { return atomic_load_explicit(mail, memory_order_acquire); }
@@ -177,8 +179,7 @@ static void *slot_main(void *arg)
 		}
 		struct host_launch *l = slot->launch;
 		const struct host_block block = {
-			.index = slot->block, .grid = l->grid, .args = l->args, .cancelled = l->cancelled
-		};
+			.index = slot->block, .grid = l->grid, .args = l->args, .cancelled = l->cancelled};
 		int rc = l->run(&block);
 		block_ended(slot, l, clock_ns(), rc);
 	}

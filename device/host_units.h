@@ -89,10 +89,10 @@ struct host_slot {
 struct host_unit {
 	struct host_units *all;
 	int core;
-	uint64_t shared_bytes;   /* claimed */
-	bool alone;              /* a block that is alone of its kind is here */
-	atomic_uint resident;    /* written under the lock */
-	struct host_slot *free;  /* latest used first: it may still be polling */
+	uint64_t shared_bytes;               /* claimed */
+	bool alone;                          /* a block that is alone of its kind is here */
+	atomic_uint resident;                /* written under the lock */
+	struct host_slot *free;              /* latest used first: it may still be polling */
 	_Atomic(struct host_slot *) spinner; /* the one slot that may poll */
 	struct host_slot slots[HOST_SLOTS];
 };
@@ -110,7 +110,7 @@ struct host_units {
 	uint32_t count;
 	struct host_unit *units;
 	uint64_t streaming_bytes; /* from this size on, engines write past the caches */
-	atomic_uint idle; /* units without a block */
+	atomic_uint idle;         /* units without a block */
 	struct host_engine engines[HOST_ENGINES];
 	struct {
 		struct host_launch *first, *last;

@@ -11,15 +11,15 @@
 #include "lib/err.h"
 #include "tests/unit/test.h"
 
-static const uint32_t sizes[] = { 1, 3, 17, 64, 129, 300 };
+static const uint32_t sizes[] = {1, 3, 17, 64, 129, 300};
 #define SIZES (sizeof(sizes) / sizeof(sizes[0]))
 
 /* ------------------------------------------------------------------ cuts */
 
 /* In place of the library: adds 1 to each element it is told to compute. */
 static void count_calls(const char *ta, const char *tb, const int *m, const int *n, const int *k, const float *alpha,
-                        const float *a, const int *lda, const float *b, const int *ldb, const float *beta, float *c,
-                        const int *ldc)
+			const float *a, const int *lda, const float *b, const int *ldb, const float *beta, float *c,
+			const int *ldc)
 {
 	(void)ta, (void)tb, (void)k, (void)alpha, (void)a, (void)lda, (void)b, (void)ldb, (void)beta;
 	for (int column = 0; column < *n; column++)
@@ -31,19 +31,29 @@ static float counted[300 * 301];
 
 static bool cut_is_right(uint32_t m, uint32_t n, uint32_t blocks, uint32_t units)
 {
-	const struct host_blas fake = { .sgemm = count_calls };
+	const struct host_blas fake = {.sgemm = count_calls};
 	struct host_gemm job = {
-		.g = { .type = DEV_F32, .m = m, .n = n, .k = 64, .a = counted, .b = counted, .c = counted, .lda = 64,
-		       .ldb = n, .ldc = n + 1, .blocks = blocks },
+		.g = {.type = DEV_F32,
+		      .m = m,
+		      .n = n,
+		      .k = 64,
+		      .a = counted,
+		      .b = counted,
+		      .c = counted,
+		      .lda = 64,
+		      .ldb = n,
+		      .ldc = n + 1,
+		      .blocks = blocks},
 		.blas = &fake,
 	};
 	host_gemm_cut(&job, units);
 	const uint64_t got = (uint64_t)job.rows * job.columns, whole = (uint64_t)m * n;
-	if (job.rows < 1 || job.rows > m || job.columns < 1 || job.columns > n || got < (blocks < whole ? blocks : whole))
+	if (job.rows < 1 || job.rows > m || job.columns < 1 || job.columns > n ||
+	    got < (blocks < whole ? blocks : whole))
 		return false;
 	memset(counted, 0, sizeof(counted));
 	for (uint32_t i = 0; i < job.rows * job.columns; i++)
-		host_gemm_run(&(struct host_block){ .index = i, .grid = job.rows * job.columns, .args = &job });
+		host_gemm_run(&(struct host_block){.index = i, .grid = job.rows * job.columns, .args = &job});
 	for (uint32_t row = 0; row < m; row++)
 		for (uint32_t column = 0; column <= n; column++)
 			if (counted[row * (n + 1) + column] != (column < n ? 1.0f : 0.0f))
@@ -53,28 +63,28 @@ static bool cut_is_right(uint32_t m, uint32_t n, uint32_t blocks, uint32_t units
 
 static void every_element_is_computed_once(void)
 {
-	static const uint32_t blocks[] = { 0, 1, 2, 7, 61, 100 }, units[] = { 1, 2, 61 };
+	static const uint32_t blocks[] = {0, 1, 2, 7, 61, 100}, units[] = {1, 2, 61};
 	for (size_t i = 0; i < SIZES * SIZES; i++)
 		for (size_t j = 0; j < sizeof(blocks) / sizeof(blocks[0]); j++)
 			for (size_t u = 0; u < sizeof(units) / sizeof(units[0]); u++)
 				if (!cut_is_right(sizes[i % SIZES], sizes[i / SIZES], blocks[j], units[u])) {
-					printf("# %u x %u in %u blocks on %u units\n", sizes[i % SIZES], sizes[i / SIZES],
-					       blocks[j], units[u]);
+					printf("# %u x %u in %u blocks on %u units\n", sizes[i % SIZES],
+					       sizes[i / SIZES], blocks[j], units[u]);
 					expect(false);
 				}
 }
 
 static void the_device_chooses_sensibly(void)
 {
-	struct host_gemm job = { .g = { .m = 32, .n = 32, .k = 32 } };
+	struct host_gemm job = {.g = {.m = 32, .n = 32, .k = 32}};
 	host_gemm_cut(&job, 8);
 	expect(job.rows * job.columns == 1);
-	job.g = (struct dev_gemm){ .m = 2048, .n = 2048, .k = 2048 };
+	job.g = (struct dev_gemm){.m = 2048, .n = 2048, .k = 2048};
 	host_gemm_cut(&job, 2);
 	expect(job.rows * job.columns == 2);
 	host_gemm_cut(&job, 64);
 	expect(job.rows * job.columns == 64 && job.rows == 8);
-	job.g = (struct dev_gemm){ .m = 1, .n = 4096, .k = 4096 };
+	job.g = (struct dev_gemm){.m = 1, .n = 4096, .k = 4096};
 	host_gemm_cut(&job, 4);
 	expect(job.rows == 1);
 }
@@ -83,12 +93,12 @@ static void the_device_chooses_sensibly(void)
 
 static struct dev *d;
 
-#define ok(call)                                                                       \
-	do {                                                                           \
-		int ok_rc = (call);                                                    \
-		if (ok_rc)                                                             \
-			printf("# %s: %d: %s\n", #call, ok_rc, err_text());            \
-		require(ok_rc == 0);                                                   \
+#define ok(call)                                                                                                       \
+	do {                                                                                                           \
+		int ok_rc = (call);                                                                                    \
+		if (ok_rc)                                                                                             \
+			printf("# %s: %d: %s\n", #call, ok_rc, err_text());                                            \
+		require(ok_rc == 0);                                                                                   \
 	} while (0)
 
 enum { MOST = 300 * 310 };
@@ -124,7 +134,8 @@ static void multiply(const struct dev_gemm *g)
 		for (uint32_t inner = 0; inner < g->k; inner++) {
 			const double factor = element(a, g->type, (size_t)row * g->lda + inner);
 			for (uint32_t column = 0; column < g->n; column++)
-				exact[row * g->n + column] += factor * element(b, g->type, (size_t)inner * g->ldb + column);
+				exact[row * g->n + column] +=
+					factor * element(b, g->type, (size_t)inner * g->ldb + column);
 		}
 }
 
@@ -145,9 +156,9 @@ static bool product_is_right(struct dev_stream *s, struct dev_gemm g)
 
 static void one_shape(struct dev_stream *s, enum dev_type type, uint32_t m, uint32_t n, uint32_t k)
 {
-	static const double betas[] = { 0, 1, -0.5 };
-	struct dev_gemm g = { .type = type, .m = m, .n = n, .k = k, .a = a, .b = b, .c = c, .lda = k + 3, .ldb = n + 1,
-		              .ldc = n + 2 };
+	static const double betas[] = {0, 1, -0.5};
+	struct dev_gemm g = {
+		.type = type, .m = m, .n = n, .k = k, .a = a, .b = b, .c = c, .lda = k + 3, .ldb = n + 1, .ldc = n + 2};
 	multiply(&g);
 	for (size_t i = 0; i < 3; i++) {
 		g.alpha = i ? 1 : 0.5;
@@ -170,7 +181,8 @@ static void products_are_exact(void)
 	for (int type = DEV_F32; type <= DEV_F64; type++) {
 		fill((enum dev_type)type);
 		for (size_t i = 0; i < SIZES * SIZES * SIZES; i++)
-			one_shape(s, (enum dev_type)type, sizes[i % SIZES], sizes[i / SIZES % SIZES], sizes[i / SIZES / SIZES]);
+			one_shape(s, (enum dev_type)type, sizes[i % SIZES], sizes[i / SIZES % SIZES],
+				  sizes[i / SIZES / SIZES]);
 	}
 	dev_stream_close(d, s);
 }
@@ -184,8 +196,19 @@ static void products_may_run_at_once(void)
 		skip("no BLAS here");
 	fill(DEV_F32);
 	ok(dev_alloc(d, DEV_MEM_DEVICE, MOST * sizeof(float), &other));
-	struct dev_gemm g = { .type = DEV_F32, .m = 300, .n = 300, .k = 300, .alpha = 1, .a = a, .b = b, .c = c,
-		              .lda = 300, .ldb = 300, .ldc = 300, .blocks = 16, .shared_bytes = 256 };
+	struct dev_gemm g = {.type = DEV_F32,
+			     .m = 300,
+			     .n = 300,
+			     .k = 300,
+			     .alpha = 1,
+			     .a = a,
+			     .b = b,
+			     .c = c,
+			     .lda = 300,
+			     .ldb = 300,
+			     .ldc = 300,
+			     .blocks = 16,
+			     .shared_bytes = 256};
 	multiply(&g);
 	for (int i = 0; i < 2; i++)
 		ok(dev_stream_open(d, 0, &s[i]));

@@ -53,7 +53,7 @@ static void record_machine(void)
 
 static void one_thread_of_each_core(void)
 {
-	const int all[] = { 0, 1, 2, 3, 4, 5, 6, 7 }, some[] = { 1, 3, 5, 6 };
+	const int all[] = {0, 1, 2, 3, 4, 5, 6, 7}, some[] = {1, 3, 5, 6};
 	int cores[HOST_MAX_CORES];
 	require(host_cores_of(root, all, 8, cores) == 4);
 	expect(cores[0] == 0 && cores[3] == 3);
@@ -63,14 +63,14 @@ static void one_thread_of_each_core(void)
 
 static void without_topology_every_processor_is_a_core(void)
 {
-	const int all[] = { 4, 9 };
+	const int all[] = {4, 9};
 	int cores[HOST_MAX_CORES];
 	expect(host_cores_of("/nowhere", all, 2, cores) == 2);
 }
 
 static void each_cache_counts_once(void)
 {
-	const int cores[] = { 0, 1, 2 };
+	const int cores[] = {0, 1, 2};
 	expect(host_cache_bytes(root, cores, 1, 1) == 48u << 10);
 	expect(host_cache_bytes(root, cores, 3, 1) == 3 * (48u << 10));
 	expect(host_cache_bytes(root, cores, 2, 3) == 16u << 20);
@@ -86,8 +86,8 @@ static void shares_are_even(void)
 		unsigned index, count;
 		size_t first, cores;
 	} rows[] = {
-		{ 8, 0, 1, 0, 8 }, { 8, 1, 2, 4, 4 }, { 7, 2, 3, 4, 2 }, { 1, 0, 1, 0, 1 },
-		{ 1, 3, 4, 0, 1 }, { 2, 3, 4, 1, 1 }, { 2, 2, 4, 0, 1 },
+		{8, 0, 1, 0, 8}, {8, 1, 2, 4, 4}, {7, 2, 3, 4, 2}, {1, 0, 1, 0, 1},
+		{1, 3, 4, 0, 1}, {2, 3, 4, 1, 1}, {2, 2, 4, 0, 1},
 	};
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		size_t first, cores;
