@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
 
 #include "device/host_queue.h"
@@ -18,9 +19,11 @@ static void await(struct host_dev *d, struct host_waiter **list)
 	*list = &w;
 	host_unlock();
 	const uint64_t start = clock_ns();
-	while (!is_done(&w) && host_units_polling_is_free(&d->units) && clock_ns() - start < HOST_SPIN_NS)
+	while (!is_done(&w) && host_units_polling_is_free(&d->units) && clock_ns() - start < HOST_SPIN_NS) {
 		for (int i = 0; i < 16 && !is_done(&w); i++)
 			host_pause();
+		sched_yield();
+	}
 	host_lock();
 	if (is_done(&w))
 		host_unlock();

@@ -121,6 +121,7 @@ static void await_block(struct host_slot *slot)
 				return;
 			host_pause();
 		}
+		sched_yield();
 	} while (may_poll(slot) && clock_ns() - start < HOST_SPIN_NS);
 	host_lock();
 	if (has_mail(&slot->mail) || slot->unit->all->quit)
@@ -138,6 +139,7 @@ static void await_copy(struct host_engine *e)
 				return;
 			host_pause();
 		}
+		sched_yield();
 	} while (atomic_load_explicit(&e->all->idle, memory_order_relaxed) > 0 && clock_ns() - start < HOST_SPIN_NS);
 	host_lock();
 	if (has_mail(&e->mail) || e->all->quit)

@@ -16,7 +16,7 @@
  * busy core could take a block while another core idles.)
  *
  * A thread that ran out of work polls for HOST_SPIN_NS before it sleeps, so that back-to-back launches need
- * no wake-up; it does not while its core has other blocks.
+ * no wake-up; it does not while its core has other blocks, and yields the core to whoever else wants it.
  *
  * Copy engines are two threads that may run on any core of the device and compete there with blocks. Engine
  * 1 takes copies from DEVICE to PINNED memory, engine 0 all others and fills, so that both directions can be
@@ -43,7 +43,7 @@
 #define HOST_SHARED_GRANULARITY ((uint64_t)256)
 #define HOST_ENGINES 2u
 #define HOST_LEVELS 3u /* of priority; higher is more urgent */
-#define HOST_SPIN_NS 20000u
+#define HOST_SPIN_NS 50000u
 #define HOST_STREAMING_MOST ((uint64_t)16 << 20)
 
 /* A grid of blocks. The owner fills all but the last group and keeps it in place until it has ended. */
