@@ -56,12 +56,17 @@
 #else
 #define KEEP(vector) __asm__ volatile("" : : "m"(vector))
 #define FENCE() __atomic_thread_fence(__ATOMIC_SEQ_CST)
-#define PORTABLE_STREAM(p, v) (*(p) = (v))
+#define PORTABLE_STREAM(p, v) (*(WORDS *)(void *)(p) = (v))
 #endif
 
 #define ISA(name) name##_portable
 #define NAME "portable"
+#if defined(__clang__) || defined(__x86_64__)
 #define TARGET
+#else
+/* GCC fuses no multiply-add in ISO C unless told. */
+#define TARGET __attribute__((optimize("fp-contract=fast")))
+#endif
 #define WIDTH 16
 #define CHAINS 8
 #define STREAM(p, v) PORTABLE_STREAM(p, v)
