@@ -27,8 +27,11 @@ def command(home: Path, only: list[str], list_stages: bool) -> int:
     logs.mkdir(parents=True, exist_ok=True)
     tools = Tools(home, logs, len(os.sched_getaffinity(0)))
     total, begun = Outcome(), time.monotonic()
-    for name in names:
-        total += _stage(name, tools)
+    try:
+        for name in names:
+            total += _stage(name, tools)
+    finally:
+        tools.stop()
     print(f"in {duration.show(time.monotonic() - begun)}; what the tools said is in {logs}")
     print(total, flush=True)
     if total.failures:

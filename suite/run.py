@@ -125,7 +125,7 @@ class _Run:
 
     def _announce(self, total_s: float, todo: list[Program]) -> None:
         say(f"device {self.plan.device} ({self.plan.why}), seed {self.plan.seed}")
-        say(f"{len(todo)} programs, {duration.show(total_s)}, into {self.folder}")
+        say(f"{_count(len(todo), 'program')}, {duration.show(total_s)}, into {self.folder}")
         if total_s < plan.LEAST_S * len(todo):
             say(f"every program gets at least {plan.LEAST_S:.0f} s, so this takes longer than asked for")
         self.plan.save(self.folder / "plan.json")
@@ -154,14 +154,17 @@ class _Run:
             return _outcome("skipped", CANNOT_RUN, lacks, 0, 0.0, budget_s)
         history = self.ledger.of(program.name)
         starts, cases = history.starts, len(history.done)
-        log = self._work_file(program, "log")
+        log, done = self._work_file(program, "log"), self._work_file(program, "done")
+        words = command.build(program, self.settings, budget_s, done)
         try:
-            done = self._work_file(program, "done")
+            log.parent.mkdir(exist_ok=True)
             done.write_text("".join(f"{key}\n" for key in history.done), encoding="utf-8")
-            words = command.build(program, self.settings, budget_s, done)
             limit_s = budget.limit(budget_s, time.monotonic())
             ended = launch.launch(words, log, limit_s, self.stop, self.lock.handle, self.lock.note_child, shown.tick)
         except OSError as error:
+            if error.filename == words[0]:
+                self._end_for(program, "", 126, f"cannot be started: {error.strerror}", 0.0)
+                return _outcome("failed", 126, f"cannot be started: {error.strerror}", 0, 0.0, budget_s)
             raise Full(f"cannot run {program.name} in {self.folder}: {error.strerror}") from error
         self.ledger.mend()
         self.ledger.update()
@@ -176,14 +179,13 @@ class _Run:
         return {**outcome, "left_out": history.left_out}
 
     def _work_file(self, program: Program, suffix: str) -> Path:
-        folder = self.folder / "logs"
-        folder.mkdir(exist_ok=True)
-        return folder / f"{program.name.replace('/', '-')}.{suffix}"
+        return self.folder / "logs" / f"{program.name.replace('/', '-')}.{suffix}"
 
     def _end_for(self, program: Program, run: str, code: int, reason: str, elapsed_s: float) -> None:
         history = self.ledger.of(program.name)
-        cases = {"total": None, "ok": len(history.done), "failed": history.failed, "skipped": None}
-        cases.update(already_done=None, out_of_budget=None)
+        statuses = list(history.case_status.values())
+        cases = {status: statuses.count(status) for status in ("ok", "failed", "skipped")}
+        cases.update(total=len(statuses), already_done=0, out_of_budget=0)
         self.ledger.append(
             {
                 "kind": "end",
@@ -207,7 +209,7 @@ class _Run:
         }
         cases = sum(len(h.done) for h in self.ledger.programs.values())
         words = ", ".join(f"{count} {status}" for status, count in counts.items() if count)
-        say(f"{cases} cases in {duration.show(elapsed_s)}; programs: {words or 'none started'}")
+        say(f"{_count(cases, 'case')} in {duration.show(elapsed_s)}; programs: {words or 'none started'}")
         for name, outcome in outcomes.items():
             if outcome["status"] in ("skipped", "failed"):
                 say(f"{outcome['status']} {name}: {outcome['reason']}")
@@ -250,10 +252,13 @@ def _outcome(status: str, code: int, reason: str, cases: int, elapsed_s: float, 
     }
 
 
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'s' * (number != 1)}"
+
+
 def _line(outcome: dict) -> str:
-    count = outcome["cases"]
     left_out = f", {outcome['left_out']} left out" if outcome.get("left_out") else ""
-    took = f"{count} case{'s' * (count != 1)}{left_out} in {duration.show(outcome['elapsed_s'])}"
+    took = f"{_count(outcome['cases'], 'case')}{left_out} in {duration.show(outcome['elapsed_s'])}"
     reason = f": {outcome['reason']}" if outcome["reason"] else ""
     return f"{outcome['status']}, {took}{reason}" if outcome["status"] != "skipped" else f"skipped{reason}"
 

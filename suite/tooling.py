@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Callable, Iterable, TypeVar
 
@@ -41,6 +41,15 @@ class Tools:
     home: Path
     logs: Path
     jobs: int
+    running: set[int] = field(default_factory=set)
+
+    def stop(self) -> None:
+        """End what is running; each was started as a group of its own."""
+        for child in list(self.running):
+            try:
+                os.killpg(child, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
 
     def start(self, log: str, command: list[str], limit_s: float = 300, **environment: str) -> Output:
         child = subprocess.Popen(
@@ -54,6 +63,7 @@ class Tools:
             text=True,
             errors="replace",
         )
+        self.running.add(child.pid)
         try:
             out, err = child.communicate(timeout=limit_s)
             code = child.returncode
@@ -61,9 +71,8 @@ class Tools:
             os.killpg(child.pid, signal.SIGKILL)
             out, err = child.communicate()
             code, err = 124, f"{err}\nstopped after {limit_s:.0f} s"
-        except BaseException:
-            os.killpg(child.pid, signal.SIGKILL)
-            raise
+        finally:
+            self.running.discard(child.pid)
         (self.logs / f"{log.replace('/', '-')}.log").write_text(f"{' '.join(command)}\n{out}{err}", encoding="utf-8")
         return Output(code, out, err)
 
@@ -74,8 +83,13 @@ class Tools:
         """The sum of a test over items, as many at a time as there are jobs."""
         total = Outcome()
         with ThreadPoolExecutor(self.jobs) as pool:
-            for outcome in pool.map(test, items):
-                total += outcome
+            try:
+                for outcome in pool.map(test, items):
+                    total += outcome
+            except KeyboardInterrupt:
+                pool.shutdown(wait=False, cancel_futures=True)
+                self.stop()
+                raise
         return total
 
     def sources(self, *globs: str) -> list[str]:

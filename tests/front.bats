@@ -150,6 +150,11 @@ setup() {
 	[[ $stderr == *"failed micro/a: ended by signal 11"* ]]
 	sound results
 	records results | json '[(r["program"], r["status"]) for r in rows if r["kind"] == "end"] == [("micro/a", "failed"), ("micro/b", "ok")]'
+	schema=$root/reports/schema/record.schema.json
+	if [ -e "$schema" ] && python=$(sh "$root/suite/find_python.sh" 2>/dev/null); then
+		grep '"by": "driver"' results/records.jsonl >by_driver
+		"$python" "$root/tests/bats/fits_schema.py" "$schema" by_driver
+	fi
 }
 
 @test "a line cut off by a dying program is taken out before the next one writes" {
@@ -389,6 +394,64 @@ only_commands() {
 	run --separate-stderr env PATH="$PWD/few" GPUSIG_NO_INSTALL=0 sh "$root/suite/setup.sh" --no-install run
 	[ "$status" = 77 ]
 	[ ! -e installed ]
+}
+
+# A package manager that links commands into few/, knows no git, and refuses a list with an unknown name as a whole.
+false_manager() {
+	only_commands ln grep cksum sleep
+	cp -r "$root/suite" suite
+	cat >few/apt-get <<-'APT'
+		#!/bin/sh
+		echo "$*" >>apt.log
+		case " $* " in *' update '*) exit 0 ;; *' git '*) exit 100 ;; esac
+		for word; do
+			case $word in
+			gcc) ln -sf "$(PATH=/usr/bin:/bin command -v cc)" few/cc ;;
+			make) ln -sf "$(PATH=/usr/bin:/bin command -v make)" few/ ;;
+			libopenmpi-dev) ln -sf /bin/true few/mpicc && ln -sf /bin/true few/mpirun ;;
+			esac
+		done
+	APT
+	printf '#!/bin/sh\necho 0\n' >few/id.new
+	rm few/id
+	mv few/id.new few/id
+	chmod +x few/apt-get few/id
+}
+
+@test "one package that cannot be had does not keep the others out, and is not tried again" {
+	false_manager
+	run --separate-stderr env PATH="$PWD/few" GPUSIG_NO_INSTALL=0 sh suite/setup.sh run
+	[ "$status" = 0 ]
+	[[ $stderr == *"installing with apt-get: gcc libc6-dev make "*git* ]]
+	[[ $stderr == *"without git: records do not name the version"* ]]
+	[ -e few/cc ]
+	[ -e few/make ]
+	grep -q 'install -y --no-install-recommends make *$' apt.log
+	before=$(wc -l <apt.log)
+	run --separate-stderr env PATH="$PWD/few" GPUSIG_NO_INSTALL=0 sh suite/setup.sh run
+	[ "$status" = 0 ]
+	[[ $stderr == *"without git"* ]]
+	[ "$before" = "$(wc -l <apt.log)" ]
+}
+
+@test "a second start finds everything here in well under two seconds" {
+	fake micro/a steady
+	"$root/gpusig" list >/dev/null 2>&1 || true
+	started=$(date +%s%N)
+	"$root/gpusig" list >/dev/null 2>words
+	took=$((($(date +%s%N) - started) / 1000000))
+	echo "$took ms"
+	[ "$took" -lt 2000 ]
+}
+
+@test "a program that cannot be started is a failure of its own" {
+	fake micro/a steady
+	printf '\177ELF garbage' >"$GPUSIG_BIN/micro/b"
+	chmod +x "$GPUSIG_BIN/micro/b"
+	run --separate-stderr suite run --budget 2s --out results
+	[ "$status" = 1 ]
+	[[ $stderr == *"failed micro/b: cannot be started: Exec format error"* ]]
+	sound results
 }
 
 @test "a Python without the modules still measures, and says what the report lacks" {
