@@ -113,23 +113,24 @@ static int read_done(struct bench_run *r)
 	char *line = NULL;
 	size_t room = 0;
 	ssize_t length;
+	int status = 0;
 	FILE *file = fopen(r->o.done, "re");
 	if (!file)
 		return err_note(-EINVAL, "--done %s: %s", r->o.done, strerror(errno));
-	while ((length = getline(&line, &room, file)) >= 0) {
+	while (status == 0 && (length = getline(&line, &room, file)) >= 0) {
 		line[strcspn(line, "\n")] = '\0';
 		char **grown = realloc(r->done, (r->done_count + 1) * sizeof(*grown));
-		char *kept = strdup(line);
-		if (!grown || !kept) {
-			free(kept);
-			break;
-		}
-		r->done = grown;
-		r->done[r->done_count++] = kept;
+		if (grown)
+			r->done = grown;
+		char *kept = grown ? strdup(line) : NULL;
+		if (kept)
+			r->done[r->done_count++] = kept;
+		else
+			status = err_note(-ENOMEM, "--done %s: out of memory", r->o.done);
 	}
 	free(line);
 	fclose(file);
-	return 0;
+	return status;
 }
 
 static bool already_done(const struct bench_run *r)
