@@ -16,7 +16,7 @@ static bool is_zero(double x) { return !(x < 0 || x > 0); }
 #define VECTOR vector_f32
 #define NAME(x) x##_f32
 typedef float vector_f32 __attribute__((vector_size(16)));
-#include "device/sim_gemm_body.h"
+#include "device/sim_gemm.inc"
 #undef REAL
 #undef VECTOR
 #undef NAME
@@ -25,7 +25,7 @@ typedef float vector_f32 __attribute__((vector_size(16)));
 #define VECTOR vector_f64
 #define NAME(x) x##_f64
 typedef double vector_f64 __attribute__((vector_size(16)));
-#include "device/sim_gemm_body.h"
+#include "device/sim_gemm.inc"
 
 static struct tile tile_of(const struct op *op, uint32_t block)
 {
