@@ -128,7 +128,7 @@ check-headers: ## compile every header alone
 	for h in $(sort $(wildcard lib/*.h device/*.h)); do \
 		printf "#include \"%s\"\ntypedef int header_alone;\n" "$$h" | $(CC) $(our_cppflags) $(our_cflags) -Werror -fsyntax-only -x c - || exit 1; done
 
-peers: all $(peers) ## measure beside likwid-bench, OpenBLAS and mbw, and print the ratios
+peers: all $(peers) $(build)/tests/unit/bench_aa ## measure beside likwid-bench, OpenBLAS and mbw, and print the ratios
 	python=$$(sh suite/find_python.sh) && "$$python" tests/peers/peers.py --bin $(build)/bin --helpers $(build)/tests/peers
 
 install: all ## copy the programs to $(DESTDIR)$(PREFIX)/libexec/gpusig

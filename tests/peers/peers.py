@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Our programs beside their peers on this machine, in alternating launches; prints the ratios as a table.
+
+    make peers                              everything, about ten minutes on an idle machine
+    peers.py --only memory --rounds 9       part of it
+
+A row compares one number of ours with the best of its peers. Every round launches ours and all peers of the row once, in
+random order; the ratio is formed inside the round. Printed: the median ratio over the rounds with its order-statistic
+interval (95 % needs 6 rounds). A peer that is not installed is a row that says so. Exit 1 when a bar is missed.
+"""
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import random
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Callable
+
+SECONDS = 0.4  # of one launch, about
+
+
+class Missing(Exception):
+    pass
+
+
+@dataclass(frozen=True)
+class Launch:
+    """A command and how to read its rate from stdout: more is better."""
+
+    name: str
+    command: tuple[str, ...]
+    rate: Callable[[str], float]
+    environment: dict[str, str] = field(default_factory=dict)
+
+    def run(self) -> float:
+        if not shutil.which(self.command[0]):
+            raise Missing(f"{Path(self.command[0]).name} is not here")
+        done = subprocess.run(self.command, capture_output=True, text=True, timeout=300, check=False,
+                              env={**os.environ, **self.environment})
+        if done.returncode not in (0, 1, 3):  # 3: a noisy number is still a number
+            raise Missing(f"{' '.join(self.command)}: exit {done.returncode}: {done.stderr.strip()[-200:]}")
+        return self.rate(done.stdout)
+
+
+@dataclass(frozen=True)
+class Row:
+    name: str
+    bar: float
+    ours: Launch
+    peers: tuple[Launch, ...]
+
+
+def median_interval(values: list[float]) -> tuple[float, float, float]:
+    """Median and the shortest order-statistic interval that covers it with 95 %; the range where there are too few."""
+    ordered, n = sorted(values), len(values)
+    low = 0
+    while low + 1 < n / 2 and 1 - 2 * sum(math.comb(n, i) for i in range(low + 2)) / 2**n >= 0.95:
+        low += 1
+    return statistics.median(ordered), ordered[low], ordered[n - 1 - low]
+
+
+# ------------------------------------------------------------------ how rates are read
+
+def record_rate(derived: str, variant: str) -> Callable[[str], float]:
+    def read(text: str) -> float:
+        for line in text.splitlines():
+            record = json.loads(line)
+            if record["kind"] == "case":
+                for quantity in record.get("derived", []):
+                    if (quantity["name"], quantity["variant"]) == (derived, variant):
+                        return float(quantity["value"])
+        raise Missing(f"no {derived} of {variant} in the records")
+
+    return read
+
+
+def pattern_rate(pattern: str, scale: float) -> Callable[[str], float]:
+    def read(text: str) -> float:
+        found = re.search(pattern, text)
+        if not found:
+            raise Missing(f"its output has no {pattern}")
+        return float(found[1]) * scale
+
+    return read
+
+
+# ------------------------------------------------------------------ the rows
+
+@dataclass(frozen=True)
+class Machine:
+    bin: Path
+    helpers: Path
+    llc_bytes: int
+    l2_bytes: int
+    units: int
+    blas: str
+
+
+def probe(binaries: Path, helpers: Path) -> Machine:
+    text = subprocess.run([binaries / "gemm/efficiency", "--device", "host", "--budget", "0.2s", "--shape", "n64", "--type",
+                           "f32", "--format", "json"], capture_output=True, text=True, check=False).stdout
+    device = json.loads(text.splitlines()[0])["device"][0]
+    return Machine(binaries, helpers, device["llc_bytes"], device["l2_bytes"], device["units"], device["blas"])
+
+
+LIKWID = {  # op, stores -> kernels of likwid-bench that name the same bytes
+    ("read", "regular"): "load load_avx load_avx512",
+    ("write", "regular"): "store store_avx store_avx512",
+    ("write", "nontemporal"): "store_mem_avx store_mem_avx512",
+    ("copy", "regular"): "copy copy_avx copy_avx512",
+    ("copy", "nontemporal"): "copy_mem_avx copy_mem_avx512",
+    ("triad", "regular"): "stream_avx_fma stream_avx512 stream_avx512_fma",
+    ("triad", "nontemporal"): "stream_mem_avx stream_mem_avx512 stream_mem_avx_fma",
+}
+
+
+def runnable(kernel: str) -> bool:
+    flags = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
+    return not ("avx512" in kernel and "avx512f" not in flags or "avx" in kernel and " avx " not in flags)
+
+
+def memory_rows(m: Machine) -> list[Row]:
+    rows = []
+    footprints = {"half of the L2 caches": m.l2_bytes * m.units // 2, "4 LLC": 4 * m.llc_bytes}
+    for place, footprint in footprints.items():
+        for (op, stores), kernels in LIKWID.items():
+            size = footprint // (24 * 4096) * (24 * 4096)
+            passes = max(3, int(SECONDS * 20e9 / size))
+            ours = Launch("micro/memory", (str(m.bin / "micro/memory"), "--device", "host", "--op", op, "--stores", stores,
+                                           "--footprint", str(size), "--budget", f"{SECONDS}s", "--format", "json"),
+                          record_rate("bandwidth", stores))
+            peers = tuple(Launch(k, ("likwid-bench", "-t", k, "-w", f"S0:{size}B:{m.units}", "-i", str(passes)),
+                                 pattern_rate(r"MByte/s:\s+([\d.]+)", 1e6))
+                          for k in kernels.split() if runnable(k))
+            rows.append(Row(f"memory: {op}, {stores}, {place}", 0.95, ours, peers))
+    return rows
+
+
+def gemm_rows(m: Machine) -> list[Row]:
+    library, kernels = m.blas.split()[0], m.blas.split()[-1]
+    if library != "OpenBLAS":
+        print(f"gemm: the backend chose {m.blas}; the peer is OpenBLAS, left out", file=sys.stderr)
+        return []
+    rows = []
+    for kind in ("f32", "f64"):
+        for side in (1024, 2048, 4096):
+            ours = Launch("gemm/efficiency", (str(m.bin / "gemm/efficiency"), "--device", "host", "--type", kind, "--shape",
+                                              f"n{side}", "--variant", "gemm", "--budget", f"{3 * SECONDS}s", "--format",
+                                              "json"), record_rate("flop_rate", "gemm"))
+            peer = Launch(f"OpenBLAS {kernels}, {m.units} threads",
+                          (str(m.helpers / "gemm_direct"), kind, str(side), str(m.units), str(2 * SECONDS)),
+                          lambda text: float(json.loads(text)["flop_rate"]), {"OPENBLAS_CORETYPE": kernels})
+            rows.append(Row(f"gemm: {kind}, n = {side}", 0.95, ours, (peer,)))
+    return rows
+
+
+def copy_rows(m: Machine) -> list[Row]:
+    mib = 4 * m.llc_bytes >> 20
+    ours = Launch("micro/copy_path", (str(m.bin / "micro/copy_path"), "--device", "host", "--direction", "local", "--path",
+                                      "engine", "--size", f"{mib}M", "--budget", f"{SECONDS}s", "--format", "json"),
+                  record_rate("bandwidth", "engine"))
+    mbw = Launch("mbw -t0 (memcpy)", ("mbw", "-t0", "-n", "10", str(mib)),
+                 pattern_rate(r"AVG.*Copy:\s+([\d.]+) MiB/s", 2**20))
+    perf = Launch("perf bench mem memcpy", ("perf", "bench", "mem", "memcpy", "-s", f"{mib}MB", "-l", "10", "-f", "default"),
+                  pattern_rate(r"([\d.]+) GB/sec", 2**30))
+    return [Row(f"copy: one engine, {mib} MiB", 0.95, ours, (mbw, perf))]
+
+
+GROUPS: dict[str, Callable[[Machine], list[Row]]] = {"memory": memory_rows, "copy": copy_rows, "gemm": gemm_rows}
+
+
+# ------------------------------------------------------------------ running and printing
+
+def compare(row: Row, rounds: int, order: random.Random) -> dict[str, object]:
+    rates: dict[str, list[float]] = {launch.name: [] for launch in (row.ours, *row.peers)}
+    for _ in range(rounds):
+        launches = [row.ours, *row.peers]
+        order.shuffle(launches)
+        for launch in launches:
+            rates[launch.name].append(launch.run())
+    ours = rates.pop(row.ours.name)
+    best = max(rates, key=lambda name: statistics.median(rates[name]))
+    ratio, low, high = median_interval([a / b for a, b in zip(ours, rates[best])])
+    return {"row": row.name, "ours": statistics.median(ours), "peer": best, "theirs": statistics.median(rates[best]),
+            "ratio": ratio, "low": low, "high": high, "rounds": rounds, "bar": row.bar, "reached": ratio >= row.bar}
+
+
+def harness(m: Machine) -> bool:
+    added = json.loads(subprocess.run([m.helpers / "empty_body"], capture_output=True, text=True, check=True).stdout)
+    print(f"\nharness: {1e9 * added['calibrated_s']:.2f} ns added per iteration of an empty body in calibrated samples, "
+          f"{1e9 * added['single_s']:.0f} ns in samples of one iteration (bar: 100 ns)")
+    good = max(added.values()) < 100e-9
+    for device in ("sim", "host"):
+        done = subprocess.run([m.helpers.parent / "unit/bench_aa", device], capture_output=True, text=True, check=False)
+        found = re.search(r"# (.*) trials", done.stdout)
+        print(f"harness: A/A on {found[0][2:] if found else device + ': ' + done.stdout.strip()} (bar: 186)")
+        good &= done.returncode == 0
+    return good
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bin", type=Path, required=True)
+    parser.add_argument("--helpers", type=Path, required=True)
+    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--only", choices=[*GROUPS, "harness"], action="append")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--json", type=Path, help="write the comparisons here as well")
+    o = parser.parse_args()
+    machine, order, results, good = probe(o.bin, o.helpers), random.Random(o.seed), [], True
+    print("| what | ours | peer | theirs | ratio | 95 % interval | bar |\n|---|---|---|---|---|---|---|")
+    for group, make in GROUPS.items():
+        for row in make(machine) if not o.only or group in o.only else []:
+            try:
+                r = compare(row, o.rounds, order)
+            except Missing as why:
+                print(f"| {row.name} | | {why} | | | | {row.bar} |", flush=True)
+                continue
+            results.append(r)
+            good &= bool(r["reached"])
+            print(f"| {row.name} | {r['ours']:.4g} | {r['peer']} | {r['theirs']:.4g} | {r['ratio']:.3f} | "
+                  f"{r['low']:.3f} .. {r['high']:.3f} | {row.bar}{'' if r['reached'] else ' MISSED'} |", flush=True)
+    if not o.only or "harness" in o.only:
+        good &= harness(machine)
+    if o.json:
+        o.json.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
