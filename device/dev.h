@@ -15,7 +15,8 @@
  *            One exception: a full queue. props.max_queued operations fit into a stream without
  *            waiting; a program that enqueues more must say that it measures the queue.
  * Failures.  Work that fails after it was enqueued is reported once, as the result of the next
- *            dev_stream_sync() on its stream; later work of that stream is dropped until then.
+ *            dev_stream_sync() on its stream; later work of that stream is dropped until then. A dropped
+ *            event record still completes, so that nothing that waits for it hangs.
  * Memory.    Pointers given to operations lie inside one live allocation of dev_alloc() (of this
  *            device, or of another one after dev_peer_enable()); anything else is -EFAULT. Ordinary
  *            (pageable) memory is not accepted: vendors silently make such copies synchronous.
