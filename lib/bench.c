@@ -234,6 +234,7 @@ static void release(struct bench_run *r)
 	free(r->c.state);
 	json_free(&r->json);
 	if (r->c.dev) {
+		own_free(r);
 		bench_gate_close(r);
 		dev_stream_close(r->c.dev, r->c.stream);
 	}

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "lib/bench_own.h"
 #include "lib/bench_run.h"
 #include "lib/err.h"
 
@@ -123,13 +124,37 @@ static int measure_case(struct bench_run *r, double seconds)
 	return status;
 }
 
-/* The queue has to be empty before memory is freed, whatever went wrong. */
-static void settle(struct bench_run *r)
+struct outcome {
+	int status;
+	char text[512];
+};
+
+static void note(struct outcome *o, int status)
 {
-	char kept[512];
-	snprintf(kept, sizeof(kept), "%s", err_text());
-	dev_stream_sync(r->c.dev, r->c.stream);
-	err_note(0, "%s", kept);
+	if (o->status)
+		return;
+	o->status = status;
+	snprintf(o->text, sizeof(o->text), "%s", err_text());
+}
+
+/* The end of a case, whatever went wrong: queues are emptied before memory is freed. Returns the first error, whose text
+ * outlives what is done after it. */
+static int end_case(struct bench_run *r, bool set_up, int status)
+{
+	struct outcome first = {0};
+	note(&first, status);
+	int settled = dev_stream_sync(r->c.dev, r->c.stream);
+	if (settled)
+		note(&first, settled);
+	int synced = own_sync(r);
+	if (synced)
+		note(&first, synced);
+	if (set_up && r->b->teardown)
+		r->b->teardown(&r->c);
+	int closed = own_close(r);
+	if (closed)
+		note(&first, closed);
+	return err_note(first.status, "%s", first.text);
 }
 
 /* Something of it may enter a signature: the case is not flagged, nor are all of its variants. */
@@ -155,17 +180,12 @@ int bench_case_run(struct bench_run *r, double seconds)
 	if (status == 0) {
 		set_up = true;
 		status = r->b->setup ? r->b->setup(&r->c) : 0;
+		status = status ? status : own_status(&r->c);
 	}
 	bool refused = status == -ENOTSUP || status == -ENODEV || status == -ENOMEM;
 	if (status == 0)
 		status = measure_case(r, seconds);
-	settle(r);
-	if (set_up && r->b->teardown) {
-		char kept[512];
-		snprintf(kept, sizeof(kept), "%s", err_text());
-		r->b->teardown(&r->c);
-		err_note(0, "%s", kept);
-	}
+	status = end_case(r, set_up, status);
 	r->now.elapsed_s = bench_time(r) - start;
 	if (status == -EINTR && bench_interrupted)
 		return status;

@@ -64,6 +64,13 @@ struct bench_fact {
 	double number;
 };
 
+/* What the case at hand opened; bench_own.c. */
+struct bench_owned {
+	struct own *things;
+	size_t count, room;
+	int status; /* the first error, or 0 */
+};
+
 /* The case at hand; emptied before each one. */
 struct bench_now {
 	struct axis_value point[BENCH_AXES];
@@ -96,6 +103,7 @@ struct bench_run {
 	uint64_t selected; /* variants the user wants, bit mask */
 	struct bench_case c;
 	struct bench_now now;
+	struct bench_owned owned;
 	struct record_file file;
 	struct json json;
 	struct rng order;   /* of variants in a block */
@@ -127,6 +135,12 @@ size_t bench_variant_count(const struct bench *b);
  * skipped case is recorded and returns 0. Not 0: the record could not be written, or an interrupt. */
 int bench_case_run(struct bench_run *r, double seconds);
 bool bench_virtual(const struct bench_run *r);
+
+/* bench_own.c: wait for every stream of the case, close everything, give back the list too. The first error, with its
+ * text; all is tried whatever fails. */
+int own_sync(struct bench_run *r);
+int own_close(struct bench_run *r);
+void own_free(struct bench_run *r);
 
 /* bench_sample.c: open and close the gate; measure the current case within `seconds`; run one sample of
  * `iterations` of a variant and return its seconds in all. */
