@@ -2,7 +2,7 @@
 """python -m reports build DIR      DIR/records.jsonl -> DIR/signature.json and DIR/report.html, and the headline
 python -m reports validate FILE     check every line of records, or a signature, against the schema
 
-Exit codes: 0 ok, 1 something measured was wrong or failed, 2 usage, 3 no valid metric.
+Exit codes: 0 ok, 1 something measured was wrong or failed, 2 usage, 3 no valid metric, 77 no page: jinja2 is missing.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from reports import validate
 from reports.headline import headline
 from reports.records import read
 from reports.report import Missing, render
-from reports.signature import Mixed, build
+from reports.signature import Mixed, Signature, build
 
-OK, WRONG, USAGE, NOTHING = 0, 1, 2, 3
+OK, WRONG, USAGE, NOTHING, NO_PAGE = 0, 1, 2, 3, 77
 
 
 def complain(text: str) -> None:
@@ -37,6 +37,17 @@ def write_whole(path: Path, text: str) -> None:
     except BaseException:
         os.unlink(name)
         raise
+
+
+def write_page(path: Path, signature: Signature) -> bool:
+    """False, after a word, where it cannot be made; then no page of earlier records stays behind either."""
+    try:
+        write_whole(path, render(signature))
+    except Missing as why:
+        path.unlink(missing_ok=True)
+        complain("report: %s; signature.json is written. Where jinja2 is: ./gpusig report %s" % (why, path.parent))
+        return False
+    return True
 
 
 def build_folder(folder: Path) -> int:
@@ -57,15 +68,15 @@ def build_folder(folder: Path) -> int:
         return USAGE
     try:
         write_whole(folder / "signature.json", signature.text())
-        write_whole(folder / "report.html", render(signature))
-    except Missing as why:
-        complain("report: %s; signature.json is written" % why)
+        page = write_page(folder / "report.html", signature)
     except OSError as why:
         complain("report: %s: %s" % (folder, why.strerror))
         return USAGE
     print(headline(signature), end="")
     if signature.failed:
         return WRONG
+    if not page:
+        return NO_PAGE
     return OK if signature.json["metrics"] else NOTHING
 
 

@@ -1,12 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Print a Python 3.9 or later that has every module of level "report" in packages.txt, /usr/bin/python3 first.
-# With --any: failing that, any Python 3.9 or later. Exit 1 and one line on stderr when there is none.
+# find_python.sh [--any] [MODULE...]: print a Python 3.9 or later that has these modules, by default those of level
+# "report" in packages.txt; /usr/bin/python3 first. With --any: failing that, any Python 3.9 or later. Exit 1 and one
+# line on stderr when there is none.
 set -u
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
 
-modules=
-while read -r level probe _; do
+any=
+[ "${1-}" = --any ] && any=--any && shift
+modules=$*
+[ -n "$modules" ] || while read -r level probe _; do
 	case $level/$probe in report/py:*) modules="$modules ${probe#py:}" ;; esac
 done <"$here/packages.txt"
 
@@ -24,7 +27,7 @@ candidates() {
 	for minor in 13 12 11 10 9; do command -v "python3.$minor"; done
 }
 
-for wanted in "$modules" ${1:+""}; do
+for wanted in "$modules" ${any:+""}; do
 	for python in $(candidates); do
 		if has_modules "$python" "$wanted"; then
 			echo "$python"
@@ -32,5 +35,5 @@ for wanted in "$modules" ${1:+""}; do
 		fi
 	done
 done
-echo "gpusig: no Python 3.9 or later with$modules" >&2
+echo "gpusig: no Python 3.9 or later with ${modules# }" >&2
 exit 1

@@ -233,12 +233,13 @@ class _Run:
             return refusal.code
 
     def _judge(self, reported: int) -> int:
-        """1 when a program failed or was wrong; 3 when nothing valid is there; else what the report says."""
+        """1 when a program failed or was wrong; 3 when nothing valid is there. A page that could not be made here was
+        said to be missing, and is no fault of what was measured."""
         if self.full or any(o["status"] == "failed" for o in self.plan.outcomes.values()):
             return BAD
         if not any(history.valid for history in self.ledger.programs.values()):
             return INCONCLUSIVE
-        return reported if reported in (BAD, CANNOT_RUN) else OK
+        return BAD if reported == BAD else OK
 
 
 def _outcome(status: str, code: int, reason: str, cases: int, elapsed_s: float, budget_s: float) -> dict:

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# setup.sh [--no-install] run|test: install what packages.txt names and this machine lacks, where that is allowed.
+# setup.sh [--no-install] run|test|peers: install what packages.txt names and this machine lacks, where that is allowed.
 # Exit 0 when everything of level "must" is here, else 77. All words go to stderr.
 set -u
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
@@ -15,7 +15,8 @@ install=1
 case $1 in
 run) levels='must report extra' ;;
 test) levels='must report extra test' ;;
-*) say "setup.sh: '$1' is not run or test" && exit 2 ;;
+peers) levels='must extra peers' ;;
+*) say "setup.sh: '$1' is not run, test or peers" && exit 2 ;;
 esac
 
 manager=

@@ -151,7 +151,7 @@ setup() {
 	sound results
 	records results | json '[(r["program"], r["status"]) for r in rows if r["kind"] == "end"] == [("micro/a", "failed"), ("micro/b", "ok")]'
 	schema=$root/reports/schema/record.schema.json
-	if [ -e "$schema" ] && python=$(sh "$root/suite/find_python.sh" 2>/dev/null); then
+	if [ -e "$schema" ] && python=$(sh "$root/suite/find_python.sh" jsonschema 2>/dev/null); then
 		grep '"by": "driver"' results/records.jsonl >by_driver
 		"$python" "$root/tests/bats/fits_schema.py" "$schema" by_driver
 	fi
@@ -454,15 +454,19 @@ false_manager() {
 	sound results
 }
 
-@test "a Python without the modules still measures, and says what the report lacks" {
+@test "a Python without any modules measures and writes the signature; one line says why there is no page" {
 	fake micro/a steady
-	mkdir bare
-	printf '#!/bin/sh\nexec "%s" -S "$@"\n' "$(sh "$root/suite/find_python.sh" --any)" >bare/python3
-	chmod +x bare/python3
-	GPUSIG_PYTHON=$PWD/bare/python3 run --separate-stderr "$root/gpusig" run --budget 1s --out results
-	[ "$status" = 77 ]
-	[[ $stderr == *"no signature and no report: Python has no numpy"* ]]
+	"$(sh "$root/suite/find_python.sh" --any)" -m venv --without-pip bare || skip "this Python makes no virtual environment"
+	GPUSIG_PYTHON=$PWD/bare/bin/python3 run --separate-stderr "$root/gpusig" run --budget 1s --out results
+	[ "$status" = 0 ]
+	[ "$(grep -c '^gpusig: report:' <<<"$stderr")" = 1 ]
+	[[ $stderr == *"report.html needs the Python package jinja2"*"./gpusig report "*results* ]]
 	sound results
+	json 'rows[0]["schema"] == "gpusig.signature"' < <(tr -d '\n' <results/signature.json)
+	touch results/report.html
+	GPUSIG_PYTHON=$PWD/bare/bin/python3 run --separate-stderr "$root/gpusig" report results
+	[ "$status" = 77 ]
+	[ ! -e results/report.html ] # of other records, it would be a lie
 }
 
 @test "no GPUSIG_BIN with programs is 77 and says what to do" {
@@ -470,4 +474,16 @@ false_manager() {
 	GPUSIG_BIN=$PWD/none run --separate-stderr "$root/gpusig" list
 	[ "$status" = 77 ]
 	[[ $stderr == *"no programs in "*"make"* ]]
+}
+
+@test "every package that is installed for run or test is one that something uses" {
+	# What a row is for, found by its probe: a module that is imported, a command or header that is named.
+	while read -r level probe _; do
+		case $level in '' | '#'* | peers) continue ;; esac
+		word=${probe#*:}
+		word=${word%.h}
+		echo "# $level $probe"
+		grep -rqw -e "$word" "$root"/gpusig "$root"/Makefile "$root"/suite/*.py "$root"/suite/*.sh "$root"/reports "$root"/device \
+			"$root"/tests/reports
+	done <"$root/suite/packages.txt"
 }

@@ -187,7 +187,7 @@ for axis in json.loads(sys.stdin.readline())["axes"]:
 	done
 	some_could_run
 	[ -e "$schema" ] || skip 'no reports/schema/record.schema.json'
-	python=$(sh "$root/suite/find_python.sh") || skip 'no Python with jsonschema'
+	python=$(sh "$root/suite/find_python.sh" jsonschema) || skip 'no Python with jsonschema'
 	"$python" "$root/tests/bats/fits_schema.py" "$schema" records
 }
 

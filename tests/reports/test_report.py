@@ -190,7 +190,7 @@ class Command(workplace.Scratch):
         code = "import sys; sys.modules['jinja2'] = None; from reports.__main__ import main; sys.exit(main(['build', %r]))"
         done = subprocess.run([sys.executable, "-c", code % str(self.folder)], cwd=str(workplace.ROOT),
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        self.assertEqual(done.returncode, 0)
+        self.assertEqual(done.returncode, 77)
         self.assertEqual(len(done.stderr.splitlines()), 1)
         self.assertIn(b"jinja2", done.stderr)
         self.assertTrue((self.folder / "signature.json").exists())
