@@ -118,11 +118,18 @@ def _brief(text: str, most: int = 160) -> str:
 
 def _unmeasured(signature: Json, status: str) -> List[Note]:
     notes = []
-    own = [e for e in signature["not_measured"] if e["status"] == status]
+    own = [e for e in signature["not_measured"] if e["status"] == status and e["key"] is not None]
     for (program, reason), entries in _by(own, "program", "reason").items():
         first = entries[0]["key"] + ": " if entries[0]["key"] and (status == "failed" or len(entries) == 1) else ""
         notes.append(Note(status, "%s: %s %s" % (program, plural(len(entries), "case"), status), _brief(first + reason)))
     return notes
+
+
+def unstarted(signature: Json, status: str) -> List[Note]:
+    """One note a reason: the programs that have no record but their end."""
+    whole = [e for e in signature["not_measured"] if e["status"] == status and e["key"] is None]
+    return [Note(status, "%s: %s" % (listing([e["program"] for e in entries], 6), status), _brief(reason))
+            for (reason,), entries in _by(whole, "reason").items()]
 
 
 def _invalid(signature: Json) -> List[Note]:
@@ -170,8 +177,9 @@ def left_out(signature: Json) -> List[Note]:
     """Failed, invalid, missing, skipped, unreadable: counted by program, the worst first."""
     unusable = [Note("invalid", "%s could not be used" % plural(e["lines"], "line"),
                      "%s (first: line %d)" % (_brief(e["reason"]), e["first_line"])) for e in signature["unusable"]]
-    return (_unmeasured(signature, "failed") + unusable + _invalid(signature) + _missing(signature)
-            + _unmeasured(signature, "skipped") + _unfinished(signature))
+    return (unstarted(signature, "failed") + _unmeasured(signature, "failed") + unusable + _invalid(signature)
+            + _missing(signature) + unstarted(signature, "skipped") + _unmeasured(signature, "skipped")
+            + _unfinished(signature))
 
 
 def counts(signature: Signature) -> str:
@@ -183,5 +191,7 @@ def counts(signature: Signature) -> str:
     values = len([m for m in signature.json["metrics"].values() if m["key"] or not m["primary"]])
     parts = ["%s ok" % plural(total["ok"], "case")] + ["%d %s" % (n, s) for s, n in total.items() if n and s != "ok"]
     text = ", ".join(parts) + "; %s" % plural(values, "metric")
+    whole = len([e for e in signature.json["not_measured"] if e["key"] is None])
+    text += "; %s without a record" % plural(whole, "program") if whole else ""
     invalid = len(signature.json["invalid"])
     return text + (", %s invalid" % plural(invalid, "value") if invalid else "")

@@ -169,6 +169,7 @@ class Group:
 class Records:
     groups: Dict[Tuple[str, str], Group] = field(default_factory=dict)
     ends: Dict[Tuple[str, str], End] = field(default_factory=dict)
+    unstarted: Dict[str, End] = field(default_factory=dict)  # program -> why its last start wrote no run record
     unusable: Dict[str, List[int]] = field(default_factory=dict)  # reason -> line numbers
     lines: int = 0
 
@@ -304,6 +305,7 @@ def _take(records: Records, runs: Dict[Tuple[str, str], Run], value: Json, line:
         group = records.groups.setdefault((run.program, run.device_spec), Group(run.program, run.device_spec))
         group.runs.append(run)
         records.ends.pop(identity, None)
+        records.unstarted.pop(run.program, None)
     elif kind == "case":
         case = _case(reader, line)
         if identity not in runs:
@@ -313,7 +315,11 @@ def _take(records: Records, runs: Dict[Tuple[str, str], Run], value: Json, line:
         group.superseded += case.key in group.cases
         group.cases[case.key] = case
     elif kind == "end":
-        records.ends[identity] = _end(reader)
+        end = _end(reader)
+        if identity in runs:
+            records.ends[identity] = end
+        elif end.status in ("failed", "skipped"):
+            records.unstarted[identity[1]] = end
     else:
         raise Unusable("its kind is not run, case or end")
 

@@ -114,6 +114,12 @@ def _not_measured(group: Group) -> List[Json]:
             for c in group.cases.values() if c.status == "ok" and c.check == "failed"]
 
 
+def _unstarted(records: Records, main: str) -> List[Json]:
+    """Whole programs that could not be built or run, or died before their first record; their key is null."""
+    return [{"program": program, "device": main, "key": None, "status": "failed" if end.status == "failed" else "skipped",
+             "reason": end.reason or "no reason given"} for program, end in sorted(records.unstarted.items())]
+
+
 def _invalid(group: Group) -> List[Json]:
     return [{"program": c.program, "device": group.device, "key": c.key, "derived": d.name, "variant": d.variant,
              "flags": flags_of(c, d), "reason": why_invalid(c, d)}
@@ -183,7 +189,7 @@ def build(records: Records) -> Signature:
         "schema": SCHEMA, "version": VERSION, "simulated": any(r.simulated for r in runs), "device": main,
         "devices": devices, "provenance": _provenance(runs), "runs": [_run_json(records, r) for r in runs],
         "programs": {_section_name(s, main): _section_json(s) for s in sections}, "metrics": metrics,
-        "primary_missing": missing, "not_measured": [e for g in groups for e in _not_measured(g)],
+        "primary_missing": missing, "not_measured": [e for g in groups for e in _not_measured(g)] + _unstarted(records, main),
         "invalid": [e for g in groups for e in _invalid(g)], "unusable": unusable}
     return Signature(result, sections)
 

@@ -61,14 +61,16 @@ def _run_options(given: argparse.Namespace) -> run.Options:
 
 def main(arguments: list[str]) -> int:
     given = _parser().parse_args(arguments)
-    bin_dir = Path(os.environ.get("GPUSIG_BIN") or _HOME / "bin")
+    chosen_bin = os.environ.get("GPUSIG_BIN")
+    bin_dir = Path(chosen_bin or _HOME / "bin")
+    sources = None if chosen_bin else _HOME  # other programs are not built from these sources
     if given.command == "run":
         options = _run_options(given)
-        return 0 if given.check_options else run.run(options, bin_dir, given.cwd)
+        return 0 if given.check_options else run.run(options, bin_dir, sources, given.cwd)
     if given.check_options:
         return 0
     if given.command == "list":
-        return listing.command(bin_dir, given.markdown)
+        return listing.command(bin_dir, sources, given.markdown)
     if given.command == "report":
         return report.command(given.cwd, [word for word in given.rest if word != "--no-install"])
     from suite import checks  # only here: measuring does not wait for it

@@ -31,8 +31,8 @@ class Settings:
 
 def lacks(program: Program) -> str:
     """Why the program cannot be started at all, or ""."""
-    if program.error:
-        return ""
+    if program.unbuilt or program.error:
+        return program.unbuilt
     if "mpi" in program.needs and not shutil.which("mpirun"):
         return "needs mpirun, which is not installed"
     return ""

@@ -10,15 +10,17 @@ from suite.programs import Program
 _HEAD = ("program", "question", "needs", "primary metrics")
 
 
-def command(bin_dir: Path, markdown: bool) -> int:
+def command(bin_dir: Path, sources: Path | None, markdown: bool) -> int:
     found = programs.find(bin_dir)
+    if sources is not None:
+        found = sorted(found + programs.unbuilt(sources, found), key=lambda p: p.name)
     print(_markdown(found) if markdown else _table(found))
     return 1 if any(p.error for p in found) else 0
 
 
 def _row(program: Program) -> tuple[str, ...]:
-    if program.error:
-        return (program.name, program.error, "", "")
+    if program.error or program.unbuilt:
+        return (program.name, program.error or program.unbuilt, "-", "-")
     return (program.name, program.question, " ".join(program.needs) or "-", ", ".join(program.primary) or "-")
 
 

@@ -12,11 +12,14 @@ from pathlib import Path
 from suite.refusal import CANNOT_RUN, Refusal
 
 _ANSWER_LIMIT_S = 20
+# What the Makefile needs beside a C compiler to build a folder; a folder that is not here needs nothing.
+_BUILT_WITH = {"collectives": "MPI", "topology": "hwloc"}
+_FOLDERS = ("micro", "gemm", "overlap", "collectives", "topology")
 
 
 @dataclass(frozen=True)
 class Program:
-    """One binary. `error` is set when it could not describe itself."""
+    """One binary. `error` is set when it could not describe itself, `unbuilt` where there is only its source."""
 
     name: str
     path: Path
@@ -25,6 +28,7 @@ class Program:
     primary: tuple[str, ...] = ()
     share: float = 1.0
     error: str = ""
+    unbuilt: str = ""
 
 
 @dataclass(frozen=True)
@@ -43,6 +47,18 @@ def find(bin_dir: Path) -> list[Program]:
     if not paths:
         raise Refusal(f"no programs in {bin_dir}: build them with make", CANNOT_RUN)
     return [_describe(f"{p.parent.name}/{p.name}", p) for p in paths]
+
+
+def unbuilt(sources: Path, found: list[Program]) -> list[Program]:
+    """Programs that have a source under `sources` and are not among those found, each with the reason as far as known."""
+    names = {program.name for program in found}
+    missing = []
+    for path in sorted(path for folder in _FOLDERS for path in sources.glob(f"{folder}/*.c")):
+        name = f"{path.parent.name}/{path.stem}"
+        if name not in names:
+            needs = _BUILT_WITH.get(path.parent.name)
+            missing.append(Program(name, path, unbuilt=f"not built: needs {needs}" if needs else "not built"))
+    return missing
 
 
 def select(programs: list[Program], globs: list[str]) -> list[Program]:

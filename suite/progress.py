@@ -39,7 +39,7 @@ class _Plain:
 
     def begin(self, number: int, count: int, name: str, question: str, budget_s: float) -> None:
         self._place = f"[{number:{len(str(count))}d}/{count}]"
-        self._say(f"{self._place} {name}: {question} ({duration.show(budget_s)})")
+        self._say(f"{self._place} {name}{question and ': '}{question} ({duration.show(budget_s)})")
 
     def tick(self) -> None:
         pass

@@ -37,12 +37,14 @@ def say(line: str) -> None:
     print(f"gpusig: {line}", file=sys.stderr, flush=True)
 
 
-def run(options: Options, bin_dir: Path, cwd: Path) -> int:
+def run(options: Options, bin_dir: Path, sources: Path | None, cwd: Path) -> int:
     found = programs.find(bin_dir)
+    if sources is not None:
+        found += programs.unbuilt(sources, found)
     folder, new = _folder(options, cwd)
     if new:
         chosen = programs.select(found, options.only)
-        device, why = devices.choose(options.device, programs.backends(chosen[0]))
+        device, why = devices.choose(options.device, programs.backends(_one_built(chosen)))
         _create(folder)
     lock = resume.Lock(folder)
     if new:
@@ -54,6 +56,13 @@ def run(options: Options, bin_dir: Path, cwd: Path) -> int:
         resume.agree(decided, options.device, options.seed, options.full, options.only)
         chosen = programs.select(found, decided.only)
     return _Run(folder, decided, lock, chosen).go(None if new else options)
+
+
+def _one_built(chosen: list[Program]) -> Program:
+    built = next((program for program in chosen if not program.unbuilt), None)
+    if built is None:
+        raise Refusal(f"{chosen[0].name} is {chosen[0].unbuilt}", CANNOT_RUN)
+    return built
 
 
 def _folder(options: Options, cwd: Path) -> tuple[Path, bool]:
@@ -132,6 +141,7 @@ class _Run:
 
     def _measure(self, todo: list[Program], budget: plan.Budget) -> None:
         shown = progress.choose(budget.total_s)
+        todo = sorted(todo, key=lambda program: not command.lacks(program))  # who takes no time reserves none
         try:
             for number, program in enumerate(todo, 1):
                 budget_s = budget.for_next(todo[number - 1 :], time.monotonic())
@@ -143,6 +153,8 @@ class _Run:
                 if _NO_SPACE in outcome["reason"]:
                     raise Full(outcome["reason"])
                 if self.stop.signum:
+                    for late in todo[number:]:
+                        self._end_for(late, "", "skipped", CANNOT_RUN, "the run was stopped before its turn", 0.0)
                     break
         finally:
             shown.close()
@@ -151,6 +163,7 @@ class _Run:
         """Start one program and say what came of it; where it could not say so itself, in the records too."""
         lacks = command.lacks(program)
         if lacks:
+            self._end_for(program, "", "skipped", CANNOT_RUN, lacks, 0.0)
             return _outcome("skipped", CANNOT_RUN, lacks, 0, 0.0, budget_s)
         history = self.ledger.of(program.name)
         starts, cases = history.starts, len(history.done)
@@ -163,7 +176,7 @@ class _Run:
             ended = launch.launch(words, log, limit_s, self.stop, self.lock.handle, self.lock.note_child, shown.tick)
         except OSError as error:
             if error.filename == words[0]:
-                self._end_for(program, "", 126, f"cannot be started: {error.strerror}", 0.0)
+                self._end_for(program, "", "failed", 126, f"cannot be started: {error.strerror}", 0.0)
                 return _outcome("failed", 126, f"cannot be started: {error.strerror}", 0, 0.0, budget_s)
             raise Full(f"cannot run {program.name} in {self.folder}: {error.strerror}") from error
         self.ledger.mend()
@@ -173,25 +186,27 @@ class _Run:
             flags = ", ".join(flag for flag, _ in history.flags.most_common(3))
             reason = f"no case is valid: {flags}" if flags else reason
         code = ended.code if ended.code >= 0 else 128 - ended.code
-        if status == "failed" and (history.starts == starts or history.end is None):
-            self._end_for(program, history.last_run if history.starts > starts else "", code, reason, ended.elapsed_s)
+        if status in ("failed", "skipped") and (history.starts == starts or history.end is None):
+            begun = history.last_run if history.starts > starts else ""
+            self._end_for(program, begun, status, code, reason, ended.elapsed_s)
         outcome = _outcome(status, code, reason, len(history.done) - cases, ended.elapsed_s, budget_s)
         return {**outcome, "left_out": history.left_out}
 
     def _work_file(self, program: Program, suffix: str) -> Path:
         return self.folder / "logs" / f"{program.name.replace('/', '-')}.{suffix}"
 
-    def _end_for(self, program: Program, run: str, code: int, reason: str, elapsed_s: float) -> None:
+    def _end_for(self, program: Program, run: str, status: str, code: int, reason: str, elapsed_s: float) -> None:
+        """The end line that the program could not write itself: the records alone say what came of it."""
         history = self.ledger.of(program.name)
         statuses = list(history.case_status.values())
-        cases = {status: statuses.count(status) for status in ("ok", "failed", "skipped")}
+        cases = {word: statuses.count(word) for word in ("ok", "failed", "skipped")}
         cases.update(total=len(statuses), already_done=0, out_of_budget=0)
         self.ledger.append(
             {
                 "kind": "end",
                 "run": run or f"none-{os.getpid()}-{int(time.time())}",
                 "program": program.name,
-                "status": "failed",
+                "status": status,
                 "exit": code,
                 "cases": cases,
                 "reason": reason,

@@ -140,6 +140,35 @@ setup() {
 	[ "$status" != 1 ]
 	[[ $stderr == *"skipped micro/b: needs 2 devices; host is 1"* ]]
 	json 'rows[0]["outcomes"]["micro/b"]["reason"] == "needs 2 devices; host is 1"' < <(tr -d '\n' <results/plan.json)
+	records results | json '[(r["status"], r["exit"], r["by"]) for r in rows if r["program"] == "micro/b"] == [("skipped", 77, "driver")]'
+	json '[(e["program"], e["key"], e["reason"]) for e in rows[0]["not_measured"]] == [("micro/b", None, "needs 2 devices; host is 1")]' < <(tr -d '\n' <results/signature.json)
+	[[ $output == *"micro/b: skipped: needs 2 devices; host is 1"* ]]
+	run --separate-stderr suite run --resume results
+	records results | json '[r["kind"] for r in rows if r["program"] == "micro/b"] == ["end"] * 2'
+}
+
+@test "a program that was not built is a skip with its reason, on a resumed run too, until it is" {
+	cp -r "$root/suite" "$root/reports" .
+	mkdir -p collectives topology micro && touch collectives/allreduce.c micro/a.c topology/node.c
+	fake micro/a steady
+	unset GPUSIG_BIN
+	here() { "$(sh "$root/suite/find_python.sh" --any)" -m suite "$@"; }
+	run --separate-stderr here run --budget 1s --out results
+	[ "$status" = 0 ]
+	[[ $stderr == *"skipped collectives/allreduce: not built: needs MPI"*"skipped topology/node: not built: needs hwloc"* ]]
+	[[ $output == *"collectives/allreduce: skipped: not built: needs MPI"* ]]
+	json '{(e["program"], e["reason"]) for e in rows[0]["not_measured"]} == {("collectives/allreduce", "not built: needs MPI"), ("topology/node", "not built: needs hwloc")}' < <(tr -d '\n' <results/signature.json)
+	run --separate-stderr here list
+	[ "$status" = 0 ]
+	[[ $output == *"collectives/allreduce"*"not built: needs MPI"* ]]
+	run --separate-stderr here run --only 'collectives/*' --out none
+	[ "$status" = 77 ]
+	[ "$stderr" = "gpusig: collectives/allreduce is not built: needs MPI" ]
+	[ ! -e none ]
+	fake topology/node steady
+	unset GPUSIG_BIN
+	run --separate-stderr here run --resume results
+	json '{e["program"] for e in rows[0]["not_measured"]} == {"collectives/allreduce"}' < <(tr -d '\n' <results/signature.json)
 }
 
 @test "a crash is a failure with an end record, and the others still run" {
@@ -345,7 +374,7 @@ os.execv(sys.argv[1], sys.argv[1:])' "$root/gpusig" run --budget 20s --out resul
 	wait $! || code=$?
 	grep -q "stopped by SIG$1; go on with: ./gpusig run --resume" words
 	sound results
-	records results | json '[r["status"] for r in rows if r["kind"] == "end"] == ["interrupted"]'
+	records results | json '[(r["program"], r["status"]) for r in rows if r["kind"] == "end"] == [("micro/a", "interrupted"), ("micro/b", "skipped")]'
 }
 
 @test "SIGINT: the program ends its records, the run dies of the signal" {

@@ -72,6 +72,13 @@ class Writer:
         return "".join(json.dumps(line) + "\n" for line in self.lines)
 
 
+def unstarted(program: str, status: str, reason: str) -> str:
+    """What the driver appends for a program that wrote nothing itself."""
+    w = Writer(program, run="none-1-2")
+    end = dict(w.end(status).lines[-1], exit=77 if status == "skipped" else 1, reason=reason, by="driver")
+    return json.dumps(end) + "\n"
+
+
 def value(name: str, variant: Optional[str], number: Optional[float], unit: str = "", **more: Any) -> Json:
     entry = {"name": name, "variant": variant, "value": number, "ci_low": None, "ci_high": None, "unit": unit,
              "formula": name + " as measured", "bound": None, "bound_name": None, "valid": number is not None}

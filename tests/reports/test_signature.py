@@ -9,8 +9,9 @@ import unittest
 
 import synthetic
 import workplace
-from synthetic import copies, everything, headline, launch, memory, split, unknown, value
+from synthetic import copies, everything, headline, launch, memory, split, unknown, unstarted, value
 
+from reports import machine
 from reports.fits import fit_line
 from reports.metrics import MAX_PRIMARY
 from reports.signature import Mixed
@@ -137,6 +138,26 @@ class Rules(workplace.Scratch):
         w = launch()
         w.lines[1]["derived"] = [value("time", "round_trip", None, "s", reason="no block gave a finite value")]
         self.assertEqual(self.signature(w.text()).json["invalid"][0]["reason"], "no block gave a finite value")
+
+    def test_programs_without_a_record_are_listed_with_their_reason(self) -> None:
+        text = launch().text() + unstarted("overlap/a", "skipped", "needs 2 devices")
+        text += unstarted("overlap/b", "failed", "signal 11")
+        signature = self.signature(text)
+        self.assertEqual([(e["program"], e["key"], e["status"], e["reason"]) for e in signature.json["not_measured"]],
+                         [("overlap/a", None, "skipped", "needs 2 devices"), ("overlap/b", None, "failed", "signal 11")])
+        self.assertTrue(signature.failed)
+        heads = [(n.head, n.text) for n in machine.left_out(signature.json)]
+        self.assertEqual(heads, [("overlap/b: failed", "signal 11"), ("overlap/a: skipped", "needs 2 devices")])
+        self.assertIn("2 programs without a record", machine.counts(signature))
+
+    def test_a_program_that_ran_later_is_no_longer_without_a_record(self) -> None:
+        signature = self.signature(unstarted("micro/launch", "skipped", "needs a device") + launch().text())
+        self.assertEqual(signature.json["not_measured"], [])
+
+    def test_nothing_but_skips_is_a_signature_too(self) -> None:
+        code, out, _ = self.run_build(unstarted("overlap/a", "skipped", "needs 2 devices"))
+        self.assertEqual(code, 3)
+        self.assertIn("overlap/a: skipped: needs 2 devices", out)
 
     def test_simulated_and_measured_do_not_mix(self) -> None:
         with self.assertRaises(Mixed):
