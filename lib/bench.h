@@ -64,6 +64,17 @@ struct bench_metric {
 	const char *better;  /* "higher" or "lower" */
 };
 
+/* A program of several processes, such as the ranks of an MPI job. One of them, the leader, calls bench_main(); its callbacks
+ * make the others follow and return what all of them agree on, so the harness knows one process only. Such a program
+ * times with BENCH_SELF. */
+struct bench_job {
+	const char *library;  /* what holds the processes together: "Open MPI 4.1.4" */
+	unsigned processes;
+	unsigned hosts;
+	bool virtual_time;    /* a simulator gives the times: nothing is a measurement */
+	double (*cpu_s)(void); /* CPU time so far of all processes on the leader's host; called between bodies */
+};
+
 struct bench {
 	const char *name;     /* "micro/memory": folder and file */
 	const char *question; /* one sentence, ends with a question mark */
@@ -73,6 +84,7 @@ struct bench {
 	uint32_t needs;       /* DEV_CAP_* without which nothing here makes sense: exit 77 */
 	uint32_t wants;       /* DEV_CAP_* used where present */
 	unsigned min_devices; /* 0 is 1 */
+	const struct bench_job *job; /* NULL: one process */
 	double share;         /* of a whole run's time, relative to other programs; 0 is 1 */
 	const struct axis *axes;              /* ends with a NULL name; NULL: one case */
 	const char *variant_option;           /* option that selects variants, such as "path"; NULL: "variant" */

@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Of the median, by order statistics. */
+#define LEAST_FOR_INTERVAL 6u
 /* A median whose interval is wider than this says nothing a reader could use. */
 #define NOISY_ABOVE 0.10
 /* The core clock around a case against the best of the run; clocks of quiet machines agree within a few percent. */
@@ -17,7 +19,10 @@
 #define OTHERS_ABOVE 0.10
 #define STOLEN_ABOVE 0.02
 
-bool bench_virtual(const struct bench_run *r) { return dev_can(r->c.dev, DEV_CAP_VIRTUAL_TIME); }
+bool bench_virtual(const struct bench_run *r)
+{
+	return dev_can(r->c.dev, DEV_CAP_VIRTUAL_TIME) || (r->b->job && r->b->job->virtual_time);
+}
 
 static uint64_t hash_text(const char *text)
 {
@@ -65,7 +70,10 @@ static void judge_samples(struct bench_run *r)
 		if (!s->on)
 			continue;
 		double width = stats_relative_width(&s->summary);
-		if (r->now.blocks < r->o.min_samples)
+		if (r->now.blocks < LEAST_FOR_INTERVAL && !bench_virtual(r))
+			bench_flag(r, "few_samples", (int)v, "%u samples; under %u there is no interval", r->now.blocks,
+			           LEAST_FOR_INTERVAL);
+		else if (r->now.blocks < r->o.min_samples)
 			bench_flag(r, "few_samples", (int)v, "%u samples instead of at least %" PRIu64 ": raise the budget",
 			           r->now.blocks, r->o.min_samples);
 		else if (width > NOISY_ABOVE && !s->converged)
@@ -92,6 +100,16 @@ static void judge_surroundings(struct bench_run *r, const struct load_mark *befo
 		bench_flag(r, "contended", -1, "the hypervisor took %.0f %% of the cores", 100.0 * stolen);
 }
 
+/* What other ranks of the job used is not somebody else's. */
+static struct load_mark load_of_job(const struct bench_run *r)
+{
+	double own_s = r->b->job ? r->b->job->cpu_s() : 0.0;
+	struct load_mark mark = load_now();
+	if (r->b->job)
+		mark.own_s = own_s;
+	return mark;
+}
+
 static double clock_rate(struct bench_run *r)
 {
 	double hz;
@@ -104,11 +122,11 @@ static int measure_case(struct bench_run *r, double seconds)
 {
 	int status = 0;
 	if (r->variant_count) {
-		struct load_mark before = load_now();
+		struct load_mark before = load_of_job(r);
 		r->now.clock_before_hz = clock_rate(r);
 		status = bench_sample_case(r, seconds);
 		r->now.clock_after_hz = clock_rate(r);
-		struct load_mark after = load_now();
+		struct load_mark after = load_of_job(r);
 		if (status == 0) {
 			judge_samples(r);
 			judge_surroundings(r, &before, &after);

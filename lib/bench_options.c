@@ -12,8 +12,7 @@
 #define DEFAULT_GOAL 0.01
 #define DEFAULT_MIN_SAMPLES 10
 #define DEFAULT_MAX_SAMPLES 200
-/* Below 6 the median has no 95 % interval; records hold every sample, so there is an upper end too. */
-#define LEAST_SAMPLES 6
+/* Records hold every sample, so there is an upper end. */
 #define MOST_SAMPLES 10000
 
 static int take_text(const char *text, void *slot)
@@ -28,7 +27,13 @@ static int take_budget(const char *text, void *slot) { return size_parse_seconds
 static int take_seed(const char *text, void *slot) { return size_parse_integer(text, 0, UINT64_MAX, slot); }
 static int take_samples(const char *text, void *slot)
 {
-	return size_parse_integer(text, LEAST_SAMPLES, MOST_SAMPLES, slot);
+	return size_parse_integer(text, 1, MOST_SAMPLES, slot);
+}
+static int take_warm_up(const char *text, void *slot)
+{
+	struct bench_warm_up *warm_up = slot;
+	warm_up->given = true;
+	return size_parse_integer(text, 0, MOST_SAMPLES, &warm_up->blocks);
 }
 static int take_goal(const char *text, void *slot) { return size_parse_real(text, 1e-4, 1.0, slot); }
 
@@ -67,6 +72,8 @@ static const struct option {
 	 offsetof(struct bench_options, min_samples), BENCH_RUN},
 	{"max-samples", "N", "most samples of a variant (default 200)", take_samples,
 	 offsetof(struct bench_options, max_samples), BENCH_RUN},
+	{"warm-up", "N", "blocks of samples thrown away first (default: until they are steady)", take_warm_up,
+	 offsetof(struct bench_options, warm_up), BENCH_RUN},
 	{"seed", "N", "of all randomness: data, order, simulated jitter (default 1)", take_seed,
 	 offsetof(struct bench_options, seed), BENCH_RUN},
 	{"check", "on|off", "verify results after the timed region (default on)", take_check,
@@ -248,6 +255,8 @@ void bench_options_about(const struct bench *b)
 	for (size_t i = 0; i < BENCH_CAPABILITIES; i++)
 		if (b->needs >> i & 1)
 			json_string(&j, NULL, bench_capabilities[i]);
+	if (b->job)
+		json_string(&j, NULL, "mpi");
 	json_array_end(&j);
 	json_integer(&j, "min_devices", b->min_devices ? b->min_devices : 1);
 	json_number(&j, "share", b->share > 0.0 ? b->share : 1.0);

@@ -39,11 +39,12 @@ static int finish(struct bench_run *r)
 	return status ? status : out_status();
 }
 
-static void put_device(struct json *j, const struct dev *dev, const char *spec)
+static void put_device(struct bench_run *r, const struct dev *dev)
 {
 	const struct dev_props *p = dev_props(dev);
+	struct json *j = &r->json;
 	json_object_begin(j, NULL);
-	json_string(j, "spec", spec);
+	json_string(j, "spec", r->o.device);
 	json_string(j, "backend", dev->ops->name);
 	json_integer(j, "index", dev->index);
 	json_string(j, "name", p->name);
@@ -66,7 +67,16 @@ static void put_device(struct json *j, const struct dev *dev, const char *spec)
 	json_integer(j, "l1_bytes", p->l1_bytes);
 	json_integer(j, "l2_bytes", p->l2_bytes);
 	json_integer(j, "llc_bytes", p->llc_bytes);
-	json_bool(j, "virtual_time", dev_can(dev, DEV_CAP_VIRTUAL_TIME));
+	json_bool(j, "virtual_time", bench_virtual(r));
+	json_object_end(j);
+}
+
+static void put_job(struct json *j, const struct bench_job *job)
+{
+	json_object_begin(j, "job");
+	json_string(j, "library", job->library);
+	json_integer(j, "processes", job->processes);
+	json_integer(j, "hosts", job->hosts);
 	json_object_end(j);
 }
 
@@ -148,8 +158,10 @@ int bench_output_run(struct bench_run *r)
 	json_array_end(j);
 	json_array_begin(j, "device");
 	for (size_t d = 0; d < r->set.count; d++)
-		put_device(j, r->set.dev[d], r->o.device);
+		put_device(r, r->set.dev[d]);
 	json_array_end(j);
+	if (r->b->job)
+		put_job(j, r->b->job);
 	put_options(j, &r->o);
 	put_axes(r);
 	put_primary(j, r->b->primary);
@@ -161,6 +173,8 @@ int bench_output_run(struct bench_run *r)
 		          r->o.seed, prov_version());
 		if (p->shares[0])
 			out_print("# %s\n", p->shares);
+		if (r->b->job)
+			out_print("# %u processes on %u hosts, %s\n", r->b->job->processes, r->b->job->hosts, r->b->job->library);
 		if (bench_virtual(r))
 			out_print("# simulated: nothing below is a measurement\n");
 	}

@@ -21,6 +21,11 @@ enum bench_exit { BENCH_OK = 0, BENCH_BAD = 1, BENCH_USAGE = 2, BENCH_INVALID = 
 
 enum bench_mode { BENCH_RUN, BENCH_HELP, BENCH_VERSION, BENCH_ABOUT, BENCH_DEVICES, BENCH_LIST };
 
+struct bench_warm_up {
+	bool given; /* else until steady */
+	uint64_t blocks;
+};
+
 struct bench_options {
 	enum bench_mode mode;
 	const char *device, *out, *done, *variants;
@@ -28,6 +33,7 @@ struct bench_options {
 	double budget_s;              /* 0: none given */
 	double goal;
 	uint64_t seed, min_samples, max_samples;
+	struct bench_warm_up warm_up;
 	bool check, full, json;
 };
 

@@ -9,6 +9,8 @@
 /* A sample is long enough to drown the clock's resolution and the calls around it, short enough to take many. */
 #define SAMPLE_LEAST_S 100e-6
 #define SAMPLE_MOST_S 5e-3
+/* Neighbouring medians that differ by no more than this are steady. */
+#define STEADY_WITHIN 0.05
 /* Queue entries kept free for the gate and the two events. */
 #define QUEUE_RESERVE 8u
 
@@ -147,27 +149,34 @@ static int sample_block(struct bench_run *r, size_t block)
 	return 0;
 }
 
-/* Blocks that are thrown away until the medians of two neighbouring triples agree within 5 % for every variant,
- * or a fifth of the case's time is spent. */
+/* Do the medians of the last two triples of blocks agree for every variant? */
+static bool steady(const struct bench_run *r, size_t blocks)
+{
+	if (blocks < 6)
+		return false;
+	for (size_t v = 0; v < r->variant_count; v++) {
+		const double *x = r->now.samples[v].seconds + blocks - 6;
+		if (!r->now.samples[v].on)
+			continue;
+		double before[3] = {x[0], x[1], x[2]}, after[3] = {x[3], x[4], x[5]};
+		stats_sort(before, 3);
+		stats_sort(after, 3);
+		if (!(fabs(after[1] - before[1]) <= STEADY_WITHIN * before[1]))
+			return false;
+	}
+	return true;
+}
+
+/* Blocks that are thrown away: as many as were asked for, else until steady or the time is over. */
 static int warm_up(struct bench_run *r, double until_s)
 {
-	for (size_t blocks = 0; blocks + 1 < r->o.max_samples && bench_time(r) < until_s; blocks++) {
-		int status = sample_block(r, blocks);
+	const struct bench_warm_up *w = &r->o.warm_up;
+	for (size_t blocks = 0; w->given ? blocks < w->blocks : !steady(r, blocks); blocks++) {
+		if (!w->given && (blocks + 1 >= r->o.max_samples || bench_time(r) >= until_s))
+			break;
+		int status = sample_block(r, w->given ? 0 : blocks);
 		if (status)
 			return status;
-		bool steady = blocks >= 5;
-		for (size_t v = 0; steady && v < r->variant_count; v++) {
-			const double *x = r->now.samples[v].seconds;
-			if (!r->now.samples[v].on)
-				continue;
-			double before[3] = {x[blocks - 5], x[blocks - 4], x[blocks - 3]};
-			double after[3] = {x[blocks - 2], x[blocks - 1], x[blocks]};
-			stats_sort(before, 3);
-			stats_sort(after, 3);
-			steady = fabs(after[1] - before[1]) <= 0.05 * before[1];
-		}
-		if (steady)
-			return 0;
 	}
 	return 0;
 }

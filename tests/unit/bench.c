@@ -219,9 +219,23 @@ static void invalid_is_3(void)
 	expect(RUN("--format", "json", "--max-samples", "12", "--size", "1M") == 3);
 	expect(count("\"flag\":\"noisy\"") > 0);
 	reset();
+	expect(RUN("--format", "json", "--device", "host", "--size", "64K", "--min-samples", "5", "--max-samples", "5") == 3);
+	expect(count("\"flag\":\"few_samples\"") == 2);
+	reset();
 	act.above_bound = true;
 	expect(RUN("--format", "json") == 0);
 	expect(count("\"flag\":\"above_bound\",\"variant\":\"one\"") == 2);
+}
+
+static void samples_and_warm_up_can_be_counted(void)
+{
+	reset();
+	expect(RUN("--format", "json", "--size", "64K", "--min-samples", "1", "--max-samples", "1", "--warm-up", "0") == 0);
+	expect(count("\"n\":1,") == 2);
+	int without = act.calls[0];
+	reset();
+	expect(RUN("--format", "json", "--size", "64K", "--min-samples", "1", "--max-samples", "1", "--warm-up", "7") == 0);
+	expect(act.calls[0] == without + 7);
 }
 
 static void variants_can_be_chosen(void)
@@ -286,7 +300,7 @@ static void options_are_strict(void)
 		{"--bogus", NULL},      {"bogus", NULL},           {"--budget", NULL},    {"--budget", "x"},   {"--size", "1Q"},
 		{"--size", "300"},      {"--variant", "three"},    {"--variant", ""},     {"--seed", "-1"},    {"--format", "xml"},
 		{"--check", "maybe"},   {"--full=1", NULL},        {"--goal", "0"},       {"--device", "warp9"},
-		{"--device", ""},       {"--min-samples", "5"},    {"--max-samples", "9"}, {"-x", NULL}, {"--size", "4K,"}};
+		{"--device", ""},       {"--min-samples", "0"}, {"--warm-up", "-1"},    {"--max-samples", "9"}, {"-x", NULL}, {"--size", "4K,"}};
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		int code = run((const char *const[]){bad[i][0], bad[i][1], NULL});
 		if (code != 2)
@@ -303,6 +317,7 @@ int main(void)
 	test(wrong_result_is_1);
 	test(failures_and_skips);
 	test(invalid_is_3);
+	test(samples_and_warm_up_can_be_counted);
 	test(variants_can_be_chosen);
 	test(interrupt_leaves_an_end);
 	test(done_cases_are_not_repeated);
