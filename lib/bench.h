@@ -96,7 +96,8 @@ struct bench {
 	int (*setup)(struct bench_case *c);       /* may be NULL; allocates, touches, decides which variants apply */
 	int (*body)(struct bench_case *c, unsigned variant, uint64_t iterations);
 	void (*model)(const struct bench_case *c, unsigned variant, struct bench_model *m); /* may be NULL */
-	int (*spoil)(struct bench_case *c, unsigned variant); /* may be NULL; make the last output wrong before a check */
+	int (*spoil)(struct bench_case *c, unsigned variant); /* may be NULL; make the last output wrong before a check, by
+	                                                         work on c->stream, which the harness waits for */
 	int (*check)(struct bench_case *c, unsigned variant); /* may be NULL; -EBADMSG with a text: the result is wrong */
 	int (*prove)(struct bench_case *c);       /* may be NULL; calls bench_mechanism() */
 	int (*derive)(struct bench_case *c);      /* may be NULL; calls bench_derive(), bench_value(), bench_fact_*() */
@@ -119,6 +120,9 @@ int bench_main(const struct bench *b, int argc, char **argv);
 /* ---- the case's point. An axis that does not exist is a programmer's error and asserts. */
 uint64_t bench_number(const struct bench_case *c, const char *axis);
 const char *bench_word(const struct bench_case *c, const char *axis);
+
+/* ---- in body: later work of `to` starts after what `from` holds now; the host does not wait. */
+int bench_follow(struct bench_case *c, struct dev_stream *from, struct dev_stream *to, struct dev_event *event);
 
 /* ---- in setup: a variant that does not apply to this case (`why` is not recorded as a failure). */
 void bench_variant_off(struct bench_case *c, unsigned variant);

@@ -46,6 +46,8 @@ static int check_results(struct bench_run *r)
 		if (!r->now.samples[v].on)
 			continue;
 		int status = r->b->spoil ? r->b->spoil(&r->c, v) : 0;
+		if (status == 0 && r->b->spoil)
+			status = dev_stream_sync(r->c.dev, r->c.stream);
 		if (status == 0)
 			status = bench_sample_once(r, v, 1, &unused);
 		if (status == 0)

@@ -16,6 +16,12 @@
 
 double bench_time(struct bench_run *r) { return 1e-9 * (double)dev_clock_ns(r->c.dev); }
 
+int bench_follow(struct bench_case *c, struct dev_stream *from, struct dev_stream *to, struct dev_event *event)
+{
+	int status = dev_event_record(c->dev, from, event);
+	return status ? status : dev_stream_wait(c->dev, to, event);
+}
+
 int bench_gate_open(struct bench_run *r)
 {
 	int status = dev_event_open(r->c.dev, &r->from);
