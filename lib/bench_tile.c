@@ -76,12 +76,13 @@ int tile_check(struct dev *dev, const void *at, uint64_t bytes, const void *tile
 	return status;
 }
 
-uint32_t tile_sum(const uint32_t *tile, uint64_t bytes)
+uint32_t tile_sum(const void *tile, uint64_t bytes)
 {
+	const uint32_t *words = tile;
 	uint32_t whole = 0, cut = 0;
 	for (size_t i = 0; i < TILE_WORDS; i++) {
-		whole += tile[i];
-		cut += i < bytes % TILE_BYTES / 4 ? tile[i] : 0;
+		whole += words[i];
+		cut += i < bytes % TILE_BYTES / 4 ? words[i] : 0;
 	}
 	return whole * (uint32_t)(bytes / TILE_BYTES) + cut;
 }

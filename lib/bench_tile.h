@@ -27,6 +27,6 @@ void *tile_memory(struct bench_case *c, struct dev *dev, enum dev_mem kind, uint
 int tile_check(struct dev *dev, const void *at, uint64_t bytes, const void *tile, float tolerance);
 
 /* The sum, modulo 2^32, of all words of a buffer of the repeating tile. */
-uint32_t tile_sum(const uint32_t *tile, uint64_t bytes);
+uint32_t tile_sum(const void *tile, uint64_t bytes);
 
 #endif

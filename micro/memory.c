@@ -11,12 +11,9 @@
  *     bin/micro/memory --device host --op triad --footprint 64K:1G:x4
  */
 #include "device/kernels.h"
-#include "lib/bench.h"
-#include "lib/rng.h"
+#include "lib/bench_tile.h"
 
-#include <errno.h>
-#include <math.h>
-#include <stdlib.h>
+#include <string.h>
 
 enum op { READ, WRITE, COPY, TRIAD };
 
@@ -42,8 +39,6 @@ static const struct bench_metric primary[] = {
 	{"best_read_bandwidth", "bandwidth", NULL, "op=read", "max", "byte/s", "higher"},
 	{0}};
 
-/* Random data repeats after this many bytes: filling gigabytes would take longer than measuring them. */
-#define TILE_BYTES (1u << 20)
 /* A launch moves at least this much, so that starting it does not count. */
 #define LAUNCH_BYTES (256u << 20)
 /* Footprints from here on, in last-level caches, are said to show memory. */
@@ -56,30 +51,22 @@ struct state {
 	float scale;
 	void *array[3]; /* the one written comes first */
 	uint32_t *sink;
-	float *tile[3], *back; /* on the host: what the arrays hold, and room to read them */
+	float *tile[3], *result; /* on the host: what the arrays hold, and what the first one shall hold afterwards */
 	struct dev_kernel *kernel[2];
 };
 
 static struct state *state(const struct bench_case *c) { return c->state; }
 
-static uint64_t tile_at(const struct state *s, uint64_t offset)
-{
-	return s->bytes - offset < TILE_BYTES ? s->bytes - offset : TILE_BYTES;
-}
-
-static int setup_array(struct bench_case *c, unsigned i)
+static void expect(struct bench_case *c)
 {
 	struct state *s = state(c);
-	int status = dev_alloc(c->dev, DEV_MEM_DEVICE, s->bytes, &s->array[i]);
-	if (status)
-		return status;
-	s->tile[i] = malloc(TILE_BYTES);
-	if (!s->tile[i])
-		return -ENOMEM;
-	rng_fill_f32(&c->rng, s->tile[i], TILE_BYTES / sizeof(float));
-	for (uint64_t at = 0; status == 0 && at < s->bytes; at += TILE_BYTES)
-		status = dev_upload(c->dev, (char *)s->array[i] + at, s->tile[i], tile_at(s, at));
-	return status;
+	s->result = s->op == COPY ? s->tile[1] : own_host(c, TILE_BYTES);
+	for (size_t i = 0; own_status(c) == 0 && i < TILE_WORDS; i++) {
+		if (s->op == WRITE)
+			memcpy(&s->result[i], &s->word, sizeof(s->word));
+		if (s->op == TRIAD)
+			s->result[i] = s->tile[1][i] + s->scale * s->tile[2][i];
+	}
 }
 
 static int setup(struct bench_case *c)
@@ -92,18 +79,19 @@ static int setup(struct bench_case *c)
 	s->reps = (uint32_t)(LAUNCH_BYTES / (s->bytes * arrays_of[s->op]) + 1);
 	s->word = (uint32_t)rng_u64(&c->rng);
 	s->scale = 0.5f;
-	s->back = malloc(TILE_BYTES);
-	int status = s->back ? dev_alloc(c->dev, DEV_MEM_DEVICE, 256, (void **)&s->sink) : -ENOMEM;
-	for (unsigned v = 0; status == 0 && v < 2; v++) {
-		const char *name = kernel_names[s->op][v];
-		if (name)
-			status = dev_kernel_find(c->dev, name, &s->kernel[v]);
+	s->sink = own_memory(c, DEV_MEM_DEVICE, 256);
+	for (unsigned v = 0; v < 2; v++) {
+		if (kernel_names[s->op][v])
+			s->kernel[v] = own_kernel(c, kernel_names[s->op][v]);
 		else
 			bench_variant_off(c, v);
 	}
-	for (unsigned i = 0; status == 0 && i < arrays_of[s->op]; i++)
-		status = setup_array(c, i);
-	return status;
+	for (unsigned i = 0; i < arrays_of[s->op]; i++) {
+		s->tile[i] = tile_reals(c);
+		s->array[i] = tile_memory(c, c->dev, DEV_MEM_DEVICE, s->bytes, s->tile[i]);
+	}
+	expect(c);
+	return own_status(c);
 }
 
 static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
@@ -132,49 +120,28 @@ static int spoil(struct bench_case *c, unsigned variant)
 {
 	struct state *s = state(c);
 	(void)variant;
-	int status = s->op == READ ? dev_fill(c->dev, c->stream, s->sink, 0, sizeof(*s->sink))
-	                           : dev_fill(c->dev, c->stream, s->array[0], 0xa5, s->bytes);
-	return status ? status : dev_stream_sync(c->dev, c->stream);
+	return s->op == READ ? dev_fill(c->dev, c->stream, s->sink, 0, sizeof(*s->sink))
+	                     : dev_fill(c->dev, c->stream, s->array[0], 0xa5, s->bytes);
 }
 
-static int check_read(struct bench_case *c)
+static int check_sum(struct bench_case *c)
 {
 	struct state *s = state(c);
-	uint32_t expected = 0, found;
-	for (uint64_t at = 0; at < s->bytes; at += TILE_BYTES)
-		for (uint64_t i = 0; i < tile_at(s, at) / 4; i++)
-			expected += ((const uint32_t *)s->tile[0])[i];
+	uint32_t found = 0, expected = tile_sum(s->tile[0], s->bytes);
 	int status = dev_download(c->dev, &found, s->sink, sizeof(found));
 	if (status == 0 && found != expected)
 		return bench_wrong("sum of all words is %u, not %u", found, expected);
 	return status;
 }
 
-/* Element i of the tile after the operation, and how far it may be off: the device may fuse triad's two roundings. */
-static bool right(const struct state *s, uint64_t i)
-{
-	if (s->op == WRITE)
-		return ((const uint32_t *)s->back)[i] == s->word;
-	if (s->op == COPY)
-		return ((const uint32_t *)s->back)[i] == ((const uint32_t *)s->tile[1])[i];
-	return fabsf(s->back[i] - (s->tile[1][i] + s->scale * s->tile[2][i])) <= 1e-6f;
-}
-
+/* The device may fuse triad's two roundings. */
 static int check(struct bench_case *c, unsigned variant)
 {
 	struct state *s = state(c);
 	(void)variant;
 	if (s->op == READ)
-		return check_read(c);
-	for (uint64_t at = 0; at < s->bytes; at += TILE_BYTES) {
-		int status = dev_download(c->dev, s->back, (const char *)s->array[0] + at, tile_at(s, at));
-		if (status)
-			return status;
-		for (uint64_t i = 0; i < tile_at(s, at) / 4; i++)
-			if (!right(s, i))
-				return bench_wrong("element %llu holds %g", (unsigned long long)(at / 4 + i), (double)s->back[i]);
-	}
-	return 0;
+		return check_sum(c);
+	return tile_check(c->dev, s->array[0], s->bytes, s->result, s->op == TRIAD ? 1e-6f : 0.0f);
 }
 
 static int derive(struct bench_case *c)
@@ -184,17 +151,6 @@ static int derive(struct bench_case *c)
 		for (int v = 0; v < 2; v++)
 			bench_alias(c, "bandwidth", v, "memory_bandwidth", "bytes / median_s, footprint at least 4 last-level caches");
 	return bench_ratio(c, "nontemporal_time_ratio", 1, 0, "seconds(nontemporal) / seconds(regular)");
-}
-
-static void teardown(struct bench_case *c)
-{
-	struct state *s = state(c);
-	for (unsigned i = 0; i < 3; i++) {
-		dev_free(c->dev, s->array[i]);
-		free(s->tile[i]);
-	}
-	dev_free(c->dev, s->sink);
-	free(s->back);
 }
 
 static const struct bench bench = {
@@ -215,7 +171,6 @@ static const struct bench bench = {
 	.spoil = spoil,
 	.check = check,
 	.derive = derive,
-	.teardown = teardown,
 };
 
 int main(int argc, char **argv) { return bench_main(&bench, argc, argv); }
