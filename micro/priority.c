@@ -9,7 +9,7 @@
  *     bin/micro/priority --device host
  */
 #include "device/kernels.h"
-#include "lib/bench.h"
+#include "lib/bench_own.h"
 
 #include <math.h>
 
@@ -48,18 +48,14 @@ static int setup(struct bench_case *c)
 	struct state *s = state(c);
 	const struct dev_props *p = dev_props(c->dev);
 	s->grid = (uint32_t)bench_number(c, "waves") * p->units * p->slots_per_unit;
-	int status = dev_kernel_find(c->dev, "fma_f32", &s->fma);
-	if (status == 0)
-		status = dev_kernel_find(c->dev, "stamp", &s->stamp);
-	if (status == 0)
-		status = dev_stream_open(c->dev, p->priority_normal, &s->late[EQUAL]);
-	if (status == 0)
-		status = dev_stream_open(c->dev, p->priority_high, &s->late[HIGH]);
-	if (status == 0)
-		status = dev_event_open(c->dev, &s->started);
-	if (status == 0)
-		status = dev_alloc(c->dev, DEV_MEM_DEVICE, s->grid * sizeof(float), &s->out);
-	return status ? status : dev_alloc(c->dev, DEV_MEM_PINNED, 256, (void **)&s->start_ns);
+	s->fma = own_kernel(c, "fma_f32");
+	s->stamp = own_kernel(c, "stamp");
+	s->late[EQUAL] = own_stream(c, p->priority_normal);
+	s->late[HIGH] = own_stream(c, p->priority_high);
+	s->started = own_event(c);
+	s->out = own_memory(c, DEV_MEM_DEVICE, s->grid * sizeof(float));
+	s->start_ns = own_memory(c, DEV_MEM_PINNED, 256);
+	return own_status(c);
 }
 
 static int wait_of(struct bench_case *c, struct dev_stream *late, uint64_t *wait_ns_p)
@@ -108,19 +104,6 @@ static int derive(struct bench_case *c)
 	return bench_ratio(c, "wait_ratio", HIGH, EQUAL, "wait with the highest priority / wait with the same");
 }
 
-static void teardown(struct bench_case *c)
-{
-	struct state *s = state(c);
-	for (unsigned i = 0; i < 2; i++)
-		if (s->late[i])
-			dev_stream_sync(c->dev, s->late[i]);
-	dev_free(c->dev, s->out);
-	dev_free(c->dev, s->start_ns);
-	dev_event_close(c->dev, s->started);
-	dev_stream_close(c->dev, s->late[EQUAL]);
-	dev_stream_close(c->dev, s->late[HIGH]);
-}
-
 static const struct bench bench = {
 	.name = "micro/priority",
 	.question = "does stream priority do anything?",
@@ -136,7 +119,6 @@ static const struct bench bench = {
 	.setup = setup,
 	.body = body,
 	.derive = derive,
-	.teardown = teardown,
 };
 
 int main(int argc, char **argv) { return bench_main(&bench, argc, argv); }
