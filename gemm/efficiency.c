@@ -8,7 +8,7 @@
  *     bin/gemm/efficiency --device host --type f32 --shape n2048,g5,512x4096x64
  */
 #include "device/kernels.h"
-#include "lib/bench.h"
+#include "lib/bench_own.h"
 #include "lib/bench_product.h"
 
 enum { GEMM, PEAK };
@@ -47,18 +47,12 @@ static struct state *state(const struct bench_case *c) { return c->state; }
 static int setup(struct bench_case *c)
 {
 	struct state *s = state(c);
-	struct shape shape;
-	enum dev_type type = bench_word(c, "type") == product_types[DEV_F32] ? DEV_F32 : DEV_F64;
-	int status = shape_parse(bench_word(c, "shape"), 1e6 * (double)bench_number(c, "mflop"), &shape);
-	if (status == 0)
-		status = product_open(&s->product, c->dev, &shape, type, &c->rng);
+	product_open_axes(&s->product, c);
 	s->blocks = dev_props(c->dev)->busy_blocks;
-	s->fmas = type == DEV_F32 ? PEAK_FMAS : PEAK_FMAS / 2;
-	if (status == 0)
-		status = dev_alloc(c->dev, DEV_MEM_DEVICE, s->blocks * sizeof(double), &s->out);
-	if (status == 0)
-		status = dev_kernel_find(c->dev, type == DEV_F32 ? "fma_f32" : "fma_f64", &s->peak);
-	return status;
+	s->fmas = s->product.type == DEV_F32 ? PEAK_FMAS : PEAK_FMAS / 2;
+	s->out = own_memory(c, DEV_MEM_DEVICE, s->blocks * sizeof(double));
+	s->peak = own_kernel(c, s->product.type == DEV_F32 ? "fma_f32" : "fma_f64");
+	return own_status(c);
 }
 
 static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
@@ -81,17 +75,12 @@ static void model(const struct bench_case *c, unsigned variant, struct bench_mod
 
 static int spoil(struct bench_case *c, unsigned variant)
 {
-	struct state *s = state(c);
-	const struct shape *shape = &s->product.shape;
-	if (variant == PEAK)
-		return 0;
-	int status = dev_fill(c->dev, c->stream, s->product.c, 0x7f, (uint64_t)shape->m * shape->n * s->product.element_bytes);
-	return status ? status : dev_stream_sync(c->dev, c->stream);
+	return variant == PEAK ? 0 : product_spoil(&state(c)->product, c);
 }
 
 static int check(struct bench_case *c, unsigned variant)
 {
-	return variant == PEAK ? 0 : product_check(&state(c)->product, c->dev, &c->rng);
+	return variant == PEAK ? 0 : product_check(&state(c)->product, c);
 }
 
 static double fraction(const struct bench_case *c, const double *seconds)
@@ -104,23 +93,13 @@ static double fraction(const struct bench_case *c, const double *seconds)
 
 static int derive(struct bench_case *c)
 {
-	const struct shape *shape = &state(c)->product.shape;
 	struct bench_model peak = {0};
-	bench_fact_number(c, "m", shape->m);
-	bench_fact_number(c, "n", shape->n);
-	bench_fact_number(c, "k", shape->k);
-	bench_fact_number(c, "scaled_down_by", shape->scale);
+	product_facts(&state(c)->product, c);
 	model(c, PEAK, &peak);
 	if (bench_variant_on(c, GEMM) && bench_variant_on(c, PEAK))
 		bench_bound(c, "flop_rate", GEMM, peak.flops / bench_median(c, PEAK), "measured peak of multiply-adds");
 	return bench_derive(c, "fraction_of_peak", GEMM, "", 1u << GEMM | 1u << PEAK, fraction,
 	                    "flop_rate(gemm) / flop_rate(peak), block by block");
-}
-
-static void teardown(struct bench_case *c)
-{
-	product_close(&state(c)->product, c->dev);
-	dev_free(c->dev, state(c)->out);
 }
 
 static const struct bench bench = {
@@ -141,7 +120,6 @@ static const struct bench bench = {
 	.spoil = spoil,
 	.check = check,
 	.derive = derive,
-	.teardown = teardown,
 };
 
 int main(int argc, char **argv) { return bench_main(&bench, argc, argv); }

@@ -10,7 +10,6 @@
  *
  *     bin/gemm/split --device host --shape g1,g2 --cut whole,m2,m8,k2,k8
  */
-#include "lib/bench.h"
 #include "lib/bench_product.h"
 
 /* param: the cut above the low byte, the number of pieces in it. */
@@ -44,11 +43,7 @@ static const struct bench_metric primary[] = {
 	{"gemm_dil_k8", "DIL", "k8", "type=f32", "median", "", "lower"},
 	{0}};
 
-struct state {
-	struct product product;
-};
-
-static struct state *state(const struct bench_case *c) { return c->state; }
+static struct product *product(const struct bench_case *c) { return c->state; }
 static enum shape_cut cut_of(unsigned v) { return (enum shape_cut)(variants[v].param >> 8); }
 static uint32_t pieces_of(unsigned v) { return (uint32_t)variants[v].param & 0xff; }
 
@@ -59,28 +54,24 @@ static uint32_t side_of(const struct shape *s, enum shape_cut cut)
 
 static int setup(struct bench_case *c)
 {
-	struct state *s = state(c);
-	struct shape shape;
-	enum dev_type type = bench_word(c, "type") == product_types[DEV_F32] ? DEV_F32 : DEV_F64;
-	int status = shape_parse(bench_word(c, "shape"), 1e6 * (double)bench_number(c, "mflop"), &shape);
-	if (status == 0)
-		status = product_open(&s->product, c->dev, &shape, type, &c->rng);
+	struct product *p = product(c);
+	int status = product_open_axes(p, c);
 	for (unsigned v = 0; status == 0 && v < VARIANTS; v++)
-		if (side_of(&shape, cut_of(v)) < pieces_of(v))
+		if (side_of(&p->shape, cut_of(v)) < pieces_of(v))
 			bench_variant_off(c, v);
 	return status;
 }
 
 static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
 {
-	struct state *s = state(c);
+	const struct product *p = product(c);
 	enum shape_cut cut = cut_of(variant);
-	uint64_t side = side_of(&s->product.shape, cut), pieces = pieces_of(variant);
+	uint64_t side = side_of(&p->shape, cut), pieces = pieces_of(variant);
 	int status = 0;
 	for (uint64_t i = 0; status == 0 && i < iterations; i++) {
 		for (uint64_t piece = 0; status == 0 && piece < pieces; piece++) {
 			uint32_t from = (uint32_t)(side * piece / pieces), to = (uint32_t)(side * (piece + 1) / pieces);
-			struct dev_gemm gemm = product_piece(&s->product, cut, from, to - from);
+			struct dev_gemm gemm = product_piece(p, cut, from, to - from);
 			status = dev_gemm(c->dev, c->stream, &gemm);
 		}
 	}
@@ -90,30 +81,25 @@ static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
 static void model(const struct bench_case *c, unsigned variant, struct bench_model *m)
 {
 	(void)variant;
-	m->flops = shape_flops(&state(c)->product.shape);
+	m->flops = shape_flops(&product(c)->shape);
 }
 
 static int spoil(struct bench_case *c, unsigned variant)
 {
-	struct product *p = &state(c)->product;
 	(void)variant;
-	int status = dev_fill(c->dev, c->stream, p->c, 0x7f, (uint64_t)p->shape.m * p->shape.n * p->element_bytes);
-	return status ? status : dev_stream_sync(c->dev, c->stream);
+	return product_spoil(product(c), c);
 }
 
 static int check(struct bench_case *c, unsigned variant)
 {
 	(void)variant;
-	return product_check(&state(c)->product, c->dev, &c->rng);
+	return product_check(product(c), c);
 }
 
 static int derive(struct bench_case *c)
 {
-	const struct shape *shape = &state(c)->product.shape;
-	bench_fact_number(c, "m", shape->m);
-	bench_fact_number(c, "n", shape->n);
-	bench_fact_number(c, "k", shape->k);
-	bench_fact_number(c, "scaled_down_by", shape->scale);
+	const struct shape *shape = &product(c)->shape;
+	product_facts(product(c), c);
 	bench_fact_text(c, "cheaper_cut_by_traffic", shape->k < 2 * shape->m ? "m" : "k");
 	for (unsigned v = WHOLE + 1; v < VARIANTS; v++) {
 		if (!bench_variant_on(c, v))
@@ -128,8 +114,6 @@ static int derive(struct bench_case *c)
 	return 0;
 }
 
-static void teardown(struct bench_case *c) { product_close(&state(c)->product, c->dev); }
-
 static const struct bench bench = {
 	.name = "gemm/split",
 	.question = "what does cutting a matrix product into pieces cost?",
@@ -142,14 +126,13 @@ static const struct bench bench = {
 	.variant_option = "cut",
 	.variants = variants,
 	.primary = primary,
-	.state_bytes = sizeof(struct state),
+	.state_bytes = sizeof(struct product),
 	.setup = setup,
 	.body = body,
 	.model = model,
 	.spoil = spoil,
 	.check = check,
 	.derive = derive,
-	.teardown = teardown,
 };
 
 int main(int argc, char **argv) { return bench_main(&bench, argc, argv); }

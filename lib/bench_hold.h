@@ -6,7 +6,7 @@
 #ifndef GPUSIG_BENCH_HOLD_H
 #define GPUSIG_BENCH_HOLD_H
 
-#include "device/dev.h"
+#include "lib/bench.h"
 
 struct hold {
 	struct dev *dev;
@@ -17,9 +17,8 @@ struct hold {
 	uint32_t most;
 };
 
-/* Room for grids of at most `most_blocks`. hold_close() works on what was opened; both may take long. */
-int hold_open(struct hold *h, struct dev *dev, uint32_t most_blocks);
-void hold_close(struct hold *h);
+/* Room for grids of at most `most_blocks` on the case's device; the case owns it (lib/bench_own.h). May take long. */
+int hold_open(struct hold *h, struct bench_case *c, uint32_t most_blocks);
 
 /* Launch `grid` blocks that each claim `shared_bytes`, and leave by themselves after `timeout_ns`. */
 int hold_start(struct hold *h, uint32_t grid, uint64_t shared_bytes, uint64_t timeout_ns);
@@ -30,5 +29,9 @@ int hold_settle(struct hold *h, uint32_t expected, uint64_t patience_ns, uint32_
 
 /* Let all go and wait for them. timed_out_p: blocks that had left before. */
 int hold_release(struct hold *h, uint32_t *timed_out_p);
+
+/* In prove: an engine is what copies while no unit is free. Every slot is held, a copy on c->stream completes, and the
+ * holders are still there: the mechanism "engine_copies_while_units_are_held". Nothing where the device has no engine. */
+int hold_prove_engine(struct bench_case *c, void *to, const void *from, uint64_t bytes);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "lib/bench_product.h"
-#include "lib/bench.h"
+#include "lib/bench_own.h"
 #include "lib/err.h"
 
 #include <errno.h>
@@ -10,43 +10,49 @@
 
 const char *const product_types[] = {"f32", "f64", NULL};
 
-static int operand(struct product *p, struct dev *dev, uint64_t count, struct rng *r, void **device_p, void **host_p)
+static void operand(struct product *p, struct bench_case *c, uint64_t count, void **device_p, void **host_p)
 {
-	*host_p = malloc(count * p->element_bytes);
+	*host_p = own_host(c, count * p->element_bytes);
 	if (!*host_p)
-		return err_note(-ENOMEM, "operand of %llu elements: out of memory", (unsigned long long)count);
+		return;
 	if (p->type == DEV_F32)
-		rng_fill_f32(r, *host_p, count);
+		rng_fill_f32(&c->rng, *host_p, count);
 	else
-		rng_fill_f64(r, *host_p, count);
-	int status = dev_alloc(dev, DEV_MEM_DEVICE, count * p->element_bytes, device_p);
-	return status ? status : dev_upload(dev, *device_p, *host_p, count * p->element_bytes);
+		rng_fill_f64(&c->rng, *host_p, count);
+	*device_p = own_memory(c, DEV_MEM_DEVICE, count * p->element_bytes);
+	if (*device_p)
+		own_result(c, dev_upload(c->dev, *device_p, *host_p, count * p->element_bytes));
 }
 
-int product_open(struct product *p, struct dev *dev, const struct shape *shape, enum dev_type type, struct rng *r)
+int product_open(struct product *p, struct bench_case *c, const struct shape *shape, enum dev_type type)
 {
 	const struct shape *s = shape;
+	double memory = (double)dev_props(c->dev)->memory_bytes;
 	*p = (struct product){.shape = *s, .type = type, .element_bytes = type == DEV_F32 ? 4 : 8};
 	double bytes = ((double)s->m * s->k + (double)s->k * s->n + (double)s->m * s->n) * (double)p->element_bytes;
-	if (bytes > 0.8 * (double)dev_props(dev)->memory_bytes)
-		return err_note(-ENOMEM, "%ux%ux%u takes %.3g GB, the device has %.3g GB free", s->m, s->n, s->k, 1e-9 * bytes,
-		                1e-9 * (double)dev_props(dev)->memory_bytes);
-	int status = operand(p, dev, (uint64_t)s->m * s->k, r, &p->a, &p->host_a);
-	if (status == 0)
-		status = operand(p, dev, (uint64_t)s->k * s->n, r, &p->b, &p->host_b);
-	if (status == 0)
-		status = dev_alloc(dev, DEV_MEM_DEVICE, (uint64_t)s->m * s->n * p->element_bytes, &p->c);
-	return status;
+	if (bytes > 0.8 * memory)
+		return own_result(c, err_note(-ENOMEM, "%ux%ux%u takes %.3g GB, the device has %.3g GB free", s->m, s->n, s->k,
+		                              1e-9 * bytes, 1e-9 * memory));
+	operand(p, c, (uint64_t)s->m * s->k, &p->a, &p->host_a);
+	operand(p, c, (uint64_t)s->k * s->n, &p->b, &p->host_b);
+	p->c = own_memory(c, DEV_MEM_DEVICE, (uint64_t)s->m * s->n * p->element_bytes);
+	return own_status(c);
 }
 
-void product_close(struct product *p, struct dev *dev)
+int product_open_axes(struct product *p, struct bench_case *c)
 {
-	dev_free(dev, p->a);
-	dev_free(dev, p->b);
-	dev_free(dev, p->c);
-	free(p->host_a);
-	free(p->host_b);
-	*p = (struct product){0};
+	struct shape shape;
+	enum dev_type type = bench_word(c, "type") == product_types[DEV_F32] ? DEV_F32 : DEV_F64;
+	int status = shape_parse(bench_word(c, "shape"), 1e6 * (double)bench_number(c, "mflop"), &shape);
+	return status ? own_result(c, status) : product_open(p, c, &shape, type);
+}
+
+void product_facts(const struct product *p, struct bench_case *c)
+{
+	bench_fact_number(c, "m", p->shape.m);
+	bench_fact_number(c, "n", p->shape.n);
+	bench_fact_number(c, "k", p->shape.k);
+	bench_fact_number(c, "scaled_down_by", p->shape.scale);
 }
 
 struct dev_gemm product_whole(const struct product *p)
@@ -120,22 +126,28 @@ static int compare(const struct product *p, const double *ct, const double *abt)
 	return 0;
 }
 
-int product_check(const struct product *p, struct dev *dev, struct rng *r)
+int product_spoil(const struct product *p, struct bench_case *c)
+{
+	uint64_t bytes = (uint64_t)p->shape.m * p->shape.n * p->element_bytes;
+	return dev_fill(c->dev, c->stream, p->c, 0x7f, bytes);
+}
+
+int product_check(const struct product *p, struct bench_case *c)
 {
 	const struct shape *s = &p->shape;
 	uint64_t bytes = (uint64_t)s->m * s->n * p->element_bytes;
-	void *c = malloc(bytes);
+	void *found = malloc(bytes);
 	double *t = malloc(((size_t)s->n + s->k + 2 * (size_t)s->m) * sizeof(*t));
-	int status = c && t ? dev_download(dev, c, p->c, bytes) : err_note(-ENOMEM, "check of C: out of memory");
+	int status = found && t ? dev_download(c->dev, found, p->c, bytes) : err_note(-ENOMEM, "check of C: out of memory");
 	if (status == 0) {
 		double *bt = t + s->n, *abt = bt + s->k, *ct = abt + s->m;
-		rng_fill_f64(r, t, s->n);
+		rng_fill_f64(&c->rng, t, s->n);
 		times_vector(p, p->host_b, s->k, s->n, t, bt);
 		times_vector(p, p->host_a, s->m, s->k, bt, abt);
-		times_vector(p, c, s->m, s->n, t, ct);
+		times_vector(p, found, s->m, s->n, t, ct);
 		status = compare(p, ct, abt);
 	}
-	free(c);
+	free(found);
 	free(t);
 	return status;
 }

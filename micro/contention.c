@@ -9,32 +9,27 @@
  *
  *     bin/micro/contention --device host --pair compute+memory,engine+gemm
  */
-#include "device/kernels.h"
-#include "lib/bench.h"
-#include "lib/bench_product.h"
+#include "lib/bench_own.h"
 #include "lib/err.h"
+#include "micro/contention/actor.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-enum kind { COMPUTE, MEMORY, ENGINE, KERNEL, GEMM, KINDS };
+/* Odd ones are about y. */
 enum { X_ALONE, Y_ALONE, X_BESIDE_Y, Y_BESIDE_X };
 
-static const char *const kinds[] = {"compute", "memory", "engine", "kernel", "gemm"};
-
-static int parse_pair(const char *word, enum kind pair[2])
+static int parse_pair(const char *word, enum actor_kind pair[2])
 {
 	char text[32];
-	for (unsigned x = 0; x < KINDS; x++) {
-		for (unsigned y = 0; y < KINDS; y++) {
-			snprintf(text, sizeof(text), "%s+%s", kinds[x], kinds[y]);
+	for (unsigned x = 0; x < ACTOR_KINDS; x++) {
+		for (unsigned y = 0; y < ACTOR_KINDS; y++) {
+			snprintf(text, sizeof(text), "%s+%s", actor_names[x], actor_names[y]);
 			if (strcmp(text, word) != 0)
 				continue;
-			pair[0] = (enum kind)x;
-			pair[1] = (enum kind)y;
+			pair[0] = (enum actor_kind)x;
+			pair[1] = (enum actor_kind)y;
 			return 0;
 		}
 	}
@@ -43,7 +38,7 @@ static int parse_pair(const char *word, enum kind pair[2])
 
 static int accept(const char *word)
 {
-	enum kind unused[2];
+	enum actor_kind unused[2];
 	return parse_pair(word, unused);
 }
 
@@ -62,110 +57,25 @@ static const struct bench_metric primary[] = {
 	{"cil_gemm_beside_kernel", "CIL", "y_beside_x", "pair=kernel+gemm", "median", "", "lower"},
 	{0}};
 
-/* A piece of compute: a few milliseconds on a CPU core. */
-#define PIECE_FMAS (UINT64_C(16384) * DEV_FMA_QUANTUM)
-#define GEMM_SIDE 512u
-#define TILE_BYTES (1u << 20)
-
-struct actor {
-	enum kind kind;
-	struct dev_stream *stream;
-	struct dev_event *begin, *end, *step[2];
-	struct dev_kernel *kernel;
-	uint64_t bytes; /* of one array */
-	void *array[3]; /* the one written comes first */
-	struct product product;
-};
-
 struct state {
 	struct actor actor[2];
-	float *tile, *read;
 };
 
 static struct state *state(const struct bench_case *c) { return c->state; }
 
-static int open_arrays(struct bench_case *c, struct actor *a, unsigned count)
-{
-	struct state *s = state(c);
-	const struct dev_props *p = dev_props(c->dev);
-	uint64_t room = p->memory_bytes / 16, wanted = p->llc_bytes ? p->llc_bytes : 64u << 20;
-	a->bytes = (wanted < room ? wanted : room) / TILE_BYTES * TILE_BYTES;
-	if (a->bytes == 0)
-		return err_note(-ENOMEM, "the device has no memory for buffers of 1 MiB");
-	for (unsigned i = 0; i < count; i++) {
-		int status = dev_alloc(c->dev, DEV_MEM_DEVICE, a->bytes, &a->array[i]);
-		for (uint64_t at = 0; status == 0 && at < a->bytes; at += TILE_BYTES)
-			status = dev_upload(c->dev, (char *)a->array[i] + at, s->tile, TILE_BYTES);
-		if (status)
-			return status;
-	}
-	return 0;
-}
-
-static int open_work(struct bench_case *c, struct actor *a)
-{
-	static const struct shape square = {GEMM_SIDE, GEMM_SIDE, GEMM_SIDE, 1};
-	static const char *const kernels[] = {[COMPUTE] = "fma_f32", [MEMORY] = "triad_nt", [KERNEL] = "copy_nt"};
-	int status = 0;
-	if (a->kind == GEMM && !dev_can(c->dev, DEV_CAP_GEMM))
-		return err_note(-ENOTSUP, "this device has no gemm here: %s", err_text());
-	if (a->kind == GEMM)
-		return product_open(&a->product, c->dev, &square, DEV_F32, &c->rng);
-	if (a->kind != ENGINE)
-		status = dev_kernel_find(c->dev, kernels[a->kind], &a->kernel);
-	if (status == 0)
-		status = a->kind == COMPUTE
-		                 ? dev_alloc(c->dev, DEV_MEM_DEVICE, dev_props(c->dev)->busy_blocks * sizeof(float), &a->array[0])
-		                 : open_arrays(c, a, a->kind == MEMORY ? 3 : 2);
-	return status;
-}
-
-static int open_actor(struct bench_case *c, struct actor *a)
-{
-	struct dev_event **const events[] = {&a->begin, &a->end, &a->step[0], &a->step[1]};
-	int status = dev_stream_open(c->dev, dev_props(c->dev)->priority_normal, &a->stream);
-	for (unsigned i = 0; status == 0 && i < 4; i++)
-		status = dev_event_open(c->dev, events[i]);
-	return status ? status : open_work(c, a);
-}
-
 static int setup(struct bench_case *c)
 {
-	struct state *s = state(c);
-	enum kind pair[2];
-	s->tile = malloc(TILE_BYTES);
-	s->read = malloc(TILE_BYTES);
-	int status = s->tile && s->read ? parse_pair(bench_word(c, "pair"), pair) : err_note(-ENOMEM, "tile: out of memory");
+	struct actor *actor = state(c)->actor;
+	enum actor_kind pair[2];
+	int status = parse_pair(bench_word(c, "pair"), pair);
 	if (status == 0)
-		rng_fill_f32(&c->rng, s->tile, TILE_BYTES / sizeof(float));
-	for (unsigned i = 0; status == 0 && i < 2; i++) {
-		s->actor[i].kind = pair[i];
-		status = open_actor(c, &s->actor[i]);
-	}
-	return status;
-}
-
-static int piece(struct bench_case *c, struct actor *a)
-{
-	uint64_t fmas = PIECE_FMAS;
-	uint32_t reps = 1;
-	float scale = 0.5f;
-	const void *const fma_args[] = {&a->array[0], &fmas};
-	const void *const triad_args[] = {&a->array[0], &a->array[1], &a->array[2], &a->bytes, &reps, &scale};
-	const void *const copy_args[] = {&a->array[0], &a->array[1], &a->bytes, &reps};
-	const void *const *const args[] = {[COMPUTE] = fma_args, [MEMORY] = triad_args, [KERNEL] = copy_args};
-	struct dev_gemm gemm = product_whole(&a->product);
-	if (a->kind == ENGINE)
-		return dev_copy(c->dev, a->stream, a->array[0], a->array[1], a->bytes);
-	if (a->kind == GEMM)
-		return dev_gemm(c->dev, a->stream, &gemm);
-	struct dev_launch launch = {.grid = dev_props(c->dev)->busy_blocks, .args = args[a->kind]};
-	return dev_launch(c->dev, a->stream, a->kernel, &launch);
+		status = actor_open(&actor[0], c, pair[0]);
+	return status ? status : actor_open(&actor[1], c, pair[1]);
 }
 
 static int step(struct bench_case *c, struct actor *a, unsigned which)
 {
-	int status = piece(c, a);
+	int status = actor_piece(a, c);
 	return status ? status : dev_event_record(c->dev, a->stream, a->step[which]);
 }
 
@@ -194,21 +104,20 @@ static int feed(struct bench_case *c, struct actor *x, struct actor *y)
 	}
 }
 
-/* y NULL: x alone. */
-static int measure(struct bench_case *c, struct actor *x, struct actor *y, uint64_t iterations)
+static int measure(struct bench_case *c, struct actor *x, struct actor *y, bool beside, uint64_t iterations)
 {
 	double ns = 0.0;
-	int status = y ? start_partner(c, x, y) : 0;
+	int status = beside ? start_partner(c, x, y) : 0;
 	if (status == 0)
 		status = dev_event_record(c->dev, x->stream, x->begin);
 	for (uint64_t i = 0; status == 0 && i < iterations; i++)
-		status = piece(c, x);
+		status = actor_piece(x, c);
 	if (status == 0)
 		status = dev_event_record(c->dev, x->stream, x->end);
-	if (status == 0 && y)
+	if (status == 0 && beside)
 		status = feed(c, x, y);
 	int drained = dev_stream_sync(c->dev, x->stream);
-	int partner = y ? dev_stream_sync(c->dev, y->stream) : 0;
+	int partner = beside ? dev_stream_sync(c->dev, y->stream) : 0;
 	status = status ? status : drained ? drained : partner;
 	if (status == 0)
 		status = dev_event_elapsed_ns(c->dev, x->begin, x->end, &ns);
@@ -218,80 +127,51 @@ static int measure(struct bench_case *c, struct actor *x, struct actor *y, uint6
 
 static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
 {
-	struct state *s = state(c);
-	struct actor *x = &s->actor[variant == Y_ALONE || variant == Y_BESIDE_X], *other = &s->actor[x == &s->actor[0]];
-	return measure(c, x, variant == X_BESIDE_Y || variant == Y_BESIDE_X ? other : NULL, iterations);
+	struct actor *actor = state(c)->actor;
+	bool about_y = variant % 2;
+	return measure(c, &actor[about_y], &actor[!about_y], variant >= X_BESIDE_Y, iterations);
 }
 
 static void model(const struct bench_case *c, unsigned variant, struct bench_model *m)
 {
-	const struct actor *a = &state(c)->actor[variant == Y_ALONE || variant == Y_BESIDE_X];
-	if (a->kind == COMPUTE)
-		m->flops = 2.0 * (double)PIECE_FMAS * dev_props(c->dev)->busy_blocks;
-	else if (a->kind == GEMM)
-		m->flops = shape_flops(&a->product.shape);
-	else
-		m->bytes = (double)a->bytes * (a->kind == MEMORY ? 3.0 : 1.0);
-}
-
-/* The last tile of what each actor wrote, after both ran at once. */
-static int check_actor(struct bench_case *c, struct actor *a)
-{
-	struct state *s = state(c);
-	if (a->kind == COMPUTE)
-		return 0;
-	if (a->kind == GEMM)
-		return product_check(&a->product, c->dev, &c->rng);
-	int status = dev_download(c->dev, s->read, (const char *)a->array[0] + a->bytes - TILE_BYTES, TILE_BYTES);
-	for (size_t i = 0; status == 0 && i < TILE_BYTES / sizeof(float); i++) {
-		float expected = a->kind == MEMORY ? 1.5f * s->tile[i] : s->tile[i];
-		if (!(fabsf(s->read[i] - expected) <= 1e-6f))
-			return bench_wrong("%s: element %zu of the last tile is %g, not %g", kinds[a->kind], i, (double)s->read[i],
-			                   (double)expected);
-	}
-	return status;
+	actor_model(&state(c)->actor[variant % 2], c, m);
 }
 
 static int spoil(struct bench_case *c, unsigned variant)
 {
-	struct state *s = state(c);
-	int status = 0;
 	(void)variant;
-	for (unsigned i = 0; status == 0 && i < 2; i++)
-		if (s->actor[i].bytes)
-			status = dev_fill(c->dev, c->stream, s->actor[i].array[0], 0xa5, s->actor[i].bytes);
-	return status ? status : dev_stream_sync(c->dev, c->stream);
+	int status = actor_spoil(&state(c)->actor[0], c);
+	return status ? status : actor_spoil(&state(c)->actor[1], c);
 }
 
 static int check(struct bench_case *c, unsigned variant)
 {
-	struct state *s = state(c);
-	int status = variant == Y_ALONE ? 0 : check_actor(c, &s->actor[0]);
-	return status == 0 && variant != X_ALONE ? check_actor(c, &s->actor[1]) : status;
+	const struct actor *actor = state(c)->actor;
+	int status = variant == Y_ALONE ? 0 : actor_check(&actor[0], c);
+	return status == 0 && variant != X_ALONE ? actor_check(&actor[1], c) : status;
 }
 
 /* Two streams are two queues: y gets through while x's stream is held. Otherwise 'beside' would mean 'after'. */
 static int prove(struct bench_case *c)
 {
-	struct state *s = state(c);
-	uint32_t *gate;
-	int status = dev_alloc(c->dev, DEV_MEM_PINNED, 256, (void **)&gate);
+	struct actor *x = &state(c)->actor[0], *y = &state(c)->actor[1];
+	uint32_t *gate = own_memory(c, DEV_MEM_PINNED, 256);
+	int status = own_status(c);
 	if (status)
 		return status;
 	status = dev_post_value(c->dev, gate, 0);
 	if (status == 0)
-		status = dev_wait_value(c->dev, s->actor[0].stream, gate, 1);
+		status = dev_wait_value(c->dev, x->stream, gate, 1);
 	if (status == 0)
-		status = piece(c, &s->actor[0]);
+		status = actor_piece(x, c);
 	if (status == 0)
-		status = dev_event_record(c->dev, s->actor[0].stream, s->actor[0].end);
+		status = dev_event_record(c->dev, x->stream, x->end);
 	if (status == 0)
-		status = piece(c, &s->actor[1]);
-	int passed = dev_stream_sync(c->dev, s->actor[1].stream);
-	bool held = status == 0 && dev_event_query(c->dev, s->actor[0].end) == -EAGAIN;
+		status = actor_piece(y, c);
+	int passed = dev_stream_sync(c->dev, y->stream);
+	bool held = status == 0 && dev_event_query(c->dev, x->end) == -EAGAIN;
 	int opened = dev_post_value(c->dev, gate, 1);
-	int drained = dev_stream_sync(c->dev, s->actor[0].stream);
-	dev_free(c->dev, gate);
+	int drained = dev_stream_sync(c->dev, x->stream);
 	status = status ? status : passed ? passed : opened ? opened : drained;
 	if (status == 0)
 		bench_mechanism(c, "streams_are_independent", held, "the second stream finished while the first was held");
@@ -302,28 +182,6 @@ static int derive(struct bench_case *c)
 {
 	int status = bench_ratio(c, "CIL", X_BESIDE_Y, X_ALONE, "time of x beside y / time of x alone, block by block");
 	return status ? status : bench_ratio(c, "CIL", Y_BESIDE_X, Y_ALONE, "time of y beside x / time of y alone, block by block");
-}
-
-static void close_actor(struct bench_case *c, struct actor *a)
-{
-	struct dev_event *const events[] = {a->begin, a->end, a->step[0], a->step[1]};
-	if (a->stream)
-		dev_stream_sync(c->dev, a->stream);
-	product_close(&a->product, c->dev);
-	for (unsigned i = 0; i < 3; i++)
-		dev_free(c->dev, a->array[i]);
-	for (unsigned i = 0; i < 4; i++)
-		dev_event_close(c->dev, events[i]);
-	dev_stream_close(c->dev, a->stream);
-}
-
-static void teardown(struct bench_case *c)
-{
-	struct state *s = state(c);
-	close_actor(c, &s->actor[0]);
-	close_actor(c, &s->actor[1]);
-	free(s->tile);
-	free(s->read);
 }
 
 static const struct bench bench = {
@@ -346,7 +204,6 @@ static const struct bench bench = {
 	.check = check,
 	.prove = prove,
 	.derive = derive,
-	.teardown = teardown,
 };
 
 int main(int argc, char **argv) { return bench_main(&bench, argc, argv); }

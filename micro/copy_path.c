@@ -10,13 +10,11 @@
  *     bin/micro/copy_path --device host --direction up,local --size 4K:256M:x4 --path engine,kernel
  */
 #include "device/kernels.h"
-#include "lib/bench.h"
 #include "lib/bench_hold.h"
+#include "lib/bench_tile.h"
 #include "lib/err.h"
 
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum direction { UP, DOWN, LOCAL, PEER };
 enum { ENGINE, BOTH_WAYS, SPLIT_4, SPLIT_16, KERNEL, KERNEL_NT, KERNEL_1 };
@@ -55,25 +53,23 @@ static const struct bench_metric primary[] = {
 	{"engine_copy_latency", "time", "engine", "direction=up", "min", "s", "lower"},
 	{0}};
 
-/* Random bytes repeat after this many: filling gigabytes would take longer than measuring them. */
-#define TILE_BYTES (1u << 20)
 #define PROOF_BYTES (64u << 10)
-#define PROOF_TIMEOUT_NS UINT64_C(300000000)
 
+/* Where a copy begins or ends. */
 struct end {
 	struct dev *dev;
 	enum dev_mem kind;
-	void *ptr;
+	char *ptr;
 };
 
 struct state {
 	uint64_t size;
-	struct end from, to;     /* of the copy measured */
+	struct end from, to;           /* of the copy measured */
 	struct end back_from, back_to; /* of the copy that runs against it */
 	struct dev_stream *back;
 	struct dev_event *fork, *join;
 	struct dev_kernel *copy, *copy_nt;
-	unsigned char *tile, *read;
+	uint32_t *tile;
 };
 
 static struct state *state(const struct bench_case *c) { return c->state; }
@@ -95,63 +91,38 @@ static int admit(const struct bench_case *c)
 	return 0;
 }
 
-static uint64_t tile_at(const struct state *s, uint64_t at)
-{
-	return s->size - at < TILE_BYTES ? s->size - at : TILE_BYTES;
-}
-
-static int open_end(struct bench_case *c, struct end *end, bool filled)
+static void choose_ends(struct bench_case *c)
 {
 	struct state *s = state(c);
-	int status = dev_alloc(end->dev, end->kind, s->size, &end->ptr);
-	for (uint64_t at = 0; status == 0 && filled && at < s->size; at += TILE_BYTES)
-		status = dev_upload(end->dev, (char *)end->ptr + at, s->tile, tile_at(s, at));
-	return status;
-}
-
-static int open_streams(struct bench_case *c)
-{
-	struct state *s = state(c);
-	int status = dev_stream_open(c->dev, dev_props(c->dev)->priority_normal, &s->back);
-	if (status == 0)
-		status = dev_event_open(c->dev, &s->fork);
-	if (status == 0)
-		status = dev_event_open(c->dev, &s->join);
-	if (status == 0)
-		status = dev_kernel_find(c->dev, "copy", &s->copy);
-	return status ? status : dev_kernel_find(c->dev, "copy_nt", &s->copy_nt);
+	struct end here = {.dev = c->dev, .kind = DEV_MEM_DEVICE};
+	struct end host = {.dev = c->dev, .kind = DEV_MEM_PINNED};
+	struct end there = {.dev = c->devices->dev[c->devices->count - 1], .kind = DEV_MEM_DEVICE};
+	const struct end of[][2] = {[UP] = {host, here}, [DOWN] = {here, host}, [LOCAL] = {here, here}, [PEER] = {here, there}};
+	s->from = s->back_to = of[direction(c)][0];
+	s->to = s->back_from = of[direction(c)][1];
+	if (direction(c) == PEER)
+		own_result(c, dev_peer_enable(c->dev, there.dev));
 }
 
 static int setup(struct bench_case *c)
 {
 	struct state *s = state(c);
-	enum direction d = direction(c);
-	struct end here = {.dev = c->dev, .kind = DEV_MEM_DEVICE};
-	struct end host = {.dev = c->dev, .kind = DEV_MEM_PINNED};
-	struct end there = {.dev = c->devices->dev[c->devices->count - 1], .kind = DEV_MEM_DEVICE};
 	s->size = bench_number(c, "size");
-	s->from = d == UP ? host : here;
-	s->to = d == DOWN ? host : d == PEER ? there : here;
-	s->back_from = s->to;
-	s->back_to = s->from;
-	s->tile = malloc(TILE_BYTES);
-	s->read = malloc(TILE_BYTES);
-	if (!s->tile || !s->read)
-		return err_note(-ENOMEM, "tile: out of memory");
-	rng_fill_u32(&c->rng, (uint32_t *)(void *)s->tile, TILE_BYTES / 4);
 	for (unsigned v = KERNEL_1; v < VARIANTS; v++)
 		if ((uint64_t)variants[v].param > dev_props(c->dev)->busy_blocks)
 			bench_variant_off(c, v);
-	int status = d == PEER ? dev_peer_enable(c->dev, there.dev) : 0;
-	if (status == 0)
-		status = open_end(c, &s->from, true);
-	if (status == 0)
-		status = open_end(c, &s->to, false);
-	if (status == 0)
-		status = open_end(c, &s->back_from, true);
-	if (status == 0)
-		status = open_end(c, &s->back_to, false);
-	return status ? status : open_streams(c);
+	choose_ends(c);
+	s->tile = tile_words(c);
+	s->from.ptr = tile_memory(c, s->from.dev, s->from.kind, s->size, s->tile);
+	s->to.ptr = own_memory_on(c, s->to.dev, s->to.kind, s->size);
+	s->back_from.ptr = tile_memory(c, s->back_from.dev, s->back_from.kind, s->size, s->tile);
+	s->back_to.ptr = own_memory_on(c, s->back_to.dev, s->back_to.kind, s->size);
+	s->back = own_stream(c, dev_props(c->dev)->priority_normal);
+	s->fork = own_event(c);
+	s->join = own_event(c);
+	s->copy = own_kernel(c, "copy");
+	s->copy_nt = own_kernel(c, "copy_nt");
+	return own_status(c);
 }
 
 static int engine_copy(struct bench_case *c, uint64_t pieces)
@@ -160,7 +131,7 @@ static int engine_copy(struct bench_case *c, uint64_t pieces)
 	uint64_t each = s->size / pieces;
 	int status = 0;
 	for (uint64_t i = 0; status == 0 && i < pieces; i++)
-		status = dev_copy(c->dev, c->stream, (char *)s->to.ptr + i * each, (const char *)s->from.ptr + i * each, each);
+		status = dev_copy(c->dev, c->stream, s->to.ptr + i * each, s->from.ptr + i * each, each);
 	return status;
 }
 
@@ -177,17 +148,13 @@ static int kernel_copy(struct bench_case *c, unsigned variant)
 static int both_ways(struct bench_case *c, uint64_t iterations)
 {
 	struct state *s = state(c);
-	int status = dev_event_record(c->dev, c->stream, s->fork);
-	if (status == 0)
-		status = dev_stream_wait(c->dev, s->back, s->fork);
+	int status = bench_follow(c, c->stream, s->back, s->fork);
 	for (uint64_t i = 0; status == 0 && i < iterations; i++) {
 		status = engine_copy(c, 1);
 		if (status == 0)
 			status = dev_copy(c->dev, s->back, s->back_to.ptr, s->back_from.ptr, s->size);
 	}
-	if (status == 0)
-		status = dev_event_record(c->dev, s->back, s->join);
-	return status ? status : dev_stream_wait(c->dev, c->stream, s->join);
+	return status ? status : bench_follow(c, s->back, c->stream, s->join);
 }
 
 static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
@@ -211,87 +178,40 @@ static int spoil(struct bench_case *c, unsigned variant)
 	int status = dev_fill(c->dev, c->stream, s->to.ptr, 0xa5, s->size);
 	if (status == 0 && variant == BOTH_WAYS)
 		status = dev_fill(c->dev, c->stream, s->back_to.ptr, 0xa5, s->size);
-	return status ? status : dev_stream_sync(c->dev, c->stream);
-}
-
-static int check_end(struct bench_case *c, const struct end *end)
-{
-	struct state *s = state(c);
-	for (uint64_t at = 0; at < s->size; at += TILE_BYTES) {
-		int status = dev_download(end->dev, s->read, (const char *)end->ptr + at, tile_at(s, at));
-		if (status)
-			return status;
-		if (memcmp(s->read, s->tile, tile_at(s, at)) != 0)
-			return bench_wrong("bytes differ within %u from offset %llu", TILE_BYTES, (unsigned long long)at);
-	}
-	return 0;
+	return status;
 }
 
 static int check(struct bench_case *c, unsigned variant)
 {
-	int status = check_end(c, &state(c)->to);
-	return status == 0 && variant == BOTH_WAYS ? check_end(c, &state(c)->back_to) : status;
+	struct state *s = state(c);
+	int status = tile_check(s->to.dev, s->to.ptr, s->size, s->tile, 0.0f);
+	if (status == 0 && variant == BOTH_WAYS)
+		status = tile_check(s->back_to.dev, s->back_to.ptr, s->size, s->tile, 0.0f);
+	return status;
 }
 
-/* An engine is what copies while no unit is free: every slot is held, a copy completes, and the holders are still there. */
 static int prove(struct bench_case *c)
 {
 	struct state *s = state(c);
-	const struct dev_props *p = dev_props(c->dev);
-	uint32_t slots = p->units * p->slots_per_unit, arrived = 0, timed_out = 0;
-	struct hold hold;
-	if (!dev_can(c->dev, DEV_CAP_COPY_ENGINE | DEV_CAP_WAIT_VALUE) || !bench_variant_on(c, ENGINE))
-		return 0;
-	int status = hold_open(&hold, c->dev, slots);
-	if (status == 0)
-		status = hold_start(&hold, slots, 0, PROOF_TIMEOUT_NS);
-	if (status == 0) {
-		uint64_t bytes = s->size < PROOF_BYTES ? s->size : PROOF_BYTES;
-		status = hold_settle(&hold, slots, PROOF_TIMEOUT_NS / 4, &arrived);
-		int copied = dev_copy(c->dev, c->stream, s->to.ptr, s->from.ptr, bytes);
-		int synced = dev_stream_sync(c->dev, c->stream);
-		int released = hold_release(&hold, &timed_out);
-		status = status ? status : copied ? copied : synced ? synced : released;
-	}
-	hold_close(&hold);
-	if (status == 0)
-		bench_mechanism(c, "engine_copies_while_units_are_held", arrived == slots && timed_out == 0,
-		                "%u of %u slots held, %u gave up before the copy was done", arrived, slots, timed_out);
-	return status;
+	uint64_t bytes = s->size < PROOF_BYTES ? s->size : PROOF_BYTES;
+	return bench_variant_on(c, ENGINE) ? hold_prove_engine(c, s->to.ptr, s->from.ptr, bytes) : 0;
 }
 
 static int derive(struct bench_case *c)
 {
-	int status = bench_ratio(c, "kernel_time_ratio", KERNEL, ENGINE, "seconds(kernel) / seconds(engine)");
-	if (status == 0)
-		status = bench_ratio(c, "kernel_time_ratio", KERNEL_NT, ENGINE, "seconds(kernel_nt) / seconds(engine)");
-	if (status == 0)
-		status = bench_ratio(c, "both_ways_time_ratio", BOTH_WAYS, ENGINE, "seconds(both_ways) / seconds(engine)");
-	if (status == 0)
-		status = bench_ratio(c, "DIL", SPLIT_4, ENGINE, "seconds(4 pieces) / seconds(whole)");
-	return status ? status : bench_ratio(c, "DIL", SPLIT_16, ENGINE, "seconds(16 pieces) / seconds(whole)");
-}
-
-static void close_end(struct end *end)
-{
-	if (end->dev)
-		dev_free(end->dev, end->ptr);
-}
-
-static void teardown(struct bench_case *c)
-{
-	struct state *s = state(c);
-	if (s->back)
-		dev_stream_sync(c->dev, s->back);
-	close_end(&s->from);
-	close_end(&s->to);
-	close_end(&s->back_from);
-	close_end(&s->back_to);
-	dev_event_close(c->dev, s->fork);
-	dev_event_close(c->dev, s->join);
-	dev_stream_close(c->dev, s->back);
-	free(s->tile);
-	free(s->read);
+	static const struct {
+		const char *name;
+		unsigned over, under;
+		const char *formula;
+	} ratios[] = {{"kernel_time_ratio", KERNEL, ENGINE, "seconds(kernel) / seconds(engine)"},
+	              {"kernel_time_ratio", KERNEL_NT, ENGINE, "seconds(kernel_nt) / seconds(engine)"},
+	              {"both_ways_time_ratio", BOTH_WAYS, ENGINE, "seconds(both_ways) / seconds(engine)"},
+	              {"DIL", SPLIT_4, ENGINE, "seconds(4 pieces) / seconds(whole)"},
+	              {"DIL", SPLIT_16, ENGINE, "seconds(16 pieces) / seconds(whole)"}};
+	int status = 0;
+	for (size_t i = 0; status == 0 && i < sizeof(ratios) / sizeof(ratios[0]); i++)
+		status = bench_ratio(c, ratios[i].name, ratios[i].over, ratios[i].under, ratios[i].formula);
+	return status;
 }
 
 static const struct bench bench = {
@@ -316,7 +236,6 @@ static const struct bench bench = {
 	.check = check,
 	.prove = prove,
 	.derive = derive,
-	.teardown = teardown,
 };
 
 int main(int argc, char **argv) { return bench_main(&bench, argc, argv); }

@@ -11,8 +11,8 @@
  *     bin/micro/occupancy --device host --shared 0,SHARED/8,SHARED/4,SHARED/2,SHARED
  */
 #include "device/kernels.h"
-#include "lib/bench.h"
 #include "lib/bench_hold.h"
+#include "lib/bench_own.h"
 #include "lib/err.h"
 
 #include <errno.h>
@@ -22,7 +22,8 @@ enum { LOAD, FOREIGN_WAIT };
 static const struct axis axes[] = {
 	{.name = "shared", .help = "shared memory claimed by each block", .kind = AXIS_SIZE,
 	 .quick = "0,SHARED/16,SHARED/8,SHARED/7,SHARED/6,SHARED/5,SHARED/4,SHARED/3,SHARED/2,SHARED",
-	 .full = "0,SHARED/32,SHARED/24,SHARED/16,SHARED/12,SHARED/8,SHARED/7,SHARED/6,SHARED/5,SHARED/4,SHARED/3,SHARED/2,SHARED"},
+	 .full = "0,SHARED/32,SHARED/24,SHARED/16,SHARED/12,SHARED/8,SHARED/7,SHARED/6,SHARED/5,SHARED/4,SHARED/3,SHARED/2,"
+	         "SHARED"},
 	{0}};
 
 static const struct bench_variant variants[] = {
@@ -42,6 +43,7 @@ static const struct bench_metric primary[] = {
 struct state {
 	struct dev_kernel *fma, *stamp;
 	struct dev_stream *urgent;
+	struct dev_event *started;
 	void *out;
 	uint64_t *start_ns, shared;
 	uint32_t grid, fit; /* blocks of the load; residents of a unit by the formula */
@@ -65,17 +67,13 @@ static int setup(struct bench_case *c)
 	uint32_t slots = p->units * p->slots_per_unit;
 	s->shared = bench_number(c, "shared");
 	s->grid = WAVES * slots;
-	int status = dev_kernel_find(c->dev, "fma_f32", &s->fma);
-	if (status == 0)
-		status = dev_kernel_find(c->dev, "stamp", &s->stamp);
-	if (status == 0)
-		status = dev_stream_open(c->dev, p->priority_high, &s->urgent);
-	if (status == 0)
-		status = dev_alloc(c->dev, DEV_MEM_DEVICE, s->grid * sizeof(float), &s->out);
-	if (status == 0)
-		status = dev_alloc(c->dev, DEV_MEM_PINNED, 256, (void **)&s->start_ns);
-	if (status == 0)
-		status = hold_open(&s->hold, c->dev, 2 * slots);
+	s->fma = own_kernel(c, "fma_f32");
+	s->stamp = own_kernel(c, "stamp");
+	s->urgent = own_stream(c, p->priority_high);
+	s->started = own_event(c);
+	s->out = own_memory(c, DEV_MEM_DEVICE, s->grid * sizeof(float));
+	s->start_ns = own_memory(c, DEV_MEM_PINNED, 256);
+	int status = hold_open(&s->hold, c, 2 * slots);
 	return status ? status : dev_occupancy(c->dev, s->hold.kernel, 0, s->shared, &s->fit);
 }
 
@@ -95,22 +93,18 @@ static int foreign_wait(struct bench_case *c, uint64_t *wait_ns_p)
 	const void *const args[] = {&s->start_ns};
 	struct dev_launch stamp = {.grid = 1, .args = args};
 	int status = dev_launch(c->dev, c->stream, s->stamp, &stamp);
-	struct dev_event *started = NULL;
 	if (status == 0)
-		status = dev_event_open(c->dev, &started);
-	if (status == 0)
-		status = dev_event_record(c->dev, c->stream, started);
+		status = dev_event_record(c->dev, c->stream, s->started);
 	if (status == 0)
 		status = load(c);
 	if (status == 0)
-		status = dev_event_sync(c->dev, started);
+		status = dev_event_sync(c->dev, s->started);
 	uint64_t launched = dev_clock_ns(c->dev);
 	if (status == 0)
 		status = dev_launch(c->dev, s->urgent, s->stamp, &stamp);
 	int foreign = dev_stream_sync(c->dev, s->urgent);
 	uint64_t began = __atomic_load_n(&s->start_ns[0], __ATOMIC_ACQUIRE);
 	int loaded = dev_stream_sync(c->dev, c->stream);
-	dev_event_close(c->dev, started);
 	*wait_ns_p = began > launched ? began - launched : 0;
 	return status ? status : foreign ? foreign : loaded;
 }
@@ -155,21 +149,11 @@ static int prove(struct bench_case *c)
 	return 0;
 }
 
-static void teardown(struct bench_case *c)
-{
-	struct state *s = state(c);
-	if (s->urgent)
-		dev_stream_sync(c->dev, s->urgent);
-	hold_close(&s->hold);
-	dev_free(c->dev, s->out);
-	dev_free(c->dev, s->start_ns);
-	dev_stream_close(c->dev, s->urgent);
-}
-
 static const struct bench bench = {
 	.name = "micro/occupancy",
 	.question = "what does shared memory per block do?",
-	.formula = "residents = min(slots, floor(shared memory of a unit / claim)); foreign_wait = start of the block - its launch; s",
+	.formula = "residents = min(slots, floor(shared memory of a unit / claim)); "
+	           "foreign_wait = start of the block - its launch; s",
 	.timed = "a grid of multiply-adds; the wait of one urgent block beside it; not opening streams or counting residents",
 	.limits = "a wait needs the device's clock and the host's to be the same, as the device contract says",
 	.needs = DEV_CAP_OCCUPANCY | DEV_CAP_WAIT_VALUE,
@@ -183,7 +167,6 @@ static const struct bench bench = {
 	.body = body,
 	.model = model,
 	.prove = prove,
-	.teardown = teardown,
 };
 
 int main(int argc, char **argv) { return bench_main(&bench, argc, argv); }
