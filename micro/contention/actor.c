@@ -97,6 +97,8 @@ void actor_model(const struct actor *a, const struct bench_case *c, struct bench
 
 int actor_spoil(const struct actor *a, struct bench_case *c)
 {
+	if (a->kind == ACTOR_GEMM)
+		return product_spoil(&a->product, c);
 	return a->bytes ? dev_fill(c->dev, c->stream, a->array[0], 0xa5, a->bytes) : 0;
 }
 
