@@ -120,6 +120,8 @@ int bench_main(const struct bench *b, int argc, char **argv);
 /* ---- the case's point. An axis that does not exist is a programmer's error and asserts. */
 uint64_t bench_number(const struct bench_case *c, const char *axis);
 const char *bench_word(const struct bench_case *c, const char *axis);
+/* The place of the word among the axis' `words`. */
+unsigned bench_choice(const struct bench_case *c, const char *axis);
 
 /* ---- in body: later work of `to` starts after what `from` holds now; the host does not wait. */
 int bench_follow(struct bench_case *c, struct dev_stream *from, struct dev_stream *to, struct dev_event *event);
@@ -150,7 +152,7 @@ int bench_ratio(struct bench_case *c, const char *name, unsigned numerator, unsi
 /* A single number that is not a statistic of the samples. */
 void bench_value(struct bench_case *c, const char *name, int about, double value, const char *unit, const char *formula);
 
-/* A derived quantity of this variant under a second name, interval and all: what it means in this case. */
+/* A derived quantity of this variant under a second name, interval, bound and all: what it means in this case. */
 void bench_alias(struct bench_case *c, const char *name, int about, const char *alias, const char *formula);
 
 /* The latest derived quantity of this name can't exceed `bound`; more than 2 % above it flags the variant.
@@ -161,7 +163,8 @@ void bench_bound(struct bench_case *c, const char *name, int about, double bound
 void bench_fact_text(struct bench_case *c, const char *name, const char *value);
 void bench_fact_number(struct bench_case *c, const char *name, double value);
 
-/* Median seconds per iteration of a variant; NaN when it is off. */
+/* Median and least seconds per iteration of a variant; NaN when it is off. The least is for ceilings only. */
 double bench_median(const struct bench_case *c, unsigned variant);
+double bench_best(const struct bench_case *c, unsigned variant);
 
 #endif

@@ -32,6 +32,15 @@ const char *bench_word(const struct bench_case *c, const char *axis)
 	return c->run->now.point[axis_index(c, axis)].word;
 }
 
+unsigned bench_choice(const struct bench_case *c, const char *axis)
+{
+	const char *const *words = c->run->b->axes[axis_index(c, axis)].words, *word = bench_word(c, axis);
+	unsigned i = 0;
+	while (strcmp(words[i], word) != 0)
+		i++;
+	return i;
+}
+
 void bench_variant_off(struct bench_case *c, unsigned variant) { c->run->now.samples[variant].on = false; }
 
 bool bench_variant_on(const struct bench_case *c, unsigned variant) { return c->run->now.samples[variant].on; }
@@ -168,6 +177,8 @@ void bench_alias(struct bench_case *c, const char *name, int about, const char *
 	to->value = from->value;
 	to->low = from->low;
 	to->high = from->high;
+	to->bound = from->bound;
+	memcpy(to->bound_name, from->bound_name, sizeof(to->bound_name));
 }
 
 void bench_bound(struct bench_case *c, const char *name, int about, double bound, const char *bound_name)
@@ -213,6 +224,12 @@ double bench_median(const struct bench_case *c, unsigned variant)
 {
 	const struct bench_samples *s = &c->run->now.samples[variant];
 	return s->on && c->run->now.blocks ? s->summary.median : NAN;
+}
+
+double bench_best(const struct bench_case *c, unsigned variant)
+{
+	const struct bench_samples *s = &c->run->now.samples[variant];
+	return s->on && c->run->now.blocks ? s->summary.min : NAN;
 }
 
 /* A rate falls as time grows: its interval is the time's, turned round. */

@@ -42,7 +42,7 @@ int product_open(struct product *p, struct bench_case *c, const struct shape *sh
 int product_open_axes(struct product *p, struct bench_case *c)
 {
 	struct shape shape;
-	enum dev_type type = bench_word(c, "type") == product_types[DEV_F32] ? DEV_F32 : DEV_F64;
+	enum dev_type type = (enum dev_type)bench_choice(c, "type");
 	int status = shape_parse(bench_word(c, "shape"), 1e6 * (double)bench_number(c, "mflop"), &shape);
 	return status ? own_result(c, status) : product_open(p, c, &shape, type);
 }
