@@ -26,13 +26,18 @@ float *tile_reals(struct bench_case *c)
 
 static uint64_t piece(uint64_t bytes, uint64_t at) { return bytes - at < TILE_BYTES ? bytes - at : TILE_BYTES; }
 
+int tile_fill(struct bench_case *c, struct dev *dev, void *at, uint64_t bytes, const void *tile)
+{
+	int status = own_status(c);
+	for (uint64_t from = 0; status == 0 && from < bytes; from += TILE_BYTES)
+		status = dev_upload(dev, (char *)at + from, tile, piece(bytes, from));
+	return own_result(c, status);
+}
+
 void *tile_memory(struct bench_case *c, struct dev *dev, enum dev_mem kind, uint64_t bytes, const void *tile)
 {
-	char *memory = own_memory_on(c, dev, kind, bytes);
-	int status = own_status(c);
-	for (uint64_t at = 0; status == 0 && at < bytes; at += TILE_BYTES)
-		status = dev_upload(dev, memory + at, tile, piece(bytes, at));
-	return own_result(c, status) ? NULL : memory;
+	void *memory = own_memory_on(c, dev, kind, bytes);
+	return tile_fill(c, dev, memory, bytes, tile) ? NULL : memory;
 }
 
 static float real_of(uint32_t word)

@@ -19,7 +19,10 @@ enum { TILE_WORDS = TILE_BYTES / 4 };
 uint32_t *tile_words(struct bench_case *c);
 float *tile_reals(struct bench_case *c);
 
-/* As own_memory_on(), filled with the repeating tile. */
+/* Fill memory with the repeating tile; does nothing after an error of the case. Returns own_status(). */
+int tile_fill(struct bench_case *c, struct dev *dev, void *at, uint64_t bytes, const void *tile);
+
+/* own_memory_on() and tile_fill(). */
 void *tile_memory(struct bench_case *c, struct dev *dev, enum dev_mem kind, uint64_t bytes, const void *tile);
 
 /* Does `at` hold the repeating tile? With a tolerance words are reals that may be off by it, with 0 they are compared bit

@@ -5,11 +5,13 @@
  *
  * Timed: copies back to back in a stream that was filled before it was released, so enqueueing costs nothing.
  * Bandwidth counts the bytes of the copy once (they are read once and written once); both_ways counts both copies.
- * up is host to device, down device to host, local within the device, peer to the second device of --device.
+ * Where units reach both ends by the same way, the bound is what they read or write alone. up is host to device, down
+ * device to host, local within the device, peer to the second device of --device.
  *
  *     bin/micro/copy_path --device host --direction up,local --size 4K:256M:x4 --path engine,kernel
  */
 #include "device/kernels.h"
+#include "lib/bench_ceiling.h"
 #include "lib/bench_hold.h"
 #include "lib/bench_tile.h"
 #include "lib/err.h"
@@ -30,15 +32,13 @@ static const struct bench_variant variants[] = {
 	[KERNEL] = {.name = "kernel", .timing = BENCH_DEVICE},
 	[KERNEL_NT] = {.name = "kernel_nt", .timing = BENCH_DEVICE},
 	[KERNEL_1] = {.name = "kernel_1", .timing = BENCH_DEVICE, .param = 1},
-	{.name = "kernel_2", .timing = BENCH_DEVICE, .param = 2},
-	{.name = "kernel_4", .timing = BENCH_DEVICE, .param = 4},
-	{.name = "kernel_8", .timing = BENCH_DEVICE, .param = 8},
-	{.name = "kernel_16", .timing = BENCH_DEVICE, .param = 16},
-	{.name = "kernel_32", .timing = BENCH_DEVICE, .param = 32},
-	{.name = "kernel_64", .timing = BENCH_DEVICE, .param = 64},
+	{.name = "kernel_2", .timing = BENCH_DEVICE, .param = 2}, {.name = "kernel_4", .timing = BENCH_DEVICE, .param = 4},
+	{.name = "kernel_8", .timing = BENCH_DEVICE, .param = 8}, {.name = "kernel_16", .timing = BENCH_DEVICE, .param = 16},
+	{.name = "kernel_32", .timing = BENCH_DEVICE, .param = 32}, {.name = "kernel_64", .timing = BENCH_DEVICE, .param = 64},
 	{.name = "kernel_128", .timing = BENCH_DEVICE, .param = 128},
+	CEILING_VARIANTS,
 	{0}};
-enum { VARIANTS = sizeof(variants) / sizeof(variants[0]) - 1 };
+enum { CEILING = sizeof(variants) / sizeof(variants[0]) - 4 };
 
 static const struct axis axes[] = {
 	{.name = "direction", .help = "from where to where", .kind = AXIS_WORD, .words = directions,
@@ -69,18 +69,13 @@ struct state {
 	struct dev_stream *back;
 	struct dev_event *fork, *join;
 	struct dev_kernel *copy, *copy_nt;
+	struct ceiling ceiling;
 	uint32_t *tile;
 };
 
 static struct state *state(const struct bench_case *c) { return c->state; }
 
-static enum direction direction(const struct bench_case *c)
-{
-	unsigned d = 0;
-	while (directions[d] != bench_word(c, "direction"))
-		d++;
-	return (enum direction)d;
-}
+static enum direction direction(const struct bench_case *c) { return (enum direction)bench_choice(c, "direction"); }
 
 static int admit(const struct bench_case *c)
 {
@@ -108,7 +103,7 @@ static int setup(struct bench_case *c)
 {
 	struct state *s = state(c);
 	s->size = bench_number(c, "size");
-	for (unsigned v = KERNEL_1; v < VARIANTS; v++)
+	for (unsigned v = KERNEL_1; v < CEILING; v++)
 		if ((uint64_t)variants[v].param > dev_props(c->dev)->busy_blocks)
 			bench_variant_off(c, v);
 	choose_ends(c);
@@ -122,6 +117,10 @@ static int setup(struct bench_case *c)
 	s->join = own_event(c);
 	s->copy = own_kernel(c, "copy");
 	s->copy_nt = own_kernel(c, "copy_nt");
+	/* Over a link nothing is known to be faster than the copy itself. */
+	if (direction(c) == LOCAL || (direction(c) != PEER && dev_can(c->dev, DEV_CAP_HOST_ACCESS)))
+		return ceiling_open(&s->ceiling, c, CEILING, s->from.ptr, s->size, s->to.ptr, s->size);
+	ceiling_off(&s->ceiling, c, CEILING);
 	return own_status(c);
 }
 
@@ -162,6 +161,8 @@ static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
 	int status = 0;
 	if (variant == BOTH_WAYS)
 		return both_ways(c, iterations);
+	if (variant >= CEILING)
+		return ceiling_body(&state(c)->ceiling, c, variant, iterations);
 	for (uint64_t i = 0; status == 0 && i < iterations; i++)
 		status = variant < KERNEL ? engine_copy(c, (uint64_t)variants[variant].param) : kernel_copy(c, variant);
 	return status;
@@ -170,6 +171,8 @@ static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
 static void model(const struct bench_case *c, unsigned variant, struct bench_model *m)
 {
 	m->bytes = (double)state(c)->size * (variant == BOTH_WAYS ? 2.0 : 1.0);
+	if (variant >= CEILING)
+		ceiling_model(&state(c)->ceiling, variant, m);
 }
 
 static int spoil(struct bench_case *c, unsigned variant)
@@ -184,7 +187,7 @@ static int spoil(struct bench_case *c, unsigned variant)
 static int check(struct bench_case *c, unsigned variant)
 {
 	struct state *s = state(c);
-	int status = tile_check(s->to.dev, s->to.ptr, s->size, s->tile, 0.0f);
+	int status = variant >= CEILING ? 0 : tile_check(s->to.dev, s->to.ptr, s->size, s->tile, 0.0f);
 	if (status == 0 && variant == BOTH_WAYS)
 		status = tile_check(s->back_to.dev, s->back_to.ptr, s->size, s->tile, 0.0f);
 	return status;
@@ -209,6 +212,8 @@ static int derive(struct bench_case *c)
 	              {"DIL", SPLIT_4, ENGINE, "seconds(4 pieces) / seconds(whole)"},
 	              {"DIL", SPLIT_16, ENGINE, "seconds(16 pieces) / seconds(whole)"}};
 	int status = 0;
+	for (unsigned v = 0; v < CEILING; v++)
+		ceiling_bound(&state(c)->ceiling, c, v, 1.0, 1.0);
 	for (size_t i = 0; status == 0 && i < sizeof(ratios) / sizeof(ratios[0]); i++)
 		status = bench_ratio(c, ratios[i].name, ratios[i].over, ratios[i].under, ratios[i].formula);
 	return status;
@@ -219,7 +224,7 @@ static const struct bench bench = {
 	.question = "engine or kernel: which way should bytes go?",
 	.formula = "bandwidth = bytes of the copy, counted once, / median time; byte/s",
 	.timed = "copies back to back in a stream filled beforehand; not enqueueing, allocation or checking",
-	.limits = "buffers are reused, so a copy that fits in a cache is served from it",
+	.limits = "buffers are reused, so a copy that fits in a cache is served from it; a copy over a link has no bound",
 	.needs = DEV_CAP_WAIT_VALUE,
 	.wants = DEV_CAP_COPY_ENGINE | DEV_CAP_PEER,
 	.share = 2.0,

@@ -11,6 +11,7 @@
  *     bin/micro/memory --device host --op triad --footprint 64K:1G:x4
  */
 #include "device/kernels.h"
+#include "lib/bench_ceiling.h"
 #include "lib/bench_tile.h"
 
 #include <string.h>
@@ -31,7 +32,8 @@ static const struct axis axes[] = {
 	{0}};
 
 static const struct bench_variant variants[] = {
-	{.name = "regular", .timing = BENCH_DEVICE}, {.name = "nontemporal", .timing = BENCH_DEVICE}, {0}};
+	{.name = "regular", .timing = BENCH_DEVICE}, {.name = "nontemporal", .timing = BENCH_DEVICE}, CEILING_VARIANTS, {0}};
+enum { CEILING = 2 };
 
 static const struct bench_metric primary[] = {
 	{"memory_read_bandwidth", "memory_bandwidth", NULL, "op=read", "max", "byte/s", "higher"},
@@ -49,10 +51,11 @@ struct state {
 	uint64_t bytes; /* of one array */
 	uint32_t reps, word;
 	float scale;
-	void *array[3]; /* the one written comes first */
+	char *array[3]; /* one after the other; the one written comes first */
 	uint32_t *sink;
 	float *tile[3], *result; /* on the host: what the arrays hold, and what the first one shall hold afterwards */
 	struct dev_kernel *kernel[2];
+	struct ceiling ceiling;
 };
 
 static struct state *state(const struct bench_case *c) { return c->state; }
@@ -72,8 +75,7 @@ static void expect(struct bench_case *c)
 static int setup(struct bench_case *c)
 {
 	struct state *s = state(c);
-	while (op_names[s->op] != bench_word(c, "op"))
-		s->op++;
+	s->op = (enum op)bench_choice(c, "op");
 	s->bytes = bench_number(c, "footprint") / arrays_of[s->op];
 	s->bytes -= s->bytes % DEV_KERNEL_ALIGN;
 	s->reps = (uint32_t)(LAUNCH_BYTES / (s->bytes * arrays_of[s->op]) + 1);
@@ -86,11 +88,17 @@ static int setup(struct bench_case *c)
 		else
 			bench_variant_off(c, v);
 	}
+	s->array[0] = own_memory(c, DEV_MEM_DEVICE, s->bytes * arrays_of[s->op]);
 	for (unsigned i = 0; i < arrays_of[s->op]; i++) {
+		s->array[i] = s->array[0] + i * s->bytes;
 		s->tile[i] = tile_reals(c);
-		s->array[i] = tile_memory(c, c->dev, DEV_MEM_DEVICE, s->bytes, s->tile[i]);
+		tile_fill(c, c->dev, s->array[i], s->bytes, s->tile[i]);
 	}
 	expect(c);
+	if (arrays_of[s->op] == 1)
+		ceiling_off(&s->ceiling, c, CEILING);
+	else
+		ceiling_open(&s->ceiling, c, CEILING, s->array[1], s->bytes * (arrays_of[s->op] - 1), s->array[0], s->bytes);
 	return own_status(c);
 }
 
@@ -104,6 +112,8 @@ static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
 	const void *const *const args[] = {read_args, write_args, copy_args, triad_args};
 	struct dev_launch launch = {.grid = dev_props(c->dev)->busy_blocks, .args = args[s->op]};
 	int status = 0;
+	if (ceiling_is(&s->ceiling, variant))
+		return ceiling_body(&s->ceiling, c, variant, iterations);
 	for (uint64_t i = 0; status == 0 && i < iterations; i++)
 		status = dev_launch(c->dev, c->stream, s->kernel[variant], &launch);
 	return status;
@@ -112,8 +122,10 @@ static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
 static void model(const struct bench_case *c, unsigned variant, struct bench_model *m)
 {
 	const struct state *s = state(c);
-	(void)variant;
-	m->bytes = (double)s->bytes * arrays_of[s->op] * s->reps;
+	if (ceiling_is(&s->ceiling, variant))
+		ceiling_model(&s->ceiling, variant, m);
+	else
+		m->bytes = (double)s->bytes * arrays_of[s->op] * s->reps;
 }
 
 static int spoil(struct bench_case *c, unsigned variant)
@@ -138,7 +150,8 @@ static int check_sum(struct bench_case *c)
 static int check(struct bench_case *c, unsigned variant)
 {
 	struct state *s = state(c);
-	(void)variant;
+	if (ceiling_is(&s->ceiling, variant))
+		return 0;
 	if (s->op == READ)
 		return check_sum(c);
 	return tile_check(c->dev, s->array[0], s->bytes, s->result, s->op == TRIAD ? 1e-6f : 0.0f);
@@ -146,10 +159,15 @@ static int check(struct bench_case *c, unsigned variant)
 
 static int derive(struct bench_case *c)
 {
+	const struct state *s = state(c);
 	uint64_t llc = dev_props(c->dev)->llc_bytes;
-	if (llc && bench_number(c, "footprint") >= BEYOND_CACHE * llc)
-		for (int v = 0; v < 2; v++)
-			bench_alias(c, "bandwidth", v, "memory_bandwidth", "bytes / median_s, footprint at least 4 last-level caches");
+	double written = 1.0 / arrays_of[s->op];
+	for (unsigned v = 0; v < CEILING; v++) {
+		ceiling_bound(&s->ceiling, c, v, 1.0 - written, written);
+		if (llc && bench_number(c, "footprint") >= BEYOND_CACHE * llc)
+			bench_alias(c, "bandwidth", (int)v, "memory_bandwidth",
+			            "bytes / median_s, footprint at least 4 last-level caches");
+	}
 	return bench_ratio(c, "nontemporal_time_ratio", 1, 0, "seconds(nontemporal) / seconds(regular)");
 }
 
@@ -158,7 +176,8 @@ static const struct bench bench = {
 	.question = "what can memory and the caches deliver?",
 	.formula = "bandwidth = bytes the program names / median time; per element read 1, write 1, copy 2, triad 3; byte/s",
 	.timed = "kernel passes on every unit over touched buffers; not allocation, not the launch (passes repeat inside)",
-	.limits = "lines read before ordinary stores are not counted; a footprint between levels shows a mix",
+	.limits = "lines read before ordinary stores are not counted; a footprint between levels shows a mix; "
+	          "nothing measured bounds reading alone or writing alone, which bound copy and triad",
 	.share = 1.5,
 	.axes = axes,
 	.variant_option = "stores",

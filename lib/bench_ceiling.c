@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "lib/bench_ceiling.h"
+#include "lib/bench_own.h"
+
+#include <math.h>
+
+enum { READ, WRITE, WRITE_NT, KINDS };
+
+/* A launch moves at least this much, so that starting it does not count. */
+#define LAUNCH_BYTES (64u << 20)
+
+static uint32_t reps_of(uint64_t bytes) { return (uint32_t)(LAUNCH_BYTES / bytes + 1); }
+
+int ceiling_open(struct ceiling *x, struct bench_case *c, unsigned first, const void *from, uint64_t read_bytes, void *to,
+                 uint64_t write_bytes)
+{
+	uint64_t llc = dev_props(c->dev)->llc_bytes;
+	*x = (struct ceiling){.first = first, .from = from, .to = to, .read_bytes = read_bytes, .write_bytes = write_bytes};
+	x->read_reps = reps_of(read_bytes);
+	x->write_reps = reps_of(write_bytes);
+	x->kernel[READ] = own_kernel(c, "read");
+	x->kernel[WRITE] = own_kernel(c, "write");
+	x->kernel[WRITE_NT] = own_kernel(c, "write_nt");
+	x->sink = own_memory(c, DEV_MEM_DEVICE, 256);
+	if (llc && write_bytes < llc / 2)
+		bench_variant_off(c, first + WRITE_NT);
+	if (llc && write_bytes > 4 * llc)
+		bench_variant_off(c, first + WRITE);
+	return own_status(c);
+}
+
+void ceiling_off(struct ceiling *x, struct bench_case *c, unsigned first)
+{
+	*x = (struct ceiling){.first = first};
+	for (unsigned i = 0; i < KINDS; i++)
+		bench_variant_off(c, first + i);
+}
+
+bool ceiling_is(const struct ceiling *x, unsigned variant) { return variant - x->first < KINDS; }
+
+int ceiling_body(struct ceiling *x, struct bench_case *c, unsigned variant, uint64_t iterations)
+{
+	uint32_t word = 0x5a5a5a5a;
+	const void *const read_args[] = {&x->from, &x->read_bytes, &x->read_reps, &x->sink};
+	const void *const write_args[] = {&x->to, &x->write_bytes, &x->write_reps, &word};
+	unsigned kind = variant - x->first;
+	struct dev_launch launch = {.grid = dev_props(c->dev)->busy_blocks, .args = kind == READ ? read_args : write_args};
+	int status = 0;
+	for (uint64_t i = 0; status == 0 && i < iterations; i++)
+		status = dev_launch(c->dev, c->stream, x->kernel[kind], &launch);
+	return status;
+}
+
+void ceiling_model(const struct ceiling *x, unsigned variant, struct bench_model *m)
+{
+	m->bytes = variant == x->first + READ ? (double)x->read_bytes * x->read_reps : (double)x->write_bytes * x->write_reps;
+}
+
+/* Byte/s of the best sample; NaN when the variant is off. */
+static double rate(const struct ceiling *x, const struct bench_case *c, unsigned kind)
+{
+	struct bench_model m = {0};
+	ceiling_model(x, x->first + kind, &m);
+	return m.bytes / bench_best(c, x->first + kind);
+}
+
+void ceiling_bound(const struct ceiling *x, struct bench_case *c, unsigned about, double reads, double writes)
+{
+	/* fmax() passes over what was not measured. */
+	double read = rate(x, c, READ), write = fmax(rate(x, c, WRITE), rate(x, c, WRITE_NT));
+	if (isnan(read) || isnan(write))
+		return;
+	bench_bound(c, "bandwidth", (int)about, 1.0 / fmax(reads / read, writes / write),
+	            "measured rate of its reads and writes alone");
+}

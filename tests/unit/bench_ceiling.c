@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A measured ceiling on a device whose truth is known: the bound is the rate of the slower part, an honest copy stays
+ * below it, and one that counts its bytes eight times is flagged.
+ */
+#include "lib/bench_ceiling.h"
+#include "device/kernels.h"
+#include "lib/bench_own.h"
+#include "tests/unit/test.h"
+
+#include <unistd.h>
+
+#define BYTES (64u << 20)
+
+enum { COPY, CEILING };
+
+static double counted_times, bound_of, read_rate, write_rate;
+
+struct state {
+	char *from, *to;
+	uint64_t bytes;
+	struct dev_kernel *copy;
+	struct ceiling ceiling;
+};
+
+static int setup(struct bench_case *c)
+{
+	struct state *s = c->state;
+	s->bytes = BYTES;
+	s->from = own_memory(c, DEV_MEM_DEVICE, BYTES);
+	s->to = own_memory(c, DEV_MEM_DEVICE, BYTES);
+	s->copy = own_kernel(c, "copy_nt");
+	return ceiling_open(&s->ceiling, c, CEILING, s->from, BYTES, s->to, BYTES);
+}
+
+static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
+{
+	struct state *s = c->state;
+	uint32_t reps = 1;
+	const void *const args[] = {&s->to, &s->from, &s->bytes, &reps};
+	struct dev_launch launch = {.grid = dev_props(c->dev)->busy_blocks, .args = args};
+	int status = 0;
+	if (ceiling_is(&s->ceiling, variant))
+		return ceiling_body(&s->ceiling, c, variant, iterations);
+	for (uint64_t i = 0; status == 0 && i < iterations; i++)
+		status = dev_launch(c->dev, c->stream, s->copy, &launch);
+	return status;
+}
+
+static void model(const struct bench_case *c, unsigned variant, struct bench_model *m)
+{
+	const struct state *s = c->state;
+	m->bytes = counted_times * BYTES;
+	if (ceiling_is(&s->ceiling, variant))
+		ceiling_model(&s->ceiling, variant, m);
+}
+
+static int derive(struct bench_case *c)
+{
+	struct state *s = c->state;
+	struct bench_model m = {0};
+	ceiling_model(&s->ceiling, CEILING, &m);
+	read_rate = m.bytes / bench_best(c, CEILING);
+	ceiling_model(&s->ceiling, CEILING + 2, &m);
+	write_rate = m.bytes / bench_best(c, CEILING + 2);
+	ceiling_bound(&s->ceiling, c, COPY, 1.0, 1.0);
+	return 0;
+}
+
+static const struct bench_variant variants[] = {{.name = "copy", .timing = BENCH_DEVICE}, CEILING_VARIANTS, {0}};
+
+static const struct bench bench = {.name = "test/ceiling", .question = "how high?", .formula = "bytes / time",
+                                   .timed = "copies", .variants = variants, .state_bytes = sizeof(struct state),
+                                   .setup = setup, .body = body, .model = model, .derive = derive};
+
+static char output[1 << 18];
+
+static int run(const char *only)
+{
+	char *argv[] = {"ceiling", "--device", "sim", "--format", "json", "--budget", "50ms", "--variant", NULL, NULL};
+	int argc = only ? 9 : 7, kept = dup(STDOUT_FILENO);
+	char path[] = "/tmp/gpusig-ceiling-XXXXXX";
+	int fd = mkstemp(path);
+	unlink(path);
+	argv[8] = (char *)(uintptr_t)only;
+	fflush(stdout);
+	dup2(fd, STDOUT_FILENO);
+	int code = bench_main(&bench, argc, argv);
+	fflush(stdout);
+	dup2(kept, STDOUT_FILENO);
+	ssize_t length = pread(fd, output, sizeof(output) - 1, 0);
+	output[length > 0 ? length : 0] = '\0';
+	close(fd);
+	close(kept);
+	bound_of = NAN;
+	for (const char *at = output; isnan(bound_of) && (at = strstr(at, "\"bound\":")); at += 8)
+		if (strncmp(at + 8, "null", 4) != 0)
+			bound_of = strtod(at + 8, NULL);
+	return code;
+}
+
+static void the_slower_part_bounds_a_copy(void)
+{
+	counted_times = 1.0;
+	expect(run(NULL) == 0);
+	expect(read_rate > 0 && write_rate > 0);
+	expect_near(bound_of / fmin(read_rate, write_rate), 1.0, 1e-6);
+	expect(strstr(output, "above_bound") == NULL);
+}
+
+static void more_than_can_be_is_flagged(void)
+{
+	counted_times = 8.0;
+	expect(run(NULL) == 0);
+	expect(strstr(output, "\"flag\":\"above_bound\",\"variant\":\"copy\"") != NULL);
+}
+
+static void without_a_part_there_is_no_bound(void)
+{
+	counted_times = 8.0;
+	expect(run("copy,read_only") == 0);
+	expect(isnan(bound_of));
+	expect(strstr(output, "above_bound") == NULL);
+}
+
+int main(void)
+{
+	test(the_slower_part_bounds_a_copy);
+	test(more_than_can_be_is_flagged);
+	test(without_a_part_there_is_no_bound);
+	return test_done();
+}
