@@ -17,9 +17,10 @@ static const struct axis axes[] = {
 	{.name = "type", .help = "element type", .kind = AXIS_WORD, .words = product_types, .quick = "f32,f64"},
 	{.name = "shape", .help = "nSIDE, MxNxK, or g1..g16 scaled", .kind = AXIS_WORD, .accept = shape_accept,
 	 .quick = "n256,n512,n1024,n2048,g1,g2,g3,g4,g5,g6,g7,g8,g9,g10,g11,g12,g13,g14,g15,g16",
+	 .simulated = "n128,n256,n512,n1024,g1,g2,g3,g4,g5,g6,g7,g8,g9,g10,g11,g12,g13,g14,g15,g16",
 	 .full = "n64,n128,n256,n512,n1000,n1024,n1040,n2048,n4096,g1,g2,g3,g4,g5,g6,g7,g8,g9,g10,g11,g12,g13,g14,g15,g16"},
 	{.name = "mflop", .help = "g1..g16 are scaled to at most this many million flops", .kind = AXIS_COUNT, .min = 1,
-	 .quick = "500", .full = "4000"},
+	 .quick = "500", .full = "4000", .simulated = "100"},
 	{0}};
 
 static const struct bench_variant variants[] = {

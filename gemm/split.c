@@ -33,9 +33,10 @@ static const struct axis axes[] = {
 	{.name = "type", .help = "element type", .kind = AXIS_WORD, .words = product_types, .quick = "f32",
 	 .full = "f32,f64"},
 	{.name = "shape", .help = "nSIDE, MxNxK, or g1..g16 scaled", .kind = AXIS_WORD, .accept = shape_accept,
-	 .quick = "g1,g2,g5,g6,g7,g8,n512", .full = "g1,g2,g3,g4,g5,g6,g7,g8,g9,g10,g11,g12,g13,g14,g15,g16,n1024,n2048"},
+	 .quick = "g1,g2,g5,g6,g7,g8,n512", .simulated = "g1,g2,g5,g6,n256",
+	 .full = "g1,g2,g3,g4,g5,g6,g7,g8,g9,g10,g11,g12,g13,g14,g15,g16,n1024,n2048"},
 	{.name = "mflop", .help = "g1..g16 are scaled to at most this many million flops", .kind = AXIS_COUNT, .min = 1,
-	 .quick = "300", .full = "4000"},
+	 .quick = "300", .full = "4000", .simulated = "60"},
 	{0}};
 
 static const struct bench_metric primary[] = {

@@ -24,6 +24,7 @@ struct axis {
 	const char *name, *help;
 	enum axis_kind kind;
 	const char *quick, *full;        /* default lists, as a user would write them; full NULL: as quick */
+	const char *simulated;           /* instead of quick where time is virtual and results are still computed; may be NULL */
 	const char *const *words;        /* WORD: what is allowed, NULL-terminated */
 	int (*accept)(const char *word); /* WORD: 0, or -EINVAL with a text that lists what exists */
 	uint64_t min, max;               /* SIZE, COUNT: bounds; max 0 is none */

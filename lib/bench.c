@@ -46,7 +46,8 @@ static int resolve_axes(struct bench_run *r)
 	r->count.total = 1;
 	for (size_t a = 0; a < r->axis_count; a++) {
 		const struct axis *axis = &r->b->axes[a];
-		const char *text = r->o.axis[a] ? r->o.axis[a] : r->o.full && axis->full ? axis->full : axis->quick;
+		const char *quick = axis->simulated && bench_virtual(r) ? axis->simulated : axis->quick;
+		const char *text = r->o.axis[a] ? r->o.axis[a] : r->o.full && axis->full ? axis->full : quick;
 		int status = axis_parse(axis, text, r->o.axis[a] != NULL, &known, &r->axes[a]);
 		if (status)
 			return status;
