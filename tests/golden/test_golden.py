@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The programs on the simulated device say what they said before. A wanted change is taken over by tests/golden/update,
+and then shows in the diff of the commit that makes it."""
+from __future__ import annotations
+
+import sys
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+import golden  # noqa: E402
+
+SHOWN = 8
+
+
+@unittest.skipUnless(golden.programs(), f"no programs in {golden.BIN}")
+class Golden(unittest.TestCase):
+    def test_every_program_says_what_it_said(self) -> None:
+        compared = 0
+        for name in golden.programs():
+            with self.subTest(program=name):
+                self.assertTrue(golden.golden_of(name).is_file(), "no golden file: run tests/golden/update %s" % name)
+                expected = golden.golden_of(name).read_text(encoding="utf-8").splitlines()
+                try:
+                    found = golden.reduced(golden.records(name))
+                except golden.Unable:
+                    continue
+                told = golden.differences(expected, found)
+                more = ["and %d lines more" % (len(told) - SHOWN)] if len(told) > SHOWN else []
+                advice = "if this is wanted: tests/golden/update %s" % name
+                compared += 1
+                if told:
+                    self.fail("\n".join(["%d lines differ" % len(told), *told[:SHOWN], *more, advice]))
+        self.assertGreater(compared, 0)
+
+
+    @unittest.skipUnless("micro/memory" in golden.programs(), "micro/memory is not built")
+    def test_another_model_is_noticed(self) -> None:
+        name = "micro/memory"
+        expected = golden.golden_of(name).read_text(encoding="utf-8").splitlines()
+        found = golden.reduced(golden.records(name, "--device", "sim:quiet"))
+        self.assertNotEqual(golden.differences(expected, found), [])
+
+
+class Comparison(unittest.TestCase):
+    def test_numbers_may_differ_in_the_last_digits_and_words_not_at_all(self) -> None:
+        line = "  derived bandwidth kernel_4 byte/s 1.23456789012e+11 - valid"
+        self.assertTrue(golden.same(line, line.replace("9012e", "9013e")))
+        self.assertFalse(golden.same(line, line.replace("6789", "6889")))
+        self.assertFalse(golden.same(line, line.replace("kernel_4", "kernel_8")))
+        self.assertFalse(golden.same(line, line.replace("valid", "invalid")))
+        self.assertFalse(golden.same(line, line.replace("1.23456789012e+11", "-")))
+
+    def test_a_missing_and_an_added_line_are_differences(self) -> None:
+        lines = ["program a/b", "case x=1 ok", "  derived y - - 1 valid"]
+        self.assertEqual(golden.differences(lines, lines), [])
+        self.assertEqual(len(golden.differences(lines, lines[:-1])), 1)
+        self.assertIn("case x=1", golden.differences(lines[:-1], lines)[0])
+
+
+if __name__ == "__main__":
+    unittest.main()
