@@ -118,7 +118,7 @@ def python_tests(tools: Tools) -> Outcome:
 
 
 def shell(tools: Tools) -> Outcome:
-    names = tools.sources("gpusig", ".ci/run", "**/*.sh", "**/*.bats", "**/*.bash")
+    names = tools.sources("gpusig", ".ci/run", "tests/golden/update", "**/*.sh", "**/*.bats", "**/*.bash")
     if not tools.has("shellcheck"):
         return skipped("shell scripts: no shellcheck")
 

@@ -8,6 +8,7 @@ GPUSIG_BIN=DIR takes the programs of another build.
 """
 from __future__ import annotations
 
+import functools
 import json
 import math
 import os
@@ -58,6 +59,7 @@ def _but_a_few(keys: list[str]) -> list[str]:
     return [key for key in keys if key not in kept]
 
 
+@functools.lru_cache(maxsize=None)
 def records(name: str, *more: str) -> list[dict]:
     with tempfile.TemporaryDirectory() as folder:
         left_out = Path(folder) / "done"

@@ -57,9 +57,10 @@ class Writer:
         rates = [value("bandwidth", v["name"], v["model"]["bytes"] / v["median_s"], "byte/s",
                        ci_low=v["model"]["bytes"] / v["ci_high_s"], ci_high=v["model"]["bytes"] / v["ci_low_s"])
                  for v in variants if v["model"]["bytes"]]
-        line = dict(self._head("case"), case=axes, key=key, status=status, elapsed_s=0.5, variants=list(variants),
-                    derived=rates + list(derived), check={"status": "ok", "detail": ""}, mechanism=[], facts={},
-                    clock_hz={"before": None, "after": None}, validity={"valid": not flags, "flags": list(flags)}, **more)
+        line = dict(self._head("case"), device=self.spec, case=axes, key=key, status=status, elapsed_s=0.5,
+                    variants=list(variants), derived=rates + list(derived), check={"status": "ok", "detail": ""}, mechanism=[],
+                    facts={}, clock_hz={"before": None, "after": None},
+                    validity={"valid": not flags, "flags": list(flags)}, **more)
         self.lines.append(line)
         return line
 
