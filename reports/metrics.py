@@ -90,12 +90,18 @@ def primary_of(group: Group, suffix: str) -> Tuple[Dict[str, Json], List[Json]]:
     return taken, missing
 
 
+def said_by_a_rate(case: Case, derived: Derived) -> bool:
+    """A time beside a valid rate of the same variant says nothing more: the rate is what the variant moves / that time."""
+    return derived.name == "time" and derived.unit == "s" and any(
+        d.variant == derived.variant and d.unit.endswith("/s") and not why_invalid(case, d) for d in case.derived)
+
+
 def all_of(group: Group, suffix: str) -> Dict[str, Json]:
-    """Every valid derived value under the name of its program, quantity, variant and case."""
+    """Every valid derived value that no other one says already, under the name of its program, quantity, variant and case."""
     found = {}
     for case in group.cases.values():
         for derived in case.derived:
-            if not why_invalid(case, derived):
+            if not why_invalid(case, derived) and not said_by_a_rate(case, derived):
                 labels = dict({"variant": derived.variant or ""}, **case.axes)
                 found[metric_name(group.program, derived.name, labels, suffix)] = _of_case(group, case, derived)
     return found

@@ -106,6 +106,15 @@ def _curve_json(curve: Curve) -> Json:
                        for p in curve.valid]}
 
 
+def _telling(curves: List[Curve]) -> List[Curve]:
+    """Without the times over the points of a rate: metrics.said_by_a_rate, for curves."""
+    def place(curve: Curve) -> Tuple[Any, ...]:
+        return curve.variant, curve.axis, tuple(sorted(curve.fixed.items())), tuple(p.x for p in curve.valid)
+
+    rates = {place(c) for c in curves if c.unit.endswith("/s")}
+    return [c for c in curves if c.valid and not (c.derived == "time" and place(c) in rates)]
+
+
 def _not_measured(group: Group) -> List[Json]:
     return [{"program": c.program, "device": group.device, "key": c.key, "status": c.status,
              "reason": c.reason or "no reason given"} for c in group.cases.values() if c.status != "ok"] + \
@@ -135,7 +144,7 @@ def _section_json(section: effects.Section) -> Json:
     return {"program": group.program, "device": group.device, "question": group.run.question,
             "formula": group.run.formula, "timed": group.run.timed, "limits": group.run.limits,
             "cases": {s: status.get(s, 0) for s in ("ok", "failed", "skipped")}, "superseded": group.superseded,
-            "curves": [_curve_json(c) for c in section.curves if c.valid], "facts": facts, "mechanism": mechanism,
+            "curves": [_curve_json(c) for c in _telling(section.curves)], "facts": facts, "mechanism": mechanism,
             "findings": section.findings, "reading": section.reading}
 
 

@@ -134,6 +134,19 @@ class Rules(workplace.Scratch):
         self.assertEqual(signature.json["metrics"], {})
         self.assertTrue(signature.failed)
 
+    def test_a_time_that_a_rate_says_already_is_left_out(self) -> None:
+        w = launch()
+        w.lines[1]["derived"] += [value("bandwidth", "enqueue", 5e9, "byte/s"), value("bandwidth", "round_trip", None, "byte/s")]
+        w.lines[1]["derived"][-1]["reason"] = "none"
+        metrics = self.signature(w.text()).json["metrics"]
+        self.assertIn("micro/launch/bandwidth{variant=enqueue}", metrics)
+        self.assertNotIn("micro/launch/time{variant=enqueue}", metrics)
+        self.assertIn("micro/launch/time{variant=round_trip}", metrics)  # its rate is no value
+        self.assertIn("micro/launch/time{variant=back_to_back}", metrics)
+        self.assertIn("micro/launch/launch_round_trip", metrics)
+        self.assertEqual({c["derived"] for c in self.signature(copies().text()).json["programs"]["micro/copy_path"]["curves"]},
+                         {"bandwidth"})
+
     def test_null_value_keeps_its_reason(self) -> None:
         w = launch()
         w.lines[1]["derived"] = [value("time", "round_trip", None, "s", reason="no block gave a finite value")]
