@@ -31,6 +31,7 @@ class Series:
     colour: int = 0
     dashed: bool = False
     step: bool = False
+    under: bool = False  # a broad pale line that another may lie on: what was expected
     quiet: bool = False  # no name at its end: its solid twin has one
 
 
@@ -149,9 +150,10 @@ def _draw_series(canvas: Canvas, chart: LineChart, series: Series, x: Scale, y: 
         edge = [(x(m.x), up(m.high)) for m in band] + [(x(m.x), up(m.low)) for m in reversed(band)]
         canvas.path(edge, "band f%d" % colour, closed=True)
     points = [(x(m.x), up(m.y)) for m in good]
-    canvas.path(_steps(points) if series.step else points, "curve s%d%s" % (colour, " dash" if series.dashed else ""))
+    look = " dash" if series.dashed else " under" if series.under else ""
+    canvas.path(_steps(points) if series.step else points, "curve s%d%s" % (colour, look))
     for mark in inside:
-        if series.dashed and mark.valid:
+        if (series.dashed or series.under) and mark.valid:
             continue
         interval = human_interval(mark.low, mark.high, mark.y, chart.y_unit)
         title = "%s, %s: %s%s%s" % (series.name, axis_value(mark.x, chart.x_unit), human(mark.y, chart.y_unit),

@@ -62,7 +62,7 @@ def why_invalid(case: Case, derived: Derived) -> str:
 
 
 def flag_text(flag: str, reason: str) -> str:
-    return "%s: %s" % (flag, reason) if reason else flag
+    return "%s: %s" % (flag, reason.replace("+-", "±")) if reason else flag
 
 
 def flags_of(case: Case, derived: Derived) -> List[str]:

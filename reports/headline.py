@@ -10,8 +10,10 @@ from reports import machine
 from reports.quantity import human_interval, number_and_unit, percent, plural, spell
 from reports.signature import Signature
 
-BAR = 16
+BAR = 10
+NAME = 24
 LEFT_OUT = 5
+WIDTH = 80  # the terminal that everyone has
 
 
 def _bar(share: float) -> str:
@@ -26,31 +28,38 @@ def _row(name: str, entry: dict, room: int) -> str:
     number, unit = number_and_unit(entry["value"], entry["unit"])
     interval = human_interval(entry["ci_low"], entry["ci_high"], entry["value"], entry["unit"])
     share = entry["value"] / entry["bound"] if entry["bound"] else None
-    right = "%s %s of %s" % (_bar(share), percent(share), entry["bound_name"] or "its bound") if share is not None else ""
+    right = "%s %5s" % (_bar(share), percent(share)) if share is not None else ""
     return ("  %-*s %8s %-8s %-15s %s" % (room, label[:room], number, unit, interval, right)).rstrip()
 
 
-def headline(signature: Signature, width: int = 100) -> str:
-    """Fifteen to twenty-five lines of plain text."""
+def _bounds(signature: Signature) -> str:
+    """What a full bar is."""
+    names = dict.fromkeys(entry["bound_name"] or "bound" for entry in signature.primary.values() if entry["bound"])
+    return "bars: share of the %s" % ", or of the ".join(names) if names else ""
+
+
+def headline(signature: Signature, width: int = WIDTH) -> str:
+    """Fifteen to thirty lines of plain text."""
     json = signature.json
-    lines: List[str] = [machine.name_of(json)]
+    lines: List[str] = textwrap.wrap(machine.name_of(json), width)
     lines += textwrap.wrap(machine.sentence_of(json), width)
     lines += [part for note in machine.warnings(json) if note.kind == "failed"
               for part in textwrap.wrap("** %s %s" % (note.head, note.text), width)]
     primary = signature.primary
     if primary:
-        room = min(34, max(len(n.rpartition("/")[2]) for n in primary))
+        room = min(NAME, max(len(spell(n.rpartition("/")[2])) for n in primary))
         order = [s.group.program for s in signature.sections]
         ranked = sorted(primary.items(), key=lambda item: order.index(item[1]["program"]))
         lines += [""] + [_row(name, entry, room) for name, entry in ranked]
+        lines += textwrap.wrap("  " + _bounds(signature), width, subsequent_indent="  ") if _bounds(signature) else []
     else:
         lines += ["", "  no valid headline number"]
     left = machine.left_out(json)
-    lines += ["", machine.counts(signature) + "."]
+    lines += ["", *textwrap.wrap(machine.counts(signature) + ".", width)]
     for note in left[:LEFT_OUT]:
         lines.append(textwrap.shorten("  %s: %s" % (note.head, note.text), width, placeholder=" …").rstrip(": "))
     if len(left) > LEFT_OUT:
         lines.append("  and %s in the report" % plural(len(left) - LEFT_OUT, "more such line", "more such lines"))
-    lines += [textwrap.shorten("! %s %s" % (note.head, note.text), width, placeholder=" …")
-              for note in machine.warnings(json) if note.kind != "failed"]
+    lines += [part for note in machine.warnings(json) if note.kind != "failed"
+              for part in textwrap.wrap("! %s %s" % (note.head, note.text), width, subsequent_indent="  ")]
     return "\n".join(lines) + "\n"

@@ -26,6 +26,7 @@ _VERSION = re.compile(r"1\.[0-9]{1,6}\.[0-9]{1,6}\Z")
 class Axis:
     name: str
     unit: str
+    values: Tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -164,6 +165,15 @@ class Group:
     def run(self) -> Run:
         return self.runs[-1]
 
+    def sort(self) -> None:
+        """Cases in the order of their axes; they are measured in random order. What is on no axis comes last."""
+        places = [(axis.name, {str(value): i for i, value in enumerate(axis.values)}) for axis in self.run.axes]
+
+        def place(case: Case) -> List[int]:
+            return [order.get(str(case.axes.get(name, "")), len(order)) for name, order in places]
+
+        self.cases = dict(sorted(self.cases.items(), key=lambda item: place(item[1])))
+
 
 @dataclass
 class Records:
@@ -225,7 +235,8 @@ def _run(reader: Reader, line: int) -> Run:
         started=reader.text_or("started") or None,
         argv=tuple(str(a) for a in reader.items("argv")), devices=tuple(d.json for d in reader.objects("device")),
         options=reader.object_or_empty("options").json,
-        axes=tuple(Axis(a.text("name"), a.text_or("unit")) for a in reader.objects("axes")),
+        axes=tuple(Axis(a.text("name"), a.text_or("unit"), tuple(str(v) for v in a.items("values")))
+                   for a in reader.objects("axes")),
         variants=tuple(str(v) for v in reader.items("variants")),
         primary=tuple(_primary(p) for p in reader.objects("primary")), provenance=provenance, environment=environment)
 
@@ -337,4 +348,6 @@ def read(path: Path) -> Records:
                 _take(records, runs, parse_line(line), number)
             except Unusable as why:
                 records.unusable.setdefault(str(why), []).append(number)
+    for group in records.groups.values():
+        group.sort()
     return records

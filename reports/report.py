@@ -44,6 +44,7 @@ def hold(text: str) -> str:
 
 def caption(text: str) -> str:
     """A capital at the start, unless the first word is a formula."""
+    text = text.replace("median_s", "median time")
     first = text.split(" ")[0].rstrip(":,")
     return hold(text[:1].upper() + text[1:] if first.isalpha() else text)
 
@@ -57,8 +58,9 @@ def anchor(section: Section) -> str:
 
 def _bar(bar: Bar) -> Dict[str, Any]:
     number, unit = number_and_unit(bar.value, bar.unit)
-    row: Dict[str, Any] = {"label": bar.label, "number": number, "unit": unit, "why": bar.why_invalid, "n": bar.n or "",
-                           "interval": human_interval(bar.low, bar.high, bar.value, bar.unit), "graph": "", "share": ""}
+    row: Dict[str, Any] = {"label": bar.label, "hint": bar.hint, "number": number, "unit": unit, "why": bar.why_invalid,
+                           "n": bar.n or "", "interval": human_interval(bar.low, bar.high, bar.value, bar.unit),
+                           "graph": "", "share": ""}
     if bar.of and bar.of > 0:
         of = bar.of
         low, high = (None if v is None else v / of for v in (bar.low, bar.high))
@@ -69,8 +71,9 @@ def _bar(bar: Bar) -> Dict[str, Any]:
 
 def _primary_bar(name: str, entry: Json) -> Bar:
     label = name[len(entry["program"]) + 1:] if name.startswith(entry["program"] + "/") else name
-    return Bar(spell(label), entry["value"], entry["unit"], entry["ci_low"], entry["ci_high"], entry["n"],
-               entry["bound"], entry["bound_name"] or "")
+    arrow = {"lower": " ↓", "higher": " ↑"}.get(entry["better"], "")
+    return Bar(spell(label) + arrow, entry["value"], entry["unit"], entry["ci_low"], entry["ci_high"], entry["n"],
+               entry["bound"], entry["bound_name"] or "", hint=caption(entry["formula"]))
 
 
 def _headline(signature: Signature) -> List[Dict[str, Any]]:
@@ -93,7 +96,7 @@ def _headline_note(signature: Signature) -> str:
     text = "A full bar is the %s." % ", or the ".join(bounds) if bounds else "No physical bound is known for these."
     if bounds and sum(bounds.values()) < len(signature.primary):
         text += " Where there is no bar no bound is known."
-    return text + " The interval is that of the median, distribution-free."
+    return text + " ↑ more is better, ↓ less. The interval is that of the median, distribution-free."
 
 
 # ------------------------------------------------------------------ sections
@@ -208,7 +211,7 @@ def _provenance(signature: Json) -> List[Table]:
 def _device_text(key: str, value: Any) -> str:
     if isinstance(value, list):
         return ", ".join(str(v) for v in value)
-    return str(value) if isinstance(value, bool) or value is None else fact_text(key, value)
+    return fact_text(key, value) or "–"
 
 
 def _context(signature: Signature, style: str) -> Dict[str, Any]:

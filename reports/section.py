@@ -60,6 +60,7 @@ class Bar:
     of: Optional[float] = None  # what a full bar stands for
     of_name: str = ""
     why_invalid: str = ""
+    hint: str = ""  # shown on demand: how the number was had
 
 
 @dataclass

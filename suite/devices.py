@@ -25,6 +25,11 @@ def choose(requested: str | None, known: list[Backend]) -> tuple[str, str]:
     return "host", "; ".join(["what is always here", *reasons])
 
 
+def is_virtual(device: str) -> bool:
+    """Simulated: what a program calls seconds says nothing about how long it takes."""
+    return device.partition(":")[0] == "sim"
+
+
 def _must_exist(requested: str, known: list[Backend]) -> None:
     """An absent device is an error that lists what is there. A build that does not say is left to the programs."""
     if not known:

@@ -110,7 +110,7 @@ class _Run:
             with self.stop:
                 if todo:
                     self._announce(total_s, todo)
-                    self._measure(todo, plan.Budget(total_s, begun))
+                    self._measure(todo, self._budget(total_s, begun, todo))
         except Full as full:
             self.full = str(full)
         self._summary(time.monotonic() - begun)
@@ -131,6 +131,10 @@ class _Run:
         if left_out:
             say(f"{left_out} cases were left out for want of time; --budget with --resume measures them")
         return resumed.budget_s or left_s, todo
+
+    def _budget(self, total_s: float, begun: float, todo: list[Program]) -> plan.Budget:
+        shares = sum(program.share for program in todo if not command.lacks(program))
+        return plan.Budget(total_s, begun, shares or 1.0, devices.is_virtual(self.plan.device))
 
     def _announce(self, total_s: float, todo: list[Program]) -> None:
         say(f"device {self.plan.device} ({self.plan.why}), seed {self.plan.seed}")
@@ -186,7 +190,8 @@ class _Run:
             flags = ", ".join(flag for flag, _ in history.flags.most_common(3))
             reason = f"no case is valid: {flags}" if flags else reason
         code = ended.code if ended.code >= 0 else 128 - ended.code
-        if status in ("failed", "skipped") and (history.starts == starts or history.end is None):
+        # One that was stopped at its limit calls itself interrupted, which it was not by the user.
+        if status in ("failed", "skipped") and (history.starts == starts or history.end is None or ended.overran):
             begun = history.last_run if history.starts > starts else ""
             self._end_for(program, begun, status, code, reason, ended.elapsed_s)
         outcome = _outcome(status, code, reason, len(history.done) - cases, ended.elapsed_s, budget_s)

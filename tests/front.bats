@@ -208,6 +208,15 @@ setup() {
 	records results | json '"micro/b" in {r["program"] for r in rows}'
 }
 
+@test "a program stopped at its limit is a failure in the records, though it calls itself interrupted" {
+	fake micro/a hang
+	run --separate-stderr suite run --budget 1s --out results
+	[ "$status" = 1 ]
+	records results | json '[(r["status"], r.get("by")) for r in rows if r["kind"] == "end"] == [("interrupted", None), ("failed", "driver")]'
+	records results | json 'len({r["run"] for r in rows}) == 1'
+	[[ $output == *"micro/a: failed: time limit"* ]]
+}
+
 @test "a wrong result is 1, nothing valid is 3" {
 	fake micro/a wrong
 	run --separate-stderr suite run --budget 1s --out wrong

@@ -16,6 +16,9 @@ from reports.section import Effect, Figure, Panels, Section
 
 FORMULA = "CIL(x | y) = time of x beside y / time of x alone; 1 is no loss"
 
+# The two ways to copy, which as bare words are taken for a machine's engine and any kernel.
+NAMES = {"engine": "engine copy", "kernel": "kernel copy"}
+
 Matrix = Dict[Tuple[str, str], Cell]
 
 
@@ -31,7 +34,8 @@ def _pair(case: Case, derived: Derived) -> Optional[Tuple[str, str]]:
         axes["x"], axes["y"] = joined
     if not sides or "x" not in axes or "y" not in axes:
         return None
-    return axes[sides[0]], axes["y" if sides[0] == "x" else "x"]
+    of, beside = axes[sides[0]], axes["y" if sides[0] == "x" else "x"]
+    return NAMES.get(of, of), NAMES.get(beside, beside)
 
 
 def matrix(section: Section) -> Matrix:
@@ -64,7 +68,8 @@ def reading(section: Section) -> str:
     if worst["value"] < 1.05:
         return "Nothing here slows anything else by more than 5 %% (worst: %s beside %s, %s×)." % (
             worst["of"], worst["beside"], digits(worst["value"]))
-    text = "%s suffers most: %s× its time beside %s" % (worst["of"], digits(worst["value"]), worst["beside"])
+    beside = "another like it" if worst["beside"] == worst["of"] else worst["beside"]
+    text = "%s suffers most: %s× its time beside %s" % (worst["of"], digits(worst["value"]), beside)
     back = next((c for c in losses if c["of"] == worst["beside"] and c["beside"] == worst["of"]), None)
     if back and back is not worst:
         text += ", which pays %s× itself" % digits(back["value"])
@@ -80,7 +85,8 @@ def figures(section: Section) -> List[Figure]:
     partners = [n for n in victims if any(beside == n for _, beside in cells)]
     partners += [b for b in dict.fromkeys(beside for _, beside in cells) if b not in partners]
     grid: List[List[Optional[Cell]]] = [[cells.get((of, beside)) for beside in partners] for of in victims]
-    caption = FORMULA + ". A row shows what its effect pays beside each partner; \"?\" marks a value flagged invalid."
+    caption = FORMULA + (". A row shows what its effect pays beside each partner, a column what that partner costs the others. "
+                         "Warm: slower; \"?\": flagged invalid.")
     return [Panels([draw_heat(victims, partners, grid, "time of", "beside")], caption, wide=True)]
 
 

@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Dict, List, Optional, Sequence, Tuple
+from typing import Dict, List, Mapping, Optional, Sequence, Tuple
 
-from reports.curves import Curve, curves_of, fixed_text, numeric_axis, split_number
+from reports.curves import Curve, axis_unit, curves_of, fixed_text, numeric_axis, split_number
 from reports.effects import generic
 from reports.fits import LineFit, envelope, fit_line, race, saturation
-from reports.jsonl import Json
+from reports.jsonl import Json, is_number
 from reports.quantity import human, human_interval, listing, percent, size
+from reports.records import Scalar
 from reports.section import Effect, Figure, Section, Table
 
 
@@ -102,6 +103,10 @@ def findings(section: Section) -> Json:
             "peaks": _peaks(section)}
 
 
+def _shown(section: Section, fixed: Mapping[str, Scalar]) -> Dict[str, Scalar]:
+    return {name: size(v) if axis_unit(section.group, name) == "byte" and is_number(v) else v for name, v in fixed.items()}
+
+
 def _where(fixed: Json) -> str:
     return " ".join(str(v) for v in fixed.values())
 
@@ -176,7 +181,8 @@ def figures(section: Section) -> List[Figure]:
     fits = [f for f in section.findings["fits"] if not split_number(f["variant"])]
     if fits:
         shown.append(_fit_table(fits))
-    shown += generic.line_panels(block_curves(section), "Bandwidth over the number of blocks of the kernel, at the largest "
+    by_blocks = [dataclasses.replace(c, fixed=_shown(section, c.fixed)) for c in block_curves(section)]
+    shown += generic.line_panels(by_blocks, "Bandwidth over the number of blocks of the kernel, at the largest "
                                  "size of each direction.")
     others = [c for c in section.curves if c.derived not in ("bandwidth", "time") and len(c.points) > 1]
     return shown + generic.line_panels(others)

@@ -12,7 +12,7 @@ from reports.curves import Curve, curves_of, fixed_text, varying, why_invalid
 from reports.effects import generic
 from reports.jsonl import Json, is_number
 from reports.quantity import digits, human, listing, percent
-from reports.section import Bars, Effect, Figure, Panels, Section
+from reports.section import Bars, Effect, Figure, Panels, Section, Table
 
 _SHAPE = re.compile(r"([0-9]{1,9})x([0-9]{1,9})x([0-9]{1,9})\Z")
 
@@ -189,7 +189,25 @@ def split_figures(section: Section) -> List[Figure]:
     share_ranges(charts, zero=False)
     caption = ("DIL = time of the pieces one after another / time of the whole, by the direction of the cut. Dashed: the "
                "bytes that a machine without caches would move, pieces / whole.")
-    return [Panels([draw_lines(c) for c in charts[:generic.MAX_PANELS]], caption)]
+    panels_shown = Panels([draw_lines(c) for c in charts[:generic.MAX_PANELS]], caption)
+    return [panels_shown] + _split_table(section, curves)
+
+
+def _split_table(section: Section, curves: List[Curve]) -> List[Figure]:
+    """A row a cut: the loss and, in brackets, what the traffic model says."""
+    losses, models = [c for c in curves if _is_loss(c)], [c for c in curves if _is_model(c)]
+    pieces = sorted({p.x for c in losses for p in c.points})[:8]
+    rows = []
+    for loss in losses:
+        model = next((m for m in models if (m.axis, m.fixed) == (loss.axis, loss.fixed)), None)
+        expected = {p.x: p.value for p in model.points} if model else {}
+        cells = {p.x: (digits(p.value) if p.valid else "invalid") + (" (%s)" % digits(expected[p.x]) if expected.get(p.x) else "")
+                 for p in loss.points if p.value is not None}
+        rows.append([generic.place(loss.fixed, [n for n in loss.fixed if n != "shape"]), shape_text(section, loss.points[0].key),
+                     loss.axis.upper()] + [cells.get(x, "–") for x in pieces])
+    heads = ["case", "shape M×N×K", "cut along"] + ["%d" % x for x in pieces]
+    caption = "DIL by the number of pieces; in brackets the traffic model."
+    return [Table(heads, rows[:generic.MAX_BARS], caption, 3)] if rows else []
 
 
 SPLIT = Effect("Matrix products: what does cutting cost?", split_findings, split_reading, split_figures)

@@ -63,9 +63,10 @@ def reading(section: Section) -> str:
     best = max(reached, key=lambda e: _value(e, "memory"))
     memory = _value(best, "memory")
     text = "Memory delivers at most %s (%s)" % (human(memory, "byte/s"), _label(best))
-    caches = [(found["level"], found["value"] / memory) for found in best["levels"] if found["level"] != "memory"]
-    if caches:
-        text += "; %s" % listing(["%s %s× that" % (level, digits(ratio)) for level, ratio in caches])
+    levels = list(dict.fromkeys(found["level"] for e in entries for found in e["levels"] if found["level"] != "memory"))
+    if levels:
+        text += "; %s" % listing(["%s up to %s× that" % (level, digits(max(_value(e, level) for e in entries) / memory))
+                                  for level in levels])
     return text + _nontemporal(reached) + "."
 
 

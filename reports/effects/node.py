@@ -37,12 +37,12 @@ def reading(section: Section) -> str:
 
 
 def fact_text(name: str, value: object) -> str:
-    if value is None:
-        return "unknown"
+    if value is None or isinstance(value, bool):
+        return {None: "unknown", True: "yes", False: "no"}[value]
     if not is_number(value):
         text = str(value)
         return text if len(text) <= LONGEST else text[:LONGEST] + "…"
-    return axis_value(value, "byte" if name.endswith("bytes") else "")
+    return axis_value(value, "byte" if name.endswith("bytes") or name.startswith("cache_") else "")
 
 
 def figures(section: Section) -> List[Figure]:

@@ -74,9 +74,8 @@ def figures(section: Section) -> List[Figure]:
     throughput, wait = _throughput(section), _wait(section)
     charts = []
     if measured:
-        series = [generic.series_of(measured, "measured", 0, step=True)]
-        if formula:
-            series.append(generic.series_of(formula, "formula", 1, step=True, dashed=True))
+        series = [generic.series_of(formula, "formula", 1, step=True, under=True)] if formula else []
+        series.append(generic.series_of(measured, "measured", 0, step=True))
         charts.append(LineChart("Resident blocks per unit", "shared memory per block", measured.axis_unit, "", series))
     for curve, title in ((throughput, "Throughput"), (wait, "Wait of the first foreign block")):
         if curve:
@@ -86,7 +85,9 @@ def figures(section: Section) -> List[Figure]:
         share_ranges([chart])
         chart.x_log = False
     drawn = [draw_lines(_linear(c)) for c in charts]
-    shown: List[Figure] = [Panels(drawn, "Over the shared memory that each block claims.")] if drawn else []
+    shown: List[Figure] = [Panels(drawn, "Over the shared memory that each block claims. "
+                                   "Residents by formula: the broad line, min(slots, floor(shared memory of a unit / claim)); "
+                                   "where the measured steps leave it the formula is wrong here.")] if drawn else []
     return shown or generic.figures(section)
 
 

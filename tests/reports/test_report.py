@@ -177,7 +177,7 @@ class Command(workplace.Scratch):
     def test_headline_fits_a_terminal(self) -> None:
         _, out, _ = self.run_build(everything())
         self.assertLessEqual(len(out.splitlines()), 30)
-        self.assertTrue(all(len(line) <= 120 for line in out.splitlines()))
+        self.assertTrue(all(len(line) <= 80 for line in out.splitlines()))
 
     def test_as_the_front_door_calls_it(self) -> None:
         synthetic.store(self.folder, everything())

@@ -205,6 +205,12 @@ class Rules(workplace.Scratch):
             entry = self.signature(w.text()).json["metrics"]["overlap/novel/speed"]
             self.assertEqual((entry["value"], entry["ci_low"]), (expected, expected * 0.9))
 
+    def test_cases_come_in_the_order_of_their_axes_however_they_were_measured(self) -> None:
+        w = unknown()
+        w.lines[1:-1] = random.Random(3).sample(w.lines[1:-1], len(w.lines) - 2)
+        keys = list(self.records(w.text()).groups[("overlap/novel", "host")].cases)
+        self.assertEqual(keys, ["colour=%s depth=%d" % (c, d) for c in ("red", "blue") for d in (1, 2, 4)])
+
     def test_where_understands_size_suffixes(self) -> None:
         w = copies()
         w.lines[0]["primary"] = [headline("small", "bandwidth", "direction=up size=4K", "engine")]

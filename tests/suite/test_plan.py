@@ -29,6 +29,14 @@ class Time(unittest.TestCase):
         self.assertEqual(budget.limit(4.0, 0.0), 27.0)
         self.assertEqual(budget.limit(4.0, 58.0), 9.0)
 
+    def test_simulated_seconds_are_divided_by_share_alone_and_limit_nothing(self):
+        budget = plan.Budget(60.0, 0.0, 4.0, True)
+        todo = [program("a/b", 1.0), program("a/c", 3.0)]
+        self.assertAlmostEqual(budget.for_next(todo, 500.0), 15.0)
+        self.assertAlmostEqual(budget.for_next(todo[1:], 900.0), 45.0)
+        self.assertGreater(budget.limit(15.0, 900.0), 300.0)
+        self.assertTrue(devices.is_virtual("sim:quiet:0") and not devices.is_virtual("host:0"))
+
     def test_durations(self):
         for text, seconds in (("90", 90), ("90s", 90), ("2m", 120), ("1h", 3600), ("0.5", 0.5), ("1.5m", 90)):
             self.assertEqual(duration.parse(text), seconds)
