@@ -30,8 +30,8 @@ def _parser() -> _Parser:
     running.add_argument("--device")
     running.add_argument("--budget", type=str)
     running.add_argument("--only", action="append", default=[])
-    running.add_argument("--out", type=Path)
-    running.add_argument("--resume", type=Path)
+    running.add_argument("--out", type=_path)
+    running.add_argument("--resume", type=_path)
     running.add_argument("--seed", type=_seed)
     running.add_argument("--full", action="store_true")
 
@@ -44,6 +44,12 @@ def _parser() -> _Parser:
     for command in commands.choices.values():
         command.add_argument("--no-install", action="store_true")
     return main
+
+
+def _path(text: str) -> Path:
+    if not text:
+        raise argparse.ArgumentTypeError("an empty name is no folder")
+    return Path(text)
 
 
 def _seed(text: str) -> int:

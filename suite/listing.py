@@ -2,6 +2,9 @@
 """`./gpusig list`: what every program asks, needs and measures first."""
 from __future__ import annotations
 
+import shutil
+import sys
+import textwrap
 from pathlib import Path
 
 from suite import programs
@@ -14,7 +17,8 @@ def command(bin_dir: Path, sources: Path | None, markdown: bool) -> int:
     found = programs.find(bin_dir)
     if sources is not None:
         found = sorted(found + programs.unbuilt(sources, found), key=lambda p: p.name)
-    print(_markdown(found) if markdown else _table(found))
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
+    print(_markdown(found) if markdown else _fitted(found, width))
     return 1 if any(p.error for p in found) else 0
 
 
@@ -33,3 +37,17 @@ def _table(found: list[Program]) -> str:
     rows = [_HEAD, *(_row(p) for p in found)]
     widths = [max(len(row[i]) for row in rows) for i in range(len(_HEAD))]
     return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows)
+
+
+def _fitted(found: list[Program], width: int) -> str:
+    """The table, or where it is wider than a terminal a paragraph a program."""
+    table = _table(found)
+    if not width or max(len(line) for line in table.splitlines()) <= width:
+        return table
+    lines = []
+    for name, *rest in map(_row, found):
+        lines.append(name)
+        for head, cell in zip(_HEAD[1:], rest):
+            words = cell if head == "question" else f"{head}: {cell}"
+            lines += textwrap.wrap(words, max(20, width), initial_indent="  ", subsequent_indent="    ") if cell != "-" else []
+    return "\n".join(lines)

@@ -86,6 +86,16 @@ def backends(program: Program) -> list[Backend]:
     return found
 
 
+def try_device(program: Program, device: str) -> tuple[int, str]:
+    """The exit code of listing the program's cases on a device, and its last words."""
+    try:
+        done = _start(program.path, "--device", device, "--list")
+    except (OSError, subprocess.TimeoutExpired):
+        return -1, ""
+    words = (done.stderr.strip().splitlines() or [""])[-1]
+    return done.returncode, words.removeprefix("gpusig: ").removeprefix(f"{program.name}: ")
+
+
 def _matches(program: Program, glob: str) -> bool:
     return fnmatch.fnmatchcase(program.name, glob) or fnmatch.fnmatchcase(program.name.split("/")[1], glob)
 
@@ -111,14 +121,18 @@ def _metric(entry: object) -> str:
 
 def _ask(path: Path, option: str) -> str:
     try:
-        done = subprocess.run(
-            [str(path), option],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=_ANSWER_LIMIT_S,
-            check=False,
-        )
+        return _start(path, option).stdout
     except (OSError, subprocess.TimeoutExpired):
         return ""
-    return done.stdout
+
+
+def _start(path: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [str(path), *options],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=_ANSWER_LIMIT_S,
+        check=False,
+    )

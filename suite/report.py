@@ -12,22 +12,24 @@ from suite.refusal import BAD, CANNOT_RUN, INCONCLUSIVE, OK, USAGE, Refusal
 _HOME = Path(__file__).resolve().parent.parent
 
 
-def build(folder: Path, more: list[str]) -> int:
+def build(folder: Path) -> int:
     """Build signature and report in the folder; the exit code of reports, which is 77 where only the page is missing."""
     if importlib.util.find_spec("reports") is None or importlib.util.find_spec("reports.__main__") is None:
         raise Refusal("no signature and no report: this copy has no reports/", CANNOT_RUN)
     # A user's ^C reaches the report as well: it is of our group.
     code = subprocess.run(
-        [sys.executable, "-m", "reports", "build", str(folder), *more], cwd=_HOME, check=False
+        [sys.executable, "-m", "reports", "build", str(folder)], cwd=_HOME, check=False
     ).returncode
     return code if code in (OK, BAD, USAGE, INCONCLUSIVE, CANNOT_RUN) else BAD
 
 
 def command(cwd: Path, arguments: list[str]) -> int:
-    """`./gpusig report DIR [OPTIONS]`."""
+    """`./gpusig report DIR`."""
     if not arguments or arguments[0].startswith("-"):
         raise Refusal("report needs the folder of a run: ./gpusig report DIR")
+    if len(arguments) > 1:
+        raise Refusal(f"report takes one folder, not also '{arguments[1]}'")
     folder = cwd / arguments[0]
     if not (folder / "records.jsonl").is_file():
         raise Refusal(f"{arguments[0]} holds no records.jsonl")
-    return build(folder, arguments[1:])
+    return build(folder)

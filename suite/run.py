@@ -13,7 +13,7 @@ from pathlib import Path
 from suite import command, devices, duration, launch, plan, programs, progress, report, resume
 from suite.programs import Program
 from suite.records import Full, Ledger
-from suite.refusal import BAD, CANNOT_RUN, INCONCLUSIVE, OK, Refusal
+from suite.refusal import BAD, CANNOT_RUN, INCONCLUSIVE, OK, USAGE, Refusal
 
 DEFAULT_BUDGET_S = 120.0
 DEFAULT_SEED = 1
@@ -45,6 +45,8 @@ def run(options: Options, bin_dir: Path, sources: Path | None, cwd: Path) -> int
     if new:
         chosen = programs.select(found, options.only)
         device, why = devices.choose(options.device, programs.backends(_one_built(chosen)))
+        if options.device is not None:
+            _must_open(options.device, [program for program in chosen if not program.unbuilt])
         _create(folder)
     lock = resume.Lock(folder)
     if new:
@@ -63,6 +65,23 @@ def _one_built(chosen: list[Program]) -> Program:
     if built is None:
         raise Refusal(f"{chosen[0].name} is {chosen[0].unbuilt}", CANNOT_RUN)
     return built
+
+
+def _must_open(device: str, chosen: list[Program]) -> None:
+    """A device that no program accepts is told once, before anything is written, and not by every program."""
+    refused = ""
+    for program in chosen:
+        code, words = programs.try_device(program, device)
+        if code == USAGE:
+            raise Refusal(_naming(device, words))
+        if code != CANNOT_RUN:
+            return
+        refused = refused or words
+    raise Refusal(_naming(device, refused), CANNOT_RUN)
+
+
+def _naming(device: str, words: str) -> str:
+    return words if f"'{device}'" in words else f"--device '{device}': {words}"
 
 
 def _folder(options: Options, cwd: Path) -> tuple[Path, bool]:
@@ -247,7 +266,7 @@ class _Run:
         if not self.ledger.programs:
             return INCONCLUSIVE
         try:
-            return report.build(self.folder, [])
+            return report.build(self.folder)
         except Refusal as refusal:
             say(str(refusal))
             return refusal.code

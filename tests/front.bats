@@ -53,7 +53,8 @@ setup() {
 @test "unknown options, missing values and stray words are 2 and one line" {
 	fake micro/a steady
 	for words in 'run --devices host' 'run --budget' 'run stray' 'run --bud 5s' 'list --markup' 'run --seed -1' \
-		'run --seed 1x' 'run --seed 18446744073709551616' 'report' 'report --open' 'test --fast' 'run --out a --resume b'; do
+		'run --seed 1x' 'run --seed 18446744073709551616' 'report' 'report --open' 'test --fast' 'run --out a --resume b' \
+		'list stray' 'report a b' 'run --seed' 'run --only'; do
 		echo "# $words"
 		# shellcheck disable=SC2086 # words is a command line
 		run --separate-stderr "$root/gpusig" $words
@@ -129,6 +130,28 @@ setup() {
 	[ "$status" = 2 ]
 	[[ $stderr == *"host sim cuda hip"* ]]
 	[ ! -e results ]
+}
+
+@test "a device that no program accepts is one line, and nothing is written" {
+	fake micro/a absent
+	fake micro/b absent
+	run --separate-stderr suite run --device sim:2 --out results
+	[ "$status" = 77 ]
+	[ "$stderr" = "gpusig: --device 'sim:2': needs 2 devices; host is 1" ]
+	[ ! -e results ]
+	fake micro/a usage
+	run --separate-stderr suite run --device sim:nothing --out results
+	[ "$status" = 2 ]
+	[ "${#stderr_lines[@]}" = 1 ]
+	[ ! -e results ]
+	[ -x "$root/bin/micro/priority" ] || return 0
+	for device in sim:nothing host:9999 host:x sim::; do
+		GPUSIG_BIN=$root/bin run --separate-stderr suite run --device "$device" --out results
+		[ "$status" = 2 ] || [ "$status" = 77 ]
+		[ "${#stderr_lines[@]}" = 1 ]
+		[[ $stderr == *"$device"* ]]
+		[ ! -e results ]
+	done
 }
 
 # ---- what programs can do to a run
@@ -256,10 +279,19 @@ setup() {
 
 @test "a folder that cannot be made is one clear line" {
 	fake micro/a steady
-	run --separate-stderr suite run --budget 1s --out /proc/results
-	[ "$status" = 1 ]
-	[[ $stderr == *"cannot make the folder /proc/results: "* ]]
-	[ "${#stderr_lines[@]}" = 1 ]
+	touch file
+	for place in /proc/results "$PWD/file" "$PWD/file/results"; do
+		run --separate-stderr suite run --budget 1s --out "$place"
+		[ "$status" = 1 ]
+		[[ $stderr == *"cannot make the folder $place: "* ]]
+		[ "${#stderr_lines[@]}" = 1 ]
+	done
+	for option in --out --resume; do
+		run --separate-stderr suite run --budget 1s $option ''
+		[ "$status" = 2 ]
+		[[ $stderr == *"$option: an empty name is no folder"* ]]
+	done
+	[ ! -e records.jsonl ]
 }
 
 @test "a relative --out is relative to where the user is, wherever gpusig is" {
@@ -366,6 +398,85 @@ setup() {
 	run --separate-stderr suite run --resume absent
 	[ "$status" = 2 ]
 	[[ $stderr == *"'absent' is not a folder"* ]]
+}
+
+@test "after kill -9 of a program the others run, and a resumed run repeats only what it had not done" {
+	fake micro/a slow
+	fake micro/b steady
+	suite run --budget 20s --out results 2>words 3>&- &
+	until [ "$(grep -c '"kind": "case"' results/records.jsonl 2>/dev/null)" -ge 3 ]; do sleep 0.05; done
+	kill -9 "$("$(sh "$root/suite/find_python.sh" --any)" -c 'import json; print(json.load(open("results/lock"))["child"])')"
+	code=0
+	wait $! || code=$?
+	[ "$code" = 1 ]
+	grep -q 'failed micro/a: ended by signal 9' words
+	sound results
+	before=$(records results | grep -c '"kind": "case"')
+	run --separate-stderr suite run --resume results
+	[ "$status" = 0 ]
+	sound results
+	records results | json 'sum(r["kind"] == "case" for r in rows) == 16'
+	[ "$before" -gt 8 ]
+	[[ $stderr != *micro/b:* ]]
+}
+
+@test "a second SIGINT does not wait for a program that ignores the first" {
+	fake micro/a deaf
+	"$(sh "$root/suite/find_python.sh" --any)" -c 'import os, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+os.execv(sys.argv[1], sys.argv[1:])' "$root/gpusig" run --budget 60s --out results 2>words 3>&- &
+	until [ "$(grep -c '"kind": "case"' results/records.jsonl 2>/dev/null)" -ge 3 ]; do sleep 0.05; done
+	kill -s INT $!
+	sleep 0.3
+	started=$SECONDS
+	kill -s INT $!
+	code=0
+	wait $! || code=$?
+	[ "$code" = 130 ]
+	[ $((SECONDS - started)) -le 4 ]
+	sound results
+}
+
+@test "what a full disk left out is measured when there is space again" {
+	mkdir full
+	mount -t tmpfs -o size=256k tmpfs full 2>/dev/null || skip "no permission to mount a small file system"
+	fake micro/a steady
+	fake micro/b greedy
+	suite run --budget 3s --out full/results 2>/dev/null || true
+	cp -r full/results results
+	umount full
+	fake micro/b steady
+	run --separate-stderr suite run --resume results
+	[ "$status" = 0 ]
+	sound results
+	records results | json '[r["program"] for r in rows if r["kind"] == "run"].count("micro/a") == 1'
+	[ -s results/report.html ] || [ -s results/signature.json ]
+}
+
+@test "a disk that is full from the start is one line and 1" {
+	mkdir full
+	mount -t tmpfs -o size=4k tmpfs full 2>/dev/null || skip "no permission to mount a small file system"
+	fake micro/a steady
+	mkdir full/results && dd if=/dev/zero of=full/filler bs=4k count=4 2>/dev/null || true
+	run --separate-stderr suite run --budget 1s --out full/results
+	umount full
+	[ "$status" = 1 ]
+	[[ $stderr == *"No space left on device"* ]]
+	[[ $stderr != *Traceback* ]]
+}
+
+@test "two new runs in one folder at the same time: one of them runs" {
+	fake micro/a slow
+	pids=
+	for i in 1 2 3; do
+		suite run --budget 4s --out results 2>"words$i" 3>&- &
+		pids="$pids $!"
+	done
+	for pid in $pids; do wait "$pid" || true; done
+	sound results
+	records results | json '[r["kind"] for r in rows].count("run") == 1'
+	[ "$(grep -lE 'in use by another run|already holds a run' words* | wc -l)" = 2 ]
+	run ! grep -q Traceback words1 words2 words3
 }
 
 # ---- being stopped

@@ -3,7 +3,7 @@
 import unittest
 from pathlib import Path
 
-from suite import devices, duration, plan
+from suite import devices, duration, listing, plan
 from suite.programs import Backend, Program, select
 from suite.refusal import CANNOT_RUN, USAGE, Refusal
 
@@ -46,6 +46,24 @@ class Time(unittest.TestCase):
         self.assertEqual(duration.show(4.21), "4.2 s")
         self.assertEqual(duration.show(125), "2 min 05 s")
         self.assertEqual(duration.show(7300), "2 h 01 min")
+
+
+class Listing(unittest.TestCase):
+    FOUND = [Program("a/b", Path("/a"), "what is it? " * 9, ("gemm",), ("x", "y")),
+             Program("c/d", Path("/c"), unbuilt="not built: needs MPI")]
+
+    def test_a_table_where_it_fits_and_paragraphs_where_not(self):
+        self.assertEqual(len(listing._fitted(self.FOUND, 0).splitlines()), 3)
+        self.assertEqual(len(listing._fitted(self.FOUND, 200).splitlines()), 3)
+        lines = listing._fitted(self.FOUND, 80).splitlines()
+        self.assertLessEqual(max(map(len, lines)), 80)
+        self.assertIn("  primary metrics: x, y", lines)
+        self.assertEqual(lines[-2:], ["c/d", "  not built: needs MPI"])
+
+    def test_markdown_is_a_table_that_no_cell_breaks(self):
+        rows = listing._markdown([Program("a/b", Path("/a"), "one | two?")]).splitlines()
+        self.assertEqual(rows[1], "| --- | --- | --- | --- |")
+        self.assertEqual(rows[2], "| a/b | one \\| two? | - | - |")
 
 
 class Device(unittest.TestCase):
