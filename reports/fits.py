@@ -136,6 +136,8 @@ def saturation(curve: Curve, share: float = 0.95) -> Optional[Tuple[float, float
     if len(points) < 2:
         return None
     peak = max(p.value for p in points)
+    if peak <= 0:
+        return None
     return next(p.x for p in points if p.value >= share * peak), peak
 
 

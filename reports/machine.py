@@ -188,7 +188,7 @@ def counts(signature: Signature) -> str:
     for section in signature.json["programs"].values():
         for status, count in section["cases"].items():
             total[status] += count
-    values = len([m for m in signature.json["metrics"].values() if m["key"] or not m["primary"]])
+    values = len(signature.json["metrics"])
     parts = ["%s ok" % plural(total["ok"], "case")] + ["%d %s" % (n, s) for s, n in total.items() if n and s != "ok"]
     text = ", ".join(parts) + "; %s" % plural(values, "metric")
     whole = len([e for e in signature.json["not_measured"] if e["key"] is None])

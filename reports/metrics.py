@@ -29,8 +29,13 @@ def metric_name(program: str, quantity: str, labels: Mapping[str, Scalar], suffi
     return "%s/%s%s%s" % (program, quantity, "{%s}" % text if text else "", suffix)
 
 
+# What a headline number carries with it; of the others name, case and formula stand with their program.
+_WITH_PRIMARY = ("formula", "program", "device", "key")
+_DIGITS = 9  # of a number in a signature; no measurement has more
+
+
 def metric(group: Group, value: float, unit: str, formula: str, **rest: Any) -> Json:
-    """One entry; whatever is not given is null, so that all entries have the same keys."""
+    """One entry; whatever is not given is null."""
     entry: Json = {"value": value, "unit": unit, "formula": formula, "program": group.program, "device": group.device,
                    "ci_low": None, "ci_high": None, "n": 0, "better": None, "primary": False, "key": "",
                    "bound": None, "bound_name": None}
@@ -88,6 +93,34 @@ def primary_of(group: Group, suffix: str) -> Tuple[Dict[str, Json], List[Json]]:
         name = primary.metric if "/" in primary.metric else "%s/%s" % (group.program, primary.metric)
         taken[name + suffix] = entry
     return taken, missing
+
+
+def formulas_of(group: Group) -> Dict[str, str]:
+    """How each quantity is had. One that is formed in several ways names them all."""
+    found: Dict[str, List[str]] = {}
+    for case in group.cases.values():
+        for derived in case.derived:
+            ways = found.setdefault(derived.name, [])
+            if derived.formula and derived.formula not in ways:
+                ways.append(derived.formula)
+    return {name: "; ".join(ways) or group.run.formula for name, ways in sorted(found.items())}
+
+
+def shortened(value: Any) -> Any:
+    """Numbers of a signature's part with the digits that are worth keeping."""
+    if isinstance(value, float):
+        return float("%.*g" % (_DIGITS, value))
+    if isinstance(value, dict):
+        return {name: shortened(inner) for name, inner in value.items()}
+    return [shortened(inner) for inner in value] if isinstance(value, list) else value
+
+
+def brief(entry: Json) -> Json:
+    """A metric as it is written down."""
+    if entry["primary"]:
+        return shortened(entry)
+    unbound = ("bound", "bound_name") if entry["bound"] is None else ()
+    return shortened({name: value for name, value in entry.items() if name not in _WITH_PRIMARY + unbound})
 
 
 def said_by_a_rate(case: Case, derived: Derived) -> bool:

@@ -14,7 +14,8 @@ from typing import Any, Dict, List, Mapping, Tuple
 from reports import effects
 from reports.curves import Curve, curves_of, flags_of, why_invalid
 from reports.jsonl import Json
-from reports.metrics import all_of, choose_primary, metric, metric_name, primary_of
+from reports.metrics import (all_of, brief, choose_primary, formulas_of, metric, metric_name, primary_of,
+                             shortened)
 from reports.records import Group, Records, Run
 
 SCHEMA, VERSION = "gpusig.signature", "1.0.0"
@@ -102,8 +103,8 @@ def _run_json(records: Records, run: Run) -> Json:
 def _curve_json(curve: Curve) -> Json:
     return {"derived": curve.derived, "variant": curve.variant or None, "where": dict(curve.fixed), "axis": curve.axis,
             "axis_unit": curve.axis_unit, "unit": curve.unit, "formula": curve.formula,
-            "points": [{"x": p.x, "value": p.value, "ci_low": p.ci_low, "ci_high": p.ci_high, "n": p.n, "bound": p.bound}
-                       for p in curve.valid]}
+            "points": [shortened({"x": p.x, "value": p.value, "ci_low": p.ci_low, "ci_high": p.ci_high, "n": p.n,
+                                  "bound": p.bound}) for p in curve.valid]}
 
 
 def _telling(curves: List[Curve]) -> List[Curve]:
@@ -142,7 +143,7 @@ def _section_json(section: effects.Section) -> Json:
     mechanism = [{"key": c.key, "name": m.name, "realised": m.realised, "detail": m.detail}
                  for c in group.cases.values() for m in c.mechanism]
     return {"program": group.program, "device": group.device, "question": group.run.question,
-            "formula": group.run.formula, "timed": group.run.timed, "limits": group.run.limits,
+            "formula": group.run.formula, "formulas": formulas_of(group), "timed": group.run.timed, "limits": group.run.limits,
             "cases": {s: status.get(s, 0) for s in ("ok", "failed", "skipped")}, "superseded": group.superseded,
             "curves": [_curve_json(c) for c in _telling(section.curves)], "facts": facts, "mechanism": mechanism,
             "findings": section.findings, "reading": section.reading}
@@ -177,7 +178,7 @@ def _metrics(sections: List[effects.Section], main: str) -> Tuple[Dict[str, Json
         primaries.append(taken)
         missing += absent
     metrics.update(choose_primary(primaries))
-    return metrics, missing
+    return {name: brief(entry) for name, entry in metrics.items()}, missing
 
 
 def build(records: Records) -> Signature:

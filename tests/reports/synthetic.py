@@ -75,8 +75,8 @@ class Writer:
 
 def unstarted(program: str, status: str, reason: str) -> str:
     """What the driver appends for a program that wrote nothing itself."""
-    w = Writer(program, run="none-1-2")
-    end = dict(w.end(status).lines[-1], exit=77 if status == "skipped" else 1, reason=reason, by="driver")
+    w = Writer("any/program", run="none-1-2")
+    end = dict(w.end(status).lines[-1], program=program, exit=77 if status == "skipped" else 1, reason=reason, by="driver")
     return json.dumps(end) + "\n"
 
 

@@ -15,7 +15,8 @@ import workplace
 from synthetic import everything, launch, memory, unknown
 
 HOSTILE = ['<script>alert(1)</script>', '"><img src=x onerror=alert(1)>', "{{ 7*7 }}{% raw %}", "</style><script>",
-           "]]>&lt;", "javascript:alert(1)", "a\x00\ud800\u202eb", "';--", "http://evil.example/x.js", "\\1 (?P<x>"]
+           "]]>&lt;", "javascript:alert(1)",
+           "\x1b[2J\x1b]0;title\x07", "a\x00\ud800\u202eb", "';--", "http://evil.example/x.js", "\\1 (?P<x>"]
 
 
 class Tags(HTMLParser):
@@ -110,12 +111,33 @@ class Page(workplace.Scratch):
         for text in HOSTILE:
             with self.subTest(text=text):
                 writers = poison(text)
-                code, _, _ = self.run_build("".join(w.text() for w in writers))
+                lost = [synthetic.unstarted(program, "skipped", text) for program in ("collectives/a", text)]
+                code, out, err = self.run_build("".join([w.text() for w in writers] + lost))
                 self.assertEqual(code, 0)
+                self.assertFalse(any(c in out + err for c in "\x00\x1b\u202e\ud800"))
                 page = self.page()
                 self.assert_inert(page)
                 self.assertEqual(Tags(page).open, [])
                 self.assertNotIn("49{", page)
+
+    def test_extreme_numbers_and_long_names_keep_the_page_and_the_terminal_whole(self) -> None:
+        for number in (1e30, -1e30, 1e-30, 0.0, 2.0**63):
+            with self.subTest(number=number):
+                writers = [make() for make in synthetic.ALL]
+                for w in writers:
+                    w.lines[0]["device"][0].update(name="x" * 5000, units=2**53, l1_bytes="18446744073709551615")
+                    w.lines[0]["provenance"].update(cpu="y" * 5000, memory_bytes="9" * 20)
+                    for line in w.lines[1:-1]:
+                        for entry in line["derived"]:
+                            entry.update(value=number, ci_low=-1e30, ci_high=1e30, bound=number)
+                        for entry in line["variants"]:
+                            entry.update(median_s=number, samples_s=[number, 0.0, 1e30])
+                _, out, _ = self.run_build("".join(w.text() for w in writers))
+                page = self.page()
+                self.assert_inert(page)
+                self.assertEqual(Tags(page).open, [])
+                self.assertLessEqual(max(map(len, out.splitlines())), 80)
+                self.assertIsNone(re.search(r"\b(nan|inf)\b", re.sub(r"<style>.*?</style>", "", page, flags=re.S)))
 
     def test_same_records_same_page(self) -> None:
         self.run_build(everything())
