@@ -266,10 +266,13 @@ class _Run:
         if not self.ledger.programs:
             return INCONCLUSIVE
         try:
-            return report.build(self.folder)
+            code = report.build(self.folder)
         except Refusal as refusal:
             say(str(refusal))
             return refusal.code
+        if (self.folder / "report.html").exists():
+            say(f"the whole of it: {self.folder / 'report.html'}")
+        return code
 
     def _judge(self, reported: int) -> int:
         """1 when a program failed or was wrong; 3 when nothing valid is there. A page that could not be made here was

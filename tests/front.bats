@@ -294,6 +294,15 @@ setup() {
 	[ ! -e records.jsonl ]
 }
 
+@test "the end of a run fits 80 columns and says where the page is" {
+	fake micro/a steady
+	fake micro/b absent
+	run --separate-stderr suite run --budget 1s --out results
+	[ "$status" = 0 ]
+	for line in "${lines[@]}"; do [ "${#line}" -le 80 ]; done
+	[ ! -e results/report.html ] || [[ ${stderr_lines[-1]} == *"results/report.html" ]]
+}
+
 @test "a relative --out is relative to where the user is, wherever gpusig is" {
 	fake micro/a steady
 	mkdir -p here "with space" && ln -s "$root/gpusig" here/door
