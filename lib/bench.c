@@ -113,12 +113,11 @@ static int read_done(struct bench_run *r)
 {
 	char *line = NULL;
 	size_t room = 0;
-	ssize_t length;
 	int status = 0;
 	FILE *file = fopen(r->o.done, "re");
 	if (!file)
 		return err_note(-EINVAL, "--done %s: %s", r->o.done, strerror(errno));
-	while (status == 0 && (length = getline(&line, &room, file)) >= 0) {
+	while (status == 0 && getline(&line, &room, file) >= 0) {
 		line[strcspn(line, "\n")] = '\0';
 		char **grown = realloc(r->done, (r->done_count + 1) * sizeof(*grown));
 		if (grown)

@@ -339,7 +339,8 @@ static void table_derived(const struct bench_run *r)
 	char a[40], b[40], c[40];
 	for (size_t i = 0; i < r->now.derived_count; i++) {
 		const struct bench_derived *d = &r->now.derived[i];
-		if (strcmp(d->name, "time") == 0 || is_rate(d))
+		/* A variant's time and rates are in its line. */
+		if (d->about >= 0 && (strcmp(d->name, "time") == 0 || is_rate(d)))
 			continue;
 		out_print("  %-20s %10s  %s", d->about >= 0 ? r->b->variants[d->about].name : "",
 		          size_show(a, sizeof(a), d->value, d->unit), d->name);
