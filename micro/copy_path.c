@@ -48,9 +48,9 @@ static const struct axis axes[] = {
 	{0}};
 
 static const struct bench_metric primary[] = {
-	{"engine_copy_bandwidth", "bandwidth", "engine", "direction=local", "max", "byte/s", "higher"},
-	{"kernel_copy_bandwidth", "bandwidth", "kernel_nt", "direction=local", "max", "byte/s", "higher"},
-	{"engine_copy_latency", "time", "engine", "direction=up", "min", "s", "lower"},
+	{"engine_copy_bandwidth", "bandwidth", "engine", "direction=local size=64M", "max", "byte/s", "higher"},
+	{"kernel_copy_bandwidth", "bandwidth", "kernel_nt", "direction=local size=64M", "max", "byte/s", "higher"},
+	{"engine_copy_interval_4k", "time", "engine", "direction=up size=4K", "min", "s", "lower"},
 	{0}};
 
 #define PROOF_BYTES (64u << 10)
