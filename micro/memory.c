@@ -43,8 +43,9 @@ static const struct bench_metric primary[] = {
 
 /* A launch moves at least this much, so that starting it does not count. */
 #define LAUNCH_BYTES (256u << 20)
-/* Footprints from here on, in last-level caches, are said to show memory. */
-#define BEYOND_CACHE 4u
+/* Footprints from here on, in last-level caches, are said to show memory: a virtual machine may be given a part of a cache
+ * that is several times what it is told. */
+#define BEYOND_CACHE 16u
 
 struct state {
 	enum op op;
@@ -166,7 +167,7 @@ static int derive(struct bench_case *c)
 		ceiling_bound(&s->ceiling, c, v, 1.0 - written, written);
 		if (llc && bench_number(c, "footprint") >= BEYOND_CACHE * llc)
 			bench_alias(c, "bandwidth", (int)v, "memory_bandwidth",
-			            "bytes / median_s, footprint at least 4 last-level caches");
+			            "bytes / median_s, footprint at least 16 last-level caches");
 	}
 	return bench_ratio(c, "nontemporal_time_ratio", 1, 0, "seconds(nontemporal) / seconds(regular)");
 }
