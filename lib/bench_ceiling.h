@@ -15,8 +15,9 @@
 #include "lib/bench.h"
 
 #define CEILING_VARIANTS                                                                               \
-	{.name = "read_only", .timing = BENCH_DEVICE}, {.name = "write_only", .timing = BENCH_DEVICE}, \
-	{.name = "write_only_nt", .timing = BENCH_DEVICE}
+	{.name = "read_only", .timing = BENCH_DEVICE, .reference = true},                              \
+	{.name = "write_only", .timing = BENCH_DEVICE, .reference = true},                             \
+	{.name = "write_only_nt", .timing = BENCH_DEVICE, .reference = true}
 
 struct ceiling {
 	unsigned first; /* of CEILING_VARIANTS */

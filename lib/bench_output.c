@@ -120,6 +120,11 @@ static void put_axes(struct bench_run *r)
 		if (r->selected >> v & 1)
 			json_string(j, NULL, r->b->variants[v].name);
 	json_array_end(j);
+	json_array_begin(j, "references");
+	for (size_t v = 0; v < r->variant_count; v++)
+		if (r->selected >> v & 1 && r->b->variants[v].reference)
+			json_string(j, NULL, r->b->variants[v].name);
+	json_array_end(j);
 }
 
 static void put_primary(struct json *j, const struct bench_metric *m)

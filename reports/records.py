@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Dict, Iterator, List, Mapping, Optional, Tuple, Union
+from typing import Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
 
 from reports.jsonl import Json, Reader, Unusable, clean, is_number, parse_line, read_lines
 
@@ -128,6 +128,7 @@ class Run:
     options: Json
     axes: Tuple[Axis, ...]
     variants: Tuple[str, ...]
+    references: Tuple[str, ...]  # variants that were measured to bound the others
     primary: Tuple[Primary, ...]
     provenance: Mapping[str, Optional[Scalar]]
     environment: Mapping[str, Scalar]
@@ -238,6 +239,7 @@ def _run(reader: Reader, line: int) -> Run:
         axes=tuple(Axis(a.text("name"), a.text_or("unit"), tuple(str(v) for v in a.items("values")))
                    for a in reader.objects("axes")),
         variants=tuple(str(v) for v in reader.items("variants")),
+        references=tuple(str(v) for v in reader.items("references")),
         primary=tuple(_primary(p) for p in reader.objects("primary")), provenance=provenance, environment=environment)
 
 
@@ -272,7 +274,8 @@ def _axis_values(reader: Reader) -> Dict[str, Scalar]:
     return {k: int(v) if isinstance(v, str) and _BIG.match(v) else v for k, v in values.items()}
 
 
-def _case(reader: Reader, line: int) -> Case:
+def _case(reader: Reader, line: int, references: Sequence[str]) -> Case:
+    """What a reference variant gave is in the timings, and in the bounds of the others."""
     status = reader.text("status")
     if status not in ("ok", "failed", "skipped"):
         raise Unusable("case.status is not ok, failed or skipped")
@@ -281,7 +284,7 @@ def _case(reader: Reader, line: int) -> Case:
         program=reader.text("program"), run=reader.text("run"), line=line, axes=_axis_values(reader),
         key=reader.text("key"), status=status, reason=reader.text_or("reason"), elapsed_s=reader.real("elapsed_s"),
         variants=tuple(_variant(v) for v in reader.objects("variants")),
-        derived=tuple(_derived(d) for d in reader.objects("derived")), check=check.text_or("status", "none"),
+        derived=tuple(d for d in map(_derived, reader.objects("derived")) if d.variant not in references), check=check.text_or("status", "none"),
         check_detail=check.text_or("detail"),
         mechanism=tuple(Mechanism(m.text("name"), m.truth("realised"), m.text_or("detail"))
                         for m in reader.objects("mechanism")),
@@ -318,10 +321,10 @@ def _take(records: Records, runs: Dict[Tuple[str, str], Run], value: Json, line:
         records.ends.pop(identity, None)
         records.unstarted.pop(run.program, None)
     elif kind == "case":
-        case = _case(reader, line)
         if identity not in runs:
             raise Unusable("a case without its run record before it")
         run = runs[identity]
+        case = _case(reader, line, run.references)
         group = records.groups[(run.program, run.device_spec)]
         group.superseded += case.key in group.cases
         group.cases[case.key] = case

@@ -22,7 +22,7 @@ class Writer:
     """One program start: a run record, cases, an end."""
 
     def __init__(self, program: str, primary: Sequence[Json] = (), axes: Sequence[Json] = (), spec: str = "host",
-                 run: str = "r1", simulated: bool = False, hostname: str = "node1", seed: int = 1) -> None:
+                 run: str = "r1", simulated: bool = False, hostname: str = "node1", seed: int = 1, references: Sequence[str] = ()) -> None:
         self.program, self.run, self.spec = program, run, spec
         self.random = random.Random("%s %d" % (program, seed))
         self.lines: List[Json] = [dict(
@@ -35,7 +35,7 @@ class Writer:
                 "virtual_time": simulated}],
             options={"seed": "18446744073709551615", "budget_s": None, "goal": 0.01, "min_samples": 10,
                      "max_samples": 200, "check": True, "full": False},
-            axes=list(axes), variants=[], primary=list(primary),
+            axes=list(axes), variants=[], references=list(references), primary=list(primary),
             provenance={"hostname": hostname, "kernel": "6.1.0", "cpu": "A (R) CPU", "cores_online": 2, "governor": None,
                         "virtual_machine": True, "memory_bytes": 1 << 34, "version": "abc",
                         "environment": {"OMP_NUM_THREADS": "2"}})]

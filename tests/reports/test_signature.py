@@ -113,6 +113,14 @@ class Rules(workplace.Scratch):
         self.assertEqual(len(signature["programs"]["overlap/novel"]["curves"]), 2)
         self.assertIn("overlap/novel/speed{variant=plain,colour=red,depth=4}", signature["metrics"])
 
+    def test_what_only_bounds_others_is_no_result(self) -> None:
+        w = synthetic.Writer("micro/x", [], [synthetic.axis("size", "byte", [])], references=["read_only"])
+        for size in (4096, 65536, 1 << 20):
+            w.case({"size": size}, [w.variant("copy", 1e-6, size), w.variant("read_only", 5e-7, size)])
+        signature = self.signature(w.end().text())
+        self.assertTrue([n for n in signature.json["metrics"] if "copy" in n])
+        self.assertNotIn("read_only", json.dumps(signature.json))
+
     def test_invalid_values_are_listed_and_left_out(self) -> None:
         w = launch()
         w.lines[1]["derived"][2].update(valid=False)
