@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Dict, List
 
 from reports.curves import Curve
-from reports.effects import contention, copies, gemm, generic, launch, memory, node, occupancy, priority
+from reports.effects import contention, copies, gemm, generic, launch, memory, node, occupancy, priority, reduce
 from reports.records import Group
 from reports.section import Effect, Section
 
@@ -20,6 +20,7 @@ EFFECTS: Dict[str, Effect] = {
     "micro/contention": contention.EFFECT,
     "micro/occupancy": occupancy.EFFECT,
     "micro/priority": priority.EFFECT,
+    "micro/reduce": reduce.EFFECT,
 }
 
 
