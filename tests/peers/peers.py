@@ -212,6 +212,7 @@ def main() -> int:
     parser.add_argument("--helpers", type=Path, required=True)
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--only", choices=[*GROUPS, "harness"], action="append")
+    parser.add_argument("--row", default="", help="only rows whose name has this word in it")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", type=Path, help="write the comparisons here as well")
     o = parser.parse_args()
@@ -219,6 +220,8 @@ def main() -> int:
     print("| what | ours | peer | theirs | ratio | 95 % interval | bar |\n|---|---|---|---|---|---|---|")
     for group, make in GROUPS.items():
         for row in make(machine) if not o.only or group in o.only else []:
+            if o.row not in row.name:
+                continue
             try:
                 r = compare(row, o.rounds, order)
             except Missing as why:
