@@ -42,7 +42,7 @@ static const struct bench_variant variants[] = {
 	{0}};
 
 static const struct bench_metric primary[] = {
-	{"staged_reduction_time_ratio", "time_ratio", "engine_staged", "direction=local size=16M", "median", "", "lower"}, {0}};
+	{"staging_time_ratio", "time_ratio", "engine_staged", "direction=local size=16M", "median", "", "lower"}, {0}};
 
 #define PROOF_BYTES (64u << 10)
 

@@ -1,0 +1,44 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-3-Clause
+# What the documents say is so: links lead somewhere, tables are what the programs print, examples compile and run.
+
+# shellcheck disable=SC2154 # run sets status and output; helpers sets root
+load bats/helpers
+
+bin=${GPUSIG_BIN:-$root/bin}
+
+setup() { cd "$root" || return 1; }
+
+@test "every relative link of the documents leads to a file" {
+	missing=
+	for document in *.md docs/*.md; do
+		for target in $(grep -o '](\([^)#]*\)' "$document" | sed 's/^](//' | grep -v '^[a-z]*:'); do
+			[ -e "$(dirname "$document")/$target" ] || missing="$missing $document:$target"
+		done
+	done
+	echo "missing:$missing"
+	[ -z "$missing" ]
+}
+
+@test "the README's table of programs is what list prints" {
+	run env GPUSIG_BIN="$bin" ./gpusig list --markdown
+	[ "$status" = 0 ]
+	while IFS= read -r line; do
+		echo "not in the README: $line"
+		grep -qxF -- "$line" README.md
+	done <<<"$(grep '^|' <<<"$output")"
+}
+
+@test "the benchmark of ADD-A-BENCHMARK compiles, checks what it copied, and finds its ratio" {
+	archive=$(dirname "$(readlink -f "$bin")")/libgpusig.a
+	[ -e "$archive" ] || skip "no archive beside $bin"
+	sed -n '/^```c$/,/^```$/p' docs/ADD-A-BENCHMARK.md | sed '/^```/d' >"$BATS_TEST_TMPDIR/example.c"
+	run "${CC:-cc}" -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -I. -pthread "$BATS_TEST_TMPDIR/example.c" "$archive" -lm -ldl \
+		-o "$BATS_TEST_TMPDIR/example"
+	echo "$output"
+	[ "$status" = 0 ]
+	run "$BATS_TEST_TMPDIR/example" --device sim --budget 0.5s
+	echo "$output"
+	[ "$status" = 0 ]
+	[[ $output == *copy_time_ratio* ]]
+}
