@@ -284,8 +284,8 @@ def _case(reader: Reader, line: int, references: Sequence[str]) -> Case:
         program=reader.text("program"), run=reader.text("run"), line=line, axes=_axis_values(reader),
         key=reader.text("key"), status=status, reason=reader.text_or("reason"), elapsed_s=reader.real("elapsed_s"),
         variants=tuple(_variant(v) for v in reader.objects("variants")),
-        derived=tuple(d for d in map(_derived, reader.objects("derived")) if d.variant not in references), check=check.text_or("status", "none"),
-        check_detail=check.text_or("detail"),
+        derived=tuple(d for d in map(_derived, reader.objects("derived")) if d.variant not in references),
+        check=check.text_or("status", "none"), check_detail=check.text_or("detail"),
         mechanism=tuple(Mechanism(m.text("name"), m.truth("realised"), m.text_or("detail"))
                         for m in reader.objects("mechanism")),
         facts=reader.scalars("facts", null=True), valid=validity.json.get("valid", True) is True,

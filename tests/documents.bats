@@ -12,9 +12,9 @@ setup() { cd "$root" || return 1; }
 @test "every relative link of the documents leads to a file" {
 	missing=
 	for document in *.md docs/*.md; do
-		for target in $(grep -o '](\([^)#]*\)' "$document" | sed 's/^](//' | grep -v '^[a-z]*:'); do
+		while read -r target; do
 			[ -e "$(dirname "$document")/$target" ] || missing="$missing $document:$target"
-		done
+		done <<<"$(grep -o '](\([^)#]*\)' "$document" | sed 's/^](//' | grep -v '^[a-z]*:')"
 	done
 	echo "missing:$missing"
 	[ -z "$missing" ]
@@ -32,6 +32,7 @@ setup() { cd "$root" || return 1; }
 @test "the benchmark of ADD-A-BENCHMARK compiles, checks what it copied, and finds its ratio" {
 	archive=$(dirname "$(readlink -f "$bin")")/libgpusig.a
 	[ -e "$archive" ] || skip "no archive beside $bin"
+	# shellcheck disable=SC2016 # backticks are the document's
 	sed -n '/^```c$/,/^```$/p' docs/ADD-A-BENCHMARK.md | sed '/^```/d' >"$BATS_TEST_TMPDIR/example.c"
 	run "${CC:-cc}" -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -I. -pthread "$BATS_TEST_TMPDIR/example.c" "$archive" -lm -ldl \
 		-o "$BATS_TEST_TMPDIR/example"

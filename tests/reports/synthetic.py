@@ -22,7 +22,8 @@ class Writer:
     """One program start: a run record, cases, an end."""
 
     def __init__(self, program: str, primary: Sequence[Json] = (), axes: Sequence[Json] = (), spec: str = "host",
-                 run: str = "r1", simulated: bool = False, hostname: str = "node1", seed: int = 1, references: Sequence[str] = ()) -> None:
+                 run: str = "r1", simulated: bool = False, hostname: str = "node1", seed: int = 1,
+                 references: Sequence[str] = ()) -> None:
         self.program, self.run, self.spec = program, run, spec
         self.random = random.Random("%s %d" % (program, seed))
         self.lines: List[Json] = [dict(

@@ -55,6 +55,8 @@ static int spy_stream_open(struct dev *d, int priority, struct dev_stream **s_p)
 static void spy_stream_close(struct dev *d, struct dev_stream *s)
 {
 	saw('S');
+	/* The next stream may be at the same address. */
+	watched = s == watched ? NULL : watched;
 	real->stream_close(d, s);
 }
 
