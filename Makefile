@@ -41,7 +41,10 @@ version := $(shell git describe --always --dirty --tags 2>/dev/null || echo unkn
 
 # --- sources: found, never listed
 module_sources := $(sort $(wildcard lib/*.c device/*.c micro/*/*.c gemm/*/*.c overlap/*/*.c collectives/*/*.c topology/*/*.c))
-plain_programs := $(sort $(wildcard micro/*.c gemm/*.c overlap/*.c $(if $(filter 1,$(HAVE_HWLOC)),topology/*.c)))
+found_programs := $(sort $(wildcard micro/*.c gemm/*.c overlap/*.c topology/*.c))
+# A program that needs hwloc includes its header.
+hwloc_programs := $(if $(found_programs),$(shell grep -l '^$(hash)include <hwloc.h>' $(found_programs)))
+plain_programs := $(if $(filter 1,$(HAVE_HWLOC)),$(found_programs),$(filter-out $(hwloc_programs),$(found_programs)))
 mpi_programs := $(if $(filter 1,$(HAVE_MPI)),$(sort $(wildcard collectives/*.c)))
 unit_sources := $(sort $(wildcard tests/unit/*.c))
 peer_sources := $(sort $(wildcard tests/peers/*.c))
@@ -115,7 +118,7 @@ config: config-text ## print what was found and with which flags things are buil
 	echo 'build $(build)'
 
 skipped:
-	$(if $(filter 1,$(HAVE_HWLOC)),,echo 'skip: topology/ (hwloc.h not found, or HAVE_HWLOC=0); workers are pinned through the kernel instead')
+	$(if $(filter 1,$(HAVE_HWLOC)),,echo 'skip: $(hwloc_programs:.c=) (hwloc.h not found, or HAVE_HWLOC=0); workers are pinned through the kernel instead')
 	$(if $(filter 1,$(HAVE_MPI)),,echo 'skip: collectives/ (no working $(MPICC), or HAVE_MPI=0)')
 
 list: all ## list the programs with the question each one asks
