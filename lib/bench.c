@@ -277,8 +277,11 @@ static int run(struct bench_run *r)
 		status = bench_output_end(r, status_word, code, code == BENCH_CANNOT ? "every case was skipped" : "");
 	int closed = record_close(&r->file);
 	status = status ? status : closed;
+	/* A skipped case has left its reason; no other text is about the program as a whole. */
 	if (status == 0 && code == BENCH_CANNOT)
 		err_print("%s: every case was skipped", r->b->name);
+	if (status == 0 && code == BENCH_INVALID)
+		err_note(0, "nothing valid was measured: every case is flagged");
 	return status ? status : code;
 }
 

@@ -131,6 +131,12 @@ int bench_follow(struct bench_case *c, struct dev_stream *from, struct dev_strea
 void bench_variant_off(struct bench_case *c, unsigned variant);
 bool bench_variant_on(const struct bench_case *c, unsigned variant);
 
+/* ---- are results checked (--check on)? */
+bool bench_checked(const struct bench_case *c);
+
+/* ---- in prove or derive: the case's numbers can't be trusted, for a reason that only the program knows. Flags the case. */
+void bench_doubt(struct bench_case *c, const char *flag, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
 /* ---- in check: is the error -EBADMSG with this text, for `return bench_wrong("block %u holds %g", ...)`. */
 int bench_wrong(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

@@ -45,6 +45,8 @@ void bench_variant_off(struct bench_case *c, unsigned variant) { c->run->now.sam
 
 bool bench_variant_on(const struct bench_case *c, unsigned variant) { return c->run->now.samples[variant].on; }
 
+bool bench_checked(const struct bench_case *c) { return c->run->o.check; }
+
 int bench_wrong(const char *format, ...)
 {
 	char text[256];
@@ -68,6 +70,16 @@ void bench_mechanism(struct bench_case *c, const char *name, bool realised, cons
 	va_end(args);
 	if (!realised)
 		bench_flag(c->run, "mechanism", -1, "%s: %s", proof->name, proof->detail);
+}
+
+void bench_doubt(struct bench_case *c, const char *flag, const char *format, ...)
+{
+	char reason[160];
+	va_list args;
+	va_start(args, format);
+	vsnprintf(reason, sizeof(reason), format, args);
+	va_end(args);
+	bench_flag(c->run, flag, -1, "%s", reason);
 }
 
 void bench_flag(struct bench_run *r, const char *flag, int about, const char *format, ...)

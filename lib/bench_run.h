@@ -87,7 +87,7 @@ struct bench_now {
 	size_t derived_count;
 	struct bench_flag flags[BENCH_FLAGS];
 	size_t flag_count;
-	struct bench_proof proofs[8];
+	struct bench_proof proofs[BENCH_VARIANTS];
 	size_t proof_count;
 	struct bench_fact facts[BENCH_FACTS];
 	size_t fact_count;
