@@ -7,6 +7,7 @@ VARIANT ?= release
 SAN ?=
 CC ?= cc
 MPICC ?= mpicc
+LINK := bin
 
 ifeq ($(filter $(VARIANT),release debug),)
 $(error VARIANT is '$(VARIANT)', not release or debug)
@@ -35,12 +36,15 @@ our_ldlibs := $(if $(filter 1,$(HAVE_HWLOC)),-lhwloc) -lm -ldl
 compile = $(CC) $(our_cppflags) $(CPPFLAGS) $(our_cflags) $(CFLAGS)
 
 # Objects of different compilers, flags or findings never mix: the folder carries a hash of them.
-flags_hash := $(shell printf '%s' '$(compile) $(LDFLAGS) $(our_ldlibs) $(HAVE_MPI)' | cksum | cut -d' ' -f1)
+flags_hash := $(shell printf '%s' '$(compile) $(LDFLAGS) $(our_ldlibs) $(HAVE_MPI) $(MPICC)' | cksum | cut -d' ' -f1)
 build := build/$(VARIANT)$(if $(SAN),-$(SAN))-$(flags_hash)
 version := $(shell git describe --always --dirty --tags 2>/dev/null || echo unknown)
 
 # --- sources: found, never listed
-module_sources := $(sort $(wildcard lib/*.c device/*.c micro/*/*.c gemm/*/*.c overlap/*/*.c collectives/*/*.c topology/*/*.c))
+# What ranks do needs MPI; the schedules they follow do not.
+rank_sources := $(if $(filter 1,$(HAVE_MPI)),$(sort $(wildcard collectives/ranks/*.c)))
+module_sources := $(sort $(wildcard lib/*.c device/*.c micro/*/*.c gemm/*/*.c overlap/*/*.c collectives/schedules/*.c \
+	topology/*/*.c)) $(rank_sources)
 found_programs := $(sort $(wildcard micro/*.c gemm/*.c overlap/*.c topology/*.c))
 # A program that needs hwloc includes its header.
 hwloc_programs := $(if $(found_programs),$(shell grep -l '^$(hash)include <hwloc.h>' $(found_programs)))
@@ -63,10 +67,10 @@ say = @:
 endif
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all check check-headers config help list units peers install clean FORCE
+.PHONY: all ranks smpi check check-headers config help list units peers install clean FORCE
 
 all: $(programs) skipped ## build every program (the default)
-	$(if $(filter release,$(VARIANT)$(SAN)),ln -sfn $(build)/bin bin)
+	$(if $(filter release,$(VARIANT)$(SAN)),ln -sfnr $(build)/bin $(LINK))
 
 units: $(unit_tests) ## build the unit tests
 
@@ -80,7 +84,12 @@ $(build)/obj/%.o: %.c
 	mkdir -p $(@D)
 	$(compile) -MMD -MP -c $< -o $@
 
-$(build)/obj/collectives/%.o: our_cppflags += $(mpi_cppflags)
+mpi_compile = OMPI_CC='$(CC)' MPICH_CC='$(CC)' $(MPICC) $(our_cppflags) $(CPPFLAGS) $(our_cflags) $(CFLAGS)
+$(build)/obj/collectives/ranks/%.o: collectives/ranks/%.c
+	$(call say,MPICC,$<)
+	mkdir -p $(@D)
+	$(mpi_compile) -MMD -MP -c $< -o $@
+
 $(patsubst %.c,$(build)/bin/%,$(plain_programs)): $(build)/bin/%: $(build)/obj/%.o $(archive)
 	$(call say,LD,$@)
 	mkdir -p $(@D)
@@ -89,8 +98,7 @@ $(patsubst %.c,$(build)/bin/%,$(plain_programs)): $(build)/bin/%: $(build)/obj/%
 $(patsubst %.c,$(build)/bin/%,$(mpi_programs)): $(build)/bin/%: %.c $(archive)
 	$(call say,MPICC,$@)
 	mkdir -p $(@D)
-	OMPI_CC='$(CC)' MPICH_CC='$(CC)' $(MPICC) $(our_cppflags) $(CPPFLAGS) $(our_cflags) $(CFLAGS) -MMD -MP -MF $@.d \
-		$(LDFLAGS) $< $(archive) -o $@ $(our_ldlibs) $(LDLIBS)
+	$(mpi_compile) -MMD -MP -MF $@.d $(LDFLAGS) $< $(archive) -o $@ $(our_ldlibs) $(LDLIBS)
 
 $(unit_tests) $(peers): $(build)/%: $(build)/obj/%.o $(archive)
 	$(call say,LD,$@)
@@ -120,6 +128,12 @@ config: config-text ## print what was found and with which flags things are buil
 skipped:
 	$(if $(filter 1,$(HAVE_HWLOC)),,echo 'skip: $(hwloc_programs:.c=) (hwloc.h not found, or HAVE_HWLOC=0); workers are pinned through the kernel instead')
 	$(if $(filter 1,$(HAVE_MPI)),,echo 'skip: collectives/ (no working $(MPICC), or HAVE_MPI=0)')
+
+smpi: ## build collectives/ for SimGrid's simulated ranks, as build/smpi
+	$(MAKE) --no-print-directory MPICC=smpicc HAVE_MPI=1 HAVE_HWLOC=0 CFLAGS='-fPIC $(CFLAGS)' LINK=build/smpi ranks
+
+ranks: $(patsubst %.c,$(build)/bin/%,$(mpi_programs)) # a part of all
+	ln -sfnr $(build)/bin $(LINK)
 
 list: all ## list the programs with the question each one asks
 	for p in $(programs); do $$p --about; done

@@ -199,7 +199,8 @@ static inline int dev_alloc(struct dev *d, enum dev_mem kind, uint64_t bytes, vo
 }
 
 /* NULL is accepted. The caller has synchronised; memory that queued work still uses is -EBUSY. */
-static inline int dev_free(struct dev *d, void *ptr) { return d->ops->free(d, ptr); }
+/* The parentheses keep a macro called free, such as a simulator's, away from the slot. */
+static inline int dev_free(struct dev *d, void *ptr) { return (d->ops->free)(d, ptr); }
 
 /* Enqueue a copy on a copy engine; the direction follows from the addresses. Ranges must not overlap. */
 static inline int dev_copy(struct dev *d, struct dev_stream *s, void *dst, const void *src, uint64_t bytes)

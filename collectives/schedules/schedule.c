@@ -116,6 +116,7 @@ void schedule_close(struct schedule *s)
 	free(s);
 }
 
+const char *schedule_name(const struct schedule *s) { return s->row->shown.name; }
 const struct grid *schedule_grid(const struct schedule *s) { return &s->grid; }
 unsigned schedule_parts(const struct schedule *s) { return s->parts; }
 uint32_t schedule_blocks(const struct schedule *s) { return s->blocks; }

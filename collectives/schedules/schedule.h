@@ -90,6 +90,7 @@ int schedule_open(const char *name, const struct grid *grid, enum schedule_ports
                   enum schedule_layout layout, struct schedule **s_p);
 void schedule_close(struct schedule *s);
 
+const char *schedule_name(const struct schedule *s); /* of the algorithm */
 const struct grid *schedule_grid(const struct schedule *s);
 unsigned schedule_parts(const struct schedule *s);
 uint32_t schedule_blocks(const struct schedule *s);

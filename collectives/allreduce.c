@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Which allreduce algorithm, for which size? Swing (arXiv 2401.09356) beside ring, bucket, recursive doubling, Rabenseifner,
+ * Bruck, Trivance (arXiv 2602.17254), Bine (arXiv 2508.17311) and the library's own, interleaved in one job on the ranks
+ * that there are.
+ *
+ * The vector is reduced out of place; every rank gets the result. swing-b numbers its blocks so that each message is one range
+ * where that exists; swing-b-indexed packs and unpacks instead, and the ratio is what indexing costs.
+ *
+ *     mpirun -n 4 bin/collectives/allreduce --shape 2x2 --algorithm swing-b,ring --size 32:1M:x4
+ */
+#include "collectives/ranks/collective.h"
+#include "collectives/ranks/session.h"
+
+#define ROW(label, layout) {.name = (label), .timing = BENCH_SELF, .param = (layout)}
+
+static const struct bench_variant variants[] = {
+	ROW("ring", SCHEDULE_RENAMED), ROW("bucket", SCHEDULE_RENAMED), ROW("rd-l", SCHEDULE_RENAMED),
+	ROW("rd-b", SCHEDULE_RENAMED), ROW("rd-mirrored", SCHEDULE_RENAMED), ROW("rabenseifner", SCHEDULE_RENAMED),
+	ROW("swing-l", SCHEDULE_RENAMED), ROW("swing-b", SCHEDULE_RENAMED), ROW("swing-b-indexed", SCHEDULE_INDEXED),
+	ROW("bruck", SCHEDULE_RENAMED), ROW("trivance", SCHEDULE_RENAMED), ROW("bine", SCHEDULE_RENAMED),
+	ROW(SESSION_LIBRARY, 0), {0}};
+
+static const struct axis axes[] = {
+	{.name = "shape", .help = "the ranks as a torus: 8, 4x2, 2x2x2; their product is the number of ranks", .kind = AXIS_WORD,
+	 .accept = collective_accept_shape, .quick = collective_line},
+	{.name = "ports", .help = "messages at a time: one, or one a direction of every dimension", .kind = AXIS_WORD,
+	 .words = collective_ports, .quick = "one", .full = "one,all"},
+	{.name = "type", .help = "element type", .kind = AXIS_WORD, .words = data_types, .quick = "f32", .full = "i32,i64,f32,f64"},
+	{.name = "op", .help = "operation", .kind = AXIS_WORD, .words = data_ops, .quick = "sum", .full = "sum,max"},
+	{.name = "size", .help = "bytes of the vector", .kind = AXIS_SIZE, .min = 8, .max = SESSION_MOST_BYTES, .multiple = 8,
+	 .quick = "32,2K,128K,2M", .full = "32:256M:x4"},
+	{0}};
+
+static const struct bench_metric primary[] = {
+	{"allreduce_latency", "time", NULL, "size=32", "min", "s", "lower"},
+	{"allreduce_bus_bandwidth", "bus_bandwidth", NULL, NULL, "max", "byte/s", "higher"},
+	{0}};
+
+static const struct bench bench = {
+	.name = "collectives/allreduce",
+	.question = "which allreduce algorithm, for which size?",
+	.formula = "bus_bandwidth = 2 (p-1)/p bytes / time; bandwidth = bytes / time; byte/s",
+	.timed = "one allreduce after a barrier: last rank's entry to last rank's return; on several hosts the longest duration",
+	.limits = "ranks on one host talk through its memory: no network, no torus; more ranks than cores measure the scheduler",
+	.share = 2.0,
+	.axes = axes,
+	.variant_option = "algorithm",
+	.variants = variants,
+	.primary = primary,
+	.admit = collective_admit,
+	.setup = collective_setup,
+	.body = collective_body,
+	.model = collective_model,
+	.spoil = collective_spoil,
+	.check = collective_check,
+	.prove = collective_prove,
+	.derive = collective_derive,
+	.teardown = collective_teardown,
+};
+
+int main(int argc, char **argv) { return collective_main(&bench, SCHEDULE_ALLREDUCE, argc, argv); }

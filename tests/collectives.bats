@@ -1,0 +1,128 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-3-Clause
+# Collectives on real ranks: every algorithm gives exact results on every number of ranks, and nothing that goes wrong hangs.
+
+# shellcheck disable=SC2154 # run sets status, output, stderr and their lines; helpers sets root
+load bats/helpers
+
+bin=${GPUSIG_BIN:-$root/bin}/collectives
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+QUICK='--min-samples 1 --max-samples 1 --warm-up 0 --budget 0.1s --format json'
+
+setup() {
+	[ -x "$bin/allreduce" ] || skip "collectives/ is not built: no MPI"
+	command -v mpirun >/dev/null || skip "no mpirun"
+}
+
+# ranks N PROGRAM OPTIONS: `run` under mpirun.
+ranks() {
+	local count=$1 program=$2
+	shift 2
+	# shellcheck disable=SC2086 # QUICK is a list of words
+	run --separate-stderr timeout 120 mpirun -n "$count" "$bin/$program" $QUICK "$@"
+}
+
+# exact N PROGRAM OPTIONS: every case ran, was checked on every rank, and sent what its schedules say. Numbers of so few samples
+# are flagged: 3.
+exact() {
+	ranks "$@"
+	echo "$*: $status $stderr"
+	[ "$status" = 3 ]
+	json 'all(r["status"] == "ok" and r["check"]["status"] == "ok" and all(m["realised"] for m in r["mechanism"])
+		for r in rows if r["kind"] == "case") and any(r["kind"] == "case" for r in rows)' <<<"$output"
+}
+
+@test "every allreduce is exact on 2 to 8 ranks, also with fewer elements than ranks" {
+	for p in 2 3 4 5 6 7 8; do
+		exact "$p" allreduce --size 8,1000,64K
+	done
+}
+
+@test "every allreduce is exact on tori, with one port and with all" {
+	for shape in 2x2 4x2 3x2 6x2 2x2x2 4x4; do
+		exact $((${shape//x/*})) allreduce --shape "$shape" --ports one,all --size 8,10000
+	done
+}
+
+@test "types and operations" {
+	exact 4 allreduce --type i32,i64,f32,f64 --op sum,max --size 4K
+}
+
+@test "reduce-scatter and all-gather leave every block with its rank" {
+	for p in 2 3 4 6 8; do
+		exact "$p" reduce_scatter --size 8,1000,64K
+		exact "$p" allgather --size 8,1000,64K
+	done
+}
+
+@test "the algorithm that ran is echoed by what was sent" {
+	exact 4 allreduce --algorithm swing-b,ring --size 4096
+	json '[m["name"] for r in rows if r["kind"] == "case" for m in r["mechanism"]] == ["ring ran", "swing-b ran"]' <<<"$output"
+	json 'all("6 messages and 6144 bytes" in m["detail"] for r in rows if r["kind"] == "case" for m in r["mechanism"]
+		if m["name"] == "ring ran")' <<<"$output"
+	json 'all("4 messages and 6144 bytes" in m["detail"] for r in rows if r["kind"] == "case" for m in r["mechanism"]
+		if m["name"] == "swing-b ran")' <<<"$output"
+}
+
+@test "more ranks than cores are flagged" {
+	exact $(($(nproc) + 1)) allreduce --algorithm ring --size 1K
+	json 'all("oversubscribed" in [f["flag"] for f in r["validity"]["flags"]] for r in rows if r["kind"] == "case")' <<<"$output"
+}
+
+@test "the dialect of nccl-tests" {
+	run --separate-stderr mpirun -n 2 "$bin/allreduce" -b 32 -e 128 -f 2 -n 7 -w 1 -c 1 --algorithm ring --format json
+	[ "$status" = 0 ] || [ "$status" = 3 ]
+	json '[r["case"]["size"] for r in rows if r["kind"] == "case"] == [32, 64, 128]' <<<"$output"
+	json 'all(v["n"] == 7 for r in rows if r["kind"] == "case" for v in r["variants"])' <<<"$output"
+	run --separate-stderr mpirun -n 2 "$bin/allreduce" -c 0 -b 64 -n 7 --algorithm ring --format json
+	json 'all(r["check"]["status"] == "skipped" for r in rows if r["kind"] == "case")' <<<"$output"
+}
+
+@test "bad input is 2, one line, and names what exists" {
+	while read -r words; do
+		# shellcheck disable=SC2086 # words are words
+		run --separate-stderr mpirun -n 6 "$bin/allreduce" $words
+		echo "$words: $status $stderr"
+		[ "$status" = 2 ]
+		[ "$(grep -c '^gpusig:' <<<"$stderr")" = 1 ]
+		[ -z "$output" ]
+	done <<-'END'
+		--algorithm foo
+		--shape 3x3
+		--shape 2x
+		--algorithm rd-b --shape 3x2
+		--algorithm swing-b --shape 3x2
+		--size 9
+		--size 16G
+		--type f16
+		-b
+		-e 5
+		-c 2
+		-n many
+	END
+}
+
+@test "one rank alone, and a simulated device, are 77 with the reason" {
+	run --separate-stderr "$bin/allreduce" --size 64
+	[ "$status" = 77 ]
+	[[ $stderr == *mpirun* ]]
+	run --separate-stderr mpirun -n 2 "$bin/allreduce" --size 64 --device sim
+	[ "$status" = 77 ]
+}
+
+@test "a rank that dies ends the job, and is named" {
+	mpirun -n 3 "$bin/allreduce" --budget 60s >/dev/null 2>"$BATS_TEST_TMPDIR/err" &
+	job=$!
+	for _ in $(seq 100); do
+		sleep 0.1
+		victim=$(pgrep -P "$job" -f allreduce | tail -n 1)
+		[ -n "$victim" ] && break
+	done
+	sleep 0.5
+	kill -9 "$victim"
+	status=0
+	wait "$job" || status=$?
+	cat "$BATS_TEST_TMPDIR/err"
+	[ "$status" != 0 ]
+	grep -q "rank [0-9].*signal 9" "$BATS_TEST_TMPDIR/err"
+}
