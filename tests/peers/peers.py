@@ -174,6 +174,48 @@ def copy_rows(m: Machine) -> list[Row]:
     return [Row(f"copy: one engine, {mib} MiB", 0.95, ours, (mbw, perf))]
 
 
+# ------------------------------------------------------------------ allreduce: both inside one job
+
+TUNED = {"rd-l": 3, "ring": 4, "rabenseifner": 6}  # Open MPI's coll_tuned_allreduce_algorithm
+MPI_ENVIRONMENT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1",
+                   "OMPI_MCA_coll_tuned_use_dynamic_rules": "1"}
+TIME_BAR, WORST_BAR = 1.05, 1.25
+
+
+def time_ratios(m: Machine, algorithm: str, ranks: int) -> dict[int, float]:
+    """size -> our time over the library's, which runs the same algorithm, in interleaved blocks of one job."""
+    environment = {**os.environ, **MPI_ENVIRONMENT, "OMPI_MCA_coll_tuned_allreduce_algorithm": str(TUNED[algorithm])}
+    command = ["mpirun", "-n", str(ranks), str(m.bin / "collectives/allreduce"), "--algorithm", f"{algorithm},library", "--size",
+               "32:32M:x8", "--budget", "6s", "--format", "json"]
+    text = subprocess.run(command, capture_output=True, text=True, env=environment, check=False).stdout
+    found = {}
+    for record in map(json.loads, text.splitlines()):
+        for quantity in record.get("derived", []):
+            if quantity["name"] == "library_time_ratio" and quantity["value"]:
+                found[int(record["case"]["size"])] = float(quantity["value"])
+    return found
+
+
+def allreduce(m: Machine, rounds: int) -> bool:
+    if not shutil.which("mpirun") or not (m.bin / "collectives/allreduce").exists():
+        print("\nallreduce: no MPI here")
+        return True
+    good = True
+    print("\n| allreduce, 2 ranks, time / Open MPI's own | "
+          + " | ".join(f"{size >> 10}K" if size >= 1024 else str(size) for size in (32 << 3 * i for i in range(7)))
+          + " | median | worst |\n|---|" + "---|" * 9)
+    for algorithm in TUNED:
+        launches = [time_ratios(m, algorithm, 2) for _ in range(rounds)]
+        sizes = sorted(set().union(*launches))
+        middle = {size: statistics.median(r[size] for r in launches if size in r) for size in sizes}
+        overall, worst = statistics.median(middle.values()), max(middle.values())
+        reached = overall <= TIME_BAR and worst <= WORST_BAR
+        good &= reached
+        print(f"| {algorithm} | " + " | ".join(f"{middle[s]:.3f}" for s in sizes)
+              + f" | {overall:.3f} | {worst:.3f}{'' if reached else ' MISSED'} |", flush=True)
+    return good
+
+
 GROUPS: dict[str, Callable[[Machine], list[Row]]] = {"memory": memory_rows, "copy": copy_rows, "gemm": gemm_rows}
 
 
@@ -211,7 +253,7 @@ def main() -> int:
     parser.add_argument("--bin", type=Path, required=True)
     parser.add_argument("--helpers", type=Path, required=True)
     parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument("--only", choices=[*GROUPS, "harness"], action="append")
+    parser.add_argument("--only", choices=[*GROUPS, "harness", "allreduce"], action="append")
     parser.add_argument("--row", default="", help="only rows whose name has this word in it")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", type=Path, help="write the comparisons here as well")
@@ -233,6 +275,8 @@ def main() -> int:
                   f"{r['low']:.3f} .. {r['high']:.3f} | {row.bar}{'' if r['reached'] else ' MISSED'} |", flush=True)
     if not o.only or "harness" in o.only:
         good &= harness(machine)
+    if not o.only or "allreduce" in o.only:
+        good &= allreduce(machine, o.rounds)
     if o.json:
         o.json.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
     return 0 if good else 1
