@@ -151,6 +151,20 @@ static double case_seconds(const struct bench_run *r, size_t left, double now)
 	return share > 0.0 ? share : 0.0;
 }
 
+/* Nothing of what was asked for can be: said before anything is measured. */
+static int refuse_impossible(struct bench_run *r)
+{
+	for (size_t i = 0; r->b->admit && i < r->count.total; i++) {
+		set_point(r, i);
+		if (r->b->admit(&r->c) != -EINVAL)
+			break;
+		if (i + 1 == r->count.total)
+			return -EINVAL;
+	}
+	err_clear();
+	return 0;
+}
+
 static int run_cases(struct bench_run *r)
 {
 	bool spread = r->o.budget_s > 0.0 && r->o.budget_s < CASE_SECONDS * (double)r->count.total;
@@ -302,6 +316,8 @@ static int start(struct bench_run *r)
 	}
 	if (prepare(r))
 		return BENCH_BAD;
+	if (refuse_impossible(r))
+		return BENCH_USAGE;
 	if (r->o.budget_s > 0.0)
 		r->deadline_s = (bench_virtual(r) ? r->start_s : began) + r->o.budget_s;
 	status = run(r);

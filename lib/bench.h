@@ -93,7 +93,9 @@ struct bench {
 	const struct bench_metric *primary;   /* ends with a NULL metric; may be NULL */
 	size_t state_bytes;                   /* c->state: zeroed before setup of every case */
 
-	int (*admit)(const struct bench_case *c); /* may be NULL. -ENOTSUP with a text: skip this case */
+	/* May be NULL; asked for every case before the first one runs, and cheap. -ENOTSUP with a text: skip this case.
+	 * -EINVAL: values of several axes that can't go together: the same, unless no case can be run; then it is usage. */
+	int (*admit)(const struct bench_case *c);
 	int (*setup)(struct bench_case *c);       /* may be NULL; allocates, touches, decides which variants apply */
 	int (*body)(struct bench_case *c, unsigned variant, uint64_t iterations);
 	void (*model)(const struct bench_case *c, unsigned variant, struct bench_model *m); /* may be NULL */

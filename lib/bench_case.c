@@ -202,7 +202,8 @@ int bench_case_run(struct bench_run *r, double seconds)
 		status = r->b->setup ? r->b->setup(&r->c) : 0;
 		status = status ? status : own_status(&r->c);
 	}
-	bool refused = status == -ENOTSUP || status == -ENODEV || status == -ENOMEM;
+	bool impossible = status == -EINVAL && !set_up;
+	bool refused = status == -ENOTSUP || status == -ENODEV || status == -ENOMEM || impossible;
 	if (status == 0)
 		status = measure_case(r, seconds);
 	status = end_case(r, set_up, status);

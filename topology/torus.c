@@ -69,10 +69,27 @@ static const struct axis axes[] = {
 /* The latest network; sizes and algorithms of it follow one another. */
 static struct rivals rivals;
 
+static enum schedule_ports ports_of(const struct bench_case *c)
+{
+	return strcmp(bench_word(c, "ports"), "1") == 0 ? SCHEDULE_ONE_PORT : SCHEDULE_ALL_PORTS;
+}
+
+static int admit(const struct bench_case *c)
+{
+	struct network network;
+	struct schedule *s = NULL;
+	int status = network_parse(bench_word(c, "shape"), &network);
+	if (status == 0)
+		status = schedule_open(bench_word(c, "algorithm"), &network.grid, ports_of(c), SCHEDULE_ALLREDUCE, SCHEDULE_INDEXED, &s);
+	if (status == 0)
+		schedule_close(s);
+	return status == -ENOTSUP ? err_note(-EINVAL, "%s", err_text()) : status;
+}
+
 static int meet(const struct bench_case *c)
 {
 	struct network network;
-	enum schedule_ports ports = strcmp(bench_word(c, "ports"), "1") == 0 ? SCHEDULE_ONE_PORT : SCHEDULE_ALL_PORTS;
+	enum schedule_ports ports = ports_of(c);
 	int status = network_parse(bench_word(c, "shape"), &network);
 	if (status)
 		return status;
@@ -166,6 +183,7 @@ static const struct bench bench = {
 	.limits = "all ranks step together; minimal routes, dimensions in order; no packets, no adaptive routing",
 	.share = 0.1,
 	.axes = axes,
+	.admit = admit,
 	.setup = setup,
 	.derive = derive,
 };
