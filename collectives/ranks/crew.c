@@ -33,12 +33,10 @@ _Noreturn void crew_give_up(const char *format, ...)
 	_exit(1);
 }
 
-void crew_must(int mpi_code, const char *call)
+_Noreturn void crew_failed(int mpi_code, const char *call)
 {
 	char text[MPI_MAX_ERROR_STRING] = "";
 	int length = 0;
-	if (mpi_code == MPI_SUCCESS)
-		return;
 	MPI_Error_string(mpi_code, text, &length);
 	crew_give_up("%s: %s", call, text);
 }

@@ -61,7 +61,12 @@ double crew_cpu_s(void);
 /* In an order: report that this rank can't go on, and end the job. Does not return. */
 _Noreturn void crew_give_up(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* In an order: give up when an MPI call failed. */
-void crew_must(int mpi_code, const char *call);
+/* In an order: give up when an MPI call failed (with another code than MPI_SUCCESS, which is 0). */
+_Noreturn void crew_failed(int mpi_code, const char *call);
+static inline void crew_must(int mpi_code, const char *call)
+{
+	if (mpi_code)
+		crew_failed(mpi_code, call);
+}
 
 #endif

@@ -18,6 +18,7 @@ struct parcel {
 	int peer, tag;
 	int count;                 /* elements */
 	bool send, reduce;
+	bool own; /* see struct exchange: sends what is in `in`; adds `in` to what came, instead of the other way round */
 	uint32_t spans, first_span; /* in the step's spans */
 	uint64_t scratch;          /* offset of its elements there, when they need it */
 };
@@ -26,6 +27,14 @@ struct step {
 	struct parcel *parcels; /* receptions first */
 	struct span *spans;
 	uint32_t count, receptions;
+};
+
+/* Where a partial sum is. The vector need not be copied before the first step: a block is in `in` until something arrives
+ * for it, which is received in its place in `out`, and what is in `in` is added to it there. This works when no message has
+ * blocks of both kinds; else, and when steps are not kept ready, `in` is copied to `out` first. */
+struct tracks {
+	bool *arrived, *arriving; /* by part and block: before this step, and with it */
+	bool mixed;
 };
 
 struct exchange {
@@ -44,6 +53,8 @@ struct exchange {
 	MPI_Request *requests;
 	char *scratch;
 	uint64_t scratch_elements;
+	bool copies_first;
+	struct tracks tracks; /* while steps are made ready */
 	uint64_t planned_messages, planned_bytes, sent_messages, sent_bytes;
 };
 
@@ -71,6 +82,24 @@ struct span exchange_block(const struct exchange *x, unsigned part)
 
 /* ------------------------------------------------------------------ from messages to parcels */
 
+/* Is the parcel about blocks that nothing has arrived for yet? And from now on something has, if it is a reception. */
+static bool track(struct exchange *x, unsigned part, const struct schedule_message *m, uint32_t ranges)
+{
+	bool *state = m->send ? x->tracks.arrived : x->tracks.arriving;
+	uint64_t base = (uint64_t)part * schedule_blocks(x->schedule), arrived = 0, fresh = 0;
+	if (!state)
+		return false;
+	for (uint32_t i = 0; i < ranges; i++) {
+		for (uint32_t b = x->ranges[i].first; b < x->ranges[i].first + x->ranges[i].count; b++) {
+			arrived += state[base + b];
+			fresh += !state[base + b];
+			state[base + b] = state[base + b] || !m->send;
+		}
+	}
+	x->tracks.mixed = x->tracks.mixed || (arrived && fresh && (m->send || m->reduce));
+	return fresh > 0 && (m->send || m->reduce);
+}
+
 /* Fill a parcel and its spans; false when it would carry nothing. */
 static bool fill_parcel(struct exchange *x, struct step *t, unsigned part, const struct schedule_message *m, uint32_t *spans_p,
                         uint64_t *elements_p)
@@ -79,6 +108,7 @@ static bool fill_parcel(struct exchange *x, struct step *t, unsigned part, const
 	uint32_t ranges = schedule_ranges(x->schedule, part, m, x->ranges);
 	uint64_t elements = 0;
 	*p = (struct parcel){.peer = (int)m->peer, .tag = (int)part, .send = m->send, .reduce = m->reduce, .first_span = *spans_p};
+	p->own = track(x, part, m, ranges);
 	for (uint32_t i = 0; i < ranges; i++) {
 		struct span s = span_of(x, part, x->ranges[i].first, x->ranges[i].count);
 		if (s.count == 0)
@@ -94,7 +124,7 @@ static bool fill_parcel(struct exchange *x, struct step *t, unsigned part, const
 	return true;
 }
 
-static bool needs_scratch(const struct parcel *p) { return p->spans > 1 || (!p->send && p->reduce); }
+static bool needs_scratch(const struct parcel *p) { return p->spans > 1 || (!p->send && p->reduce && !p->own); }
 
 /* The parcels of a step, receptions first. `t` has room. */
 static int load(struct exchange *x, uint32_t number, struct step *t)
@@ -152,25 +182,71 @@ static int keep(struct step *to, const struct step *from)
 	return 0;
 }
 
-static int open_steps(struct exchange *x)
+static void free_steps(struct exchange *x)
 {
-	bool ready = (uint64_t)x->step_count * x->most <= READY_MESSAGES;
-	x->ready = ready ? calloc(x->step_count + 1u, sizeof(*x->ready)) : NULL;
-	if (ready && !x->ready)
+	for (uint32_t i = 0; x->ready && i < x->step_count; i++) {
+		free(x->ready[i].parcels);
+		free(x->ready[i].spans);
+	}
+	free(x->ready);
+	x->ready = NULL;
+}
+
+static void count_planned(struct exchange *x)
+{
+	for (uint32_t j = x->due.receptions; j < x->due.count; j++) {
+		x->planned_messages++;
+		x->planned_bytes += (uint64_t)x->due.parcels[j].count * x->element_bytes;
+	}
+}
+
+/* All steps once: to know what they need, and to keep them where that is not too much. */
+static int walk_steps(struct exchange *x, bool keep_them)
+{
+	uint64_t blocks = (uint64_t)schedule_parts(x->schedule) * schedule_blocks(x->schedule);
+	x->planned_messages = x->planned_bytes = x->scratch_elements = 0;
+	x->ready = keep_them ? calloc(x->step_count + 1u, sizeof(*x->ready)) : NULL;
+	if (keep_them && !x->ready)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < x->step_count; i++) {
+		if (x->tracks.arrived)
+			memcpy(x->tracks.arrived, x->tracks.arriving, blocks);
 		int status = load(x, i, &x->due);
-		for (uint32_t j = x->due.receptions; status == 0 && j < x->due.count; j++) {
-			x->planned_messages++;
-			x->planned_bytes += (uint64_t)x->due.parcels[j].count * x->element_bytes;
-		}
-		if (status == 0 && ready)
+		if (status == 0 && keep_them)
 			status = keep(&x->ready[i], &x->due);
 		if (status)
 			return status;
+		count_planned(x);
 	}
-	x->scratch = malloc(x->scratch_elements * x->element_bytes + 1);
-	return x->scratch ? 0 : -ENOMEM;
+	return 0;
+}
+
+/* With tracks; without them when they don't work out. */
+static int walk_tracked(struct exchange *x)
+{
+	uint64_t blocks = (uint64_t)schedule_parts(x->schedule) * schedule_blocks(x->schedule);
+	x->tracks = (struct tracks){.arrived = calloc(blocks, 1), .arriving = calloc(blocks, 1)};
+	int status = x->tracks.arrived && x->tracks.arriving ? walk_steps(x, true) : -ENOMEM;
+	for (uint64_t i = 0; status == 0 && x->kind == SCHEDULE_ALLREDUCE && i < blocks; i++)
+		x->tracks.mixed = x->tracks.mixed || !x->tracks.arriving[i];
+	free(x->tracks.arrived);
+	free(x->tracks.arriving);
+	x->tracks.arrived = x->tracks.arriving = NULL;
+	if (status || !x->tracks.mixed)
+		return status;
+	free_steps(x);
+	x->copies_first = true;
+	return walk_steps(x, true);
+}
+
+static int open_steps(struct exchange *x)
+{
+	bool ready = (uint64_t)x->step_count * x->most <= READY_MESSAGES;
+	bool reduces = x->kind != SCHEDULE_ALLGATHER;
+	x->copies_first = reduces && !ready;
+	int status = ready && reduces ? walk_tracked(x) : walk_steps(x, ready);
+	x->scratch = status ? NULL : malloc(x->scratch_elements * x->element_bytes + 1);
+	return status ? status : x->scratch ? 0 : -ENOMEM;
 }
 
 int exchange_open(const struct schedule *s, enum schedule_kind kind, uint32_t rank, uint64_t elements, enum data_type type,
@@ -196,11 +272,7 @@ void exchange_close(struct exchange *x)
 {
 	if (!x)
 		return;
-	for (uint32_t i = 0; x->ready && i < x->step_count; i++) {
-		free(x->ready[i].parcels);
-		free(x->ready[i].spans);
-	}
-	free(x->ready);
+	free_steps(x);
 	free(x->due.parcels);
 	free(x->due.spans);
 	free(x->messages);
@@ -212,77 +284,95 @@ void exchange_close(struct exchange *x)
 
 /* ------------------------------------------------------------------ doing it */
 
-static char *place_of(const struct exchange *x, const struct step *t, const struct parcel *p, char *out)
+/* The vectors of one run. */
+struct vectors {
+	const char *in;
+	char *out;
+	bool dry;
+};
+
+static const struct span *span_at(const struct step *t, const struct parcel *p, uint32_t i) { return &t->spans[p->first_span + i]; }
+
+/* Where a message is sent from or received. */
+static char *place_of(const struct exchange *x, const struct step *t, const struct parcel *p, char *base)
 {
-	return needs_scratch(p) ? x->scratch + p->scratch * x->element_bytes
-	                        : out + t->spans[p->first_span].first * x->element_bytes;
+	return needs_scratch(p) ? x->scratch + p->scratch * x->element_bytes : base + span_at(t, p, 0)->first * x->element_bytes;
 }
 
-static void pack(const struct exchange *x, const struct step *t, const struct parcel *p, const char *out)
+static const char *source_of(const struct exchange *x, const struct step *t, const struct parcel *p, const struct vectors *v)
+{
+	const char *base = p->own ? v->in : v->out;
+	if (!needs_scratch(p))
+		return base + span_at(t, p, 0)->first * x->element_bytes;
+	char *packed = x->scratch + p->scratch * x->element_bytes, *at = packed;
+	for (uint32_t i = 0; i < p->spans && !v->dry; i++) {
+		const struct span *s = span_at(t, p, i);
+		memcpy(at, base + s->first * x->element_bytes, s->count * x->element_bytes);
+		at += s->count * x->element_bytes;
+	}
+	return packed;
+}
+
+/* Put what came where it belongs, and add. */
+static void take(const struct exchange *x, const struct step *t, const struct parcel *p, const struct vectors *v)
 {
 	char *at = x->scratch + p->scratch * x->element_bytes;
 	for (uint32_t i = 0; i < p->spans; i++) {
-		const struct span *s = &t->spans[p->first_span + i];
-		memcpy(at, out + s->first * x->element_bytes, s->count * x->element_bytes);
-		at += s->count * x->element_bytes;
+		const struct span *s = span_at(t, p, i);
+		uint64_t offset = s->first * x->element_bytes, bytes = s->count * x->element_bytes;
+		if (needs_scratch(p) && (p->own || !p->reduce))
+			memcpy(v->out + offset, at, bytes);
+		if (p->own)
+			MPI_Reduce_local(v->in + offset, v->out + offset, (int)s->count, x->type, x->op);
+		else if (p->reduce)
+			MPI_Reduce_local(at, v->out + offset, (int)s->count, x->type, x->op);
+		at += bytes;
 	}
 }
 
-/* What came is in scratch memory: add it, or put it where it belongs. */
-static void unpack(const struct exchange *x, const struct step *t, const struct parcel *p, char *out)
+/* One message out and one in: a single call, which costs fewer instructions than three. */
+static void swap_parcels(struct exchange *x, const struct step *t, const struct vectors *v)
 {
-	char *at = x->scratch + p->scratch * x->element_bytes;
-	for (uint32_t i = 0; i < p->spans; i++) {
-		const struct span *s = &t->spans[p->first_span + i];
-		char *to = out + s->first * x->element_bytes;
-		if (p->reduce)
-			MPI_Reduce_local(at, to, (int)s->count, x->type, x->op);
-		else
-			memcpy(to, at, s->count * x->element_bytes);
-		at += s->count * x->element_bytes;
-	}
+	const struct parcel *in = &t->parcels[0], *out = &t->parcels[1];
+	crew_must(MPI_Sendrecv(source_of(x, t, out, v), out->count, x->type, out->peer, out->tag, place_of(x, t, in, v->out), in->count,
+	                       x->type, in->peer, in->tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE), "MPI_Sendrecv");
 }
 
-static void count_sent(struct exchange *x, const struct parcel *p)
+static void move_parcels(struct exchange *x, const struct step *t, const struct vectors *v)
 {
-	x->sent_messages++;
-	x->sent_bytes += (uint64_t)p->count * x->element_bytes;
-}
-
-static void run_step(struct exchange *x, const struct step *t, char *out, bool dry)
-{
-	for (uint32_t i = 0; i < t->receptions; i++) {
+	for (uint32_t i = 0; i < t->count; i++) {
 		const struct parcel *p = &t->parcels[i];
-		crew_must(MPI_Irecv(place_of(x, t, p, out), p->count, x->type, p->peer, p->tag, MPI_COMM_WORLD, &x->requests[i]),
-		          "MPI_Irecv");
+		if (p->send)
+			crew_must(MPI_Isend(source_of(x, t, p, v), p->count, x->type, p->peer, p->tag, MPI_COMM_WORLD, &x->requests[i]),
+			          "MPI_Isend");
+		else
+			crew_must(MPI_Irecv(place_of(x, t, p, v->out), p->count, x->type, p->peer, p->tag, MPI_COMM_WORLD,
+			                    &x->requests[i]), "MPI_Irecv");
 	}
+	crew_must(MPI_Waitall((int)t->count, x->requests, MPI_STATUSES_IGNORE), "MPI_Waitall");
+}
+
+static void run_step(struct exchange *x, const struct step *t, const struct vectors *v)
+{
+	if (t->count == 2 && t->receptions == 1)
+		swap_parcels(x, t, v);
+	else
+		move_parcels(x, t, v);
 	for (uint32_t i = t->receptions; i < t->count; i++) {
-		const struct parcel *p = &t->parcels[i];
-		char *from = place_of(x, t, p, out);
-		if (p->spans > 1 && !dry)
-			pack(x, t, p, out);
-		/* One message a direction: the receptions are posted, so a send that waits can't wait for ever. */
-		if (t->count == t->receptions + 1)
-			crew_must(MPI_Send(from, p->count, x->type, p->peer, p->tag, MPI_COMM_WORLD), "MPI_Send");
-		else
-			crew_must(MPI_Isend(from, p->count, x->type, p->peer, p->tag, MPI_COMM_WORLD, &x->requests[i]), "MPI_Isend");
-		count_sent(x, p);
+		x->sent_messages++;
+		x->sent_bytes += (uint64_t)t->parcels[i].count * x->element_bytes;
 	}
-	uint32_t open = t->count == t->receptions + 1 ? t->receptions : t->count;
-	crew_must(MPI_Waitall((int)open, x->requests, MPI_STATUSES_IGNORE), "MPI_Waitall");
-	for (uint32_t i = 0; i < t->receptions && !dry; i++)
-		if (needs_scratch(&t->parcels[i]))
-			unpack(x, t, &t->parcels[i], out);
+	for (uint32_t i = 0; i < t->receptions && !v->dry; i++)
+		if (t->parcels[i].reduce || t->parcels[i].spans > 1)
+			take(x, t, &t->parcels[i], v);
 }
 
 /* What the schedule expects to be in the vector that it works on. */
 static void begin(const struct exchange *x, const char *in, char *out)
 {
-	if (x->kind != SCHEDULE_ALLGATHER) {
+	if (x->copies_first)
 		memcpy(out, in, x->elements * x->element_bytes);
-		return;
-	}
-	for (unsigned part = 0; part < schedule_parts(x->schedule); part++) {
+	for (unsigned part = 0; x->kind == SCHEDULE_ALLGATHER && part < schedule_parts(x->schedule); part++) {
 		struct span s = exchange_block(x, part);
 		memcpy(out + s.first * x->element_bytes, in + s.first * x->element_bytes, s.count * x->element_bytes);
 	}
@@ -290,12 +380,13 @@ static void begin(const struct exchange *x, const char *in, char *out)
 
 void exchange_run(struct exchange *x, const void *in, void *out, bool dry)
 {
+	struct vectors v = {.in = in, .out = out, .dry = dry};
 	if (!dry)
 		begin(x, in, out);
 	for (uint32_t i = 0; i < x->step_count; i++) {
 		if (!x->ready && load(x, i, &x->due) != 0)
 			crew_give_up("step %u: %s", i, err_text());
-		run_step(x, x->ready ? &x->ready[i] : &x->due, out, dry);
+		run_step(x, x->ready ? &x->ready[i] : &x->due, &v);
 	}
 }
 
