@@ -41,11 +41,26 @@ _Noreturn void crew_failed(int mpi_code, const char *call)
 	crew_give_up("%s: %s", call, text);
 }
 
-/* Nothing else can be trusted to end a job whose ranks wait for each other. */
+static struct {
+	char text[100];
+	size_t length;
+} overdue;
+
+/* A signal comes through where ranks wait for each other for ever. A rank that leaves like this takes the job with it. */
 static void too_long(int number)
 {
 	(void)number;
-	crew_give_up("no end of an order within %u s", CREW_LIMIT_S);
+	ssize_t ignored = write(STDERR_FILENO, overdue.text, overdue.length);
+	(void)ignored;
+	_exit(1);
+}
+
+static void watch_for_delay(void)
+{
+	int length = snprintf(overdue.text, sizeof(overdue.text), "gpusig: rank %d: no end of an order within %u s; ending the job\n",
+	                      crew.rank, CREW_LIMIT_S);
+	overdue.length = (size_t)length;
+	signal(SIGALRM, too_long);
 }
 
 /* Which ranks share a host, and its cores. */
@@ -98,7 +113,7 @@ int crew_start(int *argc, char ***argv, int (*carry)(const struct order *o))
 	MPI_Comm_size(MPI_COMM_WORLD, &crew.size);
 	who_we_are();
 	if (!crew.virtual_time)
-		signal(SIGALRM, too_long);
+		watch_for_delay();
 	return 0;
 }
 
