@@ -142,7 +142,7 @@ check: all units ## unit tests only; ./gpusig test runs everything
 	$(if $(unit_tests),prove -q $(addprefix ./,$(unit_tests)),true)
 
 check-headers: ## compile every header alone
-	for h in $(sort $(wildcard lib/*.h device/*.h)); do \
+	for h in $(sort $(wildcard lib/*.h device/*.h collectives/schedules/*.h topology/torus/*.h)); do \
 		printf "#include \"%s\"\ntypedef int header_alone;\n" "$$h" | $(CC) $(our_cppflags) $(our_cflags) -Werror -fsyntax-only -x c - || exit 1; done
 
 peers: all $(peers) $(build)/tests/unit/bench_aa ## measure beside likwid-bench, OpenBLAS and mbw, and print the ratios

@@ -136,7 +136,8 @@ def headers(tools: Tools) -> Outcome:
 
 def c_checks(tools: Tools) -> Outcome:
     """clang-tidy with .clang-tidy where it is, else cppcheck."""
-    names = tools.sources("lib/*.c", "device/*.c", "micro/**/*.c", "gemm/**/*.c", "overlap/**/*.c", "topology/**/*.c")
+    names = tools.sources("lib/*.c", "device/*.c", "micro/**/*.c", "gemm/**/*.c", "overlap/**/*.c", "collectives/**/*.c",
+                          "topology/**/*.c")
     if tools.has("clang-tidy"):
         command = ["clang-tidy", "--quiet", "--warnings-as-errors=*"]
         end = ["--", "-std=c11", "-I.", "-D_GNU_SOURCE", "-DHAVE_HWLOC=0", '-DBUILD_CONFIG="tests/lint/config.inc"']
