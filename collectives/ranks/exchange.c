@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <mpi.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,14 +14,17 @@
  * worth of ready steps would not fit. */
 #define READY_MESSAGES 512u
 
+enum place { IN, OUT, SCRATCH, PLACES };
+
 /* A message with its place in memory. */
 struct parcel {
 	int peer, tag;
-	int count;                 /* elements */
+	int count; /* elements */
 	bool send, reduce;
-	bool own; /* see struct exchange: sends what is in `in`; adds `in` to what came, instead of the other way round */
-	uint32_t spans, first_span; /* in the step's spans */
-	uint64_t scratch;          /* offset of its elements there, when they need it */
+	bool own; /* see struct tracks: sends what is in `in`; adds `in` to what came, instead of the other way round */
+	enum place place;           /* where it is sent from or received */
+	uint64_t offset;            /* in bytes */
+	uint32_t spans, first_span; /* of the vector, in the step's spans; several go through scratch memory */
 };
 
 struct step {
@@ -124,7 +128,17 @@ static bool fill_parcel(struct exchange *x, struct step *t, unsigned part, const
 	return true;
 }
 
-static bool needs_scratch(const struct parcel *p) { return p->spans > 1 || (!p->send && p->reduce && !p->own); }
+static void set_place(const struct exchange *x, const struct step *t, struct parcel *p, uint64_t *scratch_p)
+{
+	if (p->spans > 1 || (!p->send && p->reduce && !p->own)) {
+		p->place = SCRATCH;
+		p->offset = *scratch_p * x->element_bytes;
+		*scratch_p += (uint64_t)p->count;
+	} else {
+		p->place = p->send && p->own ? IN : OUT;
+		p->offset = t->spans[p->first_span].first * x->element_bytes;
+	}
+}
 
 /* The parcels of a step, receptions first. `t` has room. */
 static int load(struct exchange *x, uint32_t number, struct step *t)
@@ -142,10 +156,7 @@ static int load(struct exchange *x, uint32_t number, struct step *t)
 				if (elements > INT_MAX)
 					return err_note(-EOVERFLOW, "a message of %llu elements: MPI counts with an int",
 					                (unsigned long long)elements);
-				if (needs_scratch(&t->parcels[t->count])) {
-					t->parcels[t->count].scratch = scratch;
-					scratch += elements;
-				}
+				set_place(x, t, &t->parcels[t->count], &scratch);
 				t->receptions += sends == 0;
 				t->count++;
 			}
@@ -284,87 +295,74 @@ void exchange_close(struct exchange *x)
 
 /* ------------------------------------------------------------------ doing it */
 
-/* The vectors of one run. */
-struct vectors {
-	const char *in;
-	char *out;
+/* The memory of one run, by enum place. Nothing is written to IN. */
+struct memory {
+	char *at[PLACES];
 	bool dry;
 };
 
-static const struct span *span_at(const struct step *t, const struct parcel *p, uint32_t i) { return &t->spans[p->first_span + i]; }
+static char *place_of(const struct parcel *p, const struct memory *m) { return m->at[p->place] + p->offset; }
 
-/* Where a message is sent from or received. */
-static char *place_of(const struct exchange *x, const struct step *t, const struct parcel *p, char *base)
+static void pack(const struct exchange *x, const struct step *t, const struct parcel *p, const struct memory *m)
 {
-	return needs_scratch(p) ? x->scratch + p->scratch * x->element_bytes : base + span_at(t, p, 0)->first * x->element_bytes;
-}
-
-static const char *source_of(const struct exchange *x, const struct step *t, const struct parcel *p, const struct vectors *v)
-{
-	const char *base = p->own ? v->in : v->out;
-	if (!needs_scratch(p))
-		return base + span_at(t, p, 0)->first * x->element_bytes;
-	char *packed = x->scratch + p->scratch * x->element_bytes, *at = packed;
-	for (uint32_t i = 0; i < p->spans && !v->dry; i++) {
-		const struct span *s = span_at(t, p, i);
-		memcpy(at, base + s->first * x->element_bytes, s->count * x->element_bytes);
-		at += s->count * x->element_bytes;
+	char *to = place_of(p, m);
+	for (uint32_t i = p->first_span; i < p->first_span + p->spans; i++) {
+		uint64_t bytes = t->spans[i].count * x->element_bytes;
+		memcpy(to, m->at[p->own ? IN : OUT] + t->spans[i].first * x->element_bytes, bytes);
+		to += bytes;
 	}
-	return packed;
 }
 
 /* Put what came where it belongs, and add. */
-static void take(const struct exchange *x, const struct step *t, const struct parcel *p, const struct vectors *v)
+static void take(const struct exchange *x, const struct step *t, const struct parcel *p, const struct memory *m)
 {
-	char *at = x->scratch + p->scratch * x->element_bytes;
-	for (uint32_t i = 0; i < p->spans; i++) {
-		const struct span *s = span_at(t, p, i);
-		uint64_t offset = s->first * x->element_bytes, bytes = s->count * x->element_bytes;
-		if (needs_scratch(p) && (p->own || !p->reduce))
-			memcpy(v->out + offset, at, bytes);
-		if (p->own)
-			MPI_Reduce_local(v->in + offset, v->out + offset, (int)s->count, x->type, x->op);
-		else if (p->reduce)
-			MPI_Reduce_local(at, v->out + offset, (int)s->count, x->type, x->op);
-		at += bytes;
+	char *from = place_of(p, m);
+	for (uint32_t i = p->first_span; i < p->first_span + p->spans; i++) {
+		uint64_t offset = t->spans[i].first * x->element_bytes, bytes = t->spans[i].count * x->element_bytes;
+		if (p->place == SCRATCH && (p->own || !p->reduce))
+			memcpy(m->at[OUT] + offset, from, bytes);
+		if (p->reduce)
+			MPI_Reduce_local(p->own ? m->at[IN] + offset : from, m->at[OUT] + offset, (int)t->spans[i].count, x->type, x->op);
+		from += bytes;
 	}
 }
 
 /* One message out and one in: a single call, which costs fewer instructions than three. */
-static void swap_parcels(struct exchange *x, const struct step *t, const struct vectors *v)
+static void swap_parcels(const struct exchange *x, const struct step *t, const struct memory *m)
 {
 	const struct parcel *in = &t->parcels[0], *out = &t->parcels[1];
-	crew_must(MPI_Sendrecv(source_of(x, t, out, v), out->count, x->type, out->peer, out->tag, place_of(x, t, in, v->out), in->count,
-	                       x->type, in->peer, in->tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE), "MPI_Sendrecv");
+	crew_must(MPI_Sendrecv(place_of(out, m), out->count, x->type, out->peer, out->tag, place_of(in, m), in->count, x->type,
+	                       in->peer, in->tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE), "MPI_Sendrecv");
 }
 
-static void move_parcels(struct exchange *x, const struct step *t, const struct vectors *v)
+static void move_parcels(const struct exchange *x, const struct step *t, const struct memory *m)
 {
 	for (uint32_t i = 0; i < t->count; i++) {
 		const struct parcel *p = &t->parcels[i];
+		char *at = place_of(p, m);
 		if (p->send)
-			crew_must(MPI_Isend(source_of(x, t, p, v), p->count, x->type, p->peer, p->tag, MPI_COMM_WORLD, &x->requests[i]),
-			          "MPI_Isend");
+			crew_must(MPI_Isend(at, p->count, x->type, p->peer, p->tag, MPI_COMM_WORLD, &x->requests[i]), "MPI_Isend");
 		else
-			crew_must(MPI_Irecv(place_of(x, t, p, v->out), p->count, x->type, p->peer, p->tag, MPI_COMM_WORLD,
-			                    &x->requests[i]), "MPI_Irecv");
+			crew_must(MPI_Irecv(at, p->count, x->type, p->peer, p->tag, MPI_COMM_WORLD, &x->requests[i]), "MPI_Irecv");
 	}
 	crew_must(MPI_Waitall((int)t->count, x->requests, MPI_STATUSES_IGNORE), "MPI_Waitall");
 }
 
-static void run_step(struct exchange *x, const struct step *t, const struct vectors *v)
+static void run_step(struct exchange *x, const struct step *t, const struct memory *m)
 {
-	if (t->count == 2 && t->receptions == 1)
-		swap_parcels(x, t, v);
-	else
-		move_parcels(x, t, v);
 	for (uint32_t i = t->receptions; i < t->count; i++) {
+		if (t->parcels[i].spans > 1 && !m->dry)
+			pack(x, t, &t->parcels[i], m);
 		x->sent_messages++;
 		x->sent_bytes += (uint64_t)t->parcels[i].count * x->element_bytes;
 	}
-	for (uint32_t i = 0; i < t->receptions && !v->dry; i++)
-		if (t->parcels[i].reduce || t->parcels[i].spans > 1)
-			take(x, t, &t->parcels[i], v);
+	if (t->count == 2 && t->receptions == 1)
+		swap_parcels(x, t, m);
+	else
+		move_parcels(x, t, m);
+	for (uint32_t i = 0; i < t->receptions && !m->dry; i++)
+		if (t->parcels[i].reduce || t->parcels[i].place == SCRATCH)
+			take(x, t, &t->parcels[i], m);
 }
 
 /* What the schedule expects to be in the vector that it works on. */
@@ -380,13 +378,13 @@ static void begin(const struct exchange *x, const char *in, char *out)
 
 void exchange_run(struct exchange *x, const void *in, void *out, bool dry)
 {
-	struct vectors v = {.in = in, .out = out, .dry = dry};
+	struct memory m = {.at = {[IN] = (char *)(uintptr_t)in, [OUT] = out, [SCRATCH] = x->scratch}, .dry = dry};
 	if (!dry)
 		begin(x, in, out);
 	for (uint32_t i = 0; i < x->step_count; i++) {
 		if (!x->ready && load(x, i, &x->due) != 0)
 			crew_give_up("step %u: %s", i, err_text());
-		run_step(x, x->ready ? &x->ready[i] : &x->due, &v);
+		run_step(x, x->ready ? &x->ready[i] : &x->due, &m);
 	}
 }
 
