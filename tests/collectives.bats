@@ -126,3 +126,14 @@ exact() {
 	[ "$status" != 0 ]
 	grep -q "rank [0-9].*signal 9" "$BATS_TEST_TMPDIR/err"
 }
+
+@test "a wrong result is 1, with the rank, the block and both values" {
+	mpicc -shared -fPIC -o "$BATS_TEST_TMPDIR/corrupt.so" "$root/tests/bats/corrupt_message.c"
+	run --separate-stderr mpirun -n 2 -x LD_PRELOAD="$BATS_TEST_TMPDIR/corrupt.so" "$bin/allreduce" --algorithm ring --type i32 \
+		--size 4K --budget 0.2s --format json
+	echo "$stderr"
+	[ "$status" = 1 ]
+	# What rank 1 added wrongly is the second block, and both ranks have it.
+	[[ $stderr == *"ring: rank 0: block 1 of 2: element 512 is "*", not "* ]]
+	json 'rows[1]["status"] == "failed" and rows[1]["check"]["status"] == "failed"' <<<"$output"
+}
