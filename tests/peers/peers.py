@@ -228,9 +228,9 @@ def instructions(m: Machine, algorithm: str, ranks: int, size: int, ours: bool) 
                    "OMPI_MCA_orte_abort_on_non_zero_status": "0", "LD_BIND_NOW": "1"}
     with tempfile.TemporaryDirectory() as folder:
         command = ["mpirun", "-n", str(ranks), "valgrind", "-q", "--tool=callgrind", f"--callgrind-out-file={folder}/%p",
-                   "--collect-atstart=no", f"--toggle-collect={function}", str(m.bin / "collectives/allreduce"), "--algorithm",
-                   algorithm if ours else "library", "--size", str(size), "--min-samples", "20", "--max-samples", "20", "--warm-up",
-                   "0", "--check", "off", "--budget", "0.1s"]
+                   "--collect-atstart=no", f"--toggle-collect={function}", str(m.bin / "collectives/allreduce"),
+                   "--algorithm", algorithm if ours else "library", "--size", str(size), "--min-samples", "20",
+                   "--max-samples", "20", "--warm-up", "0", "--check", "off", "--budget", "0.1s"]
         subprocess.run(command, capture_output=True, env=environment, check=False)
         totals = [re.search(r"^totals: (\d+)", path.read_text(), re.M) for path in Path(folder).iterdir()]
     counts = [int(found[1]) for found in totals if found and int(found[1])]
