@@ -18,6 +18,7 @@ class Section:
     title: str = ""
     findings: Json = field(default_factory=dict)
     reading: str = ""
+    beside: Mapping[str, Group] = field(default_factory=dict)  # every program on this device, by name
 
     @property
     def device(self) -> Mapping[str, object]:
@@ -93,3 +94,4 @@ class Effect:
     findings: Callable[[Section], Json]
     reading: Callable[[Section], str]
     figures: Callable[[Section], List[Figure]]
+    measured: bool = True  # False: a model or a simulation; its numbers are in its findings and in no metric

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Any, Dict, List, Mapping, Tuple
+from typing import Any, Dict, List, Mapping, Tuple, Union
 
 from reports import effects
 from reports.curves import Curve, curves_of, flags_of, why_invalid
@@ -59,8 +59,8 @@ class Signature:
 
 
 def _refuse_mixture(runs: List[Run]) -> None:
-    simulated = [r for r in runs if r.simulated is True]
-    measured = [r for r in runs if r.simulated is False]
+    simulated = [r for r in runs if r.simulated is True and _measured(r)]
+    measured = [r for r in runs if r.simulated is False and _measured(r)]
     if simulated and measured:
         raise Mixed("simulated and measured records do not mix: %s ran on %s, %s on %s" % (
             simulated[0].program, simulated[0].device_spec, measured[0].program, measured[0].device_spec))
@@ -136,17 +136,22 @@ def _invalid(group: Group) -> List[Json]:
             for c in group.cases.values() for d in c.derived if why_invalid(c, d)]
 
 
+def _measured(what: Union[effects.Section, Group, Run]) -> bool:
+    """Models and simulated ranks say nothing about this machine: the signature has their findings and no more."""
+    return effects.effect_of((what.group if isinstance(what, effects.Section) else what).program).measured
+
+
 def _section_json(section: effects.Section) -> Json:
     group = section.group
     status = Counter(c.status for c in group.cases.values())
-    facts = {c.key: dict(c.facts) for c in group.cases.values() if c.facts}
-    mechanism = [{"key": c.key, "name": m.name, "realised": m.realised, "detail": m.detail}
-                 for c in group.cases.values() for m in c.mechanism]
+    cases = list(group.cases.values()) if _measured(group) else []
+    facts = {c.key: dict(c.facts) for c in cases if c.facts}
+    mechanism = [{"key": c.key, "name": m.name, "realised": m.realised, "detail": m.detail} for c in cases for m in c.mechanism]
     return {"program": group.program, "device": group.device, "question": group.run.question,
             "formula": group.run.formula, "formulas": formulas_of(group), "timed": group.run.timed, "limits": group.run.limits,
             "cases": {s: status.get(s, 0) for s in ("ok", "failed", "skipped")}, "superseded": group.superseded,
-            "curves": [_curve_json(c) for c in _telling(section.curves)], "facts": facts, "mechanism": mechanism,
-            "findings": section.findings, "reading": section.reading}
+            "curves": [_curve_json(c) for c in _telling(section.curves if cases else [])], "facts": facts, "mechanism": mechanism,
+            "findings": shortened(section.findings) if not cases else section.findings, "reading": section.reading}
 
 
 def _fit_metrics(section: effects.Section, suffix: str) -> Dict[str, Json]:
@@ -170,7 +175,7 @@ def _fit_metrics(section: effects.Section, suffix: str) -> Dict[str, Json]:
 def _metrics(sections: List[effects.Section], main: str) -> Tuple[Dict[str, Json], List[Json]]:
     metrics: Dict[str, Json] = {}
     primaries, missing = [], []
-    for section in sections:
+    for section in filter(_measured, sections):
         suffix = "" if section.group.device in (main, "none") else "@" + section.group.device
         metrics.update(all_of(section.group, suffix))
         metrics.update(_fit_metrics(section, suffix))
@@ -185,22 +190,24 @@ def build(records: Records) -> Signature:
     """Raises Mixed when the records are not of one machine."""
     runs = records.runs()
     _refuse_mixture(runs)
+    here = [r for r in runs if _measured(r)] or [r for r in runs if not r.simulated] or runs
     main = _main_device(records)
     groups = sorted(records.groups.values(), key=lambda g: (g.device != main, g.device, effects.rank(g.program), g.program))
-    sections = [effects.section_of(group, curves_of(group)) for group in groups]
+    sections = [effects.section_of(group, curves_of(group), {g.program: g for g in groups if g.device == group.device})
+                for group in groups]
     metrics, missing = _metrics(sections, main)
     devices: Dict[str, Mapping[str, Any]] = {}
-    for run in runs:
+    for run in here:
         for device in run.devices:
             devices["%s[%s]" % (run.device_spec, device.get("index", 0))] = device
     unusable = [{"reason": reason, "lines": len(numbers), "first_line": numbers[0]}
                 for reason, numbers in sorted(records.unusable.items())]
     result = {
-        "schema": SCHEMA, "version": VERSION, "simulated": any(r.simulated for r in runs), "device": main,
-        "devices": devices, "provenance": _provenance(runs), "runs": [_run_json(records, r) for r in runs],
+        "schema": SCHEMA, "version": VERSION, "simulated": any(r.simulated for r in here), "device": main,
+        "devices": devices, "provenance": _provenance(here), "runs": [_run_json(records, r) for r in runs],
         "programs": {_section_name(s, main): _section_json(s) for s in sections}, "metrics": metrics,
         "primary_missing": missing, "not_measured": [e for g in groups for e in _not_measured(g)] + _unstarted(records, main),
-        "invalid": [e for g in groups for e in _invalid(g)], "unusable": unusable}
+        "invalid": [e for g in groups if _measured(g) for e in _invalid(g)], "unusable": unusable}
     return Signature(result, sections)
 
 

@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
-from typing import Dict, List
+from typing import Dict, List, Mapping, Optional
 
 from reports.curves import Curve
-from reports.effects import contention, copies, gemm, generic, launch, memory, node, occupancy, priority, reduce
+from reports.effects import (collectives, contention, copies, gemm, generic, launch, memory, node, occupancy, priority, reduce,
+                             simulated, torus)
 from reports.records import Group
 from reports.section import Effect, Section
 
@@ -21,6 +22,11 @@ EFFECTS: Dict[str, Effect] = {
     "micro/occupancy": occupancy.EFFECT,
     "micro/priority": priority.EFFECT,
     "micro/reduce": reduce.EFFECT,
+    "collectives/allreduce": collectives.ALLREDUCE,
+    "collectives/reduce_scatter": collectives.REDUCE_SCATTER,
+    "collectives/allgather": collectives.ALLGATHER,
+    "topology/torus": torus.EFFECT,
+    "collectives/allreduce@simgrid": simulated.EFFECT,
 }
 
 
@@ -30,7 +36,8 @@ def rank(program: str) -> int:
 
 
 def effect_of(program: str) -> Effect:
-    return EFFECTS.get(program, generic.EFFECT)
+    """What ran on simulated ranks ("@simgrid") is told apart from what ran on this machine, whatever the program."""
+    return EFFECTS.get(program, simulated.EFFECT if "@" in program else generic.EFFECT)
 
 
 def sentence(text: str) -> str:
@@ -39,9 +46,10 @@ def sentence(text: str) -> str:
     return text if any(c.isdigit() for c in first) else text[:1].upper() + text[1:]
 
 
-def section_of(group: Group, curves: List[Curve]) -> Section:
+def section_of(group: Group, curves: List[Curve], beside: Optional[Mapping[str, Group]] = None) -> Section:
     effect = effect_of(group.program)
-    section = Section(group, curves, effect.title or sentence(group.program.replace("/", ": ").replace("_", " ")))
+    section = Section(group, curves, effect.title or sentence(group.program.replace("/", ": ").replace("_", " ")),
+                      beside=beside or {})
     section.findings = effect.findings(section)
     section.reading = sentence(effect.reading(section))
     return section

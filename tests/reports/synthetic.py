@@ -171,6 +171,67 @@ def node(**more: Any) -> Writer:
     return w.end()
 
 
+# algorithm -> (seconds whatever the size, bytes a second); rd-l and swing-b meet where ALLREDUCE_CROSSOVER says.
+ALLREDUCE = {"rd-l": (1e-6, 5e9), "swing-b": (3e-6, 20e9), "ring": (9e-6, 20e9), "library": (2e-6, 10e9)}
+ALLREDUCE_CROSSOVER = (3e-6 - 1e-6) / (1 / 5e9 - 1 / 20e9)
+INDEXING = 1.25
+
+
+def allreduce(program: str = "collectives/allreduce", flags: Sequence[Json] = (), **more: Any) -> Writer:
+    sizes = [32, 2048, 131072, 2097152]
+    w = Writer(program, [headline("allreduce_latency", "time", "size=32", reduce="min", unit="s", better="lower")],
+               [axis("shape", "", ["2"]), axis("size", "byte", sizes)], **more)
+    for size in sizes:
+        seconds = {name: alpha + size / rate for name, (alpha, rate) in ALLREDUCE.items()}
+        seconds["swing-b-indexed"] = INDEXING * seconds["swing-b"]
+        variants = [w.variant(name, t, size) for name, t in seconds.items()]
+        derived = [value("time", v["name"], v["median_s"], "s", ci_low=v["ci_low_s"], ci_high=v["ci_high_s"]) for v in variants]
+        derived += [value("bus_bandwidth", v["name"], size / v["median_s"], "byte/s") for v in variants]
+        derived += [value("library_time_ratio", n, t / seconds["library"]) for n, t in seconds.items() if n != "library"]
+        derived.append(value("indexing_time_ratio", "swing-b-indexed", INDEXING))
+        if flags:
+            derived = [dict(d, valid=False) for d in derived]
+        w.case({"shape": "2", "size": size}, variants, derived, flags=flags)
+    return w.end()
+
+
+# algorithm -> (steps, links on the longest ways, seconds a byte) of the model, on 8x8
+TORUS = {"swing-b": (12, 20, 1.078125 / 100e9), "bucket": (28, 28, 0.984375 / 100e9)}
+STEP_S, HOP_S = 0.455e-6, 0.4e-6
+
+
+def torus(**more: Any) -> Writer:
+    sizes = [32, 2097152, 536870912]
+    axes = [axis("shape", "", ["8x8"]), axis("algorithm", "", list(TORUS)), axis("size", "byte", sizes)]
+    w = Writer("topology/torus", [], axes, **more)
+    for name, (steps, links, per_byte) in TORUS.items():
+        for size in sizes:
+            time = steps * STEP_S + links * HOP_S + size * per_byte
+            line = w.case({"shape": "8x8", "algorithm": name, "ports": "all", "size": size, "step": "0.455us", "hop": "0.4us",
+                           "bandwidth": 50000000000, "emit": "none"}, [],
+                          [value("lambda", None, steps / 6), value("psi", None, 1.0), value("xi", None, per_byte * 100e9),
+                           value("time", None, time, "s"), value("goodput", None, size / time, "byte/s"),
+                           value("peak_fraction", None, size / time / 100e9)])
+            line["facts"] = {"steps": steps, "links_on_longest_ways": links, "collectives_at_once": 4,
+                             "messages_on_worst_link": "4x1 4x3 4x1", "best_by_bytes": "swing-b, from 11178667 bucket"}
+    return w.end()
+
+
+SIMGRID_OFF = 1.004  # simulated over modelled
+
+
+def simgrid(**more: Any) -> Writer:
+    """The simulated ranks' device is the host in virtual time, beside measured records."""
+    w = Writer("collectives/allreduce@simgrid", [headline("allreduce_latency", "time", "size=32", reduce="min", unit="s",
+                                                          better="lower")], **{"run": "sim-1", **more, "simulated": True})
+    for size in (32, 131072):
+        variants = [w.variant(name, SIMGRID_OFF * (links * HOP_S + size * per_byte), noise=0)
+                    for name, (_, links, per_byte) in TORUS.items()]
+        w.case({"shape": "8x8", "ports": "all", "size": size}, variants,
+               [value("time", v["name"], v["median_s"], "s") for v in variants])
+    return w.end()
+
+
 def unknown(**more: Any) -> Writer:
     """A program that nothing in reports/ has ever heard of."""
     w = Writer("overlap/novel", [headline("novel_speed", "speed", unit="widget/s")],
@@ -182,7 +243,8 @@ def unknown(**more: Any) -> Writer:
     return w.end()
 
 
-ALL: Sequence[Callable[..., Writer]] = (node, memory, copies, launch, efficiency, split, contention, occupancy, unknown)
+ALL: Sequence[Callable[..., Writer]] = (node, memory, copies, launch, efficiency, split, contention, occupancy, allreduce,
+                                            torus, simgrid, unknown)
 
 
 def everything(**more: Any) -> str:

@@ -96,6 +96,42 @@ class Truth(workplace.Scratch):
         self.assertEqual(found["formula_agrees"], {"same": 3, "of": 3})
         self.assertEqual([s["residents"] for s in found["steps"]], [4, 4, 2])
 
+    def test_the_lead_of_an_allreduce_changes_where_the_lines_meet(self) -> None:
+        found = self.findings(synthetic.allreduce().text(), "collectives/allreduce")["places"][0]
+        self.assertEqual([lead["algorithm"] for lead in found["leaders"]], ["rd-l", "swing-b"])
+        crossover = found["crossovers"][0]
+        self.assertEqual((crossover["below"], crossover["above"]), (2048, 131072))
+        self.assertAlmostEqual(crossover["size_byte"] / synthetic.ALLREDUCE_CROSSOVER, 1, delta=0.3)
+        self.assertAlmostEqual(found["best"][0]["library_time_ratio"], 0.5, delta=0.01)
+        self.assertEqual({p["time_ratio"] for p in found["indexing"]}, {synthetic.INDEXING})
+
+    def test_more_ranks_than_cores_are_said_and_in_no_number(self) -> None:
+        flag = {"flag": "oversubscribed", "variant": None, "reason": "4 ranks share 2 cores: time is mostly scheduling"}
+        signature = self.signature(synthetic.allreduce(flags=[flag]).text()).json
+        section = signature["programs"]["collectives/allreduce"]
+        self.assertIn("very case is flagged oversubscribed (4 ranks share 2 cores", section["reading"])
+        self.assertEqual((section["findings"]["places"], signature["metrics"]), ([], {}))
+
+    def test_a_model_and_simulated_ranks_are_findings_and_no_metrics(self) -> None:
+        signature = self.signature(synthetic.launch().text() + synthetic.torus().text() + synthetic.simgrid().text()).json
+        self.assertEqual({m.split("/")[1] for m in signature["metrics"]}, {"launch"})
+        self.assertFalse(signature["simulated"])
+        self.assertFalse(signature["devices"]["host[0]"]["virtual_time"])
+        self.assertEqual(signature["primary_missing"], [])
+        for name in ("topology/torus", "collectives/allreduce@simgrid"):
+            section = signature["programs"][name]
+            self.assertEqual((section["curves"], section["facts"], section["mechanism"]), ([], {}, []))
+        self.assertLess(len(json.dumps(signature["programs"]["topology/torus"])), 3000)
+
+    def test_simulated_ranks_are_held_against_the_model_without_its_step_latency(self) -> None:
+        text = synthetic.torus().text() + synthetic.simgrid().text()
+        section = self.signature(text).json["programs"]["collectives/allreduce@simgrid"]
+        for point in section["findings"]["points"]:
+            self.assertAlmostEqual(point["simulated_s"] / point["model_s"], synthetic.SIMGRID_OFF, delta=1e-6)
+        self.assertIn("agree within 0.4 % at 4 points", section["reading"])
+        alone = self.signature(synthetic.simgrid().text()).json["programs"]["collectives/allreduce@simgrid"]
+        self.assertIn("topology/torus was not run beside them", alone["reading"])
+
     def test_readings_are_sentences_with_numbers(self) -> None:
         for name, section in self.signature(everything()).json["programs"].items():
             with self.subTest(program=name):

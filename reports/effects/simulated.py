@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""collectives/allreduce@simgrid: the program on simulated ranks of a torus, beside the time that topology/torus predicts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Dict, List, Optional, Tuple
+
+from reports.charts import LineChart, Mark, Series, draw_lines, share_ranges
+from reports.curves import why_invalid
+from reports.effects import generic, torus
+from reports.jsonl import Json, is_number
+from reports.quantity import human, plural, size
+from reports.section import Effect, Figure, Panels, Section, Table
+
+MODEL = "topology/torus"
+_DRAWN = 7
+_MAX_TABLES = 6
+
+Place = Tuple[str, str]  # shape, ports
+
+
+@dataclass(frozen=True)
+class Twin:
+    """One point: simulated seconds, and the model's with no time for a step, as the simulation has none."""
+
+    algorithm: str
+    size: float
+    simulated_s: float
+    model_s: Optional[float]
+    doubt: str  # why the program flagged it; empty: valid
+
+    @property
+    def ratio(self) -> Optional[float]:
+        return self.simulated_s / self.model_s if self.model_s else None
+
+
+def _lines(section: Section) -> Dict[Tuple[str, str, str], Tuple[float, float]]:
+    """(shape, ports, algorithm) -> what the model says without step latency: (seconds, seconds a byte)."""
+    group, found = section.beside.get(MODEL), {}
+    for (shape, ports, step, _, _), own in (torus.networks(group) if group else {}).items():
+        for algorithm, cases in own.items():
+            line, steps, each = torus.line_of(cases[-1]), cases[-1].facts.get("steps"), torus.seconds(step)
+            if line and is_number(steps) and each is not None:
+                found[shape, ports, algorithm] = line[0] - steps * each, line[1]
+    return found
+
+
+def twins(section: Section) -> Dict[Place, List[Twin]]:
+    lines, found = _lines(section), {}
+    for case, derived in section.values("time"):
+        shape, ports, bytes_ = str(case.axes.get("shape", "")), str(case.axes.get("ports", "")), case.axes.get("size")
+        if not is_number(bytes_) or not derived.variant or not derived.value > 0:
+            continue
+        line = lines.get((shape, ports, derived.variant))
+        found.setdefault((shape, ports), []).append(
+            Twin(derived.variant, float(bytes_), derived.value, line[0] + line[1] * bytes_ if line else None,
+                 why_invalid(case, derived)))
+    return found
+
+
+def findings(section: Section) -> Json:
+    """Only the points that were checked: a time of a wrong sum is no time."""
+    points = [dict({"shape": shape, "algorithm": t.algorithm, "size": t.size, "simulated_s": t.simulated_s, "model_s": t.model_s})
+              for (shape, _), own in twins(section).items() for t in own if not t.doubt]
+    return {"simulated": True, "points": points,
+            "formula": "model_s = links on the longest ways * hop latency + bytes on the worst links / bandwidth"}
+
+
+def reading(section: Section) -> str:
+    points = section.findings["points"]
+    if not points:
+        return generic.nothing(section)
+    both = [p for p in points if p["model_s"]]
+    if not both:
+        return "Simulated ranks took %s at %s; topology/torus was not run beside them." % (
+            plural(len(points), "time"), plural(len({p["size"] for p in points}), "size"))
+    worst = max(both, key=lambda p: abs(p["simulated_s"] / p["model_s"] - 1))
+    off = worst["simulated_s"] / worst["model_s"] - 1
+    return "Simulated ranks and the model of topology/torus agree within %s at %s; furthest apart is %s at %s on %s." % (
+        "%.2g %%" % (100 * abs(off)), plural(len(both), "point"), worst["algorithm"], size(worst["size"]), worst["shape"])
+
+
+def _chart(place: Place, own: List[Twin]) -> LineChart:
+    names = list(dict.fromkeys(t.algorithm for t in own))[:_DRAWN]
+    series = [Series(n, [Mark(t.size, t.model_s) for t in own if t.algorithm == n and t.model_s], i, under=True, quiet=True)
+              for i, n in enumerate(names)]
+    series += [Series(n, [Mark(t.size, t.simulated_s, valid=not t.doubt, note=t.doubt) for t in own if t.algorithm == n], i)
+               for i, n in enumerate(names)]
+    return LineChart(place[0], "size", "byte", "s", series, y_name="time", width=460, height=280)
+
+
+def _table(place: Place, own: List[Twin]) -> Table:
+    sizes = sorted({t.size for t in own})
+    rows = []
+    for name in dict.fromkeys(t.algorithm for t in own):
+        row = [name]
+        for x in sizes:
+            twin = next((t for t in own if t.algorithm == name and t.size == x), None)
+            row += [human(twin.simulated_s, "s") + (" ?" if twin.doubt else ""),
+                    "–" if twin.ratio is None else "%.4f" % twin.ratio] if twin else ["–", "–"]
+        rows.append(row)
+    flagged = "; ?: %s" % next(t.doubt for t in own if t.doubt) if any(t.doubt for t in own) else ""
+    return Table(["algorithm", *(h for x in sizes for h in (size(x), "/ model"))], rows,
+                 "%s: simulated time, and over the model's%s." % (place[0], flagged))
+
+
+def figures(section: Section) -> List[Figure]:
+    found = twins(section)
+    charts = [_chart(place, own) for place, own in list(found.items())[:generic.MAX_PANELS]]
+    if not charts:
+        return generic.figures(section)
+    share_ranges(charts)
+    return [Panels([draw_lines(c) for c in charts], "No time of this machine: the program's ranks ran under SimGrid. Pale and broad: "
+                   "what topology/torus predicts with no latency of a step.")] + \
+        [_table(place, own) for place, own in list(found.items())[:_MAX_TABLES]]
+
+
+EFFECT = Effect("Simulated torus", findings, reading, figures, measured=False)
