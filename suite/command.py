@@ -7,7 +7,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from suite import duration
+from suite import duration, simgrid
 from suite.programs import Program
 
 # Open MPI refuses root and more ranks than cores unless told so, also in containers where both are usual.
@@ -35,6 +35,8 @@ def lacks(program: Program) -> str:
         return program.unbuilt
     if "mpi" in program.needs and not shutil.which("mpirun"):
         return "needs mpirun, which is not installed"
+    if simgrid.NEEDS in program.needs and not simgrid.installed():
+        return "needs SimGrid's smpirun, which is not installed (libsimgrid-dev)"
     return ""
 
 
@@ -43,6 +45,8 @@ def build(program: Program, settings: Settings, budget_s: float, done: Path) -> 
     words += ["--seed", str(settings.seed), "--out", str(settings.records), "--done", str(done)]
     if settings.full:
         words.append("--full")
+    if simgrid.NEEDS in program.needs:
+        return simgrid.command(program, done.parent, words[1:], settings.full, budget_s)
     return _launcher(program) + words
 
 

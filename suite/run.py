@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from suite import command, devices, duration, launch, plan, programs, progress, report, resume
+from suite import command, devices, duration, launch, plan, programs, progress, report, resume, simgrid
 from suite.programs import Program
 from suite.records import Full, Ledger
 from suite.refusal import BAD, CANNOT_RUN, INCONCLUSIVE, OK, USAGE, Refusal
@@ -41,12 +41,14 @@ def run(options: Options, bin_dir: Path, sources: Path | None, cwd: Path) -> int
     found = programs.find(bin_dir)
     if sources is not None:
         found += programs.unbuilt(sources, found)
+        found += simgrid.offered(found)
     folder, new = _folder(options, cwd)
     if new:
         chosen = programs.select(found, options.only)
         device, why = devices.choose(options.device, programs.backends(_one_built(chosen)))
         if options.device is not None:
             _must_open(options.device, [program for program in chosen if not program.unbuilt])
+        chosen = simgrid.kept(chosen, device)
         _create(folder)
     lock = resume.Lock(folder)
     if new:
@@ -56,7 +58,7 @@ def run(options: Options, bin_dir: Path, sources: Path | None, cwd: Path) -> int
     else:
         decided = resume.load(folder / "plan.json")
         resume.agree(decided, options.device, options.seed, options.full, options.only)
-        chosen = programs.select(found, decided.only)
+        chosen = simgrid.kept(programs.select(found, decided.only), decided.device)
     return _Run(folder, decided, lock, chosen).go(None if new else options)
 
 
@@ -191,12 +193,16 @@ class _Run:
         history = self.ledger.of(program.name)
         starts, cases = history.starts, len(history.done)
         log, done = self._work_file(program, "log"), self._work_file(program, "done")
-        words = command.build(program, self.settings, budget_s, done)
+        words = [""]
         try:
             log.parent.mkdir(exist_ok=True)
             done.write_text("".join(f"{key}\n" for key in history.done), encoding="utf-8")
-            limit_s = budget.limit(budget_s, time.monotonic())
+            words = command.build(program, self.settings, budget_s, done)
+            limit_s = simgrid.LIMIT_S if simgrid.NEEDS in program.needs else budget.limit(budget_s, time.monotonic())
             ended = launch.launch(words, log, limit_s, self.stop, self.lock.handle, self.lock.note_child, shown.tick)
+        except Refusal as refusal:
+            self._end_for(program, "", "skipped", refusal.code, str(refusal), 0.0)
+            return _outcome("skipped", refusal.code, str(refusal), 0, 0.0, budget_s)
         except OSError as error:
             if error.filename == words[0]:
                 self._end_for(program, "", "failed", 126, f"cannot be started: {error.strerror}", 0.0)

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# setup.sh [--no-install] run|test|peers: install what packages.txt names and this machine lacks, where that is allowed.
+# setup.sh [--no-install] run|test|peers|simgrid: install what packages.txt names and this machine lacks, where that is allowed.
 # Exit 0 when everything of level "must" is here, else 77. All words go to stderr.
 set -u
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
@@ -16,7 +16,8 @@ case $1 in
 run) levels='must report extra' ;;
 test) levels='must report extra test' ;;
 peers) levels='must extra peers' ;;
-*) say "setup.sh: '$1' is not run, test or peers" && exit 2 ;;
+simgrid) levels='must extra simgrid' ;;
+*) say "setup.sh: '$1' is not run, test, peers or simgrid" && exit 2 ;;
 esac
 
 manager=

@@ -238,6 +238,7 @@ static int lead(const struct bench *b, int argc, char **argv)
 	static struct dialect dialect;
 	static struct bench_job job;
 	static struct bench copy;
+	static char name[64];
 	if (dialect_translate(argc, argv, &dialect) || (crew.size > 1 && refuse_impossible(&dialect))) {
 		err_print("%s: %s", b->name, err_text());
 		return 2;
@@ -246,6 +247,11 @@ static int lead(const struct bench *b, int argc, char **argv)
 	                         .virtual_time = crew.virtual_time, .cpu_s = crew_cpu_s};
 	copy = *b;
 	copy.job = &job;
+	/* What simulated ranks say is told apart from what real ones do, in records, resume and report. */
+	if (crew.virtual_time) {
+		snprintf(name, sizeof(name), "%s@simgrid", b->name);
+		copy.name = name;
+	}
 	program = &copy;
 	return bench_main(&copy, dialect.argc, dialect.argv);
 }
