@@ -129,7 +129,8 @@ def findings(section: Section) -> Json:
         if stretches:
             cost = [p for c in indexing.get(place, {}).values() for p in c.valid]
             found.append({
-                "where": dict(place), "leaders": [{"algorithm": s.name, "from": s.low, "to": s.high, "alike": list(s.alike)} for s in stretches],
+                "where": dict(place), "leaders": [{"algorithm": s.name, "from": s.low, "to": s.high, "alike": list(s.alike)}
+                                                for s in stretches],
                 "crossovers": _crossings(rates.get(place, {}), stretches),
                 "best": _best(own, stretches, bus.get(place, {}), ratios.get(place, {})),
                 "indexing": [{"size": p.x, "time_ratio": p.value} for p in cost]})

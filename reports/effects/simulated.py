@@ -111,9 +111,10 @@ def figures(section: Section) -> List[Figure]:
     if not charts:
         return generic.figures(section)
     share_ranges(charts)
-    return [Panels([draw_lines(c) for c in charts], "No time of this machine: the program's ranks ran under SimGrid. Pale and broad: "
-                   "what topology/torus predicts with no latency of a step.")] + \
-        [_table(place, own) for place, own in list(found.items())[:_MAX_TABLES]]
+    caption = ("No time of this machine: the program's ranks ran under SimGrid. Pale and broad: what topology/torus predicts "
+               "with no latency of a step.")
+    tables = [_table(place, own) for place, own in list(found.items())[:_MAX_TABLES]]
+    return [Panels([draw_lines(c) for c in charts], caption), *tables]
 
 
 EFFECT = Effect("Simulated torus", findings, reading, figures, measured=False)

@@ -160,9 +160,10 @@ def _table(network: Network, own: Dict[str, List[Case]]) -> Table:
                      *(human(value(c, "time"), "s") for c in (cases[0], case)),
                      str(case.facts.get("messages_on_worst_link", "–")).replace("x", "×")])
     low, high = (size(next(iter(own.values()))[i].axes["size"]) for i in (0, -1))
-    return Table(["algorithm", "Λ", "Ψ", "Ξ", "steps", "hops", "at once", "at " + low, "at " + high, "steps × messages on the worst link"], rows,
-                 "%s: latency deficiency Λ = steps / log2(nodes), bandwidth deficiency Ψ, congestion Ξ (1 is the optimum), links on "
-                 "the longest ways, collectives at once, modelled times at two sizes." % name_of(network), 1, True)
+    heads = ["algorithm", "Λ", "Ψ", "Ξ", "steps", "hops", "at once", "at " + low, "at " + high, "messages on the worst link"]
+    return Table(heads, rows, "%s: latency deficiency Λ = steps / log2(nodes), bandwidth deficiency Ψ, congestion Ξ (1 is the "
+                 "optimum), links on the longest ways, collectives at once, modelled times at two sizes, steps × messages."
+                 % name_of(network), 1, True)
 
 
 def figures(section: Section) -> List[Figure]:
@@ -176,8 +177,8 @@ def figures(section: Section) -> List[Figure]:
         chart.y_log, chart.y_range = False, (0.0, 1.05)
         chart.width, chart.height = (460, 280) if len(charts) <= 2 else (chart.width, chart.height)
     hidden = len(found) - generic.MAX_PANELS
-    caption = ("A model, not a measurement: goodput as a share of its peak, dimensions × link bandwidth (%s). Dotted: the size from "
-               "which another algorithm is the fastest of all, also of those not drawn." % costs_of(next(iter(found))))
+    caption = ("A model, not a measurement: goodput as a share of its peak, dimensions × link bandwidth (%s). Dotted: the size "
+               "from which another algorithm is the fastest of all, also of those not drawn." % costs_of(next(iter(found))))
     caption += " %d more networks are in the tables." % hidden if hidden > 0 else ""
     return [Panels([draw_lines(c) for c in charts], caption)] + [_table(n, own) for n, own in list(found.items())[:_MAX_TABLES]]
 
