@@ -67,7 +67,7 @@ say = @:
 endif
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all ranks smpi check check-headers config help list units peers install clean FORCE
+.PHONY: all ranks smpi check check-headers config help list units peers reproduction install clean FORCE
 
 all: $(programs) skipped ## build every program (the default)
 	$(if $(filter release,$(VARIANT)$(SAN)),ln -sfnr $(build)/bin $(LINK))
@@ -147,6 +147,10 @@ check-headers: ## compile every header alone
 
 peers: all $(peers) $(build)/tests/unit/bench_aa ## measure beside likwid-bench, OpenBLAS and mbw, and print the ratios
 	python=$$(sh suite/find_python.sh) && "$$python" tests/peers/peers.py --bin $(build)/bin --helpers $(build)/tests/peers
+
+reproduction: all ## docs/reproduction/swing.md: the paper, the model, and simulated ranks where SimGrid is here (minutes)
+	if command -v smpirun >/dev/null; then $(MAKE) --no-print-directory smpi; fi
+	python=$$(sh suite/find_python.sh --any) && "$$python" tests/reproduction/swing.py
 
 install: all ## copy the programs to $(DESTDIR)$(PREFIX)/libexec/gpusig
 	for p in $(plain_programs:.c=) $(mpi_programs:.c=); do \
