@@ -43,10 +43,10 @@ def lacks(program: Program) -> str:
 def build(program: Program, settings: Settings, budget_s: float, done: Path) -> list[str]:
     words = [str(program.path), "--device", settings.device, "--budget", duration.option(budget_s)]
     words += ["--seed", str(settings.seed), "--out", str(settings.records), "--done", str(done)]
-    if settings.full:
-        words.append("--full")
     if simgrid.NEEDS in program.needs:
         return simgrid.command(program, done.parent, words[1:], settings.full, budget_s)
+    if settings.full:
+        words.append("--full")
     return _launcher(program) + words
 
 

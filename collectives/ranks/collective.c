@@ -251,6 +251,7 @@ static int lead(const struct bench *b, int argc, char **argv)
 	if (crew.virtual_time) {
 		snprintf(name, sizeof(name), "%s@simgrid", b->name);
 		copy.name = name;
+		copy.limits = "ranks, network and clock are SimGrid's: flows share links, no packets, and computing takes no time";
 	}
 	program = &copy;
 	return bench_main(&copy, dialect.argc, dialect.argv);
