@@ -81,12 +81,19 @@ def reading(section: Section) -> str:
         "%.2g %%" % (100 * abs(off)), plural(len(both), "point"), worst["algorithm"], size(worst["size"]), worst["shape"])
 
 
-def _chart(place: Place, own: List[Twin]) -> LineChart:
+def _chart(section: Section, place: Place, own: List[Twin]) -> LineChart:
+    """The model's lines, which bend on a logarithmic axis, and the simulated times as dots that nothing connects."""
     names = list(dict.fromkeys(t.algorithm for t in own))[:_DRAWN]
-    series = [Series(n, [Mark(t.size, t.model_s) for t in own if t.algorithm == n and t.model_s], i, under=True, quiet=True)
-              for i, n in enumerate(names)]
-    series += [Series(n, [Mark(t.size, t.simulated_s, valid=not t.doubt, note=t.doubt) for t in own if t.algorithm == n], i)
-               for i, n in enumerate(names)]
+    lines, series = _lines(section), []
+    for i, name in enumerate(names):
+        twins_of = [t for t in own if t.algorithm == name]
+        line = lines.get((*place, name))
+        if line:
+            marks = [Mark(x, line[0] + line[1] * x) for x in torus.grid([t.size for t in twins_of])]
+            series.append(Series(name, marks, i, under=True, quiet=True))
+        for t in twins_of:
+            dot = Mark(t.size, t.simulated_s, valid=not t.doubt, note=t.doubt)
+            series.append(Series(name, [dot], i, quiet=t is not twins_of[-1]))
     return LineChart(place[0], "size", "byte", "s", series, y_name="time", width=460, height=280)
 
 
@@ -107,12 +114,12 @@ def _table(place: Place, own: List[Twin]) -> Table:
 
 def figures(section: Section) -> List[Figure]:
     found = twins(section)
-    charts = [_chart(place, own) for place, own in list(found.items())[:generic.MAX_PANELS]]
+    charts = [_chart(section, place, own) for place, own in list(found.items())[:generic.MAX_PANELS]]
     if not charts:
         return generic.figures(section)
     share_ranges(charts)
-    caption = ("No time of this machine: the program's ranks ran under SimGrid. Pale and broad: what topology/torus predicts "
-               "with no latency of a step.")
+    caption = ("No time of this machine: the program's ranks ran under SimGrid (dots). Pale and broad: what topology/torus "
+               "predicts with no latency of a step.")
     tables = [_table(place, own) for place, own in list(found.items())[:_MAX_TABLES]]
     return [Panels([draw_lines(c) for c in charts], caption), *tables]
 

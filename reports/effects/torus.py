@@ -113,7 +113,7 @@ def reading(section: Section) -> str:
 # ------------------------------------------------------------------ figures
 
 
-def _grid(sizes: Sequence[float]) -> List[float]:
+def grid(sizes: Sequence[float]) -> List[float]:
     """Powers of two between the sizes, and these."""
     low, high = math.floor(math.log2(min(sizes))), math.ceil(math.log2(max(sizes)))
     return sorted({float(s) for s in sizes} | {2.0 ** k for k in range(low, high + 1) if min(sizes) <= 2.0 ** k <= max(sizes)})
@@ -138,7 +138,7 @@ def _chart(section: Section, network: Network, own: Dict[str, List[Case]], colou
     sizes = sorted({float(c.axes["size"]) for cases in own.values() for c in cases})
     series = []
     for name in _drawn(section, own):
-        marks = [Mark(x, y) for x, y in ((x, _share(own[name], x)) for x in _grid(sizes)) if y is not None]
+        marks = [Mark(x, y) for x, y in ((x, _share(own[name], x)) for x in grid(sizes)) if y is not None]
         if marks:
             series.append(Series(name, marks, colours.setdefault(name, len(colours))))
     chart = LineChart(name_of(network), "size", "byte", "", series, y_name="goodput / peak")
