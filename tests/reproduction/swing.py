@@ -306,12 +306,13 @@ loads with a time model on top, and against SimGrid. Written by
     make smpi
     bin/topology/torus --shape 8x8 --algorithm swing-b --size 32,2M --step 0 --emit simgrid
     smpirun -np 64 -platform torus-8x8.xml -hostfile torus-8x8.hosts --cfg=network/model:CM02 \\
-      --cfg=network/crosstraffic:no --cfg=network/TCP-gamma:0 --cfg=smpi/simulate-computation:no \\
-      --cfg=smpi/host-speed:1Gf --log=root.thres:error build/smpi/collectives/allreduce --shape 8x8 --ports all \\
-      --algorithm swing-b --size 32,2M --check off --min-samples 1 --max-samples 1 --warm-up 0
+      --cfg=network/crosstraffic:no --cfg=network/TCP-gamma:0 --cfg=smpi/send-is-detached-thresh:0 \\
+      --cfg=smpi/simulate-computation:no --cfg=smpi/host-speed:1Gf --log=root.thres:error \\
+      build/smpi/collectives/allreduce --shape 8x8 --ports all --algorithm swing-b --size 32,2M --check off \\
+      --min-samples 1 --max-samples 1 --warm-up 0
 
-The documented numbers have three options more, for memory and speed: `--cfg=smpi/shared-malloc:global
---cfg=smpi/auto-shared-malloc-thresh:65536 --cfg=smpi/send-is-detached-thresh:0` (tests/reproduction/simulate.py).
+Of the numbers below those under the simulator have `--cfg=smpi/shared-malloc:global --cfg=smpi/auto-shared-malloc-thresh:65536`
+too, so that ranks share their vectors (tests/reproduction/simulate.py).
 
 With `--check off` no data is touched, so every number is flagged unverified and the exit code is 3; without it sums are exact or
 the program fails. Each rank needs globals of its own: no `-no-privatize`. The comparison of ./gpusig run is checked, on 8x8.
