@@ -208,7 +208,8 @@ def _panels(section: Section, times: Dict[Place, Dict[str, Curve]], quantity: st
     for place, own in list(curves(section, quantity).items())[:generic.MAX_PANELS]:
         series = [generic.series_of(own[n], n, i) for i, n in enumerate(names) if n in own]
         unit = next(iter(own.values())).unit
-        chart = LineChart(generic.place(dict(place), named), "size", "byte", unit, series, y_name=what)
+        told = {k: "%s ports" % v if (k, v) == ("ports", "all") else "%s port" % v if k == "ports" else v for k, v in place}
+        chart = LineChart(generic.place(told, named), "size", "byte", unit, series, y_name=what)
         if chart.xs():
             charts.append(chart)
     if not charts:

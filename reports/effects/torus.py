@@ -18,7 +18,8 @@ from reports.section import Effect, Figure, Panels, Section, Table
 _DRAWN = 7
 _FAMILIAR = ("swing-b", "bucket", "swing-l", "rd-l", "rd-b", "ring")  # drawn beside those that are best somewhere
 _MAX_TABLES = 6
-_LABEL_ROOM = 11  # sizes apart by less than this leave no room for a name between them
+_FEW = 2  # so many panels are drawn large
+_ROOM_LARGE, _ROOM_SMALL = 11, 45  # sizes apart by less than this factor leave no room for a name between them
 _SECONDS = {"": 1.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 
 Network = Tuple[str, str, str, str, str]  # shape, ports, step, hop, bandwidth
@@ -128,24 +129,26 @@ def _share(cases: Sequence[Case], bytes_: float) -> Optional[float]:
     return bytes_ / (line[0] + line[1] * bytes_) / peak
 
 
-def _drawn(section: Section, own: Dict[str, List[Case]]) -> List[str]:
-    best = [b["algorithm"] for n in section.findings["networks"] for b in n["best"]]
-    order = dict.fromkeys([*(n for n in best if n in own), *(n for n in _FAMILIAR if n in own), *own])
-    return list(order)[:_DRAWN]
+def _drawn(section: Section, found: Dict[Network, Dict[str, List[Case]]]) -> List[str]:
+    """As many as there are colours, the same on all networks: those that are best somewhere, then the familiar ones."""
+    there = {name: None for own in found.values() for name in own}
+    best = [b["algorithm"] for n in section.findings["networks"] for b in n["best"] if b["algorithm"] in there]
+    often = sorted(dict.fromkeys(best), key=lambda name: -best.count(name))
+    return list(dict.fromkeys([*often, *(n for n in _FAMILIAR if n in there), *there]))[:_DRAWN]
 
 
-def _chart(section: Section, network: Network, own: Dict[str, List[Case]], colours: Dict[str, int]) -> Optional[LineChart]:
+def _chart(network: Network, own: Dict[str, List[Case]], drawn: Sequence[str], room: float) -> Optional[LineChart]:
     sizes = sorted({float(c.axes["size"]) for cases in own.values() for c in cases})
     series = []
-    for name in _drawn(section, own):
+    for colour, name in ((i, n) for i, n in enumerate(drawn) if n in own):
         marks = [Mark(x, y) for x, y in ((x, _share(own[name], x)) for x in grid(sizes)) if y is not None]
         if marks:
-            series.append(Series(name, marks, colours.setdefault(name, len(colours))))
+            series.append(Series(name, marks, colour))
     chart = LineChart(name_of(network), "size", "byte", "", series, y_name="goodput / peak")
     best = [b for b in best_of(own)[1:] if b["from_byte"] > 0]
     for mark, after in zip(best, [*best[1:], None]):
-        room = after is None or after["from_byte"] > _LABEL_ROOM * mark["from_byte"]
-        chart.up.append((mark["from_byte"], mark["algorithm"] if room else ""))
+        alone = after is None or after["from_byte"] > room * mark["from_byte"]
+        chart.up.append((mark["from_byte"], mark["algorithm"] if alone else ""))
     return chart if chart.xs() else None
 
 
@@ -168,14 +171,14 @@ def _table(network: Network, own: Dict[str, List[Case]]) -> Table:
 
 def figures(section: Section) -> List[Figure]:
     found = networks(section.group)
-    colours: Dict[str, int] = {}
-    charts = [c for c in (_chart(section, n, own, colours) for n, own in list(found.items())[:generic.MAX_PANELS]) if c]
+    drawn, room = _drawn(section, found), _ROOM_LARGE if len(found) <= _FEW else _ROOM_SMALL
+    charts = [c for c in (_chart(n, own, drawn, room) for n, own in list(found.items())[:generic.MAX_PANELS]) if c]
     if not charts:
         return generic.figures(section)
     share_ranges(charts)
     for chart in charts:
         chart.y_log, chart.y_range = False, (0.0, 1.05)
-        chart.width, chart.height = (460, 280) if len(charts) <= 2 else (chart.width, chart.height)
+        chart.width, chart.height = (460, 280) if len(charts) <= _FEW else (chart.width, chart.height)
     hidden = len(found) - generic.MAX_PANELS
     caption = ("A model, not a measurement: goodput as a share of its peak, dimensions × link bandwidth (%s). Dotted: the size "
                "from which another algorithm is the fastest of all, also of those not drawn." % costs_of(next(iter(found))))
