@@ -34,7 +34,7 @@ static void files(void)
 	struct network n = network("4x2");
 	char command[SIMGRID_COMMAND];
 	require(simgrid_write(&n, 5e-7, 50e9, command) == 0);
-	expect(strncmp(command, "smpirun -no-privatize -np 8 -platform torus-4x2.xml -hostfile torus-4x2.hosts --cfg=", 83) == 0);
+	expect(strncmp(command, "smpirun -np 8 -platform torus-4x2.xml -hostfile torus-4x2.hosts --cfg=", 70) == 0);
 	expect_file("torus-4x2.xml",
 	            "<?xml version=\"1.0\"?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
 	            "<platform version=\"4.1\">\n<cluster id=\"t\" prefix=\"n\" radical=\"0-7\" suffix=\"\" speed=\"1Gf\" "

@@ -62,9 +62,9 @@ int simgrid_write(const struct network *network, double link_s, double bytes_per
 	if (status)
 		return status;
 	snprintf(command, SIMGRID_COMMAND,
-	         "smpirun -no-privatize -np %u -platform %s -hostfile %s --cfg=network/model:CM02 --cfg=network/crosstraffic:no "
-	         "--cfg=network/TCP-gamma:0 --cfg=smpi/simulate-computation:no --cfg=smpi/host-speed:1Gf "
-	         "--cfg=smpi/shared-malloc:global --cfg=smpi/shared-malloc-blocksize:134217728 --log=root.thres:error",
+	         "smpirun -np %u -platform %s -hostfile %s --cfg=network/model:CM02 --cfg=network/crosstraffic:no "
+	         "--cfg=network/TCP-gamma:0 --cfg=smpi/send-is-detached-thresh:0 --cfg=smpi/simulate-computation:no "
+	         "--cfg=smpi/host-speed:1Gf --log=root.thres:error",
 	         grid->nodes, platform, hosts);
 	return 0;
 }
