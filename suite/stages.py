@@ -136,7 +136,7 @@ def headers(tools: Tools) -> Outcome:
 
 def c_checks(tools: Tools) -> Outcome:
     """clang-tidy with .clang-tidy where it is, else cppcheck."""
-    names = tools.sources("lib/*.c", "device/*.c", "micro/**/*.c", "gemm/**/*.c", "overlap/**/*.c", "collectives/**/*.c",
+    names = tools.sources("lib/*.c", "device/*.c", "micro/**/*.c", "gemm/**/*.c", "overlap/**/*.c", "collectives/schedules/*.c",
                           "topology/**/*.c")
     if tools.has("clang-tidy"):
         command = ["clang-tidy", "--quiet", "--warnings-as-errors=*"]

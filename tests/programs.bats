@@ -288,14 +288,16 @@ for axis in json.loads(sys.stdin.readline())["axes"]:
 @test "--list names the cases, --done leaves them out" {
 	for name in $(programs); do
 		now "$name"
-		run --separate-stderr sh -c "'$bin/$name' --device sim --list >all"
+		measure "$name" --device sim --list
 		could_run "$name" || continue
 		[ "$status" = 0 ]
+		printf '%s\n' "$output" >all
 		# A program without axes has one case, and its key is empty.
 		[ -s all ]
 		[ -z "$(sort all | uniq -d)" ]
 		tail -n +2 all >'done'
-		[ "$("$bin/$name" --device sim --list --done 'done')" = "$(head -n 1 all)" ]
+		measure "$name" --device sim --list --done 'done'
+		[ "$output" = "$(head -n 1 all)" ]
 		# shellcheck disable=SC2086 # QUICK is a list of options
 		measure "$name" --device sim $QUICK --format json --done 'done'
 		printf '%s\n' "$output" | json "rows[-1]['cases']['already_done'] == $(wc -l <'done')"
