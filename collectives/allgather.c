@@ -24,7 +24,7 @@ static const struct axis axes[] = {
 	{0}};
 
 static const struct bench_metric primary[] = {
-	{"allgather_bus_bandwidth", "bus_bandwidth", NULL, NULL, "max", "byte/s", "higher"},
+	{"allgather_busbw", "bus_bandwidth", NULL, NULL, "max", "byte/s", "higher"},
 	{0}};
 
 static const struct bench bench = {

@@ -34,7 +34,7 @@ static const struct axis axes[] = {
 
 static const struct bench_metric primary[] = {
 	{"allreduce_latency", "time", NULL, "size=32", "min", "s", "lower"},
-	{"allreduce_bus_bandwidth", "bus_bandwidth", NULL, NULL, "max", "byte/s", "higher"},
+	{"allreduce_busbw", "bus_bandwidth", NULL, NULL, "max", "byte/s", "higher"},
 	{0}};
 
 static const struct bench bench = {

@@ -25,7 +25,7 @@ static const struct axis axes[] = {
 	{0}};
 
 static const struct bench_metric primary[] = {
-	{"reduce_scatter_bus_bandwidth", "bus_bandwidth", NULL, NULL, "max", "byte/s", "higher"},
+	{"reduce_scatter_busbw", "bus_bandwidth", NULL, NULL, "max", "byte/s", "higher"},
 	{0}};
 
 static const struct bench bench = {
