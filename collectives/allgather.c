@@ -20,7 +20,7 @@ static const struct axis axes[] = {
 	 .accept = collective_accept_shape, .quick = collective_line},
 	{.name = "type", .help = "element type", .kind = AXIS_WORD, .words = data_types, .quick = "f32", .full = "i32,i64,f32,f64"},
 	{.name = "size", .help = "bytes of the whole vector", .kind = AXIS_SIZE, .min = 8, .max = SESSION_MOST_BYTES, .multiple = 8,
-	 .quick = "32,128K,2M", .full = "32:256M:x4"},
+	 .quick = "32,128K,2M", .full = "32:128M:x4,256M"},
 	{0}};
 
 static const struct bench_metric primary[] = {
