@@ -130,7 +130,9 @@ def _enter_case(history: History, record: dict) -> None:
     history.case_status[key] = str(record["status"])
     history.cases_s += float(record.get("elapsed_s") or 0.0)
     validity = record.get("validity") or {}
-    if record["status"] == "ok" and validity.get("valid", True):
+    # A flag may concern one variant alone; the other numbers of the case are as good as ever.
+    numbers = [d for d in record.get("derived") or [] if isinstance(d, dict)]
+    if record["status"] == "ok" and (validity.get("valid", True) or any(d.get("valid") is True for d in numbers)):
         history.valid.add(key)
     # A flag counts once a case, however many variants have it.
     history.flags.update({str(flag["flag"]) for flag in validity.get("flags", [])})

@@ -90,6 +90,12 @@ class Records(unittest.TestCase):
         with self.assertRaises(Full):
             Ledger(Path("/dev/full")).append({"kind": "end", "program": "micro/a"})
 
+    def test_a_case_with_one_good_number_counts_as_valid(self):
+        flagged = {"valid": False, "flags": [{"flag": "noisy", "variant": "one"}]}
+        good, bad = ({"name": "time", "variant": v, "valid": v == "two"} for v in ("two", "one"))
+        records = line("run") + case("a", validity=flagged, derived=[bad, good]) + case("b", validity=flagged, derived=[bad])
+        self.assertEqual(self.ledger(records).of("micro/a").valid, {"a"})
+
     def test_only_valid_cases_count_as_valid(self):
         noisy = {"valid": False, "flags": [{"flag": "noisy"}, {"flag": "noisy"}]}
         history = self.ledger(line("run") + case("a") + case("b", validity=noisy)).of("micro/a")
