@@ -45,18 +45,8 @@ static const struct bench bench = {
 	.limits = "ranks on one host talk through its memory: no network, no torus; more ranks than cores measure the scheduler",
 	.share = 2.0,
 	.axes = axes,
-	.variant_option = "algorithm",
 	.variants = variants,
 	.primary = primary,
-	.admit = collective_admit,
-	.setup = collective_setup,
-	.body = collective_body,
-	.model = collective_model,
-	.spoil = collective_spoil,
-	.check = collective_check,
-	.prove = collective_prove,
-	.derive = collective_derive,
-	.teardown = collective_teardown,
 };
 
 int main(int argc, char **argv) { return collective_main(&bench, SCHEDULE_ALLREDUCE, argc, argv); }

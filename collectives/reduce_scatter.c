@@ -35,18 +35,8 @@ static const struct bench bench = {
 	.timed = "one reduce-scatter after a barrier: last rank's entry to last rank's return; on several hosts the longest duration",
 	.limits = "ranks on one host talk through its memory: no network, no torus; more ranks than cores measure the scheduler",
 	.axes = axes,
-	.variant_option = "algorithm",
 	.variants = variants,
 	.primary = primary,
-	.admit = collective_admit,
-	.setup = collective_setup,
-	.body = collective_body,
-	.model = collective_model,
-	.spoil = collective_spoil,
-	.check = collective_check,
-	.prove = collective_prove,
-	.derive = collective_derive,
-	.teardown = collective_teardown,
 };
 
 int main(int argc, char **argv) { return collective_main(&bench, SCHEDULE_REDUCE_SCATTER, argc, argv); }

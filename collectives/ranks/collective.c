@@ -6,8 +6,6 @@
 #include "lib/err.h"
 
 #include <errno.h>
-#include <limits.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -33,15 +31,7 @@ static struct order order(enum session_order what, unsigned variant, uint64_t it
 	return (struct order){.what = what, .variant = variant, .iterations = iterations};
 }
 
-static unsigned index_of(const char *const *words, const char *word)
-{
-	unsigned i = 0;
-	while (words[i] != word)
-		i++;
-	return i;
-}
-
-int collective_admit(const struct bench_case *c)
+static int admit(const struct bench_case *c)
 {
 	if (crew.size < 2)
 		return err_note(-ENODEV, "one rank has nobody to talk to: start it with mpirun -n 2, or srun");
@@ -50,13 +40,13 @@ int collective_admit(const struct bench_case *c)
 	return 0;
 }
 
-int collective_setup(struct bench_case *c)
+static int setup(struct bench_case *c)
 {
 	struct order o = order(SESSION_OPEN, 0, 0);
 	o.kind = kind;
 	o.bytes = bench_number(c, "size");
-	o.type = index_of(data_types, bench_word(c, "type"));
-	o.op = kind == SCHEDULE_ALLGATHER ? DATA_SUM : index_of(data_ops, bench_word(c, "op"));
+	o.type = bench_choice(c, "type");
+	o.op = kind == SCHEDULE_ALLGATHER ? DATA_SUM : bench_choice(c, "op");
 	o.ports = kind == SCHEDULE_ALLREDUCE && bench_word(c, "ports") == collective_ports[1] ? SCHEDULE_ALL_PORTS
 	                                                                                     : SCHEDULE_ONE_PORT;
 	o.seed = rng_u64(&c->rng);
@@ -82,7 +72,7 @@ int collective_setup(struct bench_case *c)
 	return any ? 0 : err_note(-ENOTSUP, "%s", session_any_refusal());
 }
 
-int collective_body(struct bench_case *c, unsigned variant, uint64_t iterations)
+static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
 {
 	struct order o = order(SESSION_RUN, variant, iterations);
 	int status = crew_do(&o);
@@ -90,20 +80,20 @@ int collective_body(struct bench_case *c, unsigned variant, uint64_t iterations)
 	return status;
 }
 
-void collective_model(const struct bench_case *c, unsigned variant, struct bench_model *m)
+static void model(const struct bench_case *c, unsigned variant, struct bench_model *m)
 {
 	(void)variant;
 	m->bytes = (double)bench_number(c, "size");
 }
 
-int collective_spoil(struct bench_case *c, unsigned variant)
+static int spoil(struct bench_case *c, unsigned variant)
 {
 	struct order o = order(SESSION_SPOIL, variant, 0);
 	(void)c;
 	return crew_do(&o);
 }
 
-int collective_check(struct bench_case *c, unsigned variant)
+static int check(struct bench_case *c, unsigned variant)
 {
 	struct order o = order(SESSION_CHECK, variant, 0);
 	(void)c;
@@ -111,7 +101,7 @@ int collective_check(struct bench_case *c, unsigned variant)
 }
 
 /* The algorithm that ran is the one that was asked for: what the leader sent was counted while it was sent. */
-int collective_prove(struct bench_case *c)
+static int prove(struct bench_case *c)
 {
 	char name[64];
 	for (unsigned v = 0; program->variants[v].name; v++) {
@@ -165,7 +155,7 @@ static int derive_variant(struct bench_case *c, unsigned v)
 	return status;
 }
 
-int collective_derive(struct bench_case *c)
+static int derive(struct bench_case *c)
 {
 	int status = 0, indexed = variant_named("swing-b-indexed"), renamed = variant_named("swing-b");
 	for (unsigned v = 0; status == 0 && program->variants[v].name; v++)
@@ -182,7 +172,7 @@ int collective_derive(struct bench_case *c)
 	return status;
 }
 
-void collective_teardown(struct bench_case *c)
+static void teardown(struct bench_case *c)
 {
 	struct order o = order(SESSION_CLOSE, 0, 0);
 	(void)c;
@@ -233,6 +223,20 @@ static int refuse_impossible(const struct dialect *d)
 	return 0;
 }
 
+static void add_callbacks(struct bench *b)
+{
+	b->variant_option = "algorithm";
+	b->admit = admit;
+	b->setup = setup;
+	b->body = body;
+	b->model = model;
+	b->spoil = spoil;
+	b->check = check;
+	b->prove = prove;
+	b->derive = derive;
+	b->teardown = teardown;
+}
+
 static int lead(const struct bench *b, int argc, char **argv)
 {
 	static struct dialect dialect;
@@ -246,6 +250,7 @@ static int lead(const struct bench *b, int argc, char **argv)
 	job = (struct bench_job){.library = crew.library, .processes = (unsigned)crew.size, .hosts = (unsigned)crew.hosts,
 	                         .virtual_time = crew.virtual_time, .cpu_s = crew_cpu_s};
 	copy = *b;
+	add_callbacks(&copy);
 	copy.job = &job;
 	/* What simulated ranks say is told apart from what real ones do, in records, resume and report. */
 	if (crew.virtual_time) {

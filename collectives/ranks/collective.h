@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * What allreduce, reduce_scatter and allgather have in common: everything but their declarations. A program of
- * collectives/ declares a struct bench whose callbacks are these, and calls collective_main().
+ * collectives/ declares a struct bench without callbacks, and calls collective_main(), which adds them.
  *
  * Timed, iteration by iteration: a barrier, then the collective. Where all ranks read one clock (one host, a simulator) the time
  * is from the last rank's entry to the last rank's exit; elsewhere the longest of the ranks' own durations. Only then comes
@@ -24,16 +24,6 @@ extern char collective_line[];
 int collective_accept_shape(const char *word);
 
 extern const char *const collective_ports[]; /* one all */
-
-int collective_admit(const struct bench_case *c);
-int collective_setup(struct bench_case *c);
-int collective_body(struct bench_case *c, unsigned variant, uint64_t iterations);
-void collective_model(const struct bench_case *c, unsigned variant, struct bench_model *m);
-int collective_spoil(struct bench_case *c, unsigned variant);
-int collective_check(struct bench_case *c, unsigned variant);
-int collective_prove(struct bench_case *c);
-int collective_derive(struct bench_case *c);
-void collective_teardown(struct bench_case *c);
 
 /* Become ranks; the leader runs the benchmark, with its arguments also in the dialect of nccl-tests (dialect.h). */
 int collective_main(const struct bench *b, enum schedule_kind kind, int argc, char **argv);

@@ -66,7 +66,7 @@ struct exchange {
 /* ------------------------------------------------------------------ where blocks are */
 
 /* No overflow: under 2^31 elements, and GRID_MOST_NODES blocks. */
-static uint64_t cut(uint64_t total, uint64_t parts, uint64_t index)
+uint64_t exchange_cut(uint64_t total, uint64_t parts, uint64_t index)
 {
 	return total * index / parts;
 }
@@ -74,8 +74,8 @@ static uint64_t cut(uint64_t total, uint64_t parts, uint64_t index)
 static struct span span_of(const struct exchange *x, unsigned part, uint32_t first, uint32_t count)
 {
 	uint64_t parts = schedule_parts(x->schedule), blocks = schedule_blocks(x->schedule);
-	uint64_t start = cut(x->elements, parts, part), length = cut(x->elements, parts, part + 1) - start;
-	uint64_t from = cut(length, blocks, first), to = cut(length, blocks, (uint64_t)first + count);
+	uint64_t start = exchange_cut(x->elements, parts, part), length = exchange_cut(x->elements, parts, part + 1) - start;
+	uint64_t from = exchange_cut(length, blocks, first), to = exchange_cut(length, blocks, (uint64_t)first + count);
 	return (struct span){.first = start + from, .count = to - from};
 }
 

@@ -35,6 +35,9 @@ void exchange_run(struct exchange *x, const void *in, void *out, bool dry);
 void exchange_planned(const struct exchange *x, uint64_t *messages_p, uint64_t *bytes_p);
 void exchange_sent(const struct exchange *x, uint64_t *messages_p, uint64_t *bytes_p);
 
+/* Where piece `index` begins when `total` elements are cut into `parts` as evenly as whole elements allow. */
+uint64_t exchange_cut(uint64_t total, uint64_t parts, uint64_t index);
+
 /* This rank's block of a part between the halves, as elements of the whole vector; count 0 for a rank that has none. */
 struct span {
 	uint64_t first, count;

@@ -69,11 +69,6 @@ static int close_case(void)
 	return 0;
 }
 
-static uint64_t start_of_block(uint64_t rank)
-{
-	return now.elements * rank / (uint64_t)crew.size;
-}
-
 static int open_vectors(void)
 {
 	uint64_t bytes = now.order.bytes + ALIGNMENT;
@@ -84,8 +79,8 @@ static int open_vectors(void)
 	if (!now.in || !now.out || !now.counts || !now.starts)
 		return err_note(-ENOMEM, "two vectors of %llu bytes: out of memory", (unsigned long long)now.order.bytes);
 	for (int r = 0; r < crew.size; r++) {
-		now.starts[r] = (int)start_of_block((uint64_t)r);
-		now.counts[r] = (int)(start_of_block((uint64_t)r + 1) - start_of_block((uint64_t)r));
+		now.starts[r] = (int)exchange_cut(now.elements, (uint64_t)crew.size, (uint64_t)r);
+		now.counts[r] = (int)exchange_cut(now.elements, (uint64_t)crew.size, (uint64_t)r + 1) - now.starts[r];
 	}
 	if (!now.order.dry)
 		data_fill(now.in, now.order.type, now.order.seed, crew.rank, 0, now.elements);
@@ -129,7 +124,7 @@ __attribute__((noinline)) static void run_library(void)
 {
 	MPI_Datatype type = data_mpi_type(now.order.type);
 	MPI_Op op = data_mpi_op(now.order.op);
-	uint64_t own = start_of_block((uint64_t)crew.rank) * data_bytes(now.order.type);
+	uint64_t own = (uint64_t)now.starts[crew.rank] * data_bytes(now.order.type);
 	bool even = now.elements % (uint64_t)crew.size == 0;
 	int count = now.counts[crew.rank], code;
 	if (now.order.kind == SCHEDULE_ALLREDUCE)
@@ -213,7 +208,7 @@ static int check_gathered(void)
 	return status;
 }
 
-static int check(const struct order *o)
+static int check(void)
 {
 	if (now.order.kind == SCHEDULE_ALLGATHER)
 		return check_gathered();
@@ -221,7 +216,6 @@ static int check(const struct order *o)
 		int status = check_span((uint64_t)now.starts[crew.rank], (uint64_t)now.counts[crew.rank]);
 		return status ? err_note(status, "block %d: %s", crew.rank, err_text()) : 0;
 	}
-	(void)o;
 	for (int r = 0; r < crew.size; r++) {
 		int status = check_span((uint64_t)now.starts[r], (uint64_t)now.counts[r]);
 		if (status)
@@ -241,7 +235,7 @@ static int act(const struct order *o)
 		memset(now.out, 0xa5, now.order.bytes);
 		return 0;
 	case SESSION_CHECK:
-		return check(o);
+		return check();
 	case SESSION_CLOSE:
 		break;
 	}
