@@ -224,11 +224,30 @@ void dev_close(struct dev_set *set)
 	}
 }
 
+/* ------------------------------------------------------------------ element types */
+
+uint32_t dev_type_bytes(enum dev_type type)
+{
+	static const uint32_t bytes[DEV_TYPES] = {
+		[DEV_F32] = 4, [DEV_F64] = 8, [DEV_TF32] = 4, [DEV_F16] = 2, [DEV_BF16] = 2, [DEV_F8] = 1
+	};
+	return bytes[type];
+}
+
+uint32_t dev_type_result_bytes(enum dev_type type) { return type == DEV_F8 ? 2 : dev_type_bytes(type); }
+
 /* ------------------------------------------------------------------ optional slots */
 
 static int lacks(const struct dev *d, const char *what)
 {
 	return err_note(-ENOTSUP, "%s:%u: %s is not supported", d->ops->name, d->index, what);
+}
+
+int dev_alloc(struct dev *d, enum dev_mem kind, uint64_t bytes, void **ptr_p)
+{
+	if (kind == DEV_MEM_PAGEABLE && !dev_can(d, DEV_CAP_PAGEABLE))
+		return lacks(d, "pageable memory");
+	return d->ops->alloc(d, kind, bytes, ptr_p);
 }
 
 int dev_clock_rate(struct dev *d, double *hz_p)
@@ -251,16 +270,47 @@ int dev_post_value(struct dev *d, uint32_t *at, uint32_t value)
 	return d->ops->post_value ? d->ops->post_value(d, at, value) : lacks(d, "post_value");
 }
 
+static int check_gemm(const struct dev *d, const struct dev_gemm *g)
+{
+	const uint32_t rows = d->props.gemm_tile_rows;
+	if ((unsigned)g->type >= DEV_TYPES)
+		return err_note(-EINVAL, "gemm: there is no element type %u", (unsigned)g->type);
+	if (g->m == 0 || g->n == 0 || g->k == 0)
+		return err_note(-EINVAL, "gemm %u x %u x %u: a dimension is zero", g->m, g->n, g->k);
+	if (g->lda < g->k || g->ldb < (g->b_transposed ? g->k : g->n) || g->ldc < g->n)
+		return err_note(-EINVAL, "gemm %u x %u x %u: a leading dimension (%u, %u, %u) is shorter than its row", g->m,
+		                g->n, g->k, g->lda, g->ldb, g->ldc);
+	if (g->tiled && !(d->props.gemm_tiled_types >> g->type & 1))
+		return err_note(-ENOTSUP, "%s:%u: a tiled gemm of type %u is not supported", d->ops->name, d->index,
+		                (unsigned)g->type);
+	if (g->done && (g->done_rows == 0 || rows == 0 || g->done_rows % rows))
+		return err_note(-EINVAL, "gemm: %u rows to a counter are no multiple of the %u rows of a block", g->done_rows,
+		                rows);
+	return 0;
+}
+
 int dev_gemm(struct dev *d, struct dev_stream *s, const struct dev_gemm *g)
 {
 	if (!d->ops->gemm)
 		return lacks(d, "gemm");
-	if (g->m == 0 || g->n == 0 || g->k == 0)
-		return err_note(-EINVAL, "gemm %u x %u x %u: a dimension is zero", g->m, g->n, g->k);
-	if (g->lda < g->k || g->ldb < g->n || g->ldc < g->n)
-		return err_note(-EINVAL, "gemm %u x %u x %u: a leading dimension (%u, %u, %u) is shorter than its row", g->m,
-		                g->n, g->k, g->lda, g->ldb, g->ldc);
-	return d->ops->gemm(d, s, g);
+	int rc = check_gemm(d, g);
+	return rc ? rc : d->ops->gemm(d, s, g);
+}
+
+int dev_gemm_prepare(struct dev *d, const struct dev_gemm *g)
+{
+	if (!d->ops->gemm)
+		return lacks(d, "gemm");
+	int rc = check_gemm(d, g);
+	return rc || !d->ops->gemm_prepare ? rc : d->ops->gemm_prepare(d, g);
+}
+
+int dev_read_state(struct dev *d, struct dev_reading *readings, size_t *count_p)
+{
+	if (d->ops->read_state)
+		return d->ops->read_state(d, readings, count_p);
+	*count_p = 0;
+	return 0;
 }
 
 int dev_peer_enable(struct dev *d, struct dev *other)
@@ -271,6 +321,56 @@ int dev_peer_enable(struct dev *d, struct dev *other)
 		return err_note(-ENOTSUP, "%s:%u and %s:%u: no peer access between backends", d->ops->name, d->index,
 		                other->ops->name, other->index);
 	return d->ops->peer_enable(d, other);
+}
+
+int dev_graph_begin(struct dev *d, struct dev_stream *s)
+{
+	return d->ops->graph_begin ? d->ops->graph_begin(d, s) : lacks(d, "graph_begin");
+}
+
+int dev_graph_end(struct dev *d, struct dev_stream *s, struct dev_graph **g_p)
+{
+	return d->ops->graph_end ? d->ops->graph_end(d, s, g_p) : lacks(d, "graph_end");
+}
+
+int dev_graph_launch(struct dev *d, struct dev_stream *s, struct dev_graph *g)
+{
+	return d->ops->graph_launch ? d->ops->graph_launch(d, s, g) : lacks(d, "graph_launch");
+}
+
+void dev_graph_close(struct dev *d, struct dev_graph *g)
+{
+	if (g)
+		d->ops->graph_close(d, g);
+}
+
+int dev_crew_open(const struct dev_set *set, struct dev_crew **crew_p)
+{
+	if (set->count < 2)
+		return err_note(-ENODEV, "collectives need two devices, not %zu", set->count);
+	const struct dev *first = set->dev[0];
+	return first->ops->crew_open ? first->ops->crew_open(set->dev, set->count, crew_p) : lacks(first, "crew_open");
+}
+
+void dev_crew_close(struct dev_crew *crew)
+{
+	if (crew)
+		crew->ops->crew_close(crew);
+}
+
+int dev_allreduce(struct dev_crew *crew, struct dev_stream *const *streams, float *const *buffers, uint64_t count)
+{
+	return crew->ops->allreduce(crew, streams, buffers, count);
+}
+
+int dev_ipc_export(struct dev *d, void *ptr, struct dev_ipc *handle_p)
+{
+	return d->ops->ipc_export ? d->ops->ipc_export(d, ptr, handle_p) : lacks(d, "ipc_export");
+}
+
+int dev_ipc_import(struct dev *d, const struct dev_ipc *handle, uint64_t bytes, void **ptr_p)
+{
+	return d->ops->ipc_import ? d->ops->ipc_import(d, handle, bytes, ptr_p) : lacks(d, "ipc_import");
 }
 
 /* ------------------------------------------------------------------ upload and download */

@@ -16,12 +16,14 @@
  *            waiting; a program that enqueues more must say that it measures the queue.
  * Failures.  Work that fails after it was enqueued is reported once, as the result of the next
  *            dev_stream_sync() on its stream; later work of that stream is dropped until then. A dropped
- *            event record still completes, so that nothing that waits for it hangs.
+ *            event record still completes, so that nothing that waits for it hangs. A failure that takes the
+ *            device with it (a GPU's context after a fault) makes every later operation on it -EIO, with the
+ *            first cause as text; only closing is left.
  * Memory.    Pointers given to operations lie inside one live allocation of dev_alloc() (of this
- *            device, or of another one after dev_peer_enable()); anything else is -EFAULT. Ordinary
- *            (pageable) memory is not accepted: vendors silently make such copies synchronous.
- *            The host may read and write PINNED memory directly; DEVICE memory only on a device
- *            with DEV_CAP_HOST_ACCESS.
+ *            device, or of another one after dev_peer_enable()); anything else is -EFAULT. The host may
+ *            read and write PINNED and PAGEABLE memory directly; DEVICE memory only on a device with
+ *            DEV_CAP_HOST_ACCESS. PAGEABLE memory is for dev_copy() alone, and there the exception to
+ *            "Waiting": vendors stage such copies through buffers of their own and may make the caller wait.
  * Ownership. What an open, alloc or find returned belongs to the caller until the matching close or
  *            free. Closing a device closes everything still open on it. Kernels belong to the device.
  * Threads.   Any thread may call on a device; calls on one stream must not race each other.
@@ -47,25 +49,46 @@ enum dev_cap {
 	DEV_CAP_CLOCK_RATE = 1u << 6,   /* dev_clock_rate() */
 	DEV_CAP_HOST_ACCESS = 1u << 7,  /* the host may touch DEVICE memory directly */
 	DEV_CAP_VIRTUAL_TIME = 1u << 8, /* dev_clock_ns() is simulated: no result is a measurement */
+	DEV_CAP_PAGEABLE = 1u << 9,     /* DEV_MEM_PAGEABLE */
+	DEV_CAP_GRAPH = 1u << 10,       /* dev_graph_begin() and its kin */
+	DEV_CAP_GEMM_TILED = 1u << 11,  /* dev_gemm.tiled: blocks that can be shaped and that count what they finish */
+	DEV_CAP_CREW = 1u << 12,        /* dev_crew_open(): the vendor's collectives */
+	DEV_CAP_IPC = 1u << 13,         /* dev_ipc_export(), dev_ipc_import() */
 };
 
 enum dev_mem {
 	DEV_MEM_DEVICE, /* nearest to the units */
 	DEV_MEM_PINNED, /* host memory that engines and kernels reach directly */
+	DEV_MEM_PAGEABLE, /* ordinary host memory; needs DEV_CAP_PAGEABLE */
 };
 
-enum dev_type { DEV_F32, DEV_F64 };
+/* Element types of matrix products: how A and B are stored, and how units multiply. Sums are kept in f32, of f64 in f64.
+ * C has the type of A and B, but bf16 where they are f8. */
+enum dev_type {
+	DEV_F32,
+	DEV_F64,
+	DEV_TF32, /* stored as f32, multiplied with 10 bits of mantissa */
+	DEV_F16,
+	DEV_BF16,
+	DEV_F8, /* e4m3, as OCP defines it; B must be given transposed */
+	DEV_TYPES
+};
+
+/* Bytes of an element of A and B, and of C. */
+uint32_t dev_type_bytes(enum dev_type type);
+uint32_t dev_type_result_bytes(enum dev_type type);
 
 /* One stream priority is `normal`; larger numbers are more urgent. */
 struct dev_props {
 	char name[96];      /* as the platform calls it */
 	char bus[32];       /* PCI address, or "" */
 	char driver[64];    /* driver or library version, or "" */
+	char arch[32];      /* what kernels are compiled for: "sm_90", "gfx90a", or "" */
 	char blas[96];      /* BLAS library, version and kernel set in use, or "" */
 	char shares[128];   /* what this device shares with others or with the harness, or "" */
 	uint32_t caps;      /* DEV_CAP_* that are usable now */
 	uint32_t units;     /* SMs, CUs, or cores with a worker */
-	uint32_t slots_per_unit;           /* most blocks resident on one unit */
+	uint32_t slots_per_unit;           /* most blocks of block_threads resident on one unit */
 	uint32_t copy_engines;             /* 0: dev_copy() runs on the units */
 	uint32_t block_threads;            /* a good block size; 1 where blocks have one thread */
 	uint32_t busy_blocks;              /* least blocks that keep every unit busy */
@@ -74,18 +97,28 @@ struct dev_props {
 	uint64_t shared_per_unit_bytes;    /* pool that resident blocks divide */
 	uint64_t shared_per_block_bytes;   /* most that one block may claim */
 	uint64_t shared_granularity_bytes; /* a block's claim is rounded up to this; at least 1 */
+	uint64_t shared_reserved_bytes;    /* what the platform adds to every block's claim before rounding */
 	uint64_t l1_bytes, l2_bytes;       /* per unit; 0 if there is none or it is unknown */
 	uint64_t llc_bytes;                /* last level in front of memory, whole device */
 	int priority_low, priority_normal, priority_high;
+	uint32_t gemm_types;               /* 1u << enum dev_type, of dev_gemm() as the library does it */
+	uint32_t gemm_tiled_types;         /* the same with `tiled` */
+	uint32_t gemm_tile_rows;           /* rows of C in a block of a tiled product; done_rows is a multiple of it */
 };
 
 struct dev;
 struct dev_stream;
 struct dev_event;
 struct dev_kernel;
+struct dev_graph;
+struct dev_crew;
 
 /* C := alpha*A*B + beta*C, row-major, leading dimensions in elements.
- * A is m x k, B is k x n, C is m x n. The device cuts C into blocks that its units run. */
+ * A is m x k, B is k x n, C is m x n. The device cuts C into blocks that its units run.
+ *
+ * A library's blocks are its own affair. With `tiled` (DEV_CAP_GEMM_TILED) the blocks are the device's: the same arithmetic
+ * whatever they claim, so that shaping changes nothing but residency, and they can tell what is finished. On host, whose
+ * blocks are calls of the library, both are the same and the fields below may be used without it. */
 struct dev_gemm {
 	enum dev_type type;
 	uint32_t m, n, k;
@@ -93,9 +126,16 @@ struct dev_gemm {
 	const void *a, *b;
 	void *c;
 	uint32_t lda, ldb, ldc;
+	bool b_transposed;     /* B is given as n x k: element (i, j) of B at b[j*ldb + i]; f8 needs it, others may lack it */
+	bool tiled;
 	uint32_t blocks;       /* least number of blocks to cut C into; 0: the device chooses */
-	uint64_t shared_bytes; /* shared memory claimed by each block beyond the library's own need;
-	                          not 0 is -ENOTSUP where the platform's BLAS can't be shaped */
+	uint64_t shared_bytes; /* shared memory claimed by each block beyond the product's own need;
+	                          not 0 is -ENOTSUP where the blocks can't be shaped */
+	/* NULL, or one counter for every done_rows rows of C, in DEVICE or PINNED memory. A block that has written its part of
+	 * C adds the number of its elements to the counters of its rows; whoever sees the sum (dev_wait_value(), a kernel)
+	 * sees the elements. So rows [i*done_rows, ...) are finished when done[i] has grown by their elements. Modulo 2^32. */
+	uint32_t *done;
+	uint32_t done_rows;
 };
 
 /* A kernel's place and arguments. args[i] points at the i-th argument as device/kernels.h lists them;
@@ -105,6 +145,21 @@ struct dev_launch {
 	uint32_t block;        /* threads in a block; 0: props.block_threads */
 	uint64_t shared_bytes; /* dynamic shared memory per block; above the limit is -EINVAL */
 	const void *const *args;
+};
+
+/* Something the device says of itself: a number with its unit, or a text, or why it is not known. */
+struct dev_reading {
+	char name[40];   /* "sm_clock", "power", "throttle", ... */
+	char unit[16];   /* "Hz", "W", ...; "" for texts and counts */
+	double number;   /* NaN: `text` holds it, or it is unknown */
+	char text[128];  /* "" with NaN: unknown */
+	char why[128];   /* why it is unknown; else "" */
+};
+#define DEV_READINGS 32
+
+/* A handle that another process may import; bytes without meaning. */
+struct dev_ipc {
+	unsigned char bytes[64];
 };
 
 /* ------------------------------------------------------------------ devices */
@@ -171,7 +226,19 @@ struct dev_ops {
 	                 uint32_t *blocks_p);
 	int (*launch)(struct dev *dev, struct dev_stream *s, struct dev_kernel *k, const struct dev_launch *l);
 	int (*gemm)(struct dev *dev, struct dev_stream *s, const struct dev_gemm *g); /* [optional] */
+	int (*gemm_prepare)(struct dev *dev, const struct dev_gemm *g);               /* [optional] */
 	int (*peer_enable)(struct dev *dev, struct dev *other);                       /* [optional] */
+	int (*graph_begin)(struct dev *dev, struct dev_stream *s);                         /* [optional] */
+	int (*graph_end)(struct dev *dev, struct dev_stream *s, struct dev_graph **g_p);   /* [optional] */
+	int (*graph_launch)(struct dev *dev, struct dev_stream *s, struct dev_graph *g);   /* [optional] */
+	void (*graph_close)(struct dev *dev, struct dev_graph *g);                         /* [optional] */
+	int (*crew_open)(struct dev *const *devs, size_t count, struct dev_crew **crew_p); /* [optional] */
+	void (*crew_close)(struct dev_crew *crew);                                         /* [optional] */
+	int (*allreduce)(struct dev_crew *crew, struct dev_stream *const *streams, float *const *buffers,
+	                 uint64_t count);                                                  /* [optional] */
+	int (*ipc_export)(struct dev *dev, void *ptr, struct dev_ipc *handle_p);           /* [optional] */
+	int (*ipc_import)(struct dev *dev, const struct dev_ipc *handle, uint64_t bytes, void **ptr_p); /* [optional] */
+	int (*read_state)(struct dev *dev, struct dev_reading *readings, size_t *count_p); /* [optional] */
 };
 
 /* First member of every backend's own device struct. */
@@ -179,6 +246,13 @@ struct dev {
 	const struct dev_ops *ops;
 	unsigned index;
 	struct dev_props props;
+};
+
+/* First member of what a backend returns from crew_open. */
+struct dev_crew {
+	const struct dev_ops *ops;
+	size_t count;     /* of devices */
+	char library[64]; /* "NCCL 2.28.9" */
 };
 
 /* ------------------------------------------------------------------ wrappers: what programs call */
@@ -192,11 +266,14 @@ static inline uint64_t dev_clock_ns(struct dev *d) { return d->ops->clock_ns(d);
 /* The core clock achieved at this moment on a unit that is kept busy for about a millisecond. [optional] */
 int dev_clock_rate(struct dev *d, double *hz_p);
 
-/* Contents undefined, aligned to at least 256 bytes. -ENOMEM: not enough memory. bytes 0 is -EINVAL. */
-static inline int dev_alloc(struct dev *d, enum dev_mem kind, uint64_t bytes, void **ptr_p)
-{
-	return d->ops->alloc(d, kind, bytes, ptr_p);
-}
+/* What the device and its driver say of the present: clocks, power, temperature, why it is throttled, ECC, link, memory node.
+ * Fills at most DEV_READINGS and says how many. What can't be had is in the list, with the reason. Takes up to some
+ * milliseconds; waits for nothing queued. Without the operation: 0 readings. */
+int dev_read_state(struct dev *d, struct dev_reading *readings, size_t *count_p);
+
+/* Contents undefined, aligned to at least 256 bytes. -ENOMEM: not enough memory. bytes 0 is -EINVAL, a kind that the device
+ * lacks -ENOTSUP. */
+int dev_alloc(struct dev *d, enum dev_mem kind, uint64_t bytes, void **ptr_p);
 
 /* NULL is accepted. The caller has synchronised; memory that queued work still uses is -EBUSY. */
 /* The parentheses keep a macro called free, such as a simulator's, away from the slot. */
@@ -283,7 +360,7 @@ static inline int dev_kernel_find(struct dev *d, const char *name, struct dev_ke
 }
 
 /* Blocks of this kernel that one unit holds at once: at most slots_per_unit, and
- * floor(shared_per_unit / claim) where the claim is shared_bytes rounded up to the granularity.
+ * floor(shared_per_unit / claim) where the claim is shared_reserved + shared_bytes rounded up to the granularity.
  * More than shared_per_block_bytes is -EINVAL. Non-increasing in shared_bytes. */
 static inline int dev_occupancy(struct dev *d, struct dev_kernel *k, uint32_t block, uint64_t shared_bytes,
                                 uint32_t *blocks_p)
@@ -301,7 +378,33 @@ static inline int dev_launch(struct dev *d, struct dev_stream *s, struct dev_ker
 /* Enqueue a matrix product. A type the device can't do is -ENOTSUP, a zero dimension -EINVAL. [optional] */
 int dev_gemm(struct dev *d, struct dev_stream *s, const struct dev_gemm *g);
 
+/* Find the library's fastest way for products of this type and these dimensions, by timing those it offers on memory of its
+ * own; later products like it go that way. Without, the library's first choice is taken. May take a second, and wants an
+ * idle device; never timed. Does nothing where there is nothing to choose. */
+int dev_gemm_prepare(struct dev *d, const struct dev_gemm *g);
+
 /* Let operations of `d` use memory of `other`, and the other way round. Repeating it is fine. [optional] */
 int dev_peer_enable(struct dev *d, struct dev *other);
+
+/* Between begin and end what is enqueued on `s` is noted and not run; no other call on the device may come in between but
+ * those that enqueue on `s`. The graph runs it all in one operation, as often as it is launched; memory that it uses is -EBUSY
+ * until it is closed. Copies of PAGEABLE memory can't be noted. The caller has synchronised before closing it. [optional] */
+int dev_graph_begin(struct dev *d, struct dev_stream *s);
+int dev_graph_end(struct dev *d, struct dev_stream *s, struct dev_graph **g_p);
+int dev_graph_launch(struct dev *d, struct dev_stream *s, struct dev_graph *g);
+void dev_graph_close(struct dev *d, struct dev_graph *g); /* NULL is accepted */
+
+/* The vendor's collectives (NCCL, RCCL) among the devices of a set, one after the other as listed. May take seconds.
+ * -ENOTSUP: no library. -ENODEV: fewer than two devices. The crew ends before its devices do. [optional] */
+int dev_crew_open(const struct dev_set *set, struct dev_crew **crew_p);
+void dev_crew_close(struct dev_crew *crew); /* NULL is accepted */
+
+/* Enqueue on streams[i] of device i: every buffers[i], of `count` floats in DEVICE memory, becomes the sum of all. */
+int dev_allreduce(struct dev_crew *crew, struct dev_stream *const *streams, float *const *buffers, uint64_t count);
+
+/* Share an allocation of DEVICE memory, from its beginning, with another process that has the same device open. What was
+ * imported is memory of the importing device, to be given back with dev_free(); the exporter frees it last. [optional] */
+int dev_ipc_export(struct dev *d, void *ptr, struct dev_ipc *handle_p);
+int dev_ipc_import(struct dev *d, const struct dev_ipc *handle, uint64_t bytes, void **ptr_p);
 
 #endif

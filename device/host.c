@@ -43,6 +43,7 @@ static void describe(struct host_dev *d, unsigned count, size_t machine_cores)
 		  DEV_CAP_CLOCK_RATE | DEV_CAP_HOST_ACCESS;
 	if (d->blas) {
 		p->caps |= DEV_CAP_GEMM;
+		p->gemm_types = 1u << DEV_F32 | 1u << DEV_F64;
 		snprintf(p->blas, sizeof(p->blas), "%s", d->blas->text);
 	}
 	p->units = (uint32_t)d->core_count;
@@ -292,11 +293,11 @@ static int post_value(struct dev *dev, uint32_t *at, uint32_t value)
 
 static int kernel_find(struct dev *dev, const char *name, struct dev_kernel **k_p)
 {
-	const struct dev_kernel *k = host_kernel_named(name);
+	struct dev_kernel *k = host_kernel_named(name);
 	(void)dev;
 	if (!k)
 		return err_note(-ENOENT, "host has no kernel '%s'", name);
-	*k_p = (struct dev_kernel *)(uintptr_t)k;
+	*k_p = k;
 	return 0;
 }
 
@@ -322,20 +323,20 @@ static int occupancy(struct dev *dev, struct dev_kernel *k, uint32_t block, uint
 
 static int launch(struct dev *dev, struct dev_stream *s, struct dev_kernel *k, const struct dev_launch *l)
 {
-	union host_arg args[DEV_KERNEL_MAX_ARGS];
+	union kernel_arg args[DEV_KERNEL_MAX_ARGS];
 	struct host_op *op;
 	if (l->grid == 0)
-		return err_note(-EINVAL, "launch %s: a grid of 0 blocks", k->name);
+		return err_note(-EINVAL, "launch %s: a grid of 0 blocks", k->signature.name);
 	int rc = check_shape(l->block, l->shared_bytes);
 	if (!rc)
-		rc = host_kernel_args(k, l->args, args);
+		rc = kernel_args_copy(&k->signature, l->args, args);
 	if (!rc)
 		rc = host_op_begin(dev, s, HOST_OP_LAUNCH, &op);
 	if (rc)
 		return rc;
-	for (unsigned i = 0; i < DEV_KERNEL_MAX_ARGS && k->parameters[i].size && !rc; i++)
-		if (k->parameters[i].extent)
-			rc = host_op_use(op, args[i].pointer, host_kernel_extent(k, args, i, l->grid));
+	for (unsigned i = 0; i < DEV_KERNEL_MAX_ARGS && k->signature.parameters[i].size && !rc; i++)
+		if (k->signature.parameters[i].extent)
+			rc = host_op_use(op, args[i].pointer, kernel_args_extent(&k->signature, args, i, l->grid));
 	if (rc)
 		return host_op_abandon(op, rc);
 	memcpy(op->launch.args, args, sizeof(args));

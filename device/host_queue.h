@@ -51,7 +51,7 @@ struct host_op {
 		struct {
 			struct host_launch work;
 			union {
-				union host_arg args[DEV_KERNEL_MAX_ARGS];
+				union kernel_arg args[DEV_KERNEL_MAX_ARGS];
 				struct host_gemm gemm;
 			};
 		} launch;

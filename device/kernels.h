@@ -18,6 +18,12 @@
  *                     u32 reps
  * triad, triad_nt     float *a, const float *b, const float *c,      a[i] = b[i] + scale*c[i]; `bytes` is the size
  *                     u64 bytes, u32 reps, float scale               of ONE array: 2 read, 1 written
+ * reduce_add          float *dst, const float *src, u64 bytes,     dst[i] += src[i]; `bytes` is the size of ONE array:
+ *                     u32 reps                                      2 read, 1 written; every rep adds again
+ * chase               const u64 *ring, u64 bytes, u64 steps,        one thread of block 0 goes from 0 to ring[0] and so
+ *                     u64 *out                                      on, `steps` times, each load waiting for the one
+ *                                                                   before; *out is where it ends. Entries are indices
+ *                                                                   below bytes/8; nothing checks that
  * fma_f32, fma_f64    void *out, u64 fmas                            `fmas` multiply-adds PER BLOCK (a multiple of
  *                                                                   DEV_FMA_QUANTUM), in registers; 2 flops each;
  *                                                                   writes one number per block to out, as float
@@ -29,10 +35,15 @@
  *                                                                   arrived[1], so `arrived` has 2 words)
  * stamp               u64 *start_ns                                  each block stores its start time at
  *                                                                   start_ns[block]
+ * signal              u32 *flag, u32 value                          block 0 stores the value: whoever sees it (a waiting
+ *                                                                   stream, the host, another device) sees all earlier
+ *                                                                   work of the stream
+ * await               const u32 *flag, u32 value, u32 *timed_out,   each block waits in its slot until *flag >= value or
+ *                     u64 timeout_ns                                the time-out (then it atomically adds 1 to *timed_out)
  *
  * "_nt" uses non-temporal (streaming, evict-first) stores where the device has them; the plain name
- * uses ordinary stores. Times are those of dev_clock_ns(). `flag` of hold is set with dev_post_value() or
- * dev_write_value(). `hold` and `stamp` need their memory to be reachable by the device; PINNED is simplest.
+ * uses ordinary stores. Times are those of dev_clock_ns(). `flag` of hold and await is set with
+ * dev_post_value(), dev_write_value() or signal. `hold` and `stamp` need their memory to be reachable by the device; PINNED is simplest.
  */
 #ifndef GPUSIG_KERNELS_H
 #define GPUSIG_KERNELS_H

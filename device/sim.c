@@ -136,6 +136,7 @@ static void set_props(struct sim_dev *d)
 	p->shared_granularity_bytes = m->shared_granularity_bytes;
 	p->l1_bytes = m->l1_bytes;
 	p->llc_bytes = m->llc_bytes;
+	p->gemm_types = 1u << DEV_F32 | 1u << DEV_F64;
 	p->priority_low = m->priorities > 1 ? -1 : 0;
 	p->priority_high = m->priorities > 1 ? 1 : 0;
 }

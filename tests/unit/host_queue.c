@@ -34,7 +34,7 @@ static atomic_uint here, most_here, awaited, order;
 
 static int where_run(const struct host_block *b)
 {
-	const union host_arg *args = b->args;
+	const union kernel_arg *args = b->args;
 	((uint64_t *)args[0].pointer)[b->index] = (uint64_t)sched_getcpu();
 	return 0;
 }
@@ -59,16 +59,16 @@ static int fail_run(const struct host_block *b) { return b->index == 2 ? -EIO : 
 
 static int order_run(const struct host_block *b)
 {
-	const union host_arg *args = b->args;
+	const union kernel_arg *args = b->args;
 	((uint64_t *)args[0].pointer)[b->index] = atomic_fetch_add(&order, 1);
 	return 0;
 }
 
-#define PER_BLOCK { { sizeof(void *), HOST_EXTENT_PER_BLOCK, sizeof(uint64_t), false, false } }
-static struct dev_kernel where = { .name = "where", .parameters = PER_BLOCK, .run = where_run };
-static struct dev_kernel crowd = { .name = "crowd", .run = crowd_run };
-static struct dev_kernel fails = { .name = "fails", .run = fail_run };
-static struct dev_kernel orders = { .name = "orders", .parameters = PER_BLOCK, .run = order_run };
+#define PER_BLOCK { { sizeof(void *), KERNEL_EXTENT_PER_BLOCK, sizeof(uint64_t), false, false } }
+static struct dev_kernel where = { .signature = { .name = "where", .parameters = PER_BLOCK }, .run = where_run };
+static struct dev_kernel crowd = { .signature.name = "crowd", .run = crowd_run };
+static struct dev_kernel fails = { .signature.name = "fails", .run = fail_run };
+static struct dev_kernel orders = { .signature = { .name = "orders", .parameters = PER_BLOCK }, .run = order_run };
 
 static struct dev_stream *stream(int priority)
 {
