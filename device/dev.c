@@ -243,6 +243,11 @@ static int lacks(const struct dev *d, const char *what)
 	return err_note(-ENOTSUP, "%s:%u: %s is not supported", d->ops->name, d->index, what);
 }
 
+static int too_large(uint32_t value)
+{
+	return err_note(-EINVAL, "value %lu: at most %lu can be waited for", (unsigned long)value, (unsigned long)DEV_VALUE_MAX);
+}
+
 int dev_alloc(struct dev *d, enum dev_mem kind, uint64_t bytes, void **ptr_p)
 {
 	if (kind == DEV_MEM_PAGEABLE && !dev_can(d, DEV_CAP_PAGEABLE))
@@ -257,17 +262,23 @@ int dev_clock_rate(struct dev *d, double *hz_p)
 
 int dev_wait_value(struct dev *d, struct dev_stream *s, uint32_t *at, uint32_t value)
 {
-	return d->ops->wait_value ? d->ops->wait_value(d, s, at, value) : lacks(d, "wait_value");
+	if (!d->ops->wait_value)
+		return lacks(d, "wait_value");
+	return value > DEV_VALUE_MAX ? too_large(value) : d->ops->wait_value(d, s, at, value);
 }
 
 int dev_write_value(struct dev *d, struct dev_stream *s, uint32_t *at, uint32_t value)
 {
-	return d->ops->write_value ? d->ops->write_value(d, s, at, value) : lacks(d, "write_value");
+	if (!d->ops->write_value)
+		return lacks(d, "write_value");
+	return value > DEV_VALUE_MAX ? too_large(value) : d->ops->write_value(d, s, at, value);
 }
 
 int dev_post_value(struct dev *d, uint32_t *at, uint32_t value)
 {
-	return d->ops->post_value ? d->ops->post_value(d, at, value) : lacks(d, "post_value");
+	if (!d->ops->post_value)
+		return lacks(d, "post_value");
+	return value > DEV_VALUE_MAX ? too_large(value) : d->ops->post_value(d, at, value);
 }
 
 static int check_gemm(const struct dev *d, const struct dev_gemm *g)

@@ -133,7 +133,8 @@ struct dev_gemm {
 	                          not 0 is -ENOTSUP where the blocks can't be shaped */
 	/* NULL, or one counter for every done_rows rows of C, in DEVICE or PINNED memory. A block that has written its part of
 	 * C adds the number of its elements to the counters of its rows; whoever sees the sum (dev_wait_value(), a kernel)
-	 * sees the elements. So rows [i*done_rows, ...) are finished when done[i] has grown by their elements. Modulo 2^32. */
+	 * sees the elements. So rows [i*done_rows, ...) are finished when done[i] has grown by their elements; the caller keeps
+	 * it at or below DEV_VALUE_MAX. */
 	uint32_t *done;
 	uint32_t done_rows;
 };
@@ -343,8 +344,10 @@ static inline int dev_event_elapsed_ns(struct dev *d, struct dev_event *from, st
 	return d->ops->event_elapsed_ns(d, from, to, ns_p);
 }
 
-/* Later work of the stream starts once *at >= value (unsigned). `at` lies in PINNED or DEVICE memory and is
- * written only by dev_write_value(), dev_post_value(), or a kernel (seen at the latest when its block ends). [optional] */
+/* Later work of the stream starts once *at >= value. `at` lies in PINNED or DEVICE memory and is written only by
+ * dev_write_value(), dev_post_value(), or a kernel (seen at the latest when its block ends). Values, here and in the
+ * next two, are at most DEV_VALUE_MAX, else -EINVAL: vendors compare above it in different ways. [optional] */
+#define DEV_VALUE_MAX UINT32_C(0x7fffffff)
 int dev_wait_value(struct dev *d, struct dev_stream *s, uint32_t *at, uint32_t value);
 
 /* Enqueue *at = value, after all earlier work of the stream is visible. [optional] */

@@ -41,6 +41,7 @@ struct gpu_traits {
 	uint32_t units, copy_engines, warp_threads;
 	uint32_t threads_per_unit, blocks_per_unit, threads_per_block;
 	uint64_t memory_bytes, l2_bytes;
+	double timer_hz; /* of ticks() in kernels.cu */
 	uint64_t shared_per_unit_bytes;
 	uint64_t shared_per_block_bytes; /* dynamic, after opting in */
 	uint64_t shared_reserved_bytes, shared_granularity_bytes;

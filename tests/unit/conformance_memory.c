@@ -221,14 +221,17 @@ static void waiting_for(enum dev_mem kind)
 	uint32_t *at = get(kind, 256);
 	ok(dev_fill(on.d, s, at, 0, 256));
 	ok(dev_stream_sync(on.d, s));
-	ok(dev_wait_value(on.d, s, at, 0x80000001u));
+	expect_error(dev_wait_value(on.d, s, at, DEV_VALUE_MAX + 1), -EINVAL);
+	expect_error(dev_write_value(on.d, s, at, DEV_VALUE_MAX + 1), -EINVAL);
+	expect_error(dev_post_value(on.d, at, DEV_VALUE_MAX + 1), -EINVAL);
+	ok(dev_wait_value(on.d, s, at, DEV_VALUE_MAX - 8));
 	ok(dev_event_record(on.d, s, e));
 	pass(MS);
 	expect_rc(dev_event_query(on.d, e), -EAGAIN);
-	ok(dev_post_value(on.d, at, 0x7fffffffu)); /* unsigned: not yet */
+	ok(dev_post_value(on.d, at, DEV_VALUE_MAX - 9)); /* not yet */
 	pass(MS);
 	expect_rc(dev_event_query(on.d, e), -EAGAIN);
-	ok(dev_post_value(on.d, at, 0xfffffff0u)); /* more is enough */
+	ok(dev_post_value(on.d, at, DEV_VALUE_MAX)); /* more is enough */
 	ok(dev_stream_sync(on.d, s));
 	expect_rc(dev_event_query(on.d, e), 0);
 	ok(dev_wait_value(on.d, s, at, 5)); /* already there */
