@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "device/gpu_library.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/err.h"
+#include "tests/unit/test.h"
+
+static double (*cosine)(double);
+static double (*nonsense)(double);
+
+static const struct gpu_symbol cosine_only[] = {{"cos", &cosine, false}, {NULL, NULL, false}};
+static const struct gpu_symbol with_optional[] = {
+	{"cos", &cosine, false}, {"gpusig_nonsense", &nonsense, true}, {NULL, NULL, false}};
+static const struct gpu_symbol with_required[] = {
+	{"cos", &cosine, false}, {"gpusig_nonsense", &nonsense, false}, {NULL, NULL, false}};
+static const char *const libm[] = {"libm.so.6", NULL};
+static const char *const absent[] = {"libgpusig-absent.so.2", "libgpusig-absent.so", NULL};
+
+static void found(void)
+{
+	struct gpu_library l = {.title = "libm", .files = libm, .symbols = with_optional};
+	nonsense = cos;
+	require(gpu_library_open(&l) == 0);
+	expect_near(cosine(0), 1, 0);
+	expect(nonsense == NULL);
+	expect(strstr(l.path, "/libm.so.6") != NULL);
+	expect(gpu_library_open(&l) == 0);
+}
+
+static void second_name(void)
+{
+	static const char *const files[] = {"libgpusig-absent.so", "libm.so.6", NULL};
+	struct gpu_library l = {.title = "libm", .files = files, .symbols = cosine_only};
+	expect(gpu_library_open(&l) == 0);
+}
+
+static void missing_file(void)
+{
+	struct gpu_library l = {.title = "Absent", .files = absent, .symbols = cosine_only};
+	for (int i = 0; i < 2; i++) {
+		err_clear();
+		expect(gpu_library_open(&l) == -ENODEV);
+		expect_str(err_text(), "Absent is not here: no libgpusig-absent.so.2, libgpusig-absent.so");
+	}
+}
+
+static void missing_symbol(void)
+{
+	struct gpu_library l = {.title = "libm", .files = libm, .symbols = with_required};
+	char text[320];
+	expect(gpu_library_open(&l) == -ENODEV);
+	snprintf(text, sizeof(text), "libm has no function gpusig_nonsense (%s)", l.path);
+	expect_str(err_text(), text);
+	expect(cosine == NULL && nonsense == NULL);
+}
+
+/* In a folder of our own: a file that is no library, and a link to one that is, under a name that the loader does not find. */
+static void folders(void)
+{
+	static const char *const places[] = {"$GPUSIG_TEST_UNSET/lib", "$GPUSIG_TEST_FOLDER/lib", "/nowhere", NULL};
+	static const char *const files[] = {"libgpusig-there.so", NULL};
+	struct gpu_library libm_library = {.title = "libm", .files = libm, .symbols = cosine_only};
+	struct gpu_library broken = {.title = "Broken", .files = files, .folders = places, .symbols = cosine_only};
+	struct gpu_library linked = {.title = "Linked", .files = files, .folders = places, .symbols = cosine_only};
+	struct gpu_library unset = {.title = "Unset", .files = files, .folders = places, .symbols = cosine_only};
+	char folder[] = "/tmp/gpusig-libraryXXXXXX", lib[64], path[96], text[320];
+	require(gpu_library_open(&libm_library) == 0);
+	require(mkdtemp(folder));
+	snprintf(lib, sizeof(lib), "%s/lib", folder);
+	snprintf(path, sizeof(path), "%s/libgpusig-there.so", lib);
+	unsetenv("GPUSIG_TEST_UNSET");
+	setenv("GPUSIG_TEST_FOLDER", folder, 1);
+	FILE *file = mkdir(lib, 0700) == 0 ? fopen(path, "w") : NULL;
+	if (file) {
+		fputs("not a library", file);
+		fclose(file);
+	}
+	expect(gpu_library_open(&broken) == -ENODEV);
+	snprintf(text, sizeof(text), "Broken can't be loaded: %s: ", path);
+	expect(strncmp(err_text(), text, strlen(text)) == 0);
+	unlink(path);
+	expect(symlink(libm_library.path, path) == 0);
+	cosine = NULL;
+	expect(gpu_library_open(&linked) == 0);
+	expect(cosine != NULL && cosine(0) == 1);
+	unsetenv("GPUSIG_TEST_FOLDER");
+	expect(gpu_library_open(&unset) == -ENODEV);
+	unlink(path);
+	rmdir(lib);
+	rmdir(folder);
+}
+
+static struct gpu_library raced = {.title = "libm", .files = libm, .symbols = cosine_only};
+
+static void *open_and_call(void *result)
+{
+	*(double *)result = gpu_library_open(&raced) == 0 ? cosine(0) : -1;
+	return NULL;
+}
+
+static void many_threads(void)
+{
+	pthread_t threads[8];
+	double results[8] = {0};
+	for (int i = 0; i < 8; i++)
+		require(pthread_create(&threads[i], NULL, open_and_call, &results[i]) == 0);
+	for (int i = 0; i < 8; i++)
+		pthread_join(threads[i], NULL);
+	for (int i = 0; i < 8; i++)
+		expect_near(results[i], 1, 0);
+}
+
+int main(void)
+{
+	test(found);
+	test(second_name);
+	test(missing_file);
+	test(missing_symbol);
+	test(folders);
+	test(many_threads);
+	return test_done();
+}
