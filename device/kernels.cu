@@ -138,8 +138,8 @@ DEVICE void barrier(void)
 
 /* A pass goes over `count` vectors in rounds, in which each block has a stretch of its own with `depth` vectors a thread; what is
  * left, less than a round, is spread over the whole grid, so that no block has more than THREADS vectors above its share. */
-#define DEPTH 8
-#define PAIR_DEPTH 4
+#define IN_FLIGHT 8
+#define PAIRS_IN_FLIGHT 4
 
 DEVICE u64 full_rounds(u64 count, u32 depth) { return count / ((u64)BLOCKS * THREADS * depth); }
 
@@ -151,24 +151,24 @@ KERNEL gpusig_empty(void) { }
 
 DEVICE u32 read_pass(const words4 *src, u64 count)
 {
-	const u64 rounds = full_rounds(count, DEPTH), step = (u64)BLOCKS * THREADS, rest = rest_start(rounds, DEPTH);
-	words4 v[DEPTH];
+	const u64 rounds = full_rounds(count, IN_FLIGHT), step = (u64)BLOCKS * THREADS, rest = rest_start(rounds, IN_FLIGHT);
+	words4 v[IN_FLIGHT];
 	u32 sum = 0;
 	for (u64 r = 0; r < rounds; r++) {
-		const words4 *from = src + round_start(r, DEPTH);
+		const words4 *from = src + round_start(r, IN_FLIGHT);
 		UNROLL
-		for (u32 i = 0; i < DEPTH; i++)
+		for (u32 i = 0; i < IN_FLIGHT; i++)
 			v[i] = from[i * THREADS];
 		UNROLL
-		for (u32 i = 0; i < DEPTH; i++)
+		for (u32 i = 0; i < IN_FLIGHT; i++)
 			sum += v[i].x + v[i].y + v[i].z + v[i].w;
 	}
 	UNROLL
-	for (u32 i = 0; i < DEPTH; i++)
+	for (u32 i = 0; i < IN_FLIGHT; i++)
 		if (rest + i * step < count)
 			v[i] = src[rest + i * step];
 	UNROLL
-	for (u32 i = 0; i < DEPTH; i++)
+	for (u32 i = 0; i < IN_FLIGHT; i++)
 		if (rest + i * step < count)
 			sum += v[i].x + v[i].y + v[i].z + v[i].w;
 	return sum;
@@ -212,17 +212,17 @@ DEVICE void put_floats(floats4 *at, floats4 v, int streaming)
 
 DEVICE void write_all(words4 *dst, u64 count, u32 reps, u32 word, int streaming)
 {
-	const u64 rounds = full_rounds(count, DEPTH), step = (u64)BLOCKS * THREADS;
+	const u64 rounds = full_rounds(count, IN_FLIGHT), step = (u64)BLOCKS * THREADS;
 	words4 v;
 	v.x = v.y = v.z = v.w = word;
 	for (u32 rep = 0; rep < reps; rep++) {
 		for (u64 r = 0; r < rounds; r++) {
-			words4 *to = dst + round_start(r, DEPTH);
+			words4 *to = dst + round_start(r, IN_FLIGHT);
 			UNROLL
-			for (u32 i = 0; i < DEPTH; i++)
+			for (u32 i = 0; i < IN_FLIGHT; i++)
 				put_words(to + i * THREADS, v, streaming);
 		}
-		for (u64 i = rest_start(rounds, DEPTH); i < count; i += step)
+		for (u64 i = rest_start(rounds, IN_FLIGHT); i < count; i += step)
 			put_words(dst + i, v, streaming);
 		forget();
 	}
@@ -234,23 +234,23 @@ KERNEL gpusig_write_nt(void *dst, u64 bytes, u32 reps, u32 word) { write_all((wo
 
 DEVICE void copy_pass(words4 *dst, const words4 *src, u64 count, int streaming)
 {
-	const u64 rounds = full_rounds(count, DEPTH), step = (u64)BLOCKS * THREADS, rest = rest_start(rounds, DEPTH);
-	words4 v[DEPTH];
+	const u64 rounds = full_rounds(count, IN_FLIGHT), step = (u64)BLOCKS * THREADS, rest = rest_start(rounds, IN_FLIGHT);
+	words4 v[IN_FLIGHT];
 	for (u64 r = 0; r < rounds; r++) {
-		const u64 start = round_start(r, DEPTH);
+		const u64 start = round_start(r, IN_FLIGHT);
 		UNROLL
-		for (u32 i = 0; i < DEPTH; i++)
+		for (u32 i = 0; i < IN_FLIGHT; i++)
 			v[i] = src[start + i * THREADS];
 		UNROLL
-		for (u32 i = 0; i < DEPTH; i++)
+		for (u32 i = 0; i < IN_FLIGHT; i++)
 			put_words(dst + start + i * THREADS, v[i], streaming);
 	}
 	UNROLL
-	for (u32 i = 0; i < DEPTH; i++)
+	for (u32 i = 0; i < IN_FLIGHT; i++)
 		if (rest + i * step < count)
 			v[i] = src[rest + i * step];
 	UNROLL
-	for (u32 i = 0; i < DEPTH; i++)
+	for (u32 i = 0; i < IN_FLIGHT; i++)
 		if (rest + i * step < count)
 			put_words(dst + rest + i * step, v[i], streaming);
 }
@@ -283,27 +283,27 @@ DEVICE floats4 multiply_add(floats4 x, float scale, floats4 y)
 
 DEVICE void triad_pass(floats4 *a, const floats4 *b, const floats4 *c, u64 count, float scale, int streaming)
 {
-	const u64 rounds = full_rounds(count, PAIR_DEPTH), step = (u64)BLOCKS * THREADS, rest = rest_start(rounds, PAIR_DEPTH);
-	floats4 x[PAIR_DEPTH], y[PAIR_DEPTH];
+	const u64 rounds = full_rounds(count, PAIRS_IN_FLIGHT), step = (u64)BLOCKS * THREADS, rest = rest_start(rounds, PAIRS_IN_FLIGHT);
+	floats4 x[PAIRS_IN_FLIGHT], y[PAIRS_IN_FLIGHT];
 	for (u64 r = 0; r < rounds; r++) {
-		const u64 start = round_start(r, PAIR_DEPTH);
+		const u64 start = round_start(r, PAIRS_IN_FLIGHT);
 		UNROLL
-		for (u32 i = 0; i < PAIR_DEPTH; i++) {
+		for (u32 i = 0; i < PAIRS_IN_FLIGHT; i++) {
 			x[i] = b[start + i * THREADS];
 			y[i] = c[start + i * THREADS];
 		}
 		UNROLL
-		for (u32 i = 0; i < PAIR_DEPTH; i++)
+		for (u32 i = 0; i < PAIRS_IN_FLIGHT; i++)
 			put_floats(a + start + i * THREADS, multiply_add(x[i], scale, y[i]), streaming);
 	}
 	UNROLL
-	for (u32 i = 0; i < PAIR_DEPTH; i++)
+	for (u32 i = 0; i < PAIRS_IN_FLIGHT; i++)
 		if (rest + i * step < count) {
 			x[i] = b[rest + i * step];
 			y[i] = c[rest + i * step];
 		}
 	UNROLL
-	for (u32 i = 0; i < PAIR_DEPTH; i++)
+	for (u32 i = 0; i < PAIRS_IN_FLIGHT; i++)
 		if (rest + i * step < count)
 			put_floats(a + rest + i * step, multiply_add(x[i], scale, y[i]), streaming);
 }
