@@ -136,26 +136,28 @@ DEVICE void barrier(void)
 
 /* ------------------------------------------------------------------ memory: 16 bytes a lane, several in flight */
 
-/* A pass goes over `count` vectors in rounds, in which each block has a stretch of its own with `depth` vectors a thread; what is
- * left, less than a round, is spread over the whole grid, so that no block has more than THREADS vectors above its share. */
+/* A pass goes over `count` vectors in rounds of the whole grid, in which each block has a stretch of its own with so many vectors a
+ * thread; what is left, less than a round, is spread over all threads, so that none has more than one above its share. */
 #define IN_FLIGHT 8
 #define PAIRS_IN_FLIGHT 4
 
-DEVICE u64 full_rounds(u64 count, u32 depth) { return count / ((u64)BLOCKS * THREADS * depth); }
+DEVICE u64 grid_threads(void) { return (u64)BLOCKS * THREADS; }
 
-DEVICE u64 round_start(u64 round, u32 depth) { return (round * BLOCKS + BLOCK) * THREADS * depth + THREAD; }
+/* Where this thread begins in a round, and in the rest. */
+DEVICE u64 in_round(u32 vectors) { return (u64)BLOCK * THREADS * vectors + THREAD; }
 
-DEVICE u64 rest_start(u64 rounds, u32 depth) { return rounds * BLOCKS * THREADS * depth + (u64)BLOCK * THREADS + THREAD; }
+DEVICE u64 in_grid(void) { return (u64)BLOCK * THREADS + THREAD; }
 
 KERNEL gpusig_empty(void) { }
 
 DEVICE u32 read_pass(const words4 *src, u64 count)
 {
-	const u64 rounds = full_rounds(count, IN_FLIGHT), step = (u64)BLOCKS * THREADS, rest = rest_start(rounds, IN_FLIGHT);
+	const u64 step = grid_threads(), round = step * IN_FLIGHT;
+	u64 base = 0;
 	words4 v[IN_FLIGHT];
 	u32 sum = 0;
-	for (u64 r = 0; r < rounds; r++) {
-		const words4 *from = src + round_start(r, IN_FLIGHT);
+	for (; base + round <= count; base += round) {
+		const words4 *from = src + base + in_round(IN_FLIGHT);
 		UNROLL
 		for (u32 i = 0; i < IN_FLIGHT; i++)
 			v[i] = from[i * THREADS];
@@ -163,6 +165,7 @@ DEVICE u32 read_pass(const words4 *src, u64 count)
 		for (u32 i = 0; i < IN_FLIGHT; i++)
 			sum += v[i].x + v[i].y + v[i].z + v[i].w;
 	}
+	const u64 rest = base + in_grid();
 	UNROLL
 	for (u32 i = 0; i < IN_FLIGHT; i++)
 		if (rest + i * step < count)
@@ -212,17 +215,18 @@ DEVICE void put_floats(floats4 *at, floats4 v, int streaming)
 
 DEVICE void write_all(words4 *dst, u64 count, u32 reps, u32 word, int streaming)
 {
-	const u64 rounds = full_rounds(count, IN_FLIGHT), step = (u64)BLOCKS * THREADS;
+	const u64 step = grid_threads(), round = step * IN_FLIGHT;
 	words4 v;
 	v.x = v.y = v.z = v.w = word;
 	for (u32 rep = 0; rep < reps; rep++) {
-		for (u64 r = 0; r < rounds; r++) {
-			words4 *to = dst + round_start(r, IN_FLIGHT);
+		u64 base = 0;
+		for (; base + round <= count; base += round) {
+			words4 *to = dst + base + in_round(IN_FLIGHT);
 			UNROLL
 			for (u32 i = 0; i < IN_FLIGHT; i++)
 				put_words(to + i * THREADS, v, streaming);
 		}
-		for (u64 i = rest_start(rounds, IN_FLIGHT); i < count; i += step)
+		for (u64 i = base + in_grid(); i < count; i += step)
 			put_words(dst + i, v, streaming);
 		forget();
 	}
@@ -234,10 +238,11 @@ KERNEL gpusig_write_nt(void *dst, u64 bytes, u32 reps, u32 word) { write_all((wo
 
 DEVICE void copy_pass(words4 *dst, const words4 *src, u64 count, int streaming)
 {
-	const u64 rounds = full_rounds(count, IN_FLIGHT), step = (u64)BLOCKS * THREADS, rest = rest_start(rounds, IN_FLIGHT);
+	const u64 step = grid_threads(), round = step * IN_FLIGHT;
+	u64 base = 0;
 	words4 v[IN_FLIGHT];
-	for (u64 r = 0; r < rounds; r++) {
-		const u64 start = round_start(r, IN_FLIGHT);
+	for (; base + round <= count; base += round) {
+		const u64 start = base + in_round(IN_FLIGHT);
 		UNROLL
 		for (u32 i = 0; i < IN_FLIGHT; i++)
 			v[i] = src[start + i * THREADS];
@@ -245,6 +250,7 @@ DEVICE void copy_pass(words4 *dst, const words4 *src, u64 count, int streaming)
 		for (u32 i = 0; i < IN_FLIGHT; i++)
 			put_words(dst + start + i * THREADS, v[i], streaming);
 	}
+	const u64 rest = base + in_grid();
 	UNROLL
 	for (u32 i = 0; i < IN_FLIGHT; i++)
 		if (rest + i * step < count)
@@ -283,10 +289,11 @@ DEVICE floats4 multiply_add(floats4 x, float scale, floats4 y)
 
 DEVICE void triad_pass(floats4 *a, const floats4 *b, const floats4 *c, u64 count, float scale, int streaming)
 {
-	const u64 rounds = full_rounds(count, PAIRS_IN_FLIGHT), step = (u64)BLOCKS * THREADS, rest = rest_start(rounds, PAIRS_IN_FLIGHT);
+	const u64 step = grid_threads(), round = step * PAIRS_IN_FLIGHT;
+	u64 base = 0;
 	floats4 x[PAIRS_IN_FLIGHT], y[PAIRS_IN_FLIGHT];
-	for (u64 r = 0; r < rounds; r++) {
-		const u64 start = round_start(r, PAIRS_IN_FLIGHT);
+	for (; base + round <= count; base += round) {
+		const u64 start = base + in_round(PAIRS_IN_FLIGHT);
 		UNROLL
 		for (u32 i = 0; i < PAIRS_IN_FLIGHT; i++) {
 			x[i] = b[start + i * THREADS];
@@ -296,6 +303,7 @@ DEVICE void triad_pass(floats4 *a, const floats4 *b, const floats4 *c, u64 count
 		for (u32 i = 0; i < PAIRS_IN_FLIGHT; i++)
 			put_floats(a + start + i * THREADS, multiply_add(x[i], scale, y[i]), streaming);
 	}
+	const u64 rest = base + in_grid();
 	UNROLL
 	for (u32 i = 0; i < PAIRS_IN_FLIGHT; i++)
 		if (rest + i * step < count) {
