@@ -114,6 +114,14 @@ $(build)/config.inc: FORCE
 $(build)/obj/lib/prov.o: our_cppflags += -DBUILD_CONFIG='"$(build)/config.inc"'
 $(build)/obj/lib/prov.o: $(build)/config.inc
 
+# The text of the GPUs' kernels, with what it includes, as numbers for device/gpu_source.c.
+$(build)/kernels.inc: device/kernels.cu device/kernels_real.inc
+	$(call say,TEXT,$@)
+	mkdir -p $(@D)
+	sed -e '/^$(hash)include "device\/kernels_real.inc"/{r device/kernels_real.inc' -e 'd' -e '}' $< | od -An -v -tu1 | sed 's/[0-9][0-9]*/&,/g' > $@
+$(build)/obj/device/gpu_source.o: our_cppflags += -DGPU_KERNELS_SOURCE='"$(build)/kernels.inc"'
+$(build)/obj/device/gpu_source.o: $(build)/kernels.inc
+
 .PHONY: config-text skipped
 config-text:
 	echo 'compiler $(shell $(CC) --version 2>/dev/null | head -n1)'
