@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "device/gpu_compilers.h"
+#include "device/gpu_library.h"
+#include "device/run_time_compiler.h"
+#include "lib/err.h"
+
+static struct run_time_compiler hiprtc = {.title = "HIPRTC"};
+static struct run_time_code code;
+
+static const struct gpu_symbol symbols[] = {
+	{"hiprtcCreateProgram", &hiprtc.create, false},
+	{"hiprtcDestroyProgram", &hiprtc.destroy, false},
+	{"hiprtcCompileProgram", &hiprtc.compile, false},
+	{"hiprtcGetProgramLogSize", &hiprtc.log_bytes, false},
+	{"hiprtcGetProgramLog", &hiprtc.log, false},
+	{"hiprtcGetErrorString", &hiprtc.error, false},
+	{"hiprtcVersion", &hiprtc.version, false},
+	{"hiprtcGetCodeSize", &code.bytes, false},
+	{"hiprtcGetCode", &code.get, false},
+	{NULL, NULL, false},
+};
+/* Older releases have the functions in the runtime's library. */
+static const char *const files[] = {"libhiprtc.so.7",    "libhiprtc.so.6",    "libhiprtc.so.5",    "libhiprtc.so",
+                                    "libamdhip64.so.7",  "libamdhip64.so.6",  "libamdhip64.so.5",  NULL};
+static const char *const folders[] = {"$ROCM_PATH/lib", "/opt/rocm/lib", NULL};
+static struct gpu_library library = {.title = "HIPRTC", .files = files, .folders = folders, .symbols = symbols};
+
+/* HIPRTC crashes on what the compiler below it has never heard of: that one, which it loads, is asked first. */
+static comgr_isa_count_fn *isa_count;
+static comgr_isa_name_fn *isa_name;
+static const struct gpu_symbol compiler_symbols[] = {
+	{"amd_comgr_get_isa_count", &isa_count, false},
+	{"amd_comgr_get_isa_name", &isa_name, false},
+	{NULL, NULL, false},
+};
+static const char *const compiler_files[] = {"libamd_comgr.so.3", "libamd_comgr.so.2", NULL};
+static struct gpu_library compiler = {
+	.title = "the code object manager", .files = compiler_files, .folders = folders, .symbols = compiler_symbols};
+
+/* Names are "amdgcn-amd-amdhsa--gfx90a"; what follows a colon in an architecture is not part of them. */
+static bool is_known(const char *arch)
+{
+	const size_t length = strcspn(arch, ":");
+	const char *name;
+	size_t count = 0;
+	if (gpu_library_open(&compiler) || isa_count(&count))
+		return true;
+	for (size_t i = 0; i < count; i++) {
+		if (isa_name(i, &name))
+			continue;
+		const char *dashes = strstr(name, "--");
+		if (dashes && strncmp(dashes + 2, arch, length) == 0 && !dashes[2 + length])
+			return true;
+	}
+	return false;
+}
+
+static int compile(const char *source, const char *arch, void **image_p, size_t *bytes_p)
+{
+	char option[64];
+	const char *const options[] = {option, "-O3"};
+	const int rc = gpu_library_open(&library);
+	if (rc)
+		return rc;
+	if (snprintf(option, sizeof(option), "--offload-arch=%s", arch) >= (int)sizeof(option))
+		return err_note(-EINVAL, "HIPRTC: '%s' is no architecture", arch);
+	if (!is_known(arch))
+		return err_note(-EINVAL, "HIPRTC does not know %s", arch);
+	return run_time_compile(&hiprtc, source, options, 2, &code, image_p, bytes_p);
+}
+
+static int version(char *text, size_t room)
+{
+	const int rc = gpu_library_open(&library);
+	return rc ? rc : run_time_version(&hiprtc, text, room);
+}
+
+const struct gpu_compiler hip_compiler = {.compile = compile, .version = version};

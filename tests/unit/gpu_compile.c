@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The kernels of GPUs, by the vendors' run-time compilers, for what each of them knows; no device is needed.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "device/gpu_compilers.h"
+#include "lib/err.h"
+#include "tests/unit/test.h"
+
+static const struct gpu_compiler *compiler;
+static const char *arch;
+
+/* Both vendors' machine code is ELF, with the kernels' names in it. */
+static bool has_text(const char *image, size_t bytes, const char *text)
+{
+	const size_t length = strlen(text);
+	for (size_t i = 0; i + length <= bytes; i++)
+		if (memcmp(image + i, text, length) == 0)
+			return true;
+	return false;
+}
+
+static void compile_for(const char *source, void **image_p, size_t *bytes_p, int wanted)
+{
+	*image_p = NULL;
+	*bytes_p = 0;
+	const int rc = compiler->compile(source, arch, image_p, bytes_p);
+	if (rc == -ENODEV)
+		skip(err_text());
+	if (rc != wanted)
+		printf("# %s: %d, %s\n", arch, rc, rc ? err_text() : "compiled");
+	require(rc == wanted);
+}
+
+static void kernels(void)
+{
+	static const char *const names[] = {"empty", "read", "write_nt", "copy_nt", "triad_nt", "reduce_add", "chase", "fma_f32",
+	                                    "fma_f64", "hold", "stamp", "signal", "await", "clock_sync", "clock_sample",
+	                                    "timer_step", "gemm_f32", "gemm_f64"};
+	void *image;
+	size_t bytes;
+	compile_for(gpu_kernels_source, &image, &bytes, 0);
+	expect(has_text(image, bytes, "\177ELF"));
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		char name[32];
+		snprintf(name, sizeof(name), "gpusig_%s", names[i]);
+		if (!has_text(image, bytes, name))
+			test_fail(__FILE__, __LINE__, name);
+	}
+	free(image);
+}
+
+/* A device of tomorrow: the driver finishes what is known today. */
+static void newer_device(void)
+{
+	void *image;
+	size_t bytes;
+	compile_for(gpu_kernels_source, &image, &bytes, 0);
+	expect(has_text(image, bytes, ".visible .entry gpusig_copy("));
+	expect(((const char *)image)[bytes] == '\0');
+	free(image);
+}
+
+static void garbage(void)
+{
+	void *image;
+	size_t bytes;
+	compile_for("// no kernel\nthis is_no_code;\n", &image, &bytes, -EINVAL);
+	expect(!image && !bytes);
+	expect(strstr(err_text(), "error") != NULL);
+	expect(strchr(err_text(), '\n') == NULL);
+}
+
+static void unknown_architecture(void)
+{
+	void *image;
+	size_t bytes;
+	compile_for(gpu_kernels_source, &image, &bytes, -EINVAL);
+	expect(!image && !bytes);
+	expect(err_text()[0] != '\0');
+}
+
+static void version(void)
+{
+	char text[64] = "";
+	if (compiler->version(text, sizeof(text)))
+		skip(err_text());
+	expect(strstr(text, "RTC ") && strchr(text, '.'));
+}
+
+static void named(const char *what, void (*function)(void), const char *architecture)
+{
+	char name[64];
+	arch = architecture;
+	snprintf(name, sizeof(name), "%s_%s", what, architecture);
+	test_run(name, function);
+}
+
+int main(void)
+{
+	static const char *const cuda[] = {"sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_103", "sm_120"};
+	static const char *const hip[] = {"gfx906", "gfx908", "gfx90a", "gfx90a:sramecc+:xnack-", "gfx1030"};
+	compiler = &cuda_compiler;
+	for (size_t i = 0; i < sizeof(cuda) / sizeof(cuda[0]); i++)
+		named("kernels", kernels, cuda[i]);
+	named("newer_device", newer_device, "sm_999");
+	named("garbage", garbage, "sm_90");
+	named("unknown_architecture", unknown_architecture, "sm_10");
+	named("unknown_architecture", unknown_architecture, "sm_9x");
+	named("version", version, "cuda");
+	compiler = &hip_compiler;
+	for (size_t i = 0; i < sizeof(hip) / sizeof(hip[0]); i++)
+		named("kernels", kernels, hip[i]);
+	named("garbage", garbage, "gfx90a");
+	named("unknown_architecture", unknown_architecture, "gfx999");
+	named("version", version, "hip");
+	return test_done();
+}
