@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "device/cublaslt_abi.h"
+#include "device/gpu_libraries.h"
+#include "device/gpu_library.h"
+#include "lib/err.h"
+
+/* What NVIDIA advises for Hopper; older devices gain nothing above 4 MiB. */
+#define WORKSPACE_BYTES (32u << 20)
+/* What the library assumes of every pointer unless it is told otherwise. */
+#define ALIGNMENT_BYTES 256u
+#define BUCKETS 256u
+/* The heuristics may return this many at most. */
+#define MOST_WAYS 64u
+
+static struct {
+	cublaslt_create_fn *create;
+	cublaslt_destroy_fn *destroy;
+	cublaslt_get_version_fn *version;
+	cublaslt_get_status_name_fn *status_name;
+	cublaslt_get_status_string_fn *status_string;
+	cublaslt_desc_create_fn *desc_create;
+	cublaslt_desc_destroy_fn *desc_destroy;
+	cublaslt_desc_set_fn *desc_set;
+	cublaslt_layout_create_fn *layout_create;
+	cublaslt_layout_destroy_fn *layout_destroy;
+	cublaslt_preference_create_fn *preference_create;
+	cublaslt_preference_destroy_fn *preference_destroy;
+	cublaslt_preference_set_fn *preference_set;
+	cublaslt_heuristic_fn *heuristic;
+	cublaslt_matmul_fn *matmul;
+} lt;
+
+static const struct gpu_symbol symbols[] = {
+	{"cublasLtCreate", &lt.create, false},
+	{"cublasLtDestroy", &lt.destroy, false},
+	{"cublasLtGetVersion", &lt.version, false},
+	{"cublasLtGetStatusName", &lt.status_name, true},
+	{"cublasLtGetStatusString", &lt.status_string, true},
+	{"cublasLtMatmulDescCreate", &lt.desc_create, false},
+	{"cublasLtMatmulDescDestroy", &lt.desc_destroy, false},
+	{"cublasLtMatmulDescSetAttribute", &lt.desc_set, false},
+	{"cublasLtMatrixLayoutCreate", &lt.layout_create, false},
+	{"cublasLtMatrixLayoutDestroy", &lt.layout_destroy, false},
+	{"cublasLtMatmulPreferenceCreate", &lt.preference_create, false},
+	{"cublasLtMatmulPreferenceDestroy", &lt.preference_destroy, false},
+	{"cublasLtMatmulPreferenceSetAttribute", &lt.preference_set, false},
+	{"cublasLtMatmulAlgoGetHeuristic", &lt.heuristic, false},
+	{"cublasLtMatmul", &lt.matmul, false},
+	{NULL, NULL, false},
+};
+
+static const char *const files[] = {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so.11", "libcublasLt.so", NULL};
+static const char *const folders[] = {"$CUDA_HOME/lib64", "$CUDA_PATH/lib64", "/usr/local/cuda/lib64", NULL};
+static struct gpu_library library = {.title = "cuBLASLt", .files = files, .folders = folders, .symbols = symbols};
+
+/* What decides how the library does a product. Compared as bytes, so all of it is set. */
+struct shape {
+	uint64_t m, n, k, ld_first, ld_second, ld_c, workspace_bytes;
+	uint32_t type, first_transposed;
+	uint32_t alignment[4]; /* of the operands and the result, in bytes; the last is 0 */
+};
+
+struct way {
+	struct cublaslt_algo_layout algo;
+	uint64_t workspace_bytes; /* that it needs */
+	uint32_t alignment[4];    /* that it was found for, as in struct shape */
+};
+
+/* A shape's descriptors and the library's first choice; unchanged once it is in the table. */
+struct plan {
+	struct plan *next;
+	struct shape shape;
+	cublaslt_desc desc;
+	cublaslt_layout first, second, c;
+	struct way way;
+};
+
+struct blas {
+	struct cublasLtContext *handle;
+	uint32_t types;
+	pthread_mutex_t lock; /* of the table */
+	struct plan *plans[BUCKETS];
+};
+
+static int note(const char *function, cublaslt_status status)
+{
+	const int code = status == CUBLASLT_NOT_SUPPORTED || status == CUBLASLT_ARCH_MISMATCH ? -ENOTSUP
+	                 : status == CUBLASLT_INVALID_VALUE                                   ? -EINVAL
+	                 : status == CUBLASLT_ALLOC_FAILED                                    ? -ENOMEM
+	                                                                                      : -EIO;
+	if (lt.status_name && lt.status_string)
+		return err_note(code, "%s: %s (%s)", function, lt.status_string(status), lt.status_name(status));
+	return err_note(code, "%s: status %u", function, status);
+}
+
+/* ------------------------------------------------------------------ plans */
+
+static unsigned data_type(enum dev_type type)
+{
+	switch (type) {
+	case DEV_F64:
+		return CUBLASLT_R_64F;
+	case DEV_F16:
+		return CUBLASLT_R_16F;
+	case DEV_BF16:
+		return CUBLASLT_R_16BF;
+	case DEV_F8:
+		return CUBLASLT_R_8F_E4M3;
+	default:
+		return CUBLASLT_R_32F;
+	}
+}
+
+static uint32_t alignment_of(const void *pointer)
+{
+	const uintptr_t low = (uintptr_t)pointer & -(uintptr_t)pointer;
+	return low == 0 || low > ALIGNMENT_BYTES ? ALIGNMENT_BYTES : (uint32_t)low;
+}
+
+static struct shape shape_of(const struct gpu_product *p)
+{
+	struct shape s;
+	memset(&s, 0, sizeof(s));
+	s.m = p->m;
+	s.n = p->n;
+	s.k = p->k;
+	s.ld_first = p->ld_first;
+	s.ld_second = p->ld_second;
+	s.ld_c = p->ld_c;
+	s.workspace_bytes = p->workspace ? p->workspace_bytes : 0;
+	s.type = p->type;
+	s.first_transposed = p->first_transposed;
+	s.alignment[0] = alignment_of(p->first);
+	s.alignment[1] = alignment_of(p->second);
+	s.alignment[2] = alignment_of(p->c);
+	return s;
+}
+
+/* FNV-1a, by words. */
+static uint32_t bucket_of(const struct shape *s)
+{
+	uint64_t words[sizeof(*s) / sizeof(uint64_t)];
+	uint64_t hash = 14695981039346656037u;
+	_Static_assert(sizeof(words) == sizeof(*s), "a shape is whole words");
+	memcpy(words, s, sizeof(words));
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		hash = (hash ^ words[i]) * 1099511628211u;
+	return (uint32_t)(hash >> 32) % BUCKETS;
+}
+
+static void plan_free(struct plan *plan)
+{
+	if (plan->desc)
+		lt.desc_destroy(plan->desc);
+	if (plan->first)
+		lt.layout_destroy(plan->first);
+	if (plan->second)
+		lt.layout_destroy(plan->second);
+	if (plan->c)
+		lt.layout_destroy(plan->c);
+	free(plan);
+}
+
+static int describe(struct plan *plan)
+{
+	const struct shape *s = &plan->shape;
+	const enum dev_type type = (enum dev_type)s->type;
+	const unsigned data = data_type(type), result = type == DEV_F8 ? CUBLASLT_R_16BF : data;
+	const unsigned scale = type == DEV_F64 ? CUBLASLT_R_64F : CUBLASLT_R_32F;
+	const unsigned compute = type == DEV_F64    ? CUBLASLT_COMPUTE_64F
+	                         : type == DEV_TF32 ? CUBLASLT_COMPUTE_32F_FAST_TF32
+	                                            : CUBLASLT_COMPUTE_32F;
+	const int32_t op = s->first_transposed ? CUBLASLT_OP_T : CUBLASLT_OP_N;
+	cublaslt_status status = lt.desc_create(&plan->desc, compute, scale);
+	if (status != CUBLASLT_SUCCESS)
+		return note("cublasLtMatmulDescCreate", status);
+	status = lt.desc_set(plan->desc, CUBLASLT_DESC_TRANSA, &op, sizeof(op));
+	if (status != CUBLASLT_SUCCESS)
+		return note("cublasLtMatmulDescSetAttribute", status);
+	status = lt.layout_create(&plan->first, data, op ? s->k : s->m, op ? s->m : s->k, (int64_t)s->ld_first);
+	if (status == CUBLASLT_SUCCESS)
+		status = lt.layout_create(&plan->second, data, s->k, s->n, (int64_t)s->ld_second);
+	if (status == CUBLASLT_SUCCESS)
+		status = lt.layout_create(&plan->c, result, s->m, s->n, (int64_t)s->ld_c);
+	return status == CUBLASLT_SUCCESS ? 0 : note("cublasLtMatrixLayoutCreate", status);
+}
+
+static int prefer(cublaslt_preference preference, const struct shape *s)
+{
+	static const unsigned attributes[] = {
+		CUBLASLT_PREFER_MIN_ALIGNMENT_A_BYTES, CUBLASLT_PREFER_MIN_ALIGNMENT_B_BYTES,
+		CUBLASLT_PREFER_MIN_ALIGNMENT_C_BYTES, CUBLASLT_PREFER_MIN_ALIGNMENT_D_BYTES};
+	const uint64_t workspace = s->workspace_bytes;
+	cublaslt_status status =
+		lt.preference_set(preference, CUBLASLT_PREFER_MAX_WORKSPACE_BYTES, &workspace, sizeof(workspace));
+	/* C and D are the same memory. */
+	for (size_t i = 0; i < 4 && status == CUBLASLT_SUCCESS; i++)
+		status = lt.preference_set(preference, attributes[i], &s->alignment[i < 2 ? i : 2], sizeof(uint32_t));
+	return status == CUBLASLT_SUCCESS ? 0 : note("cublasLtMatmulPreferenceSetAttribute", status);
+}
+
+/* The library's choices for a plan, best first by its own guess; none is -ENOTSUP. */
+static int choices(struct blas *blas, const struct plan *plan, struct way *ways, size_t most, size_t *count_p)
+{
+	struct cublaslt_heuristic_layout results[MOST_WAYS];
+	cublaslt_preference preference;
+	int found = 0;
+	size_t count = 0;
+	cublaslt_status status = lt.preference_create(&preference);
+	if (status != CUBLASLT_SUCCESS)
+		return note("cublasLtMatmulPreferenceCreate", status);
+	int rc = prefer(preference, &plan->shape);
+	if (!rc) {
+		status = lt.heuristic(blas->handle, plan->desc, plan->first, plan->second, plan->c, plan->c, preference,
+		                      (int)(most < MOST_WAYS ? most : MOST_WAYS), results, &found);
+		rc = status == CUBLASLT_SUCCESS ? 0 : note("cublasLtMatmulAlgoGetHeuristic", status);
+	}
+	lt.preference_destroy(preference);
+	for (int i = 0; i < found && !rc; i++) {
+		if (results[i].state != CUBLASLT_SUCCESS)
+			continue;
+		ways[count] = (struct way){.algo = results[i].algo, .workspace_bytes = results[i].workspace_bytes};
+		memcpy(ways[count++].alignment, plan->shape.alignment, sizeof(plan->shape.alignment));
+	}
+	if (rc || !count)
+		return rc ? rc : err_note(-ENOTSUP, "cublasLtMatmulAlgoGetHeuristic: no way to do this product");
+	*count_p = count;
+	return 0;
+}
+
+static int plan_make(struct blas *blas, const struct shape *shape, struct plan **plan_p)
+{
+	size_t count;
+	struct plan *plan = calloc(1, sizeof(*plan));
+	if (!plan)
+		return err_note(-ENOMEM, "no memory for the plan of a product");
+	plan->shape = *shape;
+	int rc = describe(plan);
+	if (!rc)
+		rc = choices(blas, plan, &plan->way, 1, &count);
+	if (rc)
+		plan_free(plan);
+	else
+		*plan_p = plan;
+	return rc;
+}
+
+static int plan_of(struct blas *blas, const struct gpu_product *p, const struct plan **plan_p)
+{
+	if (p->type >= DEV_TYPES || !(blas->types & 1u << p->type))
+		return err_note(-ENOTSUP, "cuBLASLt has no products of this type on this device");
+	const struct shape shape = shape_of(p);
+	struct plan **bucket = &blas->plans[bucket_of(&shape)];
+	int rc = 0;
+	pthread_mutex_lock(&blas->lock);
+	struct plan *plan = *bucket;
+	while (plan && memcmp(&plan->shape, &shape, sizeof(shape)) != 0)
+		plan = plan->next;
+	if (!plan) {
+		rc = plan_make(blas, &shape, &plan);
+		if (!rc) {
+			plan->next = *bucket;
+			*bucket = plan;
+		}
+	}
+	pthread_mutex_unlock(&blas->lock);
+	if (!rc)
+		*plan_p = plan;
+	return rc;
+}
+
+/* ------------------------------------------------------------------ the table */
+
+/* Older versions count in thousands: 11.2.0 is 11200, and 11.11.3 is 111103. */
+static void describe_version(size_t v, char *text, size_t room)
+{
+	const size_t major = v < 100000 ? v / 1000 : v / 10000;
+	const size_t rest = v < 100000 ? v % 1000 : v % 10000;
+	snprintf(text, room, "cuBLASLt %zu.%zu.%zu", major, rest / 100, rest % 100);
+}
+
+static uint32_t types_of(const char *arch, size_t version)
+{
+	unsigned sm = 0;
+	uint32_t types = 1u << DEV_F32 | 1u << DEV_F64 | 1u << DEV_F16;
+	if (sscanf(arch, "sm_%u", &sm) == 1 && sm >= 80)
+		types |= 1u << DEV_TF32 | 1u << DEV_BF16;
+	/* CUDA 11.8 was the first with f8. */
+	if (sm >= 89 && version >= 111100)
+		types |= 1u << DEV_F8;
+	return types;
+}
+
+static int blas_open(const struct gpu_traits *traits, void **blas_p, uint32_t *types_p, char *text, size_t room)
+{
+	int rc = gpu_library_open(&library);
+	if (rc)
+		return rc;
+	struct blas *blas = calloc(1, sizeof(*blas));
+	if (!blas)
+		return err_note(-ENOMEM, "no memory for a handle of cuBLASLt");
+	const cublaslt_status status = lt.create(&blas->handle);
+	if (status != CUBLASLT_SUCCESS) {
+		free(blas);
+		return note("cublasLtCreate", status);
+	}
+	pthread_mutex_init(&blas->lock, NULL);
+	blas->types = types_of(traits->arch, lt.version());
+	describe_version(lt.version(), text, room);
+	*types_p = blas->types;
+	*blas_p = blas;
+	return 0;
+}
+
+static void blas_close(void *opened)
+{
+	struct blas *blas = opened;
+	if (!blas)
+		return;
+	for (size_t i = 0; i < BUCKETS; i++) {
+		while (blas->plans[i]) {
+			struct plan *plan = blas->plans[i];
+			blas->plans[i] = plan->next;
+			plan_free(plan);
+		}
+	}
+	lt.destroy(blas->handle);
+	pthread_mutex_destroy(&blas->lock);
+	free(blas);
+}
+
+static int blas_ways(void *blas, const struct gpu_product *p, void *ways, size_t most, size_t *count_p)
+{
+	const struct plan *plan;
+	const int rc = plan_of(blas, p, &plan);
+	return rc ? rc : choices(blas, plan, ways, most, count_p);
+}
+
+static bool way_fits(const struct way *way, const struct shape *s)
+{
+	return way->workspace_bytes <= s->workspace_bytes && way->alignment[0] <= s->alignment[0] &&
+	       way->alignment[1] <= s->alignment[1] && way->alignment[2] <= s->alignment[2];
+}
+
+static int blas_run(void *opened, void *stream, const struct gpu_product *p, const void *wanted)
+{
+	struct blas *blas = opened;
+	const struct plan *plan;
+	const float alpha = (float)p->alpha, beta = (float)p->beta;
+	const bool wide = p->type == DEV_F64;
+	const int rc = plan_of(blas, p, &plan);
+	if (rc)
+		return rc;
+	const struct way *way = wanted && way_fits(wanted, &plan->shape) ? wanted : &plan->way;
+	const cublaslt_status status =
+		lt.matmul(blas->handle, plan->desc, wide ? (const void *)&p->alpha : &alpha, p->first, plan->first, p->second,
+	                  plan->second, wide ? (const void *)&p->beta : &beta, p->c, plan->c, p->c, plan->c, &way->algo,
+	                  p->workspace, plan->shape.workspace_bytes, stream);
+	return status == CUBLASLT_SUCCESS ? 0 : note("cublasLtMatmul", status);
+}
+
+const struct gpu_blas cuda_blas = {
+	.open = blas_open,
+	.close = blas_close,
+	.ways = blas_ways,
+	.run = blas_run,
+	.way_bytes = sizeof(struct way),
+	.workspace_bytes = WORKSPACE_BYTES,
+};
