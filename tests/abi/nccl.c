@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Compiled and never run: device/nccl_abi.h against <nccl.h>.
+ */
+#include <nccl.h>
+
+#define NCCL_ABI_TYPES
+typedef cudaStream_t nccl_stream;
+#include "device/nccl_abi.h"
+#include "tests/abi/abi.h"
+
+same_value(NCCL_ABI_SUCCESS, ncclSuccess);
+same_value(NCCL_ABI_SYSTEM_ERROR, ncclSystemError);
+same_value(NCCL_ABI_INVALID_ARGUMENT, ncclInvalidArgument);
+same_value(NCCL_ABI_INVALID_USAGE, ncclInvalidUsage);
+same_value(NCCL_ABI_FLOAT, ncclFloat);
+same_value(NCCL_ABI_SUM, ncclSum);
+
+same_function(nccl_get_version_fn, ncclGetVersion);
+same_function(nccl_get_error_string_fn, ncclGetErrorString);
+same_function(nccl_get_last_error_fn, ncclGetLastError);
+same_function(nccl_comm_init_all_fn, ncclCommInitAll);
+same_function(nccl_comm_destroy_fn, ncclCommDestroy);
+same_function(nccl_group_fn, ncclGroupStart);
+same_function(nccl_group_fn, ncclGroupEnd);
+same_function(nccl_all_reduce_fn, ncclAllReduce);
