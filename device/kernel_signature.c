@@ -8,12 +8,14 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-#define POINTER { sizeof(void *), KERNEL_EXTENT_BYTES, 0, false, false }
-#define WORDS(bytes) { sizeof(void *), KERNEL_EXTENT_FIXED, bytes, false, false }
-#define PER_BLOCK(type) { sizeof(void *), KERNEL_EXTENT_PER_BLOCK, sizeof(type), false, false }
-#define VALUE(type) { sizeof(type), KERNEL_EXTENT_NONE, 0, false, false }
-#define BYTES { sizeof(uint64_t), KERNEL_EXTENT_NONE, 0, true, false }
-#define FMAS { sizeof(uint64_t), KERNEL_EXTENT_NONE, 0, false, true }
+#define POINTER { .size = sizeof(void *), .extent = KERNEL_EXTENT_BYTES, .alignment = DEV_KERNEL_ALIGN }
+#define FEW(count, type) \
+	{ .size = sizeof(void *), .extent = KERNEL_EXTENT_FIXED, .each = count * sizeof(type), .alignment = sizeof(type) }
+#define PER_BLOCK(type) \
+	{ .size = sizeof(void *), .extent = KERNEL_EXTENT_PER_BLOCK, .each = sizeof(type), .alignment = sizeof(type) }
+#define VALUE(type) { .size = sizeof(type) }
+#define BYTES { .size = sizeof(uint64_t), .bytes = true }
+#define FMAS { .size = sizeof(uint64_t), .fmas = true }
 
 #define WRITE_ARGS { POINTER, BYTES, VALUE(uint32_t), VALUE(uint32_t) }
 #define COPY_ARGS { POINTER, POINTER, BYTES, VALUE(uint32_t) }
@@ -21,7 +23,7 @@
 
 static const struct kernel_signature signatures[] = {
 	{ .name = "empty" },
-	{ .name = "read", .parameters = { POINTER, BYTES, VALUE(uint32_t), WORDS(4) } },
+	{ .name = "read", .parameters = { POINTER, BYTES, VALUE(uint32_t), FEW(1, uint32_t) } },
 	{ .name = "write", .parameters = WRITE_ARGS },
 	{ .name = "write_nt", .parameters = WRITE_ARGS },
 	{ .name = "copy", .parameters = COPY_ARGS },
@@ -29,13 +31,13 @@ static const struct kernel_signature signatures[] = {
 	{ .name = "triad", .parameters = TRIAD_ARGS },
 	{ .name = "triad_nt", .parameters = TRIAD_ARGS },
 	{ .name = "reduce_add", .parameters = COPY_ARGS },
-	{ .name = "chase", .parameters = { POINTER, BYTES, VALUE(uint64_t), WORDS(8) } },
+	{ .name = "chase", .parameters = { POINTER, BYTES, VALUE(uint64_t), FEW(1, uint64_t) } },
 	{ .name = "fma_f32", .parameters = { PER_BLOCK(float), FMAS } },
 	{ .name = "fma_f64", .parameters = { PER_BLOCK(double), FMAS } },
-	{ .name = "hold", .parameters = { WORDS(4), WORDS(8), PER_BLOCK(uint64_t), VALUE(uint64_t) } },
+	{ .name = "hold", .parameters = { FEW(1, uint32_t), FEW(2, uint32_t), PER_BLOCK(uint64_t), VALUE(uint64_t) } },
 	{ .name = "stamp", .parameters = { PER_BLOCK(uint64_t) } },
-	{ .name = "signal", .parameters = { WORDS(4), VALUE(uint32_t) } },
-	{ .name = "await", .parameters = { WORDS(4), VALUE(uint32_t), WORDS(4), VALUE(uint64_t) } },
+	{ .name = "signal", .parameters = { FEW(1, uint32_t), VALUE(uint32_t) } },
+	{ .name = "await", .parameters = { FEW(1, uint32_t), VALUE(uint32_t), FEW(1, uint32_t), VALUE(uint64_t) } },
 };
 
 const struct kernel_signature *kernel_signatures(size_t *count_p)
@@ -52,29 +54,12 @@ const struct kernel_signature *kernel_signature_named(const char *name)
 	return NULL;
 }
 
-/* Fixed words are 4 or 8 bytes wide by what they hold; two 4-byte words stand together. */
-static uint32_t alignment(const struct kernel_parameter *p)
-{
-	switch (p->extent) {
-	case KERNEL_EXTENT_BYTES:
-		return DEV_KERNEL_ALIGN;
-	case KERNEL_EXTENT_PER_BLOCK:
-		return p->each;
-	case KERNEL_EXTENT_FIXED:
-		return 4;
-	case KERNEL_EXTENT_NONE:
-		break;
-	}
-	return 1;
-}
-
 static int check(const struct kernel_signature *k, unsigned i, const union kernel_arg *arg)
 {
 	const struct kernel_parameter *p = &k->parameters[i];
-	const uintptr_t at = p->extent ? (uintptr_t)arg->pointer : 0;
-	if (at % alignment(p))
+	if (p->extent && (uintptr_t)arg->pointer % p->alignment)
 		return err_note(-EINVAL, "launch %s: argument %u (%p) is not aligned to %u bytes", k->name, i, arg->pointer,
-		                alignment(p));
+		                p->alignment);
 	if (p->bytes && arg->u64 % DEV_KERNEL_ALIGN)
 		return err_note(-EINVAL, "launch %s: %llu bytes are no multiple of %u", k->name,
 		                (unsigned long long)arg->u64, DEV_KERNEL_ALIGN);

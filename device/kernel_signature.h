@@ -33,6 +33,7 @@ struct kernel_parameter {
 	uint32_t each;
 	bool bytes; /* this is the argument `bytes` */
 	bool fmas;  /* a multiple of DEV_FMA_QUANTUM */
+	uint32_t alignment; /* of a pointer */
 };
 
 struct kernel_signature {

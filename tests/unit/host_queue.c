@@ -64,7 +64,7 @@ static int order_run(const struct host_block *b)
 	return 0;
 }
 
-#define PER_BLOCK { { sizeof(void *), KERNEL_EXTENT_PER_BLOCK, sizeof(uint64_t), false, false } }
+#define PER_BLOCK { { .size = sizeof(void *), .extent = KERNEL_EXTENT_PER_BLOCK, .each = 8, .alignment = 8 } }
 static struct dev_kernel where = { .signature = { .name = "where", .parameters = PER_BLOCK }, .run = where_run };
 static struct dev_kernel crowd = { .signature.name = "crowd", .run = crowd_run };
 static struct dev_kernel fails = { .signature.name = "fails", .run = fail_run };
