@@ -42,8 +42,9 @@ static void describe(struct host_dev *d, unsigned count, size_t machine_cores)
 	p->caps = DEV_CAP_COPY_ENGINE | DEV_CAP_PRIORITY | DEV_CAP_WAIT_VALUE | DEV_CAP_OCCUPANCY | DEV_CAP_PEER |
 		  DEV_CAP_CLOCK_RATE | DEV_CAP_HOST_ACCESS;
 	if (d->blas) {
-		p->caps |= DEV_CAP_GEMM;
-		p->gemm_types = 1u << DEV_F32 | 1u << DEV_F64;
+		p->caps |= DEV_CAP_GEMM | DEV_CAP_GEMM_TILED;
+		p->gemm_types = p->gemm_tiled_types = 1u << DEV_F32 | 1u << DEV_F64;
+		p->gemm_tile_rows = 1;
 		snprintf(p->blas, sizeof(p->blas), "%s", d->blas->text);
 	}
 	p->units = (uint32_t)d->core_count;
@@ -126,7 +127,7 @@ static int open_device(const char *model, unsigned index, unsigned count, uint32
 	if (total == 0)
 		return err_note(-ENODEV, "open host:%u: the affinity mask of this process can't be read", index);
 	/* Before any thread exists: choosing forks. */
-	if (want & DEV_CAP_GEMM)
+	if (want & (DEV_CAP_GEMM | DEV_CAP_GEMM_TILED))
 		host_blas_open(&blas);
 	struct host_dev *d = calloc(1, sizeof(*d));
 	if (!d)
@@ -350,7 +351,7 @@ static int launch(struct dev *dev, struct dev_stream *s, struct dev_kernel *k, c
 /* Bytes from the first to past the last element of a matrix; UINT64_MAX when they overflow. */
 static uint64_t matrix_bytes(const struct dev_gemm *g, uint32_t rows, uint32_t columns, uint32_t leading)
 {
-	const uint64_t element = g->type == DEV_F32 ? sizeof(float) : sizeof(double);
+	const uint64_t element = dev_type_bytes(g->type);
 	const uint64_t elements = (uint64_t)(rows - 1) * leading + columns;
 	return elements > UINT64_MAX / element ? UINT64_MAX : elements * element;
 }
@@ -366,7 +367,22 @@ static int check_gemm(const struct host_dev *d, const struct dev_gemm *g)
 		if (sizes[i] > INT32_MAX)
 			return err_note(-EINVAL, "gemm %u x %u x %u: the library takes sizes below 2^31", g->m, g->n,
 					g->k);
+	if ((uintptr_t)g->done % sizeof(*g->done))
+		return err_note(-EINVAL, "gemm: counters at %p: not aligned to 4 bytes", (void *)g->done);
 	return check_shape(1, g->shared_bytes);
+}
+
+static int use_operands(struct host_op *op, const struct dev_gemm *g)
+{
+	const uint32_t b_rows = g->b_transposed ? g->n : g->k, b_columns = g->b_transposed ? g->k : g->n;
+	int rc = host_op_use(op, g->a, matrix_bytes(g, g->m, g->k, g->lda));
+	if (!rc)
+		rc = host_op_use(op, g->b, matrix_bytes(g, b_rows, b_columns, g->ldb));
+	if (!rc)
+		rc = host_op_use(op, g->c, matrix_bytes(g, g->m, g->n, g->ldc));
+	if (!rc && g->done)
+		rc = host_op_use(op, g->done, ((g->m - 1) / g->done_rows + 1) * (uint64_t)sizeof(*g->done));
+	return rc;
 }
 
 static int gemm(struct dev *dev, struct dev_stream *s, const struct dev_gemm *g)
@@ -381,11 +397,7 @@ static int gemm(struct dev *dev, struct dev_stream *s, const struct dev_gemm *g)
 	rc = host_op_begin(dev, s, HOST_OP_LAUNCH, &op);
 	if (rc)
 		return rc;
-	rc = host_op_use(op, g->a, matrix_bytes(g, g->m, g->k, g->lda));
-	if (!rc)
-		rc = host_op_use(op, g->b, matrix_bytes(g, g->k, g->n, g->ldb));
-	if (!rc)
-		rc = host_op_use(op, g->c, matrix_bytes(g, g->m, g->n, g->ldc));
+	rc = use_operands(op, g);
 	if (rc)
 		return host_op_abandon(op, rc);
 	op->launch.gemm = job;

@@ -67,6 +67,18 @@ static struct range part_of(uint32_t total, uint32_t parts, uint32_t index)
 	return (struct range){.start = (uint32_t)start, .count = (uint32_t)((end < total ? end : total) - start)};
 }
 
+/* Whoever sees a counter's sum sees the elements it counts; streams that wait for it look when the block has ended. */
+static void count_done(const struct dev_gemm *g, struct range row, uint32_t columns)
+{
+	const uint32_t end = row.start + row.count;
+	for (uint32_t at = row.start; at < end;) {
+		const uint32_t band = at / g->done_rows, left = g->done_rows - at % g->done_rows;
+		const uint32_t rows = left < end - at ? left : end - at;
+		__atomic_fetch_add(&g->done[band], rows * columns, __ATOMIC_ACQ_REL);
+		at += rows;
+	}
+}
+
 int host_gemm_run(const struct host_block *b)
 {
 	const struct host_gemm *job = b->args;
@@ -75,16 +87,20 @@ int host_gemm_run(const struct host_block *b)
 	const struct range column = part_of(g->n, job->columns, b->index % job->columns);
 	const int m = (int)row.count, n = (int)column.count, k = (int)g->k;
 	const int lda = (int)g->lda, ldb = (int)g->ldb, ldc = (int)g->ldc;
-	const uint64_t at_a = (uint64_t)row.start * g->lda, at_b = column.start;
+	const uint64_t at_a = (uint64_t)row.start * g->lda;
+	const uint64_t at_b = g->b_transposed ? (uint64_t)column.start * g->ldb : column.start;
 	const uint64_t at_c = (uint64_t)row.start * g->ldc + column.start;
-	/* Row-major C = A*B is column-major C' = B'*A'. */
+	/* Row-major C = A*B is column-major C' = B'*A'; row-major B transposed is column-major B. */
+	const char *order = g->b_transposed ? "T" : "N";
 	if (g->type == DEV_F32) {
 		const float alpha = (float)g->alpha, beta = (float)g->beta;
-		job->blas->sgemm("N", "N", &n, &m, &k, &alpha, (const float *)g->b + at_b, &ldb,
+		job->blas->sgemm(order, "N", &n, &m, &k, &alpha, (const float *)g->b + at_b, &ldb,
 				 (const float *)g->a + at_a, &lda, &beta, (float *)g->c + at_c, &ldc);
 	} else {
-		job->blas->dgemm("N", "N", &n, &m, &k, &g->alpha, (const double *)g->b + at_b, &ldb,
+		job->blas->dgemm(order, "N", &n, &m, &k, &g->alpha, (const double *)g->b + at_b, &ldb,
 				 (const double *)g->a + at_a, &lda, &g->beta, (double *)g->c + at_c, &ldc);
 	}
+	if (g->done)
+		count_done(g, row, column.count);
 	return 0;
 }

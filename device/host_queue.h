@@ -24,7 +24,7 @@
 #include "device/host_memory.h"
 
 #define HOST_MAX_QUEUED 1024u
-#define HOST_OP_USES 3
+#define HOST_OP_USES 4
 
 enum host_op_kind {
 	HOST_OP_COPY,
