@@ -118,7 +118,8 @@ static void set_props(struct sim_dev *d)
 	const struct sim_model *m = &d->model;
 	snprintf(p->name, sizeof(p->name), "simulated device (%s)", m->name);
 	snprintf(p->blas, sizeof(p->blas), "sim, tiles of %u", m->gemm_tile);
-	p->caps = DEV_CAP_VIRTUAL_TIME | DEV_CAP_GEMM | DEV_CAP_WAIT_VALUE | DEV_CAP_PEER | DEV_CAP_CLOCK_RATE;
+	p->caps = DEV_CAP_VIRTUAL_TIME | DEV_CAP_GEMM | DEV_CAP_GEMM_TILED | DEV_CAP_WAIT_VALUE | DEV_CAP_PEER |
+	          DEV_CAP_CLOCK_RATE;
 	p->caps |= m->copy_engines ? DEV_CAP_COPY_ENGINE : 0;
 	p->caps |= m->priorities > 1 ? DEV_CAP_PRIORITY : 0;
 	p->caps |= m->shared_per_unit_bytes ? DEV_CAP_OCCUPANCY : 0;
@@ -134,9 +135,12 @@ static void set_props(struct sim_dev *d)
 	p->shared_per_unit_bytes = m->shared_per_unit_bytes;
 	p->shared_per_block_bytes = m->shared_per_block_bytes;
 	p->shared_granularity_bytes = m->shared_granularity_bytes;
+	p->shared_reserved_bytes = m->shared_reserved_bytes;
 	p->l1_bytes = m->l1_bytes;
 	p->llc_bytes = m->llc_bytes;
-	p->gemm_types = 1u << DEV_F32 | 1u << DEV_F64;
+	p->gemm_types = dev_can(&d->base, DEV_CAP_GEMM) ? 1u << DEV_F32 | 1u << DEV_F64 : 0;
+	p->gemm_tiled_types = dev_can(&d->base, DEV_CAP_GEMM_TILED) ? p->gemm_types : 0;
+	p->gemm_tile_rows = p->gemm_tiled_types ? 1 : 0;
 	p->priority_low = m->priorities > 1 ? -1 : 0;
 	p->priority_high = m->priorities > 1 ? 1 : 0;
 }
@@ -149,7 +153,9 @@ static void apply_lacks(struct sim_model *m)
 	if (m->lacks & DEV_CAP_PRIORITY)
 		m->priorities = 1;
 	if (m->lacks & DEV_CAP_OCCUPANCY)
-		m->shared_per_unit_bytes = m->shared_per_block_bytes = 0;
+		m->shared_per_unit_bytes = m->shared_per_block_bytes = m->shared_reserved_bytes = 0;
+	if (m->lacks & DEV_CAP_GEMM)
+		m->lacks |= DEV_CAP_GEMM_TILED;
 }
 
 static int sim_open(const char *model, unsigned index, unsigned count, uint32_t want, struct dev **dev_p)
@@ -335,7 +341,7 @@ int sim_check_block(struct sim_dev *d, uint32_t block, uint64_t shared_bytes, ui
 		return err_note(-EINVAL, "sim:%u: a block with %llu bytes of shared memory; at most %llu", d->base.index,
 		                (unsigned long long)shared_bytes, (unsigned long long)m->shared_per_block_bytes);
 	uint64_t granularity = m->shared_granularity_bytes;
-	*claim_p = (shared_bytes + granularity - 1) / granularity * granularity;
+	*claim_p = (m->shared_reserved_bytes + shared_bytes + granularity - 1) / granularity * granularity;
 	if (*claim_p > m->shared_per_unit_bytes)
 		return err_note(-EINVAL, "sim:%u: a block claims %llu bytes of shared memory; a unit has %llu", d->base.index,
 		                (unsigned long long)*claim_p, (unsigned long long)m->shared_per_unit_bytes);

@@ -14,6 +14,8 @@
  *     copy            a free engine, then J * (copy_ns + flow of the bytes)
  *     fill            J * (launch_ns + flow of the bytes); takes no engine
  *     launch, gemm    J * launch_ns, then blocks go to units; each block takes j * J * (block_ns + flow)
+ *     chase           as a launch, and block 0 takes j * J * latency for every step: llc_latency_ns when the ring is in own
+ *                     memory and has at most llc_bytes, else memory_latency_ns; link_latency_ns in pinned and peer memory
  * A flow alone takes max over everything it passes of amount / capacity. What is passed:
  *     own memory      every byte read or written: memory_bandwidth; a copy inside it counts twice
  *     cache           instead of own memory, for launches that touch at most llc_bytes of it and aren't "_nt":
@@ -40,8 +42,9 @@
  * record still completes, so that nothing else waits for ever.
  *
  * MISUSE is an error: -EFAULT and -EBUSY as in dev.h; overlapping copies, misaligned or missing arguments and a
- * closed or foreign stream, event or kernel are -EINVAL; closing a stream with queued work drops the work and
- * makes the device's next operation -EBUSY. Fresh memory is filled with 0xa5.
+ * closed or foreign stream, event or kernel are -EINVAL; a ring that leads out of itself fails its launch with
+ * -EFAULT; closing a stream with queued work drops the work and makes the device's next operation -EBUSY. Fresh
+ * memory is filled with 0xa5.
  *
  * MODELS are "default", "quiet" (the same without jitter) and files: a name with '/' or '.'. A file has lines
  * `key = value` and comments after '#'; what it leaves out is as in "default", or as in the model of a first
@@ -61,11 +64,12 @@ struct sim_model {
 	uint32_t units, slots_per_unit, copy_engines;
 	uint32_t priorities; /* 3 or 1 */
 	uint32_t max_queued;
-	uint64_t shared_per_unit_bytes, shared_per_block_bytes, shared_granularity_bytes;
+	uint64_t shared_per_unit_bytes, shared_per_block_bytes, shared_granularity_bytes, shared_reserved_bytes;
 	uint64_t memory_bytes, host_memory_bytes, llc_bytes, l1_bytes;
 	uint32_t gemm_tile;
 	/* latencies, ns */
 	double launch_ns, copy_ns, block_ns, event_ns, value_ns;
+	double memory_latency_ns, llc_latency_ns, link_latency_ns; /* of one load: 500, 250 and 1000 in "default" */
 	double host_call_ns, host_clock_ns, host_sync_ns;
 	/* rates; those of the host count for the first device that is opened */
 	double memory_bandwidth, llc_bandwidth, host_bandwidth, link_up_bandwidth, link_down_bandwidth;
@@ -93,8 +97,8 @@ struct sim_model {
 		double factor;
 	} slow_down[SIM_SLOW_DOWNS];
 	uint32_t slow_downs;
-	/* `lacks = gemm priority ...`: capabilities that this device does not have: gemm, copy_engine, priority,
-	 * wait_value, occupancy, peer, clock_rate. */
+	/* `lacks = gemm priority ...`: capabilities that this device does not have: gemm, gemm_tiled, copy_engine,
+	 * priority, wait_value, occupancy, peer, clock_rate. */
 	uint32_t lacks;
 };
 

@@ -37,6 +37,22 @@ static struct tile tile_of(const struct op *op, uint32_t block)
 	return t;
 }
 
+/* An exponent bit, before anybody can see the tile. */
+static void corrupt(const struct dev_gemm *g, const struct tile *t)
+{
+	const uint32_t row = g->m / 2, column = g->n / 2;
+	const uint64_t size = dev_type_bytes(g->type), element = (uint64_t)row * g->ldc + column;
+	if (row >= t->row && row < t->rows_end && column >= t->column && column < t->columns_end)
+		((char *)g->c)[element * size + size - 1] ^= 0x40;
+}
+
+static void count_done(const struct dev_gemm *g, const struct tile *t)
+{
+	for (uint32_t row = t->row; row < t->rows_end; row++)
+		g->done[row / g->done_rows] += t->columns_end - t->column;
+	world_written();
+}
+
 static void finish_gemm(struct op *op, uint32_t block)
 {
 	const struct dev_gemm *g = &op->gemm;
@@ -57,6 +73,10 @@ static void finish_gemm(struct op *op, uint32_t block)
 			multiply_f64(g, &t, product_values(op->product));
 		finish_f64(g, &t, product_values(op->product));
 	}
+	if (op->corrupts)
+		corrupt(g, &t);
+	if (g->done)
+		count_done(g, &t);
 }
 
 static const struct kernel_type gemm_type = { .name = "gemm", .args = "", .finish = finish_gemm };
@@ -95,18 +115,25 @@ static uint64_t extent(uint64_t rows, uint64_t columns, uint64_t leading, uint64
 int gemm_prepare(struct sim_dev *d, struct op *op, const struct dev_gemm *g)
 {
 	struct alloc *a, *b, *c;
-	if (g->type != DEV_F32 && g->type != DEV_F64)
+	const uint32_t b_rows = g->b_transposed ? g->n : g->k, b_columns = g->b_transposed ? g->k : g->n;
+	if (!(d->base.props.gemm_types >> g->type & 1))
 		return err_note(-ENOTSUP, "sim:%u: gemm of type %d", d->base.index, (int)g->type);
-	uint64_t size = g->type == DEV_F32 ? sizeof(float) : sizeof(double);
+	if (!dev_can(&d->base, DEV_CAP_GEMM_TILED) && (g->shared_bytes || g->done))
+		return err_note(-ENOTSUP, "sim:%u: blocks of a gemm can neither be shaped nor count here", d->base.index);
+	uint64_t size = dev_type_bytes(g->type);
 	op->type = &gemm_type;
 	op->gemm = *g;
 	if ((uintptr_t)g->a % size || (uintptr_t)g->b % size || (uintptr_t)g->c % size)
 		return err_note(-EINVAL, "sim:%u: gemm: a matrix is not aligned to its elements", d->base.index);
+	if ((uintptr_t)g->done % sizeof(*g->done))
+		return err_note(-EINVAL, "sim:%u: gemm: the counters are not aligned to %zu", d->base.index, sizeof(*g->done));
 	int rc = op_use(d, op, g->a, extent(g->m, g->k, g->lda, size), "gemm A", &a);
 	if (!rc)
-		rc = op_use(d, op, g->b, extent(g->k, g->n, g->ldb, size), "gemm B", &b);
+		rc = op_use(d, op, g->b, extent(b_rows, b_columns, g->ldb, size), "gemm B", &b);
 	if (!rc)
 		rc = op_use(d, op, g->c, extent(g->m, g->n, g->ldc, size), "gemm C", &c);
+	if (!rc && g->done)
+		rc = op_use(d, op, g->done, ((g->m - 1) / g->done_rows + 1) * sizeof(*g->done), "gemm counters", NULL);
 	if (!rc)
 		rc = cut(d, op);
 	if (rc)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "device/sim_world.h"
@@ -122,6 +123,7 @@ static void start_stamp(struct op *op, uint32_t block, uint64_t now_ns)
 
 static int prepare_hold(struct sim_dev *d, struct op *op)
 {
+	op->until = 1;
 	int rc = words(d, op, 0, 1, sizeof(uint32_t));
 	if (!rc)
 		rc = words(d, op, 1, 2, sizeof(uint32_t));
@@ -137,8 +139,36 @@ static void start_hold(struct op *op, uint32_t block, uint64_t now_ns)
 static void finish_hold(struct op *op, uint32_t block)
 {
 	(void)block;
-	if (*(uint32_t *)op->arg[0].pointer == 0)
+	if (!kernel_is_released(op))
 		((uint32_t *)op->arg[1].pointer)[1]++;
+}
+
+/* ------------------------------------------------------------------ signal, await */
+
+bool kernel_is_released(const struct op *op) { return *(const uint32_t *)op->arg[0].pointer >= op->until; }
+
+static int prepare_signal(struct sim_dev *d, struct op *op) { return words(d, op, 0, 1, sizeof(uint32_t)); }
+
+static void finish_signal(struct op *op, uint32_t block)
+{
+	if (block)
+		return;
+	*(uint32_t *)op->arg[0].pointer = op->arg[1].u32;
+	world_written();
+}
+
+static int prepare_await(struct sim_dev *d, struct op *op)
+{
+	op->until = op->arg[1].u32;
+	int rc = words(d, op, 0, 1, sizeof(uint32_t));
+	return rc ? rc : words(d, op, 2, 1, sizeof(uint32_t));
+}
+
+static void finish_await(struct op *op, uint32_t block)
+{
+	(void)block;
+	if (!kernel_is_released(op))
+		++*(uint32_t *)op->arg[2].pointer;
 }
 
 /* ------------------------------------------------------------------ read, write, copy, triad */
@@ -224,6 +254,59 @@ static void finish_triad(struct op *op, uint32_t block)
 		a[i] = b[i] + op->arg[5].f32 * c[i];
 }
 
+/* What is added to is read and written; it counts once for the cache. */
+static int prepare_reduce_add(struct sim_dev *d, struct op *op)
+{
+	int rc = prepare_copy(d, op);
+	if (!rc)
+		op_traffic(op, op->traffic[0].at, op->traffic[0].amount, false, op->traffic[0].path);
+	return rc;
+}
+
+static void finish_reduce_add(struct op *op, uint32_t block)
+{
+	uint64_t from, to;
+	float *dst = op->arg[0].pointer;
+	const float *src = op->arg[1].pointer;
+	slice(op, op->arg[2].u64, block, &from, &to);
+	for (uint32_t rep = 0; rep < op->arg[3].u32; rep++)
+		for (uint64_t i = from / 4; i < to / 4; i++)
+			dst[i] += src[i];
+}
+
+/* ------------------------------------------------------------------ chase */
+
+static int prepare_chase(struct sim_dev *d, struct op *op)
+{
+	const uint64_t bytes = op->arg[1].u64;
+	int rc = array(d, op, 0, bytes, 0, false);
+	if (!rc)
+		rc = words(d, op, 3, 1, sizeof(uint64_t));
+	if (rc)
+		return rc;
+	const bool own = op->use[0]->dev == d && op->use[0]->kind == DEV_MEM_DEVICE;
+	const double near_ns = bytes <= d->model.llc_bytes ? d->model.llc_latency_ns : d->model.memory_latency_ns;
+	op->first_block_ns = (double)op->arg[2].u64 * (own ? near_ns : d->model.link_latency_ns);
+	return 0;
+}
+
+static void finish_chase(struct op *op, uint32_t block)
+{
+	const uint64_t *ring = op->arg[0].pointer, entries = op->arg[1].u64 / sizeof(*ring);
+	uint64_t at = 0, steps = op->arg[2].u64;
+	if (block)
+		return;
+	for (; steps > 0 && at < entries; steps--)
+		at = ring[at];
+	if (steps > 0) {
+		op->stream->failed = -EFAULT;
+		snprintf(op->stream->failure, sizeof(op->stream->failure), "sim: chase came to index %llu of a ring of %llu",
+		         (unsigned long long)at, (unsigned long long)entries);
+		return;
+	}
+	*(uint64_t *)op->arg[3].pointer = at;
+}
+
 /* ------------------------------------------------------------------ fma */
 
 static int prepare_fma(struct sim_dev *d, struct op *op)
@@ -251,10 +334,14 @@ static const struct kernel_type types[] = {
 	{ .name = "copy_nt", .args = "ppqu", .prepare = prepare_copy, .part = part_2, .finish = finish_copy },
 	{ .name = "triad", .args = "pppquf", .prepare = prepare_triad, .part = part_3, .finish = finish_triad },
 	{ .name = "triad_nt", .args = "pppquf", .prepare = prepare_triad, .part = part_3, .finish = finish_triad },
+	{ .name = "reduce_add", .args = "ppqu", .prepare = prepare_reduce_add, .part = part_2, .finish = finish_reduce_add },
+	{ .name = "chase", .args = "pqqp", .prepare = prepare_chase, .finish = finish_chase },
 	{ .name = "fma_f32", .args = "pq", .prepare = prepare_fma, .finish = finish_fma_f32 },
 	{ .name = "fma_f64", .args = "pq", .prepare = prepare_fma, .finish = finish_fma_f64 },
 	{ .name = "hold", .args = "pppq", .prepare = prepare_hold, .start = start_hold, .finish = finish_hold, .holds = true },
 	{ .name = "stamp", .args = "p", .prepare = prepare_stamp, .start = start_stamp },
+	{ .name = "signal", .args = "pu", .prepare = prepare_signal, .finish = finish_signal },
+	{ .name = "await", .args = "pupq", .prepare = prepare_await, .finish = finish_await, .holds = true },
 };
 
 /* dev_copy() of a device without engines: any size and alignment. */
@@ -284,10 +371,6 @@ void kernel_corrupt(struct op *op)
 	const char *args = op->type ? op->type->args : "";
 	if (op->kind == OP_COPY || op->type == &kernel_copy_type)
 		flip(op->dst, op->bytes);
-	else if (op->gemm.c)
-		flip((char *)op->gemm.c + ((uint64_t)(op->gemm.m / 2) * op->gemm.ldc) *
-		                                  (op->gemm.type == DEV_F32 ? sizeof(float) : sizeof(double)),
-		     op->gemm.n * (op->gemm.type == DEV_F32 ? sizeof(float) : sizeof(double)));
 	else if (strcmp(args, "pqup") == 0)
 		flip(op->arg[3].pointer, sizeof(uint32_t));
 	else if (strcmp(args, "pquu") == 0)
@@ -298,4 +381,10 @@ void kernel_corrupt(struct op *op)
 		flip(op->arg[0].pointer, op->arg[3].u64);
 	else if (strcmp(args, "pq") == 0)
 		flip(op->arg[0].pointer, strcmp(op->type->name, "fma_f64") == 0 ? sizeof(double) : sizeof(float));
+	else if (strcmp(args, "pqqp") == 0)
+		flip(op->arg[3].pointer, sizeof(uint64_t));
+	else if (strcmp(args, "pu") == 0)
+		flip(op->arg[0].pointer, sizeof(uint32_t));
+	else if (strcmp(args, "pupq") == 0)
+		flip(op->arg[2].pointer, sizeof(uint32_t));
 }

@@ -36,6 +36,7 @@ static const struct key keys[] = {
 	KEY(BYTES, shared_per_unit_bytes, 0, 0x1p40),
 	KEY(BYTES, shared_per_block_bytes, 0, 0x1p40),
 	KEY(BYTES, shared_granularity_bytes, 1, 0x1p40),
+	KEY(BYTES, shared_reserved_bytes, 0, 0x1p40),
 	KEY(BYTES, memory_bytes, 4096, 0x1p50),
 	KEY(BYTES, host_memory_bytes, 4096, 0x1p50),
 	KEY(BYTES, llc_bytes, 0, 0x1p40),
@@ -43,6 +44,7 @@ static const struct key keys[] = {
 	KEY(U32, gemm_tile, 1, 4096),
 	TIME(launch_ns), TIME(copy_ns), TIME(block_ns), TIME(event_ns), TIME(value_ns),
 	TIME(host_call_ns),
+	TIME(memory_latency_ns), TIME(llc_latency_ns), TIME(link_latency_ns),
 	KEY(REAL, host_clock_ns, 1, 1e12),
 	TIME(host_sync_ns),
 	RATE(memory_bandwidth), RATE(llc_bandwidth), RATE(host_bandwidth), RATE(link_up_bandwidth),
@@ -85,6 +87,9 @@ static const struct sim_model default_model = {
 	.block_ns = 500,
 	.event_ns = 100,
 	.value_ns = 200,
+	.memory_latency_ns = 500,
+	.llc_latency_ns = 250,
+	.link_latency_ns = 1000,
 	.host_call_ns = 200,
 	.host_clock_ns = 20,
 	.host_sync_ns = 500,
@@ -194,8 +199,8 @@ static int set_slow_down(struct place *p, char *text, struct sim_model *m)
 	if (read_number(factor, false, &value) || value < 1e-3 || value > 1e6)
 		return err_note(-EINVAL, "%s:%d: slow_down '%.40s' is not a factor from 0.001 to 1e6", p->where, p->line,
 		                factor);
-	static const char *const names[] = { "read",    "write",   "write_nt", "copy", "copy_nt", "triad", "triad_nt",
-		                             "fma_f32", "fma_f64", "gemm",     "fill", "engine" };
+	static const char *const names[] = { "read",    "write",   "write_nt",   "copy",  "copy_nt", "triad", "triad_nt",
+		                             "fma_f32", "fma_f64", "reduce_add", "chase", "gemm",    "fill",  "engine" };
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		if (strcmp(names[i], text) != 0)
 			continue;
@@ -207,7 +212,7 @@ static int set_slow_down(struct place *p, char *text, struct sim_model *m)
 	}
 	return err_note(-EINVAL,
 	                "%s:%d: slow_down of '%.40s'; there are the kernels read write write_nt copy copy_nt triad "
-	                "triad_nt fma_f32 fma_f64, and gemm fill engine",
+	                "triad_nt fma_f32 fma_f64 reduce_add chase, and gemm fill engine",
 	                p->where, p->line, text);
 }
 
@@ -217,7 +222,8 @@ static int set_lacks(struct place *p, char *text, struct sim_model *m)
 		const char *name;
 		uint32_t cap;
 	} caps[] = {
-		{ "gemm", DEV_CAP_GEMM },         { "copy_engine", DEV_CAP_COPY_ENGINE },
+		{ "gemm", DEV_CAP_GEMM },         { "gemm_tiled", DEV_CAP_GEMM_TILED },
+		{ "copy_engine", DEV_CAP_COPY_ENGINE },
 		{ "priority", DEV_CAP_PRIORITY }, { "wait_value", DEV_CAP_WAIT_VALUE },
 		{ "peer", DEV_CAP_PEER },         { "occupancy", DEV_CAP_OCCUPANCY },
 		{ "clock_rate", DEV_CAP_CLOCK_RATE },
@@ -230,8 +236,8 @@ static int set_lacks(struct place *p, char *text, struct sim_model *m)
 			i++;
 		if (i == count)
 			return err_note(-EINVAL,
-			                "%s:%d: lacks '%.40s'; there are gemm copy_engine priority wait_value peer "
-			                "occupancy clock_rate",
+			                "%s:%d: lacks '%.40s'; there are gemm gemm_tiled copy_engine priority "
+			                "wait_value peer occupancy clock_rate",
 			                p->where, p->line, word);
 		m->lacks |= caps[i].cap;
 	}

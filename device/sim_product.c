@@ -49,12 +49,13 @@ static uint64_t hash_rows(uint64_t h, const char *at, uint64_t rows, uint64_t ro
 
 static uint64_t key_of(const struct dev_gemm *g)
 {
-	const uint64_t size = g->type == DEV_F32 ? sizeof(float) : sizeof(double);
+	const uint64_t size = dev_type_bytes(g->type);
+	const uint32_t b_rows = g->b_transposed ? g->n : g->k, b_columns = g->b_transposed ? g->k : g->n;
 	uint64_t alpha;
 	memcpy(&alpha, &g->alpha, sizeof(alpha));
-	uint64_t h = mix(mix(mix(mix(mix(1, (uint64_t)g->type), g->m), g->n), g->k), alpha);
+	uint64_t h = mix(mix(mix(mix(mix(1 + g->b_transposed, (uint64_t)g->type), g->m), g->n), g->k), alpha);
 	h = hash_rows(h, g->a, g->m, g->k * size, g->lda * size);
-	return hash_rows(h, g->b, g->k, g->n * size, g->ldb * size);
+	return hash_rows(h, g->b, b_rows, b_columns * size, g->ldb * size);
 }
 
 static void forget(struct product **at)
@@ -81,7 +82,7 @@ static void make_room(uint64_t bytes)
 
 struct product *product_begin(const struct dev_gemm *g)
 {
-	uint64_t key = key_of(g), bytes = (uint64_t)g->m * g->n * (g->type == DEV_F32 ? sizeof(float) : sizeof(double));
+	uint64_t key = key_of(g), bytes = (uint64_t)g->m * g->n * dev_type_bytes(g->type);
 	struct product *p;
 	for (struct product **at = &products; *at; at = &(*at)->next) {
 		p = *at;

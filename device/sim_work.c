@@ -57,6 +57,8 @@ static void block_flow(struct activity *a)
 	limit_block(d, &a->flow, &a->unit->load_store, through_unit);
 	if (op->block_flops > 0)
 		limit_block(d, &a->flow, &a->unit->compute, op->block_flops / op->peak_flops);
+	if (a->block == 0)
+		a->flow.least_ns = fmax(a->flow.least_ns, op->first_block_ns);
 }
 
 /* ------------------------------------------------------------------ copies and fills */
@@ -174,7 +176,7 @@ static void start_block(struct activity *a)
 		op->type->start(op, a->block, (uint64_t)sim_world.now_ns);
 	if (op->type->holds) {
 		a->held = true;
-		activity_lasts(a, *(uint32_t *)op->arg[0].pointer ? 0 : fmin((double)op->arg[3].u64, LONGEST_NS), end_block);
+		activity_lasts(a, kernel_is_released(op) ? 0 : fmin((double)op->arg[3].u64, LONGEST_NS), end_block);
 		return;
 	}
 	block_flow(a);

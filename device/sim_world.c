@@ -169,7 +169,7 @@ void world_written(void)
 {
 	for (size_t i = 0; i < sim_world.actives; i++) {
 		struct activity *a = sim_world.active[i];
-		if (a->held && *(uint32_t *)a->op->arg[0].pointer)
+		if (a->held && kernel_is_released(a->op))
 			a->finish_ns = sim_world.now_ns;
 	}
 }

@@ -136,6 +136,8 @@ struct op {
 	} traffic[OP_TRAFFIC];
 	unsigned traffics;
 	double block_flops, peak_flops; /* of one unit, per ns */
+	double first_block_ns;          /* block 0 takes at least so long */
+	uint32_t until;                 /* hold, await: they end when *arg[0] is at least this */
 };
 
 /* ------------------------------------------------------------------ kernels (sim_kernels.c, sim_gemm.c) */
@@ -147,7 +149,7 @@ struct kernel_type {
 	double (*part)(const struct op *op, uint32_t block); /* fraction of the traffic; NULL: equal parts */
 	void (*start)(struct op *op, uint32_t block, uint64_t now_ns);
 	void (*finish)(struct op *op, uint32_t block);
-	bool holds; /* occupies its slot until arg[0] points at something not 0, or for arg[3] ns */
+	bool holds; /* occupies its slot until it is released, or for arg[3] ns */
 };
 
 struct dev_kernel {
@@ -156,6 +158,7 @@ struct dev_kernel {
 
 size_t kernels_fill(struct dev_kernel *kernels, size_t room);
 int kernel_prepare(struct sim_dev *d, struct op *op, const void *const *args);
+bool kernel_is_released(const struct op *op); /* of a kernel that holds */
 void kernel_corrupt(struct op *op);
 int gemm_prepare(struct sim_dev *d, struct op *op, const struct dev_gemm *g);
 extern const struct kernel_type kernel_copy_type;
@@ -191,7 +194,7 @@ struct activity {
 	struct unit *unit; /* of a block */
 	uint32_t block;
 	double stretch;
-	bool held; /* a block of `hold` */
+	bool held; /* a block of `hold` or `await` */
 };
 
 struct dev_stream {
