@@ -1,118 +1,90 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * gemm against a plain product.
+ * gemm against a plain product, in every type that the device has.
  */
-#include "tests/unit/conformance.h"
+#include "tests/unit/conformance_product.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* ------------------------------------------------------------------ gemm */
-
-struct matrix {
-	uint32_t rows, columns, leading;
-	uint64_t bytes;
-	double *values; /* as the type holds them */
-	char *dev;
+static const struct dev_gemm shapes[] = {
+	{ .m = 1, .n = 1, .k = 1, .alpha = 1, .lda = 1, .ldb = 1, .ldc = 1 },
+	{ .m = 64, .n = 64, .k = 64, .alpha = 1, .lda = 64, .ldb = 64, .ldc = 64 },
+	{ .m = 65, .n = 33, .k = 17, .alpha = 2, .beta = 1, .lda = 17, .ldb = 33, .ldc = 33 },
+	{ .m = 7, .n = 130, .k = 301, .alpha = -1, .beta = 0.5, .lda = 303, .ldb = 131, .ldc = 137 },
+	{ .m = 200, .n = 3, .k = 50, .alpha = 1, .beta = -2, .lda = 50, .ldb = 8, .ldc = 5 },
+	{ .m = 128, .n = 96, .k = 80, .alpha = 0.5, .lda = 80, .ldb = 96, .ldc = 100, .blocks = 7 },
+	{ .m = 100, .n = 100, .k = 10, .alpha = 1, .beta = 1, .lda = 10, .ldb = 100, .ldc = 100, .blocks = 1 },
+	{ .m = 90, .n = 90, .k = 90, .alpha = 1, .lda = 90, .ldb = 90, .ldc = 90, .blocks = 64 },
 };
 
-static double value_at(const void *raw, enum dev_type type, uint64_t i)
-{
-	return type == DEV_F32 ? (double)((const float *)raw)[i] : ((const double *)raw)[i];
-}
+static bool has_type(enum dev_type type) { return dev_props(on.d)->gemm_types >> type & 1; }
 
-static struct matrix matrix(enum dev_type type, uint32_t rows, uint32_t columns, uint32_t leading, uint64_t lane)
+static int one_gemm(struct dev_stream *s, const struct dev_gemm *shape, enum contents contents)
 {
-	struct matrix m = { .rows = rows, .columns = columns, .leading = leading };
-	uint64_t count = (uint64_t)rows * leading, size = type == DEV_F32 ? 4 : 8;
-	struct rng r;
-	m.bytes = count * size;
-	m.values = malloc(count * sizeof(double));
-	void *raw = malloc(m.bytes);
-	require(m.values && raw);
-	rng_seed(&r, 3, lane);
-	if (type == DEV_F32)
-		rng_fill_f32(&r, raw, count);
-	else
-		rng_fill_f64(&r, raw, count);
-	for (uint64_t i = 0; i < count; i++)
-		m.values[i] = value_at(raw, type, i);
-	m.dev = get(DEV_MEM_DEVICE, m.bytes);
-	ok(dev_upload(on.d, m.dev, raw, m.bytes));
-	free(raw);
-	return m;
-}
-
-static void expect_product(const struct dev_gemm *g, const struct matrix *a, const struct matrix *b, const struct matrix *c)
-{
-	void *got = malloc(c->bytes);
-	require(got);
-	ok(dev_download(on.d, got, c->dev, c->bytes));
-	double tolerance = 4 * (g->k + 2) * (g->type == DEV_F32 ? 1.2e-7 : 2.3e-16) * (1 + fabs(g->alpha) + fabs(g->beta));
-	uint64_t wrong = 0;
-	for (uint32_t i = 0; i < g->m; i++) {
-		for (uint32_t j = 0; j < c->leading; j++) {
-			double sum = 0, old = c->values[(uint64_t)i * c->leading + j];
-			for (uint32_t k = 0; k < g->k && j < g->n; k++)
-				sum += a->values[(uint64_t)i * a->leading + k] * b->values[(uint64_t)k * b->leading + j];
-			double want = j < g->n ? g->alpha * sum + g->beta * old : old; /* between rows nothing changes */
-			wrong += !(fabs(value_at(got, g->type, (uint64_t)i * c->leading + j) - want) <= tolerance);
-		}
-	}
-	if (wrong)
-		printf("# gemm %u x %u x %u, alpha %g, beta %g: %llu wrong\n", g->m, g->n, g->k, g->alpha, g->beta,
-		       (unsigned long long)wrong);
-	expect(wrong == 0);
-	free(got);
-}
-
-static void drop_matrix(struct matrix *m)
-{
-	free(m->values);
-	put(m->dev);
-}
-
-static void one_gemm(struct dev_stream *s, const struct dev_gemm *shape)
-{
-	struct dev_gemm g = *shape;
-	struct matrix a = matrix(g.type, g.m, g.k, g.lda, 1), b = matrix(g.type, g.k, g.n, g.ldb, 2);
-	struct matrix c = matrix(g.type, g.m, g.n, g.ldc, 3);
-	g.a = a.dev;
-	g.b = b.dev;
-	g.c = c.dev;
-	int rc = dev_gemm(on.d, s, &g);
-	if (rc == -ENOTSUP) {
-		printf("# gemm of type %d: %s\n", (int)g.type, err_text());
-	} else {
-		ok(rc);
+	struct product p = product(shape, contents);
+	int rc = dev_gemm(on.d, s, &p.g);
+	if (rc == 0) {
 		ok(dev_stream_sync(on.d, s));
-		expect_product(&g, &a, &b, &c);
+		expect_product(&p);
 	}
-	drop_matrix(&a);
-	drop_matrix(&b);
-	drop_matrix(&c);
+	product_drop(&p);
+	return rc;
 }
 
-static void gemm_multiplies(void)
+static void type_multiplies(enum dev_type type)
 {
 	need(DEV_CAP_GEMM);
-	static const struct dev_gemm shapes[] = {
-		{ .m = 1, .n = 1, .k = 1, .alpha = 1, .lda = 1, .ldb = 1, .ldc = 1 },
-		{ .m = 64, .n = 64, .k = 64, .alpha = 1, .lda = 64, .ldb = 64, .ldc = 64 },
-		{ .m = 65, .n = 33, .k = 17, .alpha = 2, .beta = 1, .lda = 17, .ldb = 33, .ldc = 33 },
-		{ .m = 7, .n = 130, .k = 301, .alpha = -1, .beta = 0.5, .lda = 303, .ldb = 131, .ldc = 137 },
-		{ .m = 200, .n = 3, .k = 50, .alpha = 1, .beta = -2, .lda = 50, .ldb = 8, .ldc = 5 },
-		{ .m = 128, .n = 96, .k = 80, .alpha = 0.5, .lda = 80, .ldb = 96, .ldc = 100, .blocks = 7 },
-		{ .m = 100, .n = 100, .k = 10, .alpha = 1, .beta = 1, .lda = 10, .ldb = 100, .ldc = 100, .blocks = 1 },
-		{ .m = 90, .n = 90, .k = 90, .alpha = 1, .lda = 90, .ldb = 90, .ldc = 90, .blocks = 64 },
-	};
+	if (!has_type(type))
+		skip("the device lacks the type in gemm_types");
 	struct dev_stream *s = stream();
 	for (size_t i = 0; i < COUNT(shapes); i++) {
-		struct dev_gemm g = shapes[i];
-		g.type = DEV_F32;
-		one_gemm(s, &g);
-		g.type = DEV_F64;
-		one_gemm(s, &g);
+		const struct dev_gemm g = shape_in(type, &shapes[i], false);
+		ok(one_gemm(s, &g, ANY));
+		if (g.k <= WHOLE_MOST_K && fabs(g.alpha) + fabs(g.beta) <= 1)
+			ok(one_gemm(s, &g, WHOLE));
 	}
+	dev_stream_close(on.d, s);
+}
+
+static void gemm_multiplies_f32(void) { type_multiplies(DEV_F32); }
+static void gemm_multiplies_f64(void) { type_multiplies(DEV_F64); }
+static void gemm_multiplies_tf32(void) { type_multiplies(DEV_TF32); }
+static void gemm_multiplies_f16(void) { type_multiplies(DEV_F16); }
+static void gemm_multiplies_bf16(void) { type_multiplies(DEV_BF16); }
+static void gemm_multiplies_f8(void) { type_multiplies(DEV_F8); }
+
+static void gemm_takes_b_transposed(void)
+{
+	need(DEV_CAP_GEMM);
+	struct dev_stream *s = stream();
+	unsigned types = 0;
+	for (int type = 0; type < DEV_TYPES; type++) {
+		int rc = has_type((enum dev_type)type) ? 0 : -ENOTSUP;
+		for (size_t i = 0; i < COUNT(shapes) && rc == 0; i++) {
+			const struct dev_gemm g = shape_in((enum dev_type)type, &shapes[i], true);
+			rc = one_gemm(s, &g, ANY);
+		}
+		expect(rc == 0 || rc == -ENOTSUP);
+		types += rc == 0;
+	}
+	dev_stream_close(on.d, s);
+	if (types == 0)
+		skip("the device takes no B transposed");
+}
+
+static void a_type_that_is_lacking_is_refused(void)
+{
+	need(DEV_CAP_GEMM);
+	struct dev_stream *s = stream();
+	expect(dev_props(on.d)->gemm_types != 0);
+	for (int type = 0; type < DEV_TYPES; type++) {
+		const struct dev_gemm shape = { .m = 32, .n = 32, .k = 32, .alpha = 1, .lda = 32, .ldb = 32, .ldc = 32 };
+		const struct dev_gemm g = shape_in((enum dev_type)type, &shape, false);
+		if (!has_type((enum dev_type)type))
+			expect_error(one_gemm(s, &g, ANY), -ENOTSUP);
+	}
+	struct dev_gemm g = { .type = DEV_TYPES, .m = 1, .n = 1, .k = 1, .alpha = 1, .lda = 1, .ldb = 1, .ldc = 1 };
+	expect_error(dev_gemm(on.d, s, &g), -EINVAL);
 	dev_stream_close(on.d, s);
 }
 
@@ -136,6 +108,8 @@ static void gemm_is_checked(void)
 	g = good, g.ldb = 63;
 	expect_error(dev_gemm(on.d, s, &g), -EINVAL);
 	g = good, g.a = pageable;
+	expect_error(dev_gemm(on.d, s, &g), -EFAULT);
+	g = good, g.b = pageable;
 	expect_error(dev_gemm(on.d, s, &g), -EFAULT);
 	g = good, g.c = pageable;
 	expect_error(dev_gemm(on.d, s, &g), -EFAULT);
@@ -172,12 +146,37 @@ static void gemm_waits_for_its_turn(void)
 	dev_stream_close(on.d, s);
 }
 
+/* It works on memory of its own, so that there need be none yet; a product of the same kind is right afterwards. */
+static void preparing_changes_no_result(void)
+{
+	need(DEV_CAP_GEMM);
+	struct dev_stream *s = stream();
+	for (int type = 0; type < DEV_TYPES; type++) {
+		if (!has_type((enum dev_type)type))
+			continue;
+		struct dev_gemm g = shape_in((enum dev_type)type, &shapes[2], false);
+		ok(dev_gemm_prepare(on.d, &g));
+		ok(one_gemm(s, &g, ANY));
+		g.k = 0;
+		expect_error(dev_gemm_prepare(on.d, &g), -EINVAL);
+	}
+	dev_stream_close(on.d, s);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct rule rules[] = {
-		RULE(gemm_multiplies),
+		RULE(gemm_multiplies_f32),
+		RULE(gemm_multiplies_f64),
+		RULE(gemm_multiplies_tf32),
+		RULE(gemm_multiplies_f16),
+		RULE(gemm_multiplies_bf16),
+		RULE(gemm_multiplies_f8),
+		RULE(gemm_takes_b_transposed),
+		RULE(a_type_that_is_lacking_is_refused),
 		RULE(gemm_is_checked),
 		RULE(gemm_waits_for_its_turn),
+		RULE(preparing_changes_no_result),
 	};
 	return run_specs(argc, argv, rules, sizeof(rules) / sizeof(rules[0]));
 }
