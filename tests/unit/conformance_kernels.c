@@ -59,8 +59,9 @@ static void every_case(void (*check)(struct dev_stream *s, uint64_t bytes, uint3
 
 static void all_kernels_are_there(void)
 {
-	static const char *const names[] = { "empty",    "read",    "write",   "write_nt", "copy", "copy_nt", "triad",
-		                             "triad_nt", "fma_f32", "fma_f64", "hold",     "stamp" };
+	static const char *const names[] = { "empty",    "read",    "write",   "write_nt", "copy",       "copy_nt", "triad",
+		                             "triad_nt", "fma_f32", "fma_f64", "hold",     "stamp", "reduce_add", "chase",
+		                             "signal",   "await" };
 	struct dev_kernel *k, *again;
 	for (size_t i = 0; i < COUNT(names); i++) {
 		ok(dev_kernel_find(on.d, names[i], &k));
@@ -164,6 +165,33 @@ static void one_triad(struct dev_stream *s, uint64_t bytes, uint32_t grid, uint3
 
 static void triad_computes(void) { every_case(one_triad); }
 
+static void one_reduce_add(struct dev_stream *s, uint64_t bytes, uint32_t grid, uint32_t reps)
+{
+	struct rng r;
+	const uint64_t count = bytes / 4;
+	float *values = malloc(2 * bytes);
+	require(values);
+	rng_seed(&r, 4, bytes);
+	rng_fill_f32(&r, values, 2 * count);
+	char *dst = guarded(values, bytes), *src = guarded(values + count, bytes);
+	const void *args[] = { &dst, &src, &bytes, &reps };
+	ok(launch(s, "reduce_add", grid, args));
+	ok(dev_stream_sync(on.d, s));
+	float *got = unguarded(dst, bytes), *still = unguarded(src, bytes);
+	expect(memcmp(still, values + count, bytes) == 0);
+	for (uint64_t i = 0; i < count; i++) {
+		float want = values[i];
+		for (uint32_t rep = 0; rep < reps; rep++)
+			want += values[count + i]; /* every rep adds again, and rounds */
+		require(memcmp(&got[i], &want, sizeof(want)) == 0);
+	}
+	free(got);
+	free(still);
+	free(values);
+}
+
+static void reduce_add_adds(void) { every_case(one_reduce_add); }
+
 static void kernels_reach_pinned_memory(void)
 {
 	const uint64_t bytes = 1 << 16;
@@ -181,6 +209,58 @@ static void kernels_reach_pinned_memory(void)
 	put(up);
 	put(down);
 	put(dev);
+	dev_stream_close(on.d, s);
+}
+
+/* ------------------------------------------------------------------ chase */
+
+/* One cycle through all entries, in random order: Sattolo's. */
+static uint64_t *random_ring(uint64_t entries)
+{
+	struct rng r;
+	uint64_t *ring = malloc(entries * sizeof(*ring));
+	require(ring);
+	rng_seed(&r, 5, entries);
+	for (uint64_t i = 0; i < entries; i++)
+		ring[i] = i;
+	for (uint64_t i = entries - 1; i > 0; i--) {
+		const uint64_t j = rng_u64(&r) % i, kept = ring[i];
+		ring[i] = ring[j];
+		ring[j] = kept;
+	}
+	return ring;
+}
+
+static void chase_from(struct dev_stream *s, enum dev_mem kind, const uint64_t *ring, uint64_t bytes)
+{
+	const uint64_t entries = bytes / sizeof(*ring);
+	const uint64_t steps[] = { 0, 1, 2, entries / 2, entries - 1, entries, entries + 3 };
+	uint64_t *memory = get(kind, bytes), *out = get(DEV_MEM_PINNED, 8);
+	ok(dev_upload(on.d, memory, ring, bytes));
+	for (size_t i = 0; i < COUNT(steps); i++) {
+		uint64_t end = 0;
+		for (uint64_t step = 0; step < steps[i]; step++)
+			end = ring[end];
+		*out = UINT64_MAX;
+		const void *args[] = { &memory, &bytes, &steps[i], &out };
+		ok(launch(s, "chase", grids[i % 3], args));
+		ok(dev_stream_sync(on.d, s));
+		expect(*out == end && (steps[i] != entries || end == 0));
+	}
+	put(memory);
+	put(out);
+}
+
+static void chase_walks_the_ring(void)
+{
+	struct dev_stream *s = stream();
+	for (size_t i = 0; i < COUNT(sizes); i++) {
+		uint64_t *ring = random_ring(sizes[i] / sizeof(*ring));
+		chase_from(s, DEV_MEM_DEVICE, ring, sizes[i]);
+		if (sizes[i] <= 65536 + 256)
+			chase_from(s, DEV_MEM_PINNED, ring, sizes[i]);
+		free(ring);
+	}
 	dev_stream_close(on.d, s);
 }
 
@@ -298,7 +378,9 @@ int main(int argc, char **argv)
 		RULE(write_writes_all_and_no_more),
 		RULE(copy_copies_all_and_no_more),
 		RULE(triad_computes),
+		RULE(reduce_add_adds),
 		RULE(kernels_reach_pinned_memory),
+		RULE(chase_walks_the_ring),
 		RULE(fma_f32_is_finite_and_equal),
 		RULE(fma_f64_is_finite_and_equal),
 		RULE(launches_are_checked),
