@@ -281,6 +281,16 @@ int dev_post_value(struct dev *d, uint32_t *at, uint32_t value)
 	return value > DEV_VALUE_MAX ? too_large(value) : d->ops->post_value(d, at, value);
 }
 
+static int check_f8(const struct dev_gemm *g)
+{
+	if (!g->b_transposed)
+		return err_note(-EINVAL, "gemm: f8 takes B transposed only");
+	if ((g->m | g->n | g->k | g->lda | g->ldb | g->ldc) % 16)
+		return err_note(-EINVAL, "gemm %u x %u x %u, leading dimensions %u, %u, %u: f8 takes multiples of 16 only", g->m,
+		                g->n, g->k, g->lda, g->ldb, g->ldc);
+	return 0;
+}
+
 static int check_gemm(const struct dev *d, const struct dev_gemm *g)
 {
 	const uint32_t rows = d->props.gemm_tile_rows;
@@ -297,7 +307,7 @@ static int check_gemm(const struct dev *d, const struct dev_gemm *g)
 	if (g->done && (g->done_rows == 0 || rows == 0 || g->done_rows % rows))
 		return err_note(-EINVAL, "gemm: %u rows to a counter are no multiple of the %u rows of a block", g->done_rows,
 		                rows);
-	return 0;
+	return g->type == DEV_F8 ? check_f8(g) : 0;
 }
 
 int dev_gemm(struct dev *d, struct dev_stream *s, const struct dev_gemm *g)

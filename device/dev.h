@@ -70,7 +70,7 @@ enum dev_type {
 	DEV_TF32, /* stored as f32, multiplied with 10 bits of mantissa */
 	DEV_F16,
 	DEV_BF16,
-	DEV_F8, /* e4m3, as OCP defines it; B must be given transposed */
+	DEV_F8, /* e4m3, as OCP defines it; B must be given transposed, and all sizes be multiples of 16: else -EINVAL */
 	DEV_TYPES
 };
 
@@ -117,8 +117,9 @@ struct dev_crew;
  * A is m x k, B is k x n, C is m x n. The device cuts C into blocks that its units run.
  *
  * A library's blocks are its own affair. With `tiled` (DEV_CAP_GEMM_TILED) the blocks are the device's: the same arithmetic
- * whatever they claim, so that shaping changes nothing but residency, and they can tell what is finished. On host, whose
- * blocks are calls of the library, both are the same and the fields below may be used without it. */
+ * whatever they claim, so that shaping changes nothing but residency, and they can tell what is finished. Where both are
+ * the same (host, whose blocks are calls of the library; sim), the fields below may be used without it; elsewhere shared_bytes
+ * and `done` without it are -ENOTSUP. */
 struct dev_gemm {
 	enum dev_type type;
 	uint32_t m, n, k;
@@ -126,11 +127,11 @@ struct dev_gemm {
 	const void *a, *b;
 	void *c;
 	uint32_t lda, ldb, ldc;
-	bool b_transposed;     /* B is given as n x k: element (i, j) of B at b[j*ldb + i]; f8 needs it, others may lack it */
+	bool b_transposed;     /* B is given as n x k: element (i, j) of B at b[j*ldb + i]; -ENOTSUP where a type lacks it */
 	bool tiled;
 	uint32_t blocks;       /* least number of blocks to cut C into; 0: the device chooses */
 	uint64_t shared_bytes; /* shared memory claimed by each block beyond the product's own need;
-	                          not 0 is -ENOTSUP where the blocks can't be shaped */
+	                          not 0 is -ENOTSUP where the blocks can't be shaped, -EINVAL where it doesn't fit */
 	/* NULL, or one counter for every done_rows rows of C, in DEVICE or PINNED memory. A block that has written its part of
 	 * C adds the number of its elements to the counters of its rows; whoever sees the sum (dev_wait_value(), a kernel)
 	 * sees the elements. So rows [i*done_rows, ...) are finished when done[i] has grown by their elements; the caller keeps
@@ -148,9 +149,9 @@ struct dev_launch {
 	const void *const *args;
 };
 
-/* Something the device says of itself: a number with its unit, or a text, or why it is not known. */
+/* Something the device says of itself: either a number with its unit, or a text, or why it is not known. */
 struct dev_reading {
-	char name[40];   /* "sm_clock", "power", "throttle", ... */
+	char name[40];   /* "sm_clock", "power", "throttle", ...; once in a list */
 	char unit[16];   /* "Hz", "W", ...; "" for texts and counts */
 	double number;   /* NaN: `text` holds it, or it is unknown */
 	char text[128];  /* "" with NaN: unknown */
@@ -345,7 +346,7 @@ static inline int dev_event_elapsed_ns(struct dev *d, struct dev_event *from, st
 }
 
 /* Later work of the stream starts once *at >= value. `at` lies in PINNED or DEVICE memory and is written only by
- * dev_write_value(), dev_post_value(), or a kernel (seen at the latest when its block ends). Values, here and in the
+ * dev_write_value(), dev_post_value(), or a kernel or product (seen at the latest when its block ends). Values, here and in the
  * next two, are at most DEV_VALUE_MAX, else -EINVAL: vendors compare above it in different ways. [optional] */
 #define DEV_VALUE_MAX UINT32_C(0x7fffffff)
 int dev_wait_value(struct dev *d, struct dev_stream *s, uint32_t *at, uint32_t value);
@@ -378,12 +379,14 @@ static inline int dev_launch(struct dev *d, struct dev_stream *s, struct dev_ker
 	return d->ops->launch(d, s, k, l);
 }
 
-/* Enqueue a matrix product. A type the device can't do is -ENOTSUP, a zero dimension -EINVAL. [optional] */
+/* Enqueue a matrix product. A type that gemm_types (gemm_tiled_types) doesn't have is -ENOTSUP, a zero dimension -EINVAL.
+ * The description is copied. [optional] */
 int dev_gemm(struct dev *d, struct dev_stream *s, const struct dev_gemm *g);
 
 /* Find the library's fastest way for products of this type and these dimensions, by timing those it offers on memory of its
  * own; later products like it go that way. Without, the library's first choice is taken. May take a second, and wants an
- * idle device; never timed. Does nothing where there is nothing to choose. */
+ * idle device; never timed. A product is checked as dev_gemm() would, but its pointers aren't used. Where there is nothing to
+ * choose it does nothing and returns 0. */
 int dev_gemm_prepare(struct dev *d, const struct dev_gemm *g);
 
 /* Let operations of `d` use memory of `other`, and the other way round. Repeating it is fine. [optional] */
@@ -391,7 +394,8 @@ int dev_peer_enable(struct dev *d, struct dev *other);
 
 /* Between begin and end what is enqueued on `s` is noted and not run; no other call on the device may come in between but
  * those that enqueue on `s`. The graph runs it all in one operation, as often as it is launched; memory that it uses is -EBUSY
- * until it is closed. Copies of PAGEABLE memory can't be noted. The caller has synchronised before closing it. [optional] */
+ * until it is closed. Copies of PAGEABLE memory can't be noted. An operation that is refused is not noted. To begin twice
+ * and to end what was not begun is -EINVAL. The caller has synchronised before closing it. [optional] */
 int dev_graph_begin(struct dev *d, struct dev_stream *s);
 int dev_graph_end(struct dev *d, struct dev_stream *s, struct dev_graph **g_p);
 int dev_graph_launch(struct dev *d, struct dev_stream *s, struct dev_graph *g);
@@ -406,7 +410,8 @@ void dev_crew_close(struct dev_crew *crew); /* NULL is accepted */
 int dev_allreduce(struct dev_crew *crew, struct dev_stream *const *streams, float *const *buffers, uint64_t count);
 
 /* Share an allocation of DEVICE memory, from its beginning, with another process that has the same device open. What was
- * imported is memory of the importing device, to be given back with dev_free(); the exporter frees it last. [optional] */
+ * imported is memory of the importing device, to be given back with dev_free(); the exporter frees it last. What is no handle
+ * of an allocation that lives is an error. [optional] */
 int dev_ipc_export(struct dev *d, void *ptr, struct dev_ipc *handle_p);
 int dev_ipc_import(struct dev *d, const struct dev_ipc *handle, uint64_t bytes, void **ptr_p);
 

@@ -18,7 +18,7 @@
  *                     u32 reps
  * triad, triad_nt     float *a, const float *b, const float *c,      a[i] = b[i] + scale*c[i]; `bytes` is the size
  *                     u64 bytes, u32 reps, float scale               of ONE array: 2 read, 1 written
- * reduce_add          float *dst, const float *src, u64 bytes,     dst[i] += src[i]; `bytes` is the size of ONE array:
+ * reduce_add          float *dst, const float *src, u64 bytes,      dst[i] += src[i]; `bytes` is the size of ONE array:
  *                     u32 reps                                      2 read, 1 written; every rep adds again
  * chase               const u64 *ring, u64 bytes, u64 steps,        one thread of block 0 goes from 0 to ring[0] and so
  *                     u64 *out                                      on, `steps` times, each load waiting for the one
@@ -43,7 +43,8 @@
  *
  * "_nt" uses non-temporal (streaming, evict-first) stores where the device has them; the plain name
  * uses ordinary stores. Times are those of dev_clock_ns(). `flag` of hold and await is set with
- * dev_post_value(), dev_write_value() or signal. `hold` and `stamp` need their memory to be reachable by the device; PINNED is simplest.
+ * dev_post_value(), dev_write_value() or signal, or counted up by a product (dev_gemm.done). `hold` and `stamp` need their
+ * memory to be reachable by the device; PINNED is simplest.
  */
 #ifndef GPUSIG_KERNELS_H
 #define GPUSIG_KERNELS_H

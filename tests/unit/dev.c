@@ -146,6 +146,11 @@ static void tables_are_checked(void)
 	ops.wait_value = NULL;
 	ops.write_value = NULL;
 	ops.post_value = NULL;
+	ops.gemm_prepare = NULL;
+	ops.graph_begin = NULL;
+	ops.crew_open = NULL;
+	ops.ipc_export = NULL;
+	ops.read_state = NULL;
 	expect(dev_ops_check(&ops) == 0);
 	ops.name = NULL;
 	expect(dev_ops_check(&ops) == -EINVAL);
@@ -176,6 +181,99 @@ static void a_missing_slot_is_not_supported(void)
 	expect(dev_peer_enable(&other, &bare) == -ENOTSUP);
 }
 
+static void what_no_slot_offers_is_not_supported(void)
+{
+	static const struct dev_ops ops = { .name = "bare" };
+	struct dev bare = { .ops = &ops, .index = 3 }, twin = bare;
+	const struct dev_set one = { .count = 1, .dev = { &bare } }, two = { .count = 2, .dev = { &bare, &twin } };
+	struct dev_graph *graph = NULL;
+	struct dev_crew *crew = NULL;
+	struct dev_ipc handle = { { 0 } };
+	struct dev_reading readings[DEV_READINGS];
+	size_t count = 77;
+	void *memory = &bare;
+	expect(dev_graph_begin(&bare, NULL) == -ENOTSUP);
+	expect_str(err_text(), "bare:3: graph_begin is not supported");
+	expect(dev_graph_end(&bare, NULL, &graph) == -ENOTSUP && !graph);
+	expect(dev_graph_launch(&bare, NULL, NULL) == -ENOTSUP);
+	dev_graph_close(&bare, NULL);
+	expect(dev_crew_open(&one, &crew) == -ENODEV && !crew);
+	expect_str(err_text(), "collectives need two devices, not 1");
+	expect(dev_crew_open(&two, &crew) == -ENOTSUP && !crew);
+	dev_crew_close(NULL);
+	expect(dev_ipc_export(&bare, NULL, &handle) == -ENOTSUP);
+	expect(dev_ipc_import(&bare, &handle, 1, &memory) == -ENOTSUP && memory == &bare);
+	expect(dev_gemm_prepare(&bare, &(struct dev_gemm){ 0 }) == -ENOTSUP);
+	expect(dev_alloc(&bare, DEV_MEM_PAGEABLE, 1, &memory) == -ENOTSUP && memory == &bare);
+	expect_str(err_text(), "bare:3: pageable memory is not supported");
+	expect(dev_read_state(&bare, readings, &count) == 0 && count == 0);
+}
+
+/* ------------------------------------------------------------------ descriptions of products */
+
+static int products;
+
+static int count_product(struct dev *d, struct dev_stream *s, const struct dev_gemm *g)
+{
+	(void)d, (void)s, (void)g;
+	products++;
+	return 0;
+}
+
+static void types_have_sizes(void)
+{
+	static const uint32_t bytes[DEV_TYPES] = { 4, 8, 4, 2, 2, 1 };
+	for (int type = 0; type < DEV_TYPES; type++) {
+		expect(dev_type_bytes((enum dev_type)type) == bytes[type]);
+		expect(dev_type_result_bytes((enum dev_type)type) == (type == DEV_F8 ? 2 : bytes[type]));
+	}
+}
+
+static void products_are_checked_before_the_backend(void)
+{
+	static const struct dev_ops ops = { .name = "bare", .gemm = count_product };
+	struct dev bare = { .ops = &ops, .props = { .gemm_tiled_types = 1u << DEV_F16, .gemm_tile_rows = 64 } };
+	uint32_t counter;
+	const struct dev_gemm good = { .type = DEV_F16, .m = 128, .n = 16, .k = 32, .lda = 32, .ldb = 16, .ldc = 16 };
+	static const struct {
+		struct dev_gemm changed;
+		int rc;
+		const char *says;
+	} cases[] = {
+		{ { .type = DEV_TYPES }, -EINVAL, "no element type 6" },
+		{ { .type = DEV_F16, .m = 0 }, -EINVAL, "a dimension is zero" },
+		{ { .type = DEV_F16, .m = 9, .lda = 31 }, -EINVAL, "shorter than its row" },
+		{ { .type = DEV_F16, .m = 9, .b_transposed = true }, -EINVAL, "shorter than its row" }, /* ldb is that of k */
+		{ { .type = DEV_F32, .m = 9, .tiled = true }, -ENOTSUP, "a tiled gemm of type 0" },
+		{ { .type = DEV_F16, .m = 9, .tiled = true, .done_rows = 0 }, -EINVAL, "0 rows to a counter" },
+		{ { .type = DEV_F16, .m = 9, .tiled = true, .done_rows = 65 }, -EINVAL, "no multiple of the 64" },
+		{ { .type = DEV_F8, .m = 16 }, -EINVAL, "f8 takes B transposed only" },
+		{ { .type = DEV_F8, .m = 9, .b_transposed = true, .ldb = 32 }, -EINVAL, "multiples of 16" },
+		{ { .type = DEV_F8, .m = 16, .b_transposed = true, .ldb = 32 }, 0, "" },
+		{ { .type = DEV_F16, .m = 9, .tiled = true, .done_rows = 128 }, 0, "" },
+		{ { .type = DEV_F16, .m = 9, .b_transposed = true, .ldb = 32 }, 0, "" },
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct dev_gemm g = good;
+		const struct dev_gemm *changed = &cases[i].changed;
+		g.type = changed->type;
+		g.m = changed->m;
+		g.lda = changed->lda ? changed->lda : good.lda;
+		g.ldb = changed->ldb ? changed->ldb : good.ldb;
+		g.b_transposed = changed->b_transposed;
+		g.tiled = changed->tiled;
+		g.done = g.tiled ? &counter : NULL;
+		g.done_rows = changed->done_rows;
+		err_clear();
+		products = 0;
+		expect(dev_gemm(&bare, NULL, &g) == cases[i].rc && products == (cases[i].rc == 0));
+		if (!strstr(err_text(), cases[i].says))
+			printf("# case %zu says: %s\n", i, err_text());
+		expect(strstr(err_text(), cases[i].says) != NULL);
+		expect(dev_gemm_prepare(&bare, &g) == cases[i].rc); /* without a slot of its own: checked, and nothing to do */
+	}
+}
+
 int main(void)
 {
 	test(good_lists);
@@ -184,5 +282,8 @@ int main(void)
 	test(an_unknown_backend_lists_the_known);
 	test(tables_are_checked);
 	test(a_missing_slot_is_not_supported);
+	test(what_no_slot_offers_is_not_supported);
+	test(types_have_sizes);
+	test(products_are_checked_before_the_backend);
 	return test_done();
 }
