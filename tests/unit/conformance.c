@@ -18,11 +18,15 @@ static void properties_are_sane(void)
 		expect(p->max_queued >= 16);
 		expect(p->memory_bytes > 0);
 		expect(p->shared_granularity_bytes >= 1);
-		expect(p->shared_per_block_bytes <= p->shared_per_unit_bytes);
+		expect(p->shared_per_block_bytes + p->shared_reserved_bytes <= p->shared_per_unit_bytes);
 		expect(p->priority_low <= p->priority_normal && p->priority_normal <= p->priority_high);
 		expect(!(p->caps & DEV_CAP_PRIORITY) == (p->priority_low == p->priority_high));
 		expect(!(p->caps & DEV_CAP_COPY_ENGINE) || p->copy_engines > 0);
 		expect(!(p->caps & DEV_CAP_OCCUPANCY) || p->shared_per_block_bytes > 0);
+		expect(!(p->caps & DEV_CAP_GEMM) == (p->gemm_types == 0));
+		expect(!(p->caps & DEV_CAP_GEMM_TILED) == (p->gemm_tiled_types == 0));
+		expect((p->gemm_types | p->gemm_tiled_types) >> DEV_TYPES == 0);
+		expect(!p->gemm_tiled_types || p->gemm_tile_rows > 0);
 	}
 }
 

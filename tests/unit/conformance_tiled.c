@@ -281,6 +281,26 @@ static void counters_are_checked(void)
 	dev_stream_close(on.d, s);
 }
 
+static void without_tiles_rows_are_counted_or_refused(void)
+{
+	struct product p = banded();
+	struct dev_stream *s = stream();
+	struct counters c = counters(&p.g, DEV_MEM_DEVICE, 3);
+	p.g.tiled = false;
+	p.g.done = c.at;
+	int rc = dev_gemm(on.d, s, &p.g);
+	if (rc == 0) {
+		ok(dev_stream_sync(on.d, s));
+		expect_product(&p);
+		expect_counted(&p.g, &c);
+	} else {
+		expect_rc(rc, -ENOTSUP);
+	}
+	put(c.at);
+	product_drop(&p);
+	dev_stream_close(on.d, s);
+}
+
 static void counters_in_use_are_ebusy(void)
 {
 	struct product p = banded();
@@ -313,6 +333,7 @@ int main(int argc, char **argv)
 		RULE(rows_behind_a_counter_are_finished),
 		RULE(a_kernel_awaits_a_counter),
 		RULE(counters_are_checked),
+		RULE(without_tiles_rows_are_counted_or_refused),
 		RULE(counters_in_use_are_ebusy),
 	};
 	return run_specs(argc, argv, rules, sizeof(rules) / sizeof(rules[0]));

@@ -54,8 +54,8 @@ static void occupancy_follows_its_formula(void)
 	expect(most >= 1 && most <= p->slots_per_unit);
 	uint64_t step = p->shared_per_block_bytes / 97 + 1;
 	for (uint64_t shared = 0; shared <= p->shared_per_block_bytes; shared += step) {
-		uint64_t claim = (shared + p->shared_granularity_bytes - 1) / p->shared_granularity_bytes *
-		                 p->shared_granularity_bytes;
+		uint64_t parts = (p->shared_reserved_bytes + shared + p->shared_granularity_bytes - 1) / p->shared_granularity_bytes;
+		uint64_t claim = parts * p->shared_granularity_bytes;
 		ok(dev_occupancy(on.d, kernel("hold"), 0, shared, &blocks));
 		expect(blocks <= last);
 		if (dev_can(on.d, DEV_CAP_OCCUPANCY)) {
