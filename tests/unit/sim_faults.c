@@ -112,7 +112,70 @@ static void corruption_shows_in_every_result(void)
 	sim_end();
 }
 
+static void corruption_shows_in_sums_chases_and_signals(void)
+{
+	sim_begin(PLAIN "corrupt_launch_every = 1\n");
+	struct dev_stream *s = stream();
+	char *dst = get(DEV_MEM_PINNED, N);
+	uint64_t *ring = get(DEV_MEM_PINNED, 256), *out = get(DEV_MEM_PINNED, 8), ring_bytes = 256, steps = 31, timeout_ns = 1;
+	uint32_t *flag = get(DEV_MEM_PINNED, 4), *timed_out = get(DEV_MEM_PINNED, 4), reps = 1, value = 3;
+	const uint64_t bytes = N;
+	float *src = get(DEV_MEM_PINNED, N);
+	memset(dst, 0, N);
+	memset(src, 0, N);
+	for (uint64_t i = 0; i < 32; i++)
+		ring[i] = (i + 1) % 32;
+	*timed_out = 0;
+	const void *adds[] = { &dst, &src, &bytes, &reps }, *chases[] = { &ring, &ring_bytes, &steps, &out };
+	const void *signals[] = { &flag, &value }, *awaits[] = { &flag, &value, &timed_out, &timeout_ns };
+	ok(launch(s, "reduce_add", 3, 0, adds));
+	ok(launch(s, "chase", 3, 0, chases));
+	ok(launch(s, "signal", 3, 0, signals));
+	ok(launch(s, "await", 3, 0, awaits));
+	ok(dev_stream_sync(sim.d, s));
+	expect(differences(dst, 0, N) == 1);
+	expect(*out != 31 && *flag != 3 && *timed_out != 0);
+	sim_end();
+}
+
+/* Whoever takes rows when they are counted must get the wrong one, too. */
+static void corruption_comes_before_the_count(void)
+{
+	sim_begin(PLAIN "corrupt_launch_every = 1\ngemm_tile = 8\nunits = 1\nslots_per_unit = 1\n");
+	struct dev_stream *s = stream(), *takes = stream();
+	float *a = get(DEV_MEM_DEVICE, N), *got = get(DEV_MEM_PINNED, N);
+	uint32_t *done = get(DEV_MEM_PINNED, 16);
+	memset(a, 0, N);
+	memset(done, 0, 16);
+	const struct dev_gemm g = { .type = DEV_F32, .m = 32, .n = 32, .k = 8, .alpha = 1, .a = a, .b = a, .c = a, .lda = 8,
+		                    .ldb = 32, .ldc = 32, .tiled = true, .done = done, .done_rows = 8 };
+	for (uint32_t i = 0; i < 4; i++) {
+		ok(dev_wait_value(sim.d, takes, done + i, 8 * 32));
+		ok(dev_copy(sim.d, takes, got + i * 8 * 32, a + i * 8 * 32, 8 * 32 * 4));
+	}
+	ok(dev_gemm(sim.d, s, &g));
+	ok(dev_stream_sync(sim.d, takes));
+	expect(differences((char *)got, 0, N) == 1);
+	ok(dev_stream_sync(sim.d, s));
+	sim_end();
+}
+
 /* ------------------------------------------------------------------ misuse */
+
+static void a_ring_that_leads_astray_fails(void)
+{
+	sim_begin(PLAIN);
+	struct dev_stream *s = stream();
+	uint64_t *ring = get(DEV_MEM_PINNED, 256), *out = get(DEV_MEM_PINNED, 8), bytes = 256, steps = 2;
+	const void *args[] = { &ring, &bytes, &steps, &out };
+	memset(ring, 0, 256);
+	*out = 77;
+	ring[0] = 32;
+	ok(launch(s, "chase", 1, 0, args));
+	expect_error(dev_stream_sync(sim.d, s), -EFAULT);
+	expect(strstr(err_text(), "index 32 of a ring of 32") != NULL && *out == 77);
+	sim_end();
+}
 
 static void reading_before_a_sync_shows_old_data(void)
 {
@@ -262,6 +325,9 @@ int main(void)
 	test(a_copy_or_an_allocation_fails);
 	test(results_are_corrupted_on_demand);
 	test(corruption_shows_in_every_result);
+	test(corruption_shows_in_sums_chases_and_signals);
+	test(corruption_comes_before_the_count);
+	test(a_ring_that_leads_astray_fails);
 	test(reading_before_a_sync_shows_old_data);
 	test(misuse_is_an_error);
 	test(closing_a_busy_stream_is_told);

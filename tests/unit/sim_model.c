@@ -119,11 +119,52 @@ static void what_a_model_lacks_is_not_there(void)
 	sim_end();
 }
 
+static void products_without_tiles_are_plain(void)
+{
+	sim_begin("lacks = gemm_tiled\n");
+	const struct dev_props *p = dev_props(sim.d);
+	struct dev_stream *s = stream();
+	float *a = get(DEV_MEM_DEVICE, 4096);
+	expect(dev_can(sim.d, DEV_CAP_GEMM) && !dev_can(sim.d, DEV_CAP_GEMM_TILED));
+	expect(p->gemm_types == (1u << DEV_F32 | 1u << DEV_F64) && p->gemm_tiled_types == 0 && p->gemm_tile_rows == 0);
+	struct dev_gemm g = { .type = DEV_F32, .m = 4, .n = 4, .k = 4, .a = a, .b = a, .c = a + 64, .lda = 4, .ldb = 4, .ldc = 4 };
+	ok(dev_gemm(sim.d, s, &g));
+	g.shared_bytes = 1;
+	expect_error(dev_gemm(sim.d, s, &g), -ENOTSUP);
+	g.tiled = true;
+	expect_error(dev_gemm(sim.d, s, &g), -ENOTSUP);
+	ok(dev_stream_sync(sim.d, s));
+	sim_end();
+}
+
+static void reserved_shared_memory_counts(void)
+{
+	static const struct {
+		uint64_t shared;
+		uint32_t blocks;
+	} cases[] = { { 0, 32 }, { 1, 32 }, { 24, 32 }, { 25, 16 }, { 1024, 3 } };
+	uint32_t blocks;
+	struct dev_kernel *k;
+	/* A pool of 4096 in pieces of 128, of which a block has 104 before it asks for any. */
+	sim_begin("shared_per_unit_bytes = 4096\nshared_per_block_bytes = 1024\nshared_granularity_bytes = 128\n"
+	          "shared_reserved_bytes = 104\nslots_per_unit = 32\n");
+	expect(dev_props(sim.d)->shared_reserved_bytes == 104);
+	ok(dev_kernel_find(sim.d, "hold", &k));
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		ok(dev_occupancy(sim.d, k, 0, cases[i].shared, &blocks));
+		expect(blocks == cases[i].blocks);
+	}
+	expect_error(dev_occupancy(sim.d, k, 0, 1025, &blocks), -EINVAL);
+	sim_end();
+}
+
 int main(void)
 {
 	test(good_models);
 	test(bad_models);
 	test(models_by_name);
 	test(what_a_model_lacks_is_not_there);
+	test(products_without_tiles_are_plain);
+	test(reserved_shared_memory_counts);
 	return test_done();
 }

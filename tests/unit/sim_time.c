@@ -362,6 +362,103 @@ static void devices_share_a_clock(void)
 	sim_end();
 }
 
+static double chase_ns(struct dev_stream *s, const void *ring, uint64_t bytes, uint64_t steps, void *out)
+{
+	const void *args[] = { &ring, &bytes, &steps, &out };
+	struct span span = span_begin(s);
+	ok(launch(s, "chase", 4, 0, args));
+	span_end(&span, s);
+	return span_ns(&span);
+}
+
+static void a_chase_takes_a_latency_per_step(void)
+{
+	const uint64_t n = 1 << 20;
+	sim_begin(PLAIN "llc_bytes = 64K\nslow_down = chase 2\nmemory_latency_ns = 400\nllc_latency_ns = 150\nlink_latency_ns = 900\n");
+	struct dev_stream *s = stream();
+	char *own = get(DEV_MEM_DEVICE, n), *host = get(DEV_MEM_PINNED, n), *peer = get_on(sim.other, DEV_MEM_DEVICE, n);
+	ok(dev_peer_enable(sim.d, sim.other));
+	memset(own, 0, n);
+	memset(host, 0, n);
+	memset(peer, 0, n);
+	expect_near(chase_ns(s, own, 65536, 1000, host + 512), 2 * 150e3, PICOSECOND);
+	expect_near(chase_ns(s, own, 65536 + 256, 1000, host + 512), 2 * 400e3, PICOSECOND);
+	expect_near(chase_ns(s, host, 256, 10, host + 512), 2 * 9e3, PICOSECOND);
+	expect_near(chase_ns(s, peer, n, 10, host + 512), 2 * 9e3, PICOSECOND);
+	expect_near(chase_ns(s, own, n, 0, host + 512), 0, PICOSECOND);
+	sim_end();
+}
+
+static void a_sum_moves_three_times_its_size(void)
+{
+	uint64_t n = 4 << 20;
+	const uint32_t reps = 2;
+	sim_begin(PLAIN "llc_bytes = 8M\n");
+	struct dev_stream *s = stream();
+	float *dst = get(DEV_MEM_DEVICE, 2 * n), *src = get(DEV_MEM_DEVICE, 2 * n);
+	memset(dst, 0, 2 * n);
+	memset(src, 0, 2 * n);
+	const void *args[] = { &dst, &src, &n, &reps };
+	for (int i = 0; i < 2; i++, n *= 2) {
+		const double rate = i == 0 ? 400 : 100; /* both arrays fit the cache, or not */
+		struct span span = span_begin(s);
+		ok(launch(s, "reduce_add", 8, 0, args));
+		span_end(&span, s);
+		expect_near(span_ns(&span), 2 * 3 * (double)n / rate, PICOSECOND);
+	}
+	sim_end();
+}
+
+/* One slot: four tiles, one after the other. Who waits for the second goes on when it ends, not with the product. */
+static void finished_rows_are_seen_when_their_tile_ends(void)
+{
+	sim_begin(PLAIN "gemm_tile = 16\nunits = 1\nslots_per_unit = 1\nvalue_ns = 10\n");
+	struct dev_stream *s = stream(), *waits = stream();
+	float *a = get(DEV_MEM_DEVICE, 1 << 16);
+	uint32_t *done = get(DEV_MEM_PINNED, 16);
+	memset(a, 0, 1 << 16);
+	memset(done, 0, 16);
+	const struct dev_gemm g = { .type = DEV_F32, .m = 64, .n = 16, .k = 64, .alpha = 1, .a = a, .b = a, .c = a + 8192,
+		                    .lda = 64, .ldb = 16, .ldc = 16, .tiled = true, .done = done, .done_rows = 16 };
+	struct span whole = span_begin(s), second = span_begin(waits);
+	ok(dev_wait_value(sim.d, waits, done + 1, 16 * 16));
+	span_end(&second, waits);
+	ok(dev_gemm(sim.d, s, &g));
+	span_end(&whole, s);
+	const double tile = 2.0 * 16 * 16 * 64, all = span_ns(&whole);
+	expect_near(all, 4 * tile, 4 * tile / 1000);
+	expect_near(span_ns(&second), all / 2 + 10, PICOSECOND);
+	ok(dev_stream_sync(sim.d, waits));
+	sim_end();
+}
+
+static void an_await_ends_with_its_signal(void)
+{
+	uint64_t timeout_ns = 1000000, fmas = DEV_FMA_QUANTUM;
+	uint32_t value = 5;
+	sim_begin(PLAIN);
+	struct dev_stream *s = stream(), *waits = stream();
+	char *memory = get(DEV_MEM_PINNED, 4096);
+	uint32_t *flag = (uint32_t *)(void *)memory, *timed_out = flag + 64;
+	char *out = memory + 1024;
+	memset(memory, 0, 4096);
+	const void *awaits[] = { &flag, &value, &timed_out, &timeout_ns }, *signals[] = { &flag, &value }, *fma[] = { &out, &fmas };
+	struct span span = span_begin(waits);
+	ok(launch(waits, "await", 2, 0, awaits));
+	span_end(&span, waits);
+	ok(launch(s, "fma_f32", 1, 0, fma));
+	ok(launch(s, "signal", 1, 0, signals));
+	expect_near(span_ns(&span), 2.0 * DEV_FMA_QUANTUM, PICOSECOND);
+	value = 6;
+	span = span_begin(waits);
+	ok(launch(waits, "await", 2, 0, awaits));
+	span_end(&span, waits);
+	expect_near(span_ns(&span), (double)timeout_ns, PICOSECOND);
+	expect(*timed_out == 2);
+	ok(dev_stream_sync(sim.d, s));
+	sim_end();
+}
+
 int main(void)
 {
 	test(a_copy_takes_alpha_and_n_over_beta);
@@ -378,5 +475,9 @@ int main(void)
 	test(jitter_is_unbiased);
 	test(other_noise_and_slow_downs);
 	test(devices_share_a_clock);
+	test(a_chase_takes_a_latency_per_step);
+	test(a_sum_moves_three_times_its_size);
+	test(finished_rows_are_seen_when_their_tile_ends);
+	test(an_await_ends_with_its_signal);
 	return test_done();
 }
