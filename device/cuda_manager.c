@@ -248,7 +248,7 @@ static void none(struct gpu_readings *r, const char *why)
 static int read_all(const char *bus, struct dev_reading *readings, size_t room, size_t *count_p)
 {
 	struct gpu_readings r = {.at = readings, .room = room, .count = *count_p};
-	struct nvmlDevice_st *device;
+	struct nvmlDevice_st *device = NULL;
 	if (find(bus, &device)) {
 		none(&r, err_text());
 		*count_p = r.count;

@@ -34,7 +34,8 @@ typedef rocblas_abi_status rocblas_abi_set_stream_fn(struct _rocblas_handle *, s
 typedef rocblas_abi_status rocblas_abi_set_workspace_fn(struct _rocblas_handle *, void *, size_t);
 typedef const char *rocblas_abi_status_string_fn(rocblas_abi_status);
 typedef rocblas_abi_status rocblas_abi_version_fn(char *, size_t);
-/* operations, m, n, k; alpha, A, B, beta, C, D, each with type and leading dimension; type of the sums, algorithm, its number, flags */
+/* operations, m, n, k; alpha, A, B, beta, C, D, each with type and leading dimension; type of the sums; algorithm, its number,
+ * flags */
 typedef rocblas_abi_status rocblas_abi_gemm_ex_fn(struct _rocblas_handle *, unsigned, unsigned, int32_t, int32_t, int32_t,
                                                   const void *, const void *, unsigned, int32_t, const void *, unsigned,
                                                   int32_t, const void *, const void *, unsigned, int32_t, void *, unsigned,
