@@ -16,6 +16,8 @@
 
 #include "device/dev.h"
 
+extern const struct dev_ops cuda_ops;
+extern const struct dev_ops hip_ops;
 extern const struct dev_ops host_ops;
 extern const struct dev_ops sim_ops;
 extern const struct dev_ops skeleton_ops; /* compiled and checked by a test, in no list */

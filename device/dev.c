@@ -10,6 +10,8 @@
 
 /* Order is that of --list; which one is the default is the harness's choice. */
 static const struct dev_ops *const backends[] = {
+	&cuda_ops,
+	&hip_ops,
 	&host_ops,
 	&sim_ops,
 	NULL,

@@ -5,12 +5,14 @@
  *   cuda.c, hip.c      the dialects: the driver's own functions, opened with dlopen, behind struct gpu_driver
  *   cuda_*.c, hip_*.c  the vendor's other libraries, one each: run-time compiler, BLAS, management, collectives
  *   *_abi.h            the declarations of a vendor's stable ABI that we use; tests/abi holds them against the real headers
- *   gpu.c              open, close, properties, allocations
- *   gpu_memory.c       which allocation is where, and which queued work uses it
- *   gpu_queue.c        streams, events, copies, values, graphs
+ *   gpu.c              open, close, properties
+ *   gpu_memory.c       allocations, and which queued work uses which
+ *   gpu_queue.c        streams and events
+ *   gpu_work.c         copies, fills, values, graphs
  *   gpu_kernels.c      compiling, finding and launching kernels; occupancy
  *   gpu_gemm.c         matrix products: the vendor's library, and our tiles
  *   gpu_time.c         the device's timer on the host's clock; the core clock; readings
+ *   gpu_crew.c         the vendor's collectives
  *   kernels.cu         device/kernels.h, and what the backend itself runs, in CUDA C for both vendors
  *
  * The rules of a dialect. Every function returns 0 or -errno, and leaves with err_note() which of the vendor's functions
@@ -59,7 +61,7 @@ struct gpu_driver {
 	 * driver that is too old (its version and the least we take). */
 	int (*load)(void);
 	int (*count)(unsigned *count_p);                               /* no context */
-	int (*traits)(unsigned index, struct gpu_traits *traits_p);    /* no context */
+	int (*traits)(unsigned index, struct gpu_traits *traits_p);
 	int (*context_open)(unsigned index, void **context_p);         /* no context; shared by all opens of a device */
 	void (*context_close)(unsigned index, void *context);
 	int (*context_use)(unsigned index, void *context);             /* make it the calling thread's */
@@ -150,6 +152,7 @@ struct gpu_manager {
 
 /* A vendor's collectives. */
 struct gpu_collectives {
+	int (*load)(void); /* -ENODEV: no library */
 	/* One communicator for each device, in order; -ENODEV: no library. */
 	int (*open)(const unsigned *indices, size_t count, void **comms, char *text, size_t room);
 	void (*close)(void **comms, size_t count);

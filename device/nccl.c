@@ -107,6 +107,7 @@ static int nccl_open(const unsigned *indices, size_t count, void **comms, char *
 {
 	return open_all(&nccl, indices, count, comms, text, room);
 }
+static int nccl_load(void) { return gpu_library_open(&nccl_library); }
 static void nccl_close(void **comms, size_t count) { close_all(&nccl, comms, count); }
 static int nccl_begin(void) { return checked(&nccl, "ncclGroupStart", nccl.group_start()); }
 static int nccl_end(void) { return checked(&nccl, "ncclGroupEnd", nccl.group_end()); }
@@ -116,7 +117,7 @@ static int nccl_reduce(void *comm, void *stream, float *buffer, uint64_t count)
 }
 
 const struct gpu_collectives cuda_collectives = {
-	.open = nccl_open, .close = nccl_close, .begin = nccl_begin, .allreduce = nccl_reduce, .end = nccl_end};
+	.load = nccl_load, .open = nccl_open, .close = nccl_close, .begin = nccl_begin, .allreduce = nccl_reduce, .end = nccl_end};
 
 /* ------------------------------------------------------------------ RCCL */
 
@@ -132,6 +133,7 @@ static int rccl_open(const unsigned *indices, size_t count, void **comms, char *
 {
 	return open_all(&rccl, indices, count, comms, text, room);
 }
+static int rccl_load(void) { return gpu_library_open(&rccl_library); }
 static void rccl_close(void **comms, size_t count) { close_all(&rccl, comms, count); }
 static int rccl_begin(void) { return checked(&rccl, "ncclGroupStart", rccl.group_start()); }
 static int rccl_end(void) { return checked(&rccl, "ncclGroupEnd", rccl.group_end()); }
@@ -141,4 +143,4 @@ static int rccl_reduce(void *comm, void *stream, float *buffer, uint64_t count)
 }
 
 const struct gpu_collectives hip_collectives = {
-	.open = rccl_open, .close = rccl_close, .begin = rccl_begin, .allreduce = rccl_reduce, .end = rccl_end};
+	.load = rccl_load, .open = rccl_open, .close = rccl_close, .begin = rccl_begin, .allreduce = rccl_reduce, .end = rccl_end};

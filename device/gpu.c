@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "device/gpu_dev.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "device/gpu_place.h"
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct gpu_dev *open_devices; /* guarded by the lock */
+
+/* Whose context is current on this thread. */
+static _Thread_local const struct gpu_dev *current;
+
+void gpu_lock(void) { pthread_mutex_lock(&lock); }
+void gpu_unlock(void) { pthread_mutex_unlock(&lock); }
+
+int gpu_enter(struct gpu_dev *d)
+{
+	if (atomic_load_explicit(&d->lost, memory_order_acquire))
+		return err_note(-EIO, "%s:%u is lost: %s", d->vendor->name, d->dev.index, d->lost_why);
+	if (current == d)
+		return 0;
+	int rc = d->driver->context_use(d->ordinal, d->context);
+	if (!rc)
+		current = d;
+	return gpu_answer(d, rc);
+}
+
+void gpu_leave(void) { current = NULL; }
+
+int gpu_answer(struct gpu_dev *d, int rc)
+{
+	if (rc != -EIO)
+		return rc;
+	gpu_lock();
+	if (!atomic_load_explicit(&d->lost, memory_order_relaxed)) {
+		snprintf(d->lost_why, sizeof(d->lost_why), "%.199s", err_text());
+		atomic_store_explicit(&d->lost, true, memory_order_release);
+	}
+	gpu_unlock();
+	return rc;
+}
+
+/* ------------------------------------------------------------------ what a device can do */
+
+/* Devices that this one reaches. */
+static bool has_peer(const struct gpu_dev *d, unsigned count)
+{
+	bool can = false;
+	for (unsigned other = 0; other < count && !can; other++)
+		if (other != d->ordinal && d->driver->peer_can(d->ordinal, other, &can))
+			can = false;
+	return can;
+}
+
+static uint32_t capabilities(const struct gpu_dev *d, unsigned count)
+{
+	const struct gpu_traits *t = &d->traits;
+	uint32_t caps = DEV_CAP_CLOCK_RATE | DEV_CAP_PAGEABLE | DEV_CAP_GEMM_TILED;
+	caps |= t->copy_engines ? DEV_CAP_COPY_ENGINE : 0;
+	caps |= t->priority_least != t->priority_greatest ? DEV_CAP_PRIORITY : 0;
+	caps |= t->wait_value ? DEV_CAP_WAIT_VALUE : 0;
+	caps |= t->shared_per_block_bytes ? DEV_CAP_OCCUPANCY : 0;
+	caps |= has_peer(d, count) ? DEV_CAP_PEER : 0;
+	caps |= d->driver->capture_begin ? DEV_CAP_GRAPH : 0;
+	caps |= d->driver->ipc_export && t->ipc ? DEV_CAP_IPC : 0;
+	caps |= d->blas ? DEV_CAP_GEMM : 0;
+	return caps;
+}
+
+static void describe(struct gpu_dev *d)
+{
+	struct dev_props *p = &d->dev.props;
+	const struct gpu_traits *t = &d->traits;
+	char compiler[40] = "";
+	if (d->vendor->compiler->version(compiler, sizeof(compiler)))
+		compiler[0] = '\0';
+	snprintf(p->name, sizeof(p->name), "%.95s", t->name);
+	snprintf(p->bus, sizeof(p->bus), "%.31s", t->bus);
+	snprintf(p->arch, sizeof(p->arch), "%.31s", t->arch);
+	snprintf(p->driver, sizeof(p->driver), "%.20s%s%.39s", t->driver, compiler[0] ? ", " : "", compiler);
+	p->units = t->units;
+	p->copy_engines = t->copy_engines;
+	p->block_threads = GPU_BLOCK_THREADS;
+	p->max_queued = GPU_MAX_QUEUED;
+	p->shared_per_unit_bytes = t->shared_per_unit_bytes;
+	p->shared_per_block_bytes = t->shared_per_block_bytes;
+	p->shared_granularity_bytes = t->shared_granularity_bytes;
+	p->shared_reserved_bytes = t->shared_reserved_bytes;
+	p->llc_bytes = t->l2_bytes;
+	p->priority_low = 0;
+	p->priority_normal = t->priority_least;
+	p->priority_high = t->priority_least - t->priority_greatest;
+	p->gemm_tiled_types = 1u << DEV_F32 | 1u << DEV_F64;
+}
+
+/* What has to be asked in the context, with the kernels there. */
+static int measure(struct gpu_dev *d)
+{
+	struct dev_props *p = &d->dev.props;
+	struct dev_kernel *hold = NULL;
+	uint64_t free_bytes = 0;
+	int rc = gpu_kernel_find(&d->dev, "hold", &hold);
+	if (!rc)
+		rc = gpu_occupancy(&d->dev, hold, 0, 0, &p->slots_per_unit);
+	if (!rc)
+		rc = d->driver->memory_free_bytes(&free_bytes);
+	p->busy_blocks = p->units * p->slots_per_unit;
+	p->memory_bytes = free_bytes / 10 * 9;
+	return rc;
+}
+
+static int check_traits(const struct gpu_dev *d)
+{
+	const struct gpu_traits *t = &d->traits;
+	if (!t->unified_addressing)
+		return err_note(-ENODEV, "open %s:%u: %s has no unified addressing", d->vendor->name, d->dev.index, t->name);
+	if (t->units == 0 || t->warp_threads == 0 || t->threads_per_block < GPU_BLOCK_THREADS)
+		return err_note(-ENODEV, "open %s:%u: %s says it has %u units, warps of %u and blocks of at most %u threads",
+		                d->vendor->name, d->dev.index, t->name, t->units, t->warp_threads, t->threads_per_block);
+	return 0;
+}
+
+/* ------------------------------------------------------------------ open and close */
+
+int gpu_probe(const struct gpu_vendor *vendor, unsigned *count_p)
+{
+	unsigned count = 0;
+	*count_p = 0;
+	if (vendor->driver->load())
+		return 0; /* none, and the text says why */
+	int rc = vendor->driver->count(&count);
+	if (rc)
+		return rc;
+	if (count == 0)
+		err_note(0, "the %s driver is here and finds no GPU", vendor->name);
+	*count_p = count < DEV_MAX ? count : DEV_MAX;
+	return 0;
+}
+
+static int start(struct gpu_dev *d, uint32_t want)
+{
+	unsigned count = 0;
+	int rc = d->driver->context_open(d->ordinal, &d->context);
+	if (rc)
+		return rc;
+	d->started = true;
+	rc = gpu_enter(d);
+	if (!rc)
+		rc = d->driver->traits(d->ordinal, &d->traits);
+	if (!rc)
+		rc = check_traits(d);
+	if (rc)
+		return rc;
+	gpu_place_thread(gpu_place_node(&d->traits));
+	describe(d);
+	rc = gpu_kernels_open(d);
+	if (!rc)
+		rc = measure(d);
+	if (!rc)
+		rc = gpu_stream_open(&d->dev, d->dev.props.priority_high, &d->own);
+	if (!rc)
+		rc = gpu_time_open(d);
+	if (!rc)
+		rc = d->driver->count(&count);
+	if (rc)
+		return rc;
+	gpu_gemm_open(d, want);
+	d->dev.props.caps = capabilities(d, count) | (gpu_crew_able(d, count, want) ? DEV_CAP_CREW : 0);
+	return 0;
+}
+
+/* Also of a device that was opened in part. */
+static void stop(struct gpu_dev *d)
+{
+	if (d->started) {
+		d->driver->context_use(d->ordinal, d->context);
+		gpu_queue_close(d);
+		gpu_graphs_close(d);
+		gpu_gemm_close(d);
+		gpu_time_close(d);
+		gpu_memory_close(d);
+		gpu_kernels_close(d);
+		d->driver->context_close(d->ordinal, d->context);
+	}
+	gpu_leave();
+	free(d);
+}
+
+int gpu_open(const struct gpu_vendor *vendor, const char *model, unsigned index, uint32_t want, struct dev **dev_p)
+{
+	if (model)
+		return err_note(-EINVAL, "open %s: it has no models, '%s' is none", vendor->name, model);
+	int rc = vendor->driver->load();
+	if (rc)
+		return rc;
+	struct gpu_dev *d = calloc(1, sizeof(*d));
+	if (!d)
+		return err_note(-ENOMEM, "open %s:%u: out of memory", vendor->name, index);
+	d->dev.ops = vendor->ops;
+	d->dev.index = index;
+	d->ordinal = index;
+	d->vendor = vendor;
+	d->driver = vendor->driver;
+	rc = start(d, want);
+	if (rc) {
+		char why[300];
+		snprintf(why, sizeof(why), "%s", err_text());
+		stop(d);
+		return err_note(rc, "open %s:%u: %s", vendor->name, index, why);
+	}
+	gpu_lock();
+	d->next = open_devices;
+	open_devices = d;
+	gpu_unlock();
+	*dev_p = &d->dev;
+	return 0;
+}
+
+static void forget_peer(struct gpu_dev *d, const struct gpu_dev *gone)
+{
+	for (size_t i = 0; i < d->peer_count; i++)
+		if (d->peers[i] == gone)
+			d->peers[i--] = d->peers[--d->peer_count];
+}
+
+void gpu_close(struct dev *dev)
+{
+	struct gpu_dev *d = gpu_of(dev);
+	gpu_lock();
+	struct gpu_dev **at = &open_devices;
+	while (*at != d)
+		at = &(*at)->next;
+	*at = d->next;
+	for (struct gpu_dev *other = open_devices; other; other = other->next)
+		forget_peer(other, d);
+	gpu_unlock();
+	stop(d);
+}

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "device/gpu_dev.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "device/gpu_place.h"
+#include "device/gpu_reading.h"
+#include "lib/clock.h"
+
+/* Questions and answers between host and device; the quickest exchange counts. */
+#define ROUNDS 24u
+#define PATIENCE_NS UINT64_C(200000000)
+/* A calibration is good for this long: timers drift by some ns in a ms. */
+#define FRESH_NS UINT64_C(250000000)
+/* The rate is taken between calibrations this far apart: an error of 1 us then is 2 us in a second. */
+#define RATE_LEAST_NS UINT64_C(500000000)
+#define RATE_MOST_NS UINT64_C(30000000000)
+#define FIRST_RATE_NS UINT64_C(20000000)
+#define SAMPLE_NS 1e6
+
+/* One at a time uses a device's exchange. */
+static pthread_mutex_t asking = PTHREAD_MUTEX_INITIALIZER;
+
+struct exchange {
+	uint32_t ask;
+	char apart[252];
+	uint32_t answer;
+	char apart_again[252];
+	uint64_t ticks[ROUNDS];
+	uint64_t sample[2];
+};
+
+static struct exchange *exchange_of(struct gpu_dev *d) { return d->clock_memory; }
+
+static int run(struct gpu_dev *d, void *function, void **args)
+{
+	return gpu_answer(d, d->driver->launch(d->own->handle, function, 1, d->traits.warp_threads, 0, args));
+}
+
+static int finish(struct gpu_dev *d) { return gpu_answer(d, d->driver->stream_sync(d->own->handle)); }
+
+static double timer_hz(const struct gpu_dev *d)
+{
+	return d->clock.ns_per_tick > 0 ? 1e9 / d->clock.ns_per_tick : d->traits.timer_hz > 0 ? d->traits.timer_hz : 1e9;
+}
+
+/* ------------------------------------------------------------------ both clocks at once */
+
+static bool answered(const struct exchange *x, uint32_t round, uint64_t since_ns)
+{
+	while (__atomic_load_n(&x->answer, __ATOMIC_ACQUIRE) < round)
+		if (clock_ns() - since_ns > PATIENCE_NS)
+			return false;
+	return true;
+}
+
+/* The device's timer is read between question and answer: at the middle, give or take half of the exchange. */
+static bool look(struct gpu_dev *d, uint64_t *tick_p, uint64_t *ns_p)
+{
+	struct exchange *x = exchange_of(d);
+	uint64_t shortest = UINT64_MAX;
+	for (uint32_t round = 1; round <= ROUNDS; round++) {
+		uint64_t asked = clock_ns();
+		__atomic_store_n(&x->ask, round, __ATOMIC_RELEASE);
+		if (!answered(x, round, asked))
+			return false;
+		uint64_t took = clock_ns() - asked;
+		if (took >= shortest)
+			continue;
+		shortest = took;
+		*tick_p = x->ticks[round - 1];
+		*ns_p = asked + took / 2;
+	}
+	d->clock_error_ns = (double)shortest / 2;
+	return true;
+}
+
+static int calibrate(struct gpu_dev *d, uint64_t *tick_p, uint64_t *ns_p)
+{
+	struct exchange *x = exchange_of(d);
+	uint32_t *ask = &x->ask, *answer = &x->answer, rounds = ROUNDS;
+	uint64_t *ticks = x->ticks, timeout = (uint64_t)(timer_hz(d) * 1e-9 * (double)PATIENCE_NS);
+	void *args[] = {&ask, &answer, &ticks, &rounds, &timeout};
+	x->ask = x->answer = 0;
+	int rc = run(d, d->clock_sync, args);
+	if (rc)
+		return rc;
+	bool seen = look(d, tick_p, ns_p);
+	/* Whatever it waits for, it need not. */
+	__atomic_store_n(&x->ask, ROUNDS, __ATOMIC_RELEASE);
+	rc = finish(d);
+	return rc || seen ? rc : err_note(-ETIME, "%s:%u: the device's timer does not answer", d->vendor->name, d->dev.index);
+}
+
+struct gpu_clock_map gpu_clock_map(struct gpu_dev *d)
+{
+	gpu_lock();
+	struct gpu_clock_map map = d->clock;
+	gpu_unlock();
+	return map;
+}
+
+static void adopt(struct gpu_dev *d, uint64_t tick, uint64_t ns)
+{
+	struct gpu_clock_map before = d->clock, now = {.tick = tick, .ns = ns, .ns_per_tick = before.ns_per_tick};
+	uint64_t apart_ns = ns - d->older.ns;
+	if (apart_ns >= RATE_LEAST_NS && tick > d->older.tick)
+		now.ns_per_tick = (double)apart_ns / (double)(tick - d->older.tick);
+	if (apart_ns >= RATE_MOST_NS)
+		d->older = before;
+	gpu_lock();
+	d->clock = now;
+	gpu_unlock();
+}
+
+void gpu_time_refresh(struct gpu_dev *d)
+{
+	uint64_t tick = 0, ns = 0;
+	uint64_t last_ns = gpu_clock_map(d).ns;
+	if (!last_ns || clock_ns() - last_ns < FRESH_NS || !gpu_idle(d))
+		return;
+	/* Who asks already will have an answer as fresh. */
+	if (pthread_mutex_trylock(&asking))
+		return;
+	if (calibrate(d, &tick, &ns) == 0)
+		adopt(d, tick, ns);
+	pthread_mutex_unlock(&asking);
+}
+
+/* Where the driver does not say how fast the timer is, two looks do. */
+static int first_rate(struct gpu_dev *d, double *ns_per_tick_p)
+{
+	uint64_t tick = 0, ns = 0, from_tick = d->clock.tick, from_ns = d->clock.ns;
+	*ns_per_tick_p = d->traits.timer_hz > 0 ? 1e9 / d->traits.timer_hz : 0;
+	if (d->traits.timer_hz > 0)
+		return 0;
+	while (clock_ns() - from_ns < FIRST_RATE_NS)
+		continue;
+	int rc = calibrate(d, &tick, &ns);
+	if (!rc && tick <= from_tick)
+		rc = err_note(-ETIME, "%s:%u: the device's timer stands still", d->vendor->name, d->dev.index);
+	if (!rc)
+		*ns_per_tick_p = (double)(ns - from_ns) / (double)(tick - from_tick);
+	return rc;
+}
+
+int gpu_time_open(struct gpu_dev *d)
+{
+	int rc = gpu_answer(d, d->driver->alloc_pinned(sizeof(struct exchange), &d->clock_memory));
+	if (rc)
+		return rc;
+	memset(d->clock_memory, 0, sizeof(struct exchange));
+	rc = calibrate(d, &d->clock.tick, &d->clock.ns);
+	if (!rc)
+		rc = first_rate(d, &d->clock.ns_per_tick);
+	d->older = d->clock;
+	return rc;
+}
+
+void gpu_time_close(struct gpu_dev *d)
+{
+	if (d->clock_memory)
+		d->driver->free_pinned(d->clock_memory);
+	d->clock_memory = NULL;
+}
+
+/* ------------------------------------------------------------------ what others ask */
+
+uint64_t gpu_clock_ns(struct dev *dev)
+{
+	(void)dev;
+	return clock_ns();
+}
+
+/* Run a kernel that fills the sample. */
+static int take_sample(struct gpu_dev *d, void *function, uint64_t duration, uint64_t sample[2])
+{
+	struct exchange *x = exchange_of(d);
+	uint64_t *out = x->sample;
+	void *args[] = {&out, &duration};
+	pthread_mutex_lock(&asking);
+	int rc = gpu_enter(d);
+	if (!rc)
+		rc = run(d, function, args);
+	if (!rc)
+		rc = finish(d);
+	if (!rc)
+		memcpy(sample, x->sample, sizeof(x->sample));
+	pthread_mutex_unlock(&asking);
+	return rc;
+}
+
+int gpu_clock_rate(struct dev *dev, double *hz_p)
+{
+	struct gpu_dev *d = gpu_of(dev);
+	double ns_per_tick = gpu_clock_map(d).ns_per_tick;
+	uint64_t sample[2];
+	int rc = take_sample(d, d->clock_sample, (uint64_t)(SAMPLE_NS / ns_per_tick), sample);
+	if (rc)
+		return rc;
+	double cycles = (double)sample[0], ns = (double)sample[1] * ns_per_tick;
+	if (!(ns > 0))
+		return err_note(-ETIME, "%s:%u: the device's timer stands still", d->vendor->name, dev->index);
+	*hz_p = cycles / ns * 1e9;
+	return 0;
+}
+
+static void read_timer(struct gpu_dev *d, struct gpu_readings *r)
+{
+	uint64_t sample[2] = {0};
+	int rc = gpu_idle(d) ? take_sample(d, d->timer_step, 0, sample) : err_note(-EBUSY, "the device is busy");
+	if (rc || sample[0] == 0)
+		gpu_reading_unknown(r, "timer_step", "s", rc ? err_text() : "the timer did not move");
+	else
+		gpu_reading_number(r, "timer_step", "s", 1e-9 * (double)sample[0] * gpu_clock_map(d).ns_per_tick);
+	gpu_reading_number(r, "timer_offset_error", "s", 1e-9 * d->clock_error_ns);
+}
+
+int gpu_read_state(struct dev *dev, struct dev_reading *readings, size_t *count_p)
+{
+	struct gpu_dev *d = gpu_of(dev);
+	struct gpu_readings r = {.at = readings, .room = DEV_READINGS};
+	int node = gpu_place_node(&d->traits);
+	if (node >= 0)
+		gpu_reading_number(&r, "numa_node", "", node);
+	else
+		gpu_reading_unknown(&r, "numa_node", "", "the system names no memory node for the device");
+	read_timer(d, &r);
+	size_t managed = 0;
+	int rc = d->vendor->manager->read(d->traits.bus, readings + r.count, DEV_READINGS - r.count, &managed);
+	if (rc)
+		gpu_reading_unknown(&r, "management", "", err_text());
+	else
+		r.count += managed;
+	*count_p = r.count;
+	return 0;
+}
