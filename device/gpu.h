@@ -16,10 +16,10 @@
  *   kernels.cu         device/kernels.h, and what the backend itself runs, in CUDA C for both vendors
  *
  * The rules of a dialect. Every function returns 0 or -errno, and leaves with err_note() which of the vendor's functions
- * failed and what the vendor calls the error: "cuMemAlloc_v2: out of memory (CUDA_ERROR_OUT_OF_MEMORY)". -EAGAIN is "not
- * ready", -ENOMEM out of memory, -ENOTSUP what the device or driver lacks, -EIO everything after which the context is lost, -EINVAL
- * what the caller got wrong. It keeps no state but the open libraries: no caching, no locks, no decisions. Functions that
- * may be NULL say so. All are called with the device's context current, unless stated otherwise.
+ * failed and what the vendor calls the error: "cuMemAlloc_v2: out of memory (CUDA_ERROR_OUT_OF_MEMORY, 2)". -EAGAIN is "not
+ * ready", -ENOMEM out of memory, -ENOTSUP what the device or driver lacks, -EIO everything after which the context is lost,
+ * -EINVAL what the caller got wrong. It keeps no state but the open libraries: no caching, no locks, no decisions. Functions
+ * that may be NULL say so. All are called with the device's context current, unless stated otherwise.
  *
  * Pointers and handles are the vendor's own, passed through as void *; device pointers too, since the host's address space is
  * the device's (unified addressing), and a device without it is refused at open.

@@ -36,7 +36,8 @@ static const struct gpu_symbol symbols[] = {HIP_FUNCTIONS(REQUIRED) HIP_OPTIONAL
 
 static const char *const files[] = {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libamdhip64.so", NULL};
 static const char *const folders[] = {"$ROCM_PATH/lib", "/opt/rocm/lib", NULL};
-static struct gpu_library library = {.title = "the HIP runtime (libamdhip64)", .files = files, .folders = folders, .symbols = symbols};
+static struct gpu_library library = {
+	.title = "the HIP runtime (libamdhip64)", .files = files, .folders = folders, .symbols = symbols};
 
 /* ------------------------------------------------------------------ results */
 
@@ -140,7 +141,8 @@ static int architecture(int device, char *arch, size_t room)
 	_Alignas(8) char properties[4 * HIP_PROPERTIES_BYTES] = {0};
 	bool new_layout = api.hipGetDevicePropertiesR0600 != NULL;
 	const char *name = properties + (new_layout ? HIP_PROPERTIES_ARCH_R0600 : HIP_PROPERTIES_ARCH_R0000);
-	int rc = new_layout ? CALL(hipGetDevicePropertiesR0600, properties, device) : CALL(hipGetDeviceProperties, properties, device);
+	int rc = new_layout ? CALL(hipGetDevicePropertiesR0600, properties, device)
+	                    : CALL(hipGetDeviceProperties, properties, device);
 	if (rc)
 		return rc;
 	if (strncmp(name, "gfx", 3) != 0)
