@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # One explicit, non-recursive Makefile. `make help` lists the targets, `make config` what was found.
 #
-#   make [VARIANT=release|debug] [SAN=address|undefined|thread] [HAVE_HWLOC=0|1] [HAVE_MPI=0|1] [V=1]
+#   make [VARIANT=release|debug] [SAN=address|undefined|thread] [HAVE_HWLOC=0|1] [HAVE_MPI=0|1] [HAVE_NVCC=0|1] [V=1]
 
 VARIANT ?= release
 SAN ?=
 CC ?= cc
 MPICC ?= mpicc
+NVCC ?= nvcc
 LINK := bin
 
 ifeq ($(filter $(VARIANT),release debug),)
@@ -22,9 +23,11 @@ compiles = $(shell printf '$(2)\nint main(void){return 0;}\n' | $(1) -x c - -o /
 ifeq ($(filter clean help,$(MAKECMDGOALS)),)
 HAVE_HWLOC ?= $(call compiles,$(CC),$(hash)include <hwloc.h>,-lhwloc)
 HAVE_MPI ?= $(call compiles,$(MPICC),$(hash)include <mpi.h>,)
+HAVE_NVCC ?= $(if $(shell command -v $(NVCC) 2>/dev/null),1,0)
 endif
 HAVE_HWLOC := $(HAVE_HWLOC)
 HAVE_MPI := $(HAVE_MPI)
+HAVE_NVCC := $(HAVE_NVCC)
 
 # --- flags: ours are kept apart, the user's come last
 warnings := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wconversion $(if $(WERROR),-Werror)
@@ -36,7 +39,7 @@ our_ldlibs := $(if $(filter 1,$(HAVE_HWLOC)),-lhwloc) -lm -ldl
 compile = $(CC) $(our_cppflags) $(CPPFLAGS) $(our_cflags) $(CFLAGS)
 
 # Objects of different compilers, flags or findings never mix: the folder carries a hash of them.
-flags_hash := $(shell printf '%s' '$(compile) $(LDFLAGS) $(our_ldlibs) $(HAVE_MPI) $(MPICC)' | cksum | cut -d' ' -f1)
+flags_hash := $(shell printf '%s' '$(compile) $(LDFLAGS) $(our_ldlibs) $(HAVE_MPI) $(MPICC) $(HAVE_NVCC)' | cksum | cut -d' ' -f1)
 build := build/$(VARIANT)$(if $(SAN),-$(SAN))-$(flags_hash)
 version := $(shell git describe --always --dirty --tags 2>/dev/null || echo unknown)
 
@@ -122,12 +125,23 @@ $(build)/kernels.inc: device/kernels.cu device/kernels_real.inc
 $(build)/obj/device/gpu_source.o: our_cppflags += -DGPU_KERNELS_SOURCE='"$(build)/kernels.inc"'
 $(build)/obj/device/gpu_source.o: $(build)/kernels.inc
 
+# The same compiled ahead, for NVIDIA machines with a driver and no NVRTC; nothing where nvcc is not here. The kernels need
+# nothing of newer PTX than 6.3, the first of sm_75, and older drivers take no newer one.
+$(build)/ptx.inc: device/kernels.cu device/kernels_real.inc
+	$(call say,PTX,$@)
+	mkdir -p $(@D)
+	$(if $(filter 1,$(HAVE_NVCC)),$(NVCC) -ptx -arch=compute_75 -I. -o $(@:.inc=.ptx) $<,: > $(@:.inc=.ptx))
+	sed 's/^\.version .*/.version 6.3/' $(@:.inc=.ptx) | od -An -v -tu1 | sed 's/[0-9][0-9]*/&,/g' > $@
+$(build)/obj/device/cuda_ptx.o: our_cppflags += -DCUDA_KERNELS_PTX='"$(build)/ptx.inc"'
+$(build)/obj/device/cuda_ptx.o: $(build)/ptx.inc
+
 .PHONY: config-text skipped
 config-text:
 	echo 'compiler $(shell $(CC) --version 2>/dev/null | head -n1)'
 	echo 'flags $(our_cflags) $(CFLAGS) $(LDFLAGS)'
 	echo 'hwloc $(HAVE_HWLOC)'
 	echo 'mpi $(HAVE_MPI)'
+	echo 'nvcc $(HAVE_NVCC)'
 
 config: config-text ## print what was found and with which flags things are built
 	echo 'version $(version)'

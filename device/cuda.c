@@ -481,6 +481,7 @@ const struct gpu_vendor cuda_vendor = {
 	.ops = &cuda_ops,
 	.driver = &driver,
 	.compiler = &cuda_compiler,
+	.ready_image = cuda_kernels_ptx,
 	.blas = &cuda_blas,
 	.manager = &cuda_manager,
 	.collectives = &cuda_collectives,

@@ -75,13 +75,9 @@ static void describe(struct gpu_dev *d)
 {
 	struct dev_props *p = &d->dev.props;
 	const struct gpu_traits *t = &d->traits;
-	char compiler[40] = "";
-	if (d->vendor->compiler->version(compiler, sizeof(compiler)))
-		compiler[0] = '\0';
 	snprintf(p->name, sizeof(p->name), "%.95s", t->name);
 	snprintf(p->bus, sizeof(p->bus), "%.31s", t->bus);
 	snprintf(p->arch, sizeof(p->arch), "%.31s", t->arch);
-	snprintf(p->driver, sizeof(p->driver), "%.20s%s%.39s", t->driver, compiler[0] ? ", " : "", compiler);
 	p->units = t->units;
 	p->copy_engines = t->copy_engines;
 	p->block_threads = GPU_BLOCK_THREADS;
@@ -95,6 +91,16 @@ static void describe(struct gpu_dev *d)
 	p->priority_normal = t->priority_least;
 	p->priority_high = t->priority_least - t->priority_greatest;
 	p->gemm_tiled_types = 1u << DEV_F32 | 1u << DEV_F64;
+}
+
+/* The driver, and what compiled the kernels. */
+static void describe_driver(struct gpu_dev *d)
+{
+	char compiler[40] = "kernels compiled with the build";
+	if (!d->kernels_are_ready_made && d->vendor->compiler->version(compiler, sizeof(compiler)))
+		compiler[0] = '\0';
+	snprintf(d->dev.props.driver, sizeof(d->dev.props.driver), "%.20s%s%.39s", d->traits.driver, compiler[0] ? ", " : "",
+	         compiler);
 }
 
 /* What has to be asked in the context, with the kernels there. */
@@ -158,6 +164,7 @@ static int start(struct gpu_dev *d, uint32_t want)
 	gpu_place_thread(gpu_place_node(&d->traits));
 	describe(d);
 	rc = gpu_kernels_open(d);
+	describe_driver(d);
 	if (!rc)
 		rc = measure(d);
 	if (!rc)

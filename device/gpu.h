@@ -167,6 +167,7 @@ struct gpu_vendor {
 	const struct dev_ops *ops;
 	const struct gpu_driver *driver;
 	const struct gpu_compiler *compiler;
+	const char *ready_image; /* of the kernels, made by the build for where there is no compiler; NULL or "": none */
 	const struct gpu_blas *blas;
 	const struct gpu_manager *manager;
 	const struct gpu_collectives *collectives;

@@ -14,4 +14,8 @@ extern const struct gpu_compiler cuda_compiler;
 /* HIPRTC of ROCm 5 or newer, for "gfx90a:sramecc+:xnack-" and the like. The image is a code object. */
 extern const struct gpu_compiler hip_compiler;
 
+/* What nvcc made of the kernels when this was built, as PTX 6.3 for sm_75, which drivers finish for every later device; "" where
+ * there was no nvcc. */
+extern const char cuda_kernels_ptx[];
+
 #endif
