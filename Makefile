@@ -70,7 +70,7 @@ say = @:
 endif
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all ranks smpi check check-headers config help list units peers reproduction install clean FORCE
+.PHONY: all ranks smpi check check-headers check-kernels config help list units peers reproduction install clean FORCE
 
 all: $(programs) skipped ## build every program (the default)
 	$(if $(filter release,$(VARIANT)$(SAN)),ln -sfnr $(build)/bin $(LINK))
@@ -166,6 +166,13 @@ check: all units ## unit tests only; ./gpusig test runs everything
 check-headers: ## compile every header alone
 	for h in $(sort $(wildcard lib/*.h device/*.h collectives/schedules/*.h topology/torus/*.h)); do \
 		printf "#include \"%s\"\ntypedef int header_alone;\n" "$$h" | $(CC) $(our_cppflags) $(our_cflags) -Werror -fsyntax-only -x c - || exit 1; done
+
+check-kernels: ## compile the GPUs' kernels with clang-19 for what distributions' HIPRTC does not know; none may spill
+	mkdir -p $(build)
+	for arch in gfx942 gfx1100 gfx1201; do \
+		clang-19 -x hip --offload-arch=$$arch --offload-device-only -nogpuinc -nogpulib -O3 -Wall -Wextra -Werror -I. \
+			-S device/kernels.cu -o $(build)/kernels-$$arch.s || exit 1; \
+		if grep -E '(_spill_count|private_segment_fixed_size): +[1-9]' $(build)/kernels-$$arch.s; then exit 1; fi; done
 
 peers: all $(peers) $(build)/tests/unit/bench_aa ## measure beside likwid-bench, OpenBLAS and mbw, and print the ratios
 	python=$$(sh suite/find_python.sh) && "$$python" tests/peers/peers.py --bin $(build)/bin --helpers $(build)/tests/peers

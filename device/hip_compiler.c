@@ -23,7 +23,7 @@ static const struct gpu_symbol symbols[] = {
 	{"hiprtcGetCode", &code.get, false},
 	{NULL, NULL, false},
 };
-/* Older releases have the functions in the runtime's library. */
+/* Older releases have the functions in the runtime's library, amdhip64. */
 static const char *const files[] = {"libhiprtc.so.7",    "libhiprtc.so.6",    "libhiprtc.so.5",    "libhiprtc.so",
                                     "libamdhip64.so.7",  "libamdhip64.so.6",  "libamdhip64.so.5",  NULL};
 static const char *const folders[] = {"$ROCM_PATH/lib", "/opt/rocm/lib", NULL};

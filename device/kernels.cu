@@ -67,8 +67,15 @@ DEVICE u32 load_system_u32(const u32 *at)
 	return value;
 }
 
-DEVICE void store_system_u32(u32 *at, u32 value) { asm volatile("st.release.sys.u32 [%0], %1;" ::"l"(at), "r"(value) : "memory"); }
-DEVICE void store_system_u64(u64 *at, u64 value) { asm volatile("st.release.sys.u64 [%0], %1;" ::"l"(at), "l"(value) : "memory"); }
+DEVICE void store_system_u32(u32 *at, u32 value)
+{
+	asm volatile("st.release.sys.u32 [%0], %1;" ::"l"(at), "r"(value) : "memory");
+}
+
+DEVICE void store_system_u64(u64 *at, u64 value)
+{
+	asm volatile("st.release.sys.u64 [%0], %1;" ::"l"(at), "l"(value) : "memory");
+}
 
 DEVICE u64 ticks(void)
 {
@@ -136,8 +143,8 @@ DEVICE void barrier(void)
 
 /* ------------------------------------------------------------------ memory: 16 bytes a lane, several in flight */
 
-/* A pass goes over `count` vectors in rounds of the whole grid, in which each block has a stretch of its own with so many vectors a
- * thread; what is left, less than a round, is spread over all threads, so that none has more than one above its share. */
+/* A pass goes over `count` vectors in rounds of the whole grid, in which each block has a stretch of its own with so many
+ * vectors a thread; what is left, less than a round, is spread over all threads: none has more than one above its share. */
 #define IN_FLIGHT 8
 #define PAIRS_IN_FLIGHT 4
 
@@ -232,9 +239,15 @@ DEVICE void write_all(words4 *dst, u64 count, u32 reps, u32 word, int streaming)
 	}
 }
 
-KERNEL gpusig_write(void *dst, u64 bytes, u32 reps, u32 word) { write_all((words4 *)dst, bytes / sizeof(words4), reps, word, 0); }
+KERNEL gpusig_write(void *dst, u64 bytes, u32 reps, u32 word)
+{
+	write_all((words4 *)dst, bytes / sizeof(words4), reps, word, 0);
+}
 
-KERNEL gpusig_write_nt(void *dst, u64 bytes, u32 reps, u32 word) { write_all((words4 *)dst, bytes / sizeof(words4), reps, word, 1); }
+KERNEL gpusig_write_nt(void *dst, u64 bytes, u32 reps, u32 word)
+{
+	write_all((words4 *)dst, bytes / sizeof(words4), reps, word, 1);
+}
 
 DEVICE void copy_pass(words4 *dst, const words4 *src, u64 count, int streaming)
 {

@@ -39,7 +39,7 @@ rows() {
 
 library_is_here() {
 	# shellcheck disable=SC2231 # $1 is a pattern
-	for folder in /usr/lib /usr/lib64 /usr/local/lib* /usr/lib/*-linux-* /lib/*-linux-* \
+	for folder in /usr/lib /usr/lib64 /usr/local/lib* /opt/*/lib /usr/lib/*-linux-* /lib/*-linux-* \
 		$(echo "${LD_LIBRARY_PATH-}" | tr : ' '); do
 		for file in "$folder"/$1; do
 			[ -e "$file" ] && return

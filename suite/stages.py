@@ -140,7 +140,8 @@ def c_checks(tools: Tools) -> Outcome:
                           "topology/**/*.c")
     if tools.has("clang-tidy"):
         command = ["clang-tidy", "--quiet", "--warnings-as-errors=*"]
-        end = ["--", "-std=c11", "-I.", "-D_GNU_SOURCE", "-DHAVE_HWLOC=0", '-DBUILD_CONFIG="tests/lint/config.inc"']
+        end = ["--", "-std=c11", "-I.", "-D_GNU_SOURCE", "-DHAVE_HWLOC=0", '-DBUILD_CONFIG="tests/lint/config.inc"',
+               '-DGPU_KERNELS_SOURCE="/dev/null"']
     elif tools.has("cppcheck"):
         command = ["cppcheck", "-q", "--std=c11", "--error-exitcode=1", "--inline-suppr", "-I.", "-D_GNU_SOURCE"]
         command, end = [*command, "--enable=warning,portability"], []
@@ -156,6 +157,14 @@ def c_checks(tools: Tools) -> Outcome:
         return failed("\n".join([f"{command[0]} {name}", *(found or [ran.tail()])]))
 
     return tools.each([name for name in names if not _needs_foreign_headers(tools, name)], one)
+
+
+def gpu_kernels(tools: Tools) -> Outcome:
+    """What the run-time compilers of the C tests are too old for."""
+    if not tools.has("clang-19"):
+        return skipped("gpu kernels: no clang-19")
+    ran = tools.start("gpu-kernels", ["make", "check-kernels"])
+    return passed() if ran.code == 0 else failed(f"make check-kernels\n{ran.tail()}")
 
 
 def _built(variant: Variant, tools: Tools, glob: str) -> list[Path]:
@@ -207,4 +216,5 @@ STAGES: dict[str, Callable[[Tools], Outcome]] = {
     "build clang": partial(build, CLANG),
     "build alone": partial(build, ALONE),
     "c checks": c_checks,
+    "gpu kernels": gpu_kernels,
 }

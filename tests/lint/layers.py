@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 PROGRAM_FOLDERS = ("micro", "gemm", "overlap", "collectives", "topology")
 PROGRAMS = tuple(f"{folder}/*.c" for folder in PROGRAM_FOLDERS)
 IN_PROGRAM_FOLDERS = tuple(f"{folder}/*.[ch]" for folder in PROGRAM_FOLDERS)
-C_PRODUCT = ("lib/*.[ch]", "device/*.[ch]", *IN_PROGRAM_FOLDERS)
+C_PRODUCT = ("lib/*.[ch]", "device/*.[ch]", "device/*.cu", *IN_PROGRAM_FOLDERS)
 C_ALL = (*C_PRODUCT, "tests/*.[ch]")
 PYTHON = ("suite/*.py", "reports/*.py")
 SOURCES = (*C_ALL, *PYTHON, "tests/*.py", "*.sh", "*.bats", "*.bash", "gpusig", "Makefile", ".ci/run")
@@ -147,7 +147,7 @@ RULES = (
          check=python_imports),
     Rule("spdx", "every source says its licence", SOURCES, (), check=spdx),
     Rule("file-names", "no file called common, utils, shared", SOURCES, ("tests/bats/*",), check=file_name),
-    Rule("include-guard", "a header may be included twice", C_ALL, ("*.c", "*_body.h", "*.inc.h"), check=include_guard),
+    Rule("include-guard", "a header may be included twice", C_ALL, ("*.c", "*.cu", "*_body.h", "*.inc.h"), check=include_guard),
     Rule("line-length", "at most 130 columns", (*C_PRODUCT, *PYTHON, "tests/*.py", "*.sh", "gpusig"), (), r"^.{131,}$"),
     Rule("no-trailing-blanks", "no blanks at the end of a line", SOURCES, (), r"[ \t]+$"),
 )
