@@ -70,7 +70,7 @@ say = @:
 endif
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all ranks smpi check check-headers check-kernels config help list units peers reproduction install clean FORCE
+.PHONY: all fakes ranks smpi check check-headers check-kernels config help list units peers reproduction install clean FORCE
 
 all: $(programs) skipped ## build every program (the default)
 	$(if $(filter release,$(VARIANT)$(SAN)),ln -sfnr $(build)/bin $(LINK))
@@ -102,6 +102,40 @@ $(patsubst %.c,$(build)/bin/%,$(mpi_programs)): $(build)/bin/%: %.c $(archive)
 	$(call say,MPICC,$@)
 	mkdir -p $(@D)
 	$(mpi_compile) -MMD -MP -MF $@.d $(LDFLAGS) $< $(archive) -o $@ $(our_ldlibs) $(LDLIBS)
+
+# Stand-in driver libraries for tests/unit (tests/fakes/README.md): position-independent objects of their own, of which only the
+# vendor's functions are to be seen. With WITHOUT=FUNCTION they lack that function.
+fakes := $(build)/fakes$(if $(WITHOUT),-without-$(WITHOUT))
+fake_object = $(patsubst %.c,$(build)/fakes/obj/%.o,$(1))
+fake_engine := $(call fake_object,$(wildcard device/host*.c tests/fakes/engine*.c) device/kernel_signature.c lib/err.c lib/clock.c \
+	tests/fakes/fibers.c tests/fakes/kernels.c tests/fakes/faults.c)
+fake_compiler := $(call fake_object,tests/fakes/rtc.c tests/fakes/faults.c)
+$(fakes)/libcuda.so.1: $(call fake_object,tests/fakes/cuda.c tests/fakes/cuda_calls.c) $(fake_engine)
+$(fakes)/libnvrtc.so.13: $(call fake_object,tests/fakes/nvrtc.c) $(fake_compiler)
+$(fakes)/libhiprtc.so.7: $(call fake_object,tests/fakes/hiprtc.c) $(fake_compiler)
+fake_libraries := $(addprefix $(fakes)/,libcuda.so.1 libnvrtc.so.13 libhiprtc.so.7)
+
+fakes: $(fake_libraries) ## build fake GPU drivers for tests, as build/*/fakes; WITHOUT=FUNCTION leaves one out
+
+$(filter $(build)/tests/unit/fakes%,$(unit_tests)): | $(fake_libraries)
+
+$(fake_libraries):
+	$(call say,LD,$@)
+	mkdir -p $(@D)
+	printf '{ local: %s; };\n' '$(or $(WITHOUT),no_function)' > $@.map
+	$(CC) $(our_cflags) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(@F),--version-script,$@.map $^ -o $@ $(our_ldlibs) $(LDLIBS)
+
+fake_compile = $(compile) -fPIC -fvisibility=hidden
+$(build)/fakes/obj/%.o: %.c
+	$(call say,CC,$<)
+	mkdir -p $(@D)
+	$(fake_compile) -MMD -MP -c $< -o $@
+
+$(build)/fakes/kernel_table.inc: tests/fakes/kernels.c tests/fakes/kernel_table.awk tests/fakes/on_cpu.h $(wildcard device/kernels*.cu device/kernels*.inc)
+	mkdir -p $(@D)
+	$(compile) -E -P -DFAKE_KERNEL_TABLE $< | awk -f tests/fakes/kernel_table.awk > $@
+$(build)/fakes/obj/tests/fakes/kernels.o: our_cppflags += -I$(build)/fakes
+$(build)/fakes/obj/tests/fakes/kernels.o: $(build)/fakes/kernel_table.inc
 
 $(unit_tests) $(peers): $(build)/%: $(build)/obj/%.o $(archive)
 	$(call say,LD,$@)

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * libcuda.so.1: the CUDA driver over the engine. Prototypes and numbers are cuda.h's, written down again, so that a wrong one in the
+ * backend meets a right one here.
+ */
+#include "tests/fakes/cuda_entry.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "device/host_units.h"
+#include "tests/fakes/faults.h"
+
+static const struct fake_result_name results[] = {
+	{0, "CUDA_SUCCESS", "no error"},
+	{1, "CUDA_ERROR_INVALID_VALUE", "invalid argument"},
+	{2, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory"},
+	{3, "CUDA_ERROR_NOT_INITIALIZED", "initialization error"},
+	{34, "CUDA_ERROR_STUB_LIBRARY", "CUDA driver is a stub library"},
+	{46, "CUDA_ERROR_DEVICE_UNAVAILABLE", "CUDA-capable device(s) is/are busy or unavailable"},
+	{100, "CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected"},
+	{101, "CUDA_ERROR_INVALID_DEVICE", "invalid device ordinal"},
+	{200, "CUDA_ERROR_INVALID_IMAGE", "device kernel image is invalid"},
+	{201, "CUDA_ERROR_INVALID_CONTEXT", "invalid device context"},
+	{209, "CUDA_ERROR_NO_BINARY_FOR_GPU", "no kernel image is available for execution on the device"},
+	{214, "CUDA_ERROR_ECC_UNCORRECTABLE", "uncorrectable ECC error encountered"},
+	{217, "CUDA_ERROR_PEER_ACCESS_UNSUPPORTED", "peer access is not supported between these two devices"},
+	{400, "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"},
+	{401, "CUDA_ERROR_ILLEGAL_STATE", "the operation cannot be performed in the present state"},
+	{500, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
+	{600, "CUDA_ERROR_NOT_READY", "device not ready"},
+	{700, "CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered"},
+	{701, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES", "too many resources requested for launch"},
+	{704, "CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED", "peer access is already enabled"},
+	{705, "CUDA_ERROR_PEER_ACCESS_NOT_ENABLED", "peer access has not been enabled"},
+	{709, "CUDA_ERROR_CONTEXT_IS_DESTROYED", "context is destroyed"},
+	{719, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"},
+	{800, "CUDA_ERROR_NOT_PERMITTED", "operation not permitted"},
+	{801, "CUDA_ERROR_NOT_SUPPORTED", "operation not supported"},
+	{803, "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH", "system has unsupported display driver / cuda driver combination"},
+	{900, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED", "operation not permitted when stream is capturing"},
+	{901, "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED", "operation failed due to a previous error during capture"},
+	{905, "CUDA_ERROR_STREAM_CAPTURE_ISOLATION", "dependency created on uncaptured work in another stream"},
+	{907, "CUDA_ERROR_CAPTURED_EVENT", "operation not permitted on an event last recorded in a capturing stream"},
+	{908, "CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD", "attempt to terminate a thread-local capture sequence from another thread"},
+	{999, "CUDA_ERROR_UNKNOWN", "unknown error"},
+	{0, NULL, NULL},
+};
+
+const struct fake_model fake_model = {
+	.device_name = "Fake GPU",
+	.arch = "sm_90",
+	.warp_threads = 32,
+	.timer_hz = 1e9,
+	.shared_per_unit_bytes = 128 << 10,
+	.shared_reserved_bytes = 1 << 10,
+	.shared_granularity_bytes = 128,
+	.shared_default_bytes = 48 << 10,
+	.shared_most_bytes = 127 << 10,
+	.priority_least = 0,
+	.priority_greatest = -5,
+	.results = results,
+};
+
+/* ------------------------------------------------------------------ entering */
+
+static atomic_bool initialised;
+static _Thread_local struct fake_gpu *current;
+
+int cuda_enter_driver(const char *function)
+{
+	int rc = fake_fault(function, fake_result_named);
+	if (!rc && !atomic_load(&initialised))
+		rc = FAKE_NOT_INITIALIZED;
+	return rc;
+}
+
+int cuda_enter_device(const char *function, int device, struct fake_gpu **g_p)
+{
+	int rc = cuda_enter_driver(function);
+	if (!rc) {
+		*g_p = device < 0 ? NULL : fake_gpu_at((unsigned)device);
+		rc = *g_p ? FAKE_OK : FAKE_INVALID_DEVICE;
+	}
+	return rc;
+}
+
+int cuda_enter(const char *function, struct fake_gpu **g_p)
+{
+	int rc = cuda_enter_driver(function);
+	if (!rc)
+		rc = current ? fake_usable(current) : FAKE_INVALID_CONTEXT;
+	*g_p = current;
+	return rc;
+}
+
+#pragma GCC visibility push(default)
+
+/* ------------------------------------------------------------------ the driver and its devices */
+
+int cuInit(unsigned flags)
+{
+	int rc = fake_fault(__func__, fake_result_named);
+	if (!rc && flags)
+		rc = FAKE_INVALID_VALUE;
+	if (!rc && fake_gpu_count() == 0)
+		rc = FAKE_NO_DEVICE;
+	if (!rc)
+		atomic_store(&initialised, true);
+	return rc;
+}
+
+int cuDriverGetVersion(int *version)
+{
+	const char *text = getenv("FAKE_DRIVER_VERSION");
+	*version = text && *text ? (int)strtol(text, NULL, 10) : 13000;
+	return fake_fault(__func__, fake_result_named);
+}
+
+int cuGetErrorName(int error, const char **text)
+{
+	const struct fake_result_name *r = fake_result_name(error);
+	*text = r ? r->name : NULL;
+	return r ? FAKE_OK : FAKE_INVALID_VALUE;
+}
+
+int cuGetErrorString(int error, const char **text)
+{
+	const struct fake_result_name *r = fake_result_name(error);
+	*text = r ? r->text : NULL;
+	return r ? FAKE_OK : FAKE_INVALID_VALUE;
+}
+
+int cuDeviceGetCount(int *count)
+{
+	int rc = cuda_enter_driver(__func__);
+	if (!rc)
+		*count = (int)fake_gpu_count();
+	return rc;
+}
+
+int cuDeviceGet(int *device, int ordinal)
+{
+	struct fake_gpu *g;
+	int rc = cuda_enter_device(__func__, ordinal, &g);
+	if (!rc)
+		*device = ordinal;
+	return rc;
+}
+
+int cuDeviceGetName(char *name, int room, int device)
+{
+	struct fake_gpu *g;
+	int rc = cuda_enter_device(__func__, device, &g);
+	if (!rc)
+		snprintf(name, (size_t)room, "%s", fake_model.device_name);
+	return rc;
+}
+
+int cuDeviceGetPCIBusId(char *text, int room, int device)
+{
+	struct fake_gpu *g;
+	int rc = cuda_enter_device(__func__, device, &g);
+	if (!rc)
+		snprintf(text, (size_t)room, "0000:%02x:00.0", g->index + 1);
+	return rc;
+}
+
+int cuDeviceTotalMem_v2(size_t *bytes, int device)
+{
+	struct fake_gpu *g;
+	int rc = cuda_enter_device(__func__, device, &g);
+	if (!rc)
+		*bytes = fake_memory_bytes();
+	return rc;
+}
+
+static const struct {
+	int which, value;
+} attributes[] = {
+	{1, FAKE_THREADS_PER_BLOCK}, /* MAX_THREADS_PER_BLOCK */
+	{8, 48 << 10},               /* MAX_SHARED_MEMORY_PER_BLOCK */
+	{10, 32},                    /* WARP_SIZE */
+	{13, 1500000},               /* CLOCK_RATE, kHz */
+	{38, 1 << 20},               /* L2_CACHE_SIZE */
+	{39, FAKE_THREADS_PER_UNIT}, /* MAX_THREADS_PER_MULTIPROCESSOR */
+	{40, HOST_ENGINES},          /* ASYNC_ENGINE_COUNT */
+	{41, 1},                     /* UNIFIED_ADDRESSING */
+	{75, 9},                     /* COMPUTE_CAPABILITY_MAJOR */
+	{76, 0},                     /* COMPUTE_CAPABILITY_MINOR */
+	{78, 1},                     /* STREAM_PRIORITIES_SUPPORTED */
+	{81, 128 << 10},             /* MAX_SHARED_MEMORY_PER_MULTIPROCESSOR */
+	{97, 127 << 10},             /* MAX_SHARED_MEMORY_PER_BLOCK_OPTIN */
+	{106, HOST_SLOTS},           /* MAX_BLOCKS_PER_MULTIPROCESSOR */
+	{111, 1 << 10},              /* RESERVED_SHARED_MEMORY_PER_BLOCK */
+	{134, 0},                    /* HOST_NUMA_ID */
+};
+
+int cuDeviceGetAttribute(int *value, int which, int device)
+{
+	struct fake_gpu *g;
+	int rc = cuda_enter_device(__func__, device, &g);
+	if (rc)
+		return rc;
+	if (which == 16) { /* MULTIPROCESSOR_COUNT */
+		*value = (int)fake_units(g);
+		return FAKE_OK;
+	}
+	for (size_t i = 0; i < sizeof(attributes) / sizeof(attributes[0]); i++) {
+		if (attributes[i].which == which) {
+			*value = attributes[i].value;
+			return FAKE_OK;
+		}
+	}
+	return FAKE_INVALID_VALUE;
+}
+
+/* ------------------------------------------------------------------ contexts */
+
+int cuDevicePrimaryCtxRetain(void **context, int device)
+{
+	struct fake_gpu *g;
+	int rc = cuda_enter_device(__func__, device, &g);
+	if (!rc)
+		rc = fake_retain(g);
+	if (!rc)
+		*context = g;
+	return rc;
+}
+
+int cuDevicePrimaryCtxRelease_v2(int device)
+{
+	struct fake_gpu *g;
+	int rc = cuda_enter_device(__func__, device, &g);
+	return rc ? rc : fake_release(g);
+}
+
+int cuDevicePrimaryCtxSetFlags_v2(int device, unsigned flags)
+{
+	struct fake_gpu *g;
+	int rc = cuda_enter_device(__func__, device, &g);
+	return rc ? rc : flags > 0xff ? FAKE_INVALID_VALUE : FAKE_OK;
+}
+
+/* A context's handle is its device's. */
+static struct fake_gpu *gpu_of(const void *context)
+{
+	struct fake_gpu *g;
+	for (unsigned i = 0; (g = fake_gpu_at(i)) != NULL; i++)
+		if (g == context)
+			return g;
+	return NULL;
+}
+
+int cuCtxSetCurrent(void *context)
+{
+	int rc = cuda_enter_driver(__func__);
+	struct fake_gpu *g = gpu_of(context);
+	if (!rc && context && (!g || fake_usable(g) == FAKE_CONTEXT_IS_DESTROYED))
+		rc = FAKE_INVALID_CONTEXT;
+	if (!rc)
+		current = g;
+	return rc;
+}
+
+int cuCtxGetStreamPriorityRange(int *least, int *greatest)
+{
+	struct fake_gpu *g;
+	int rc = cuda_enter(__func__, &g);
+	if (!rc) {
+		*least = fake_model.priority_least;
+		*greatest = fake_model.priority_greatest;
+	}
+	return rc;
+}
+
+int cuDeviceCanAccessPeer(int *can, int device, int peer)
+{
+	struct fake_gpu *g, *other;
+	int rc = cuda_enter_device(__func__, device, &g);
+	if (!rc)
+		rc = cuda_enter_device(__func__, peer, &other);
+	if (!rc)
+		*can = g != other;
+	return rc;
+}
+
+int cuCtxEnablePeerAccess(void *context, unsigned flags)
+{
+	struct fake_gpu *g, *other = gpu_of(context);
+	int rc = cuda_enter(__func__, &g);
+	if (!rc && flags)
+		rc = FAKE_INVALID_VALUE;
+	if (!rc)
+		rc = other ? fake_peer_enable(g, other) : FAKE_INVALID_CONTEXT;
+	return rc;
+}

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The engine under the fake drivers: GPUs whose streams, units and copy engines are those of the host backend.
+ *
+ *   engine.c           devices and their contexts, the registry of live objects
+ *   engine_memory.c    device memory, pinned memory, handles for other processes
+ *   engine_queue.c     streams and events
+ *   engine_ops.c       what streams run: copies, values, launches
+ *   engine_graphs.c    capturing, and launching what was captured
+ *   engine_kernels.c   images, functions, occupancy, blocks
+ *   faults.c           FAKE_FAIL
+ *   fibers.c           the threads of a block
+ *
+ * Results are the numbers of enum fake_result: CUDA and HIP use the same ones for the same things. Functions that take a
+ * `struct fake_gpu *` are called with the context that is current; handles are checked against the registry, so that a
+ * destroyed or foreign one is an error and not a crash. Every function takes the engine's lock itself unless it says
+ * otherwise; none waits with it.
+ */
+#ifndef FAKES_ENGINE_H
+#define FAKES_ENGINE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "device/dev.h"
+#include "device/host_kernels.h"
+#include "tests/fakes/enqueue.h"
+
+enum fake_result {
+	FAKE_OK = 0,
+	FAKE_INVALID_VALUE = 1,
+	FAKE_OUT_OF_MEMORY = 2,
+	FAKE_NOT_INITIALIZED = 3,
+	FAKE_DEVICE_UNAVAILABLE = 46,
+	FAKE_NO_DEVICE = 100,
+	FAKE_INVALID_DEVICE = 101,
+	FAKE_INVALID_IMAGE = 200,
+	FAKE_INVALID_CONTEXT = 201,
+	FAKE_NO_BINARY = 209,
+	FAKE_PEER_UNSUPPORTED = 217,
+	FAKE_INVALID_HANDLE = 400,
+	FAKE_ILLEGAL_STATE = 401,
+	FAKE_NOT_FOUND = 500,
+	FAKE_NOT_READY = 600,
+	FAKE_ILLEGAL_ADDRESS = 700,
+	FAKE_OUT_OF_RESOURCES = 701,
+	FAKE_PEER_ALREADY_ENABLED = 704,
+	FAKE_PEER_NOT_ENABLED = 705,
+	FAKE_CONTEXT_IS_DESTROYED = 709,
+	FAKE_LAUNCH_FAILED = 719,
+	FAKE_NOT_SUPPORTED = 801,
+	FAKE_CAPTURE_UNSUPPORTED = 900,
+	FAKE_CAPTURE_INVALIDATED = 901,
+	FAKE_CAPTURE_ISOLATION = 905,
+	FAKE_CAPTURED_EVENT = 907,
+	FAKE_CAPTURE_WRONG_THREAD = 908,
+	FAKE_UNKNOWN = 999,
+};
+
+#define FAKE_GPUS_MOST 8u
+#define FAKE_THREADS_PER_UNIT 2048u
+#define FAKE_THREADS_PER_BLOCK 1024u
+#define FAKE_ARGUMENT_BYTES 512u
+#define FAKE_IPC_BYTES 64u
+
+/* What a vendor's fake says of itself. */
+struct fake_result_name {
+	int code;
+	const char *name, *text;
+};
+
+struct fake_model {
+	const char *device_name, *arch;
+	uint32_t warp_threads;
+	double timer_hz;
+	uint64_t shared_per_unit_bytes, shared_reserved_bytes, shared_granularity_bytes;
+	uint64_t shared_default_bytes; /* of a block, before it asks for more */
+	uint64_t shared_most_bytes;
+	int priority_least, priority_greatest;
+	const struct fake_result_name *results; /* the last has no name */
+};
+extern const struct fake_model fake_model;
+
+/* ------------------------------------------------------------------ devices */
+
+enum fake_kind { FAKE_STREAM, FAKE_EVENT, FAKE_MODULE, FAKE_FUNCTION, FAKE_GRAPH, FAKE_GRAPH_EXEC };
+
+struct fake_gpu;
+
+/* First member of everything with a handle. */
+struct fake_object {
+	enum fake_kind kind;
+	struct fake_gpu *gpu;
+	struct fake_object *next;
+};
+
+struct fake_region;
+struct fake_wait;
+struct fake_launch;
+
+struct fake_gpu {
+	unsigned index;
+	unsigned retained; /* the context lives while it is not 0 */
+	struct dev *host;
+	atomic_int fault; /* sticky: every call returns it until the context is destroyed */
+	atomic_bool lost; /* and this outlives the context */
+	bool peers[FAKE_GPUS_MOST];
+	struct fake_object *objects;
+	struct fake_launch *launches; /* queued or running */
+	struct fake_region *regions;  /* of the arena, by address */
+	struct fake_region *pinned, *imported;
+	char *arena;
+	uint64_t arena_bytes;
+	int arena_file;
+	struct fake_wait *waits;
+};
+
+/* The engine's lock. */
+void fake_lock(void);
+void fake_unlock(void);
+
+/* How many devices FAKE_GPUS asks for, and the memory of each. */
+unsigned fake_gpu_count(void);
+uint64_t fake_memory_bytes(void);
+
+struct fake_gpu *fake_gpu_at(unsigned index); /* NULL: there is none */
+uint32_t fake_units(const struct fake_gpu *g);
+int fake_peer_enable(struct fake_gpu *g, const struct fake_gpu *other);
+
+/* The context of a device, counted. The last release destroys what it holds, whatever is still queued. */
+int fake_retain(struct fake_gpu *g);
+int fake_release(struct fake_gpu *g);
+
+/* FAKE_OK, or why a context can't be used: it failed, or it is gone. */
+int fake_usable(const struct fake_gpu *g);
+
+/* Work failed: the context is lost with this result. */
+void fake_break(struct fake_gpu *g, int result);
+
+/* Enter an object into its device's registry; take it out. Lock held. */
+void *fake_new(struct fake_gpu *g, enum fake_kind kind, size_t bytes);
+void fake_delete(struct fake_object *object);
+
+/* The object of this handle, or NULL. Lock held. */
+void *fake_find(const void *handle, enum fake_kind kind);
+
+const struct fake_result_name *fake_result_name(int code); /* NULL: unknown */
+int fake_result_named(const char *name);                   /* by name or number; -1: unknown */
+
+/* ------------------------------------------------------------------ memory */
+
+enum fake_place { FAKE_PAGEABLE, FAKE_PINNED, FAKE_DEVICE, FAKE_NOWHERE /* partly outside of an allocation */ };
+
+int fake_alloc(struct fake_gpu *g, uint64_t bytes, void **ptr_p);
+int fake_free(struct fake_gpu *g, void *ptr); /* waits for the device */
+int fake_alloc_pinned(struct fake_gpu *g, uint64_t bytes, void **ptr_p);
+int fake_free_pinned(struct fake_gpu *g, void *ptr);
+int fake_memory_info(struct fake_gpu *g, uint64_t *free_p, uint64_t *total_p);
+enum fake_place fake_place_of(const void *ptr, uint64_t bytes); /* lock held */
+int fake_ipc_export(struct fake_gpu *g, void *ptr, void *handle);
+int fake_ipc_import(struct fake_gpu *g, const void *handle, void **ptr_p);
+int fake_ipc_close(struct fake_gpu *g, void *ptr);
+int fake_arena_open(struct fake_gpu *g); /* lock held, also below */
+void fake_arena_close(struct fake_gpu *g);
+
+/* ------------------------------------------------------------------ queues */
+
+enum fake_op_kind { FAKE_OP_COPY, FAKE_OP_FILL, FAKE_OP_WAIT, FAKE_OP_WRITE, FAKE_OP_LAUNCH };
+
+struct fake_kernel;
+
+struct fake_work_item {
+	const struct fake_kernel *kernel; /* or `work` */
+	fake_work *work;
+	uint32_t grid, threads;
+	uint64_t claim_bytes; /* of a unit of the host backend */
+	_Alignas(16) char arguments[FAKE_ARGUMENT_BYTES];
+};
+
+struct fake_op {
+	enum fake_op_kind kind;
+	union {
+		struct {
+			void *dst;
+			const void *src;
+			uint64_t bytes;
+			uint8_t byte;
+			bool down; /* from device to host memory */
+		} copy;
+		struct {
+			uint32_t *at, value;
+		} value;
+		struct fake_work_item launch;
+	};
+};
+
+struct fake_graph {
+	struct fake_object object;
+	struct fake_op *ops;
+	size_t count, room;
+};
+
+enum fake_capture_mode { FAKE_CAPTURE_GLOBAL, FAKE_CAPTURE_THREAD, FAKE_CAPTURE_RELAXED };
+
+struct fake_stream {
+	struct fake_object object;
+	struct dev_stream *host;
+	int priority;
+	unsigned waiting; /* threads in a call that waits for it */
+	bool closed;      /* destroyed while busy: goes away when it is idle */
+	struct fake_graph *capture; /* NULL: runs what it gets */
+	enum fake_capture_mode capture_mode;
+	pthread_t capture_thread;
+	bool capture_broken;
+};
+
+int fake_stream_open(struct fake_gpu *g, int priority, void **stream_p);
+int fake_stream_close(struct fake_gpu *g, void *stream);
+int fake_stream_sync(struct fake_gpu *g, void *stream);
+int fake_stream_query(struct fake_gpu *g, void *stream);
+int fake_stream_wait(struct fake_gpu *g, void *stream, void *event);
+int fake_event_open(struct fake_gpu *g, bool timing, void **event_p);
+int fake_event_close(struct fake_gpu *g, void *event);
+int fake_event_record(struct fake_gpu *g, void *stream, void *event);
+int fake_event_query(struct fake_gpu *g, void *event);
+int fake_event_sync(struct fake_gpu *g, void *event);
+int fake_event_elapsed_ms(struct fake_gpu *g, void *from, void *to, float *ms_p);
+
+/* Wait for every stream of a device. */
+int fake_gpu_sync(struct fake_gpu *g);
+
+/* A device's streams and events go away. Lock held; released meanwhile. */
+void fake_queues_close(struct fake_gpu *g);
+
+/* Where source and destination are is for the caller to have checked. */
+int fake_copy(struct fake_gpu *g, void *stream, void *dst, const void *src, uint64_t bytes);
+int fake_fill(struct fake_gpu *g, void *stream, void *dst, uint8_t byte, uint64_t bytes);
+int fake_wait_value(struct fake_gpu *g, void *stream, uint32_t *at, uint32_t value); /* until (int32_t)(*at - value) >= 0 */
+int fake_write_value(struct fake_gpu *g, void *stream, uint32_t *at, uint32_t value);
+
+/* The stream of this handle unless it was destroyed. Lock held. */
+struct fake_stream *fake_stream_of(const void *handle);
+
+/* Run an operation, or note it where the stream captures. Lock held. */
+int fake_submit(struct fake_stream *s, const struct fake_op *op);
+
+int fake_capture_begin(struct fake_gpu *g, void *stream, int mode);
+int fake_capture_end(struct fake_gpu *g, void *stream, void **graph_p);
+int fake_graph_instantiate(struct fake_gpu *g, void *graph, void **exec_p);
+int fake_graph_launch(struct fake_gpu *g, void *exec, void *stream);
+int fake_graph_close(struct fake_gpu *g, void *graph, enum fake_kind kind);
+void fake_graph_free(struct fake_graph *graph); /* lock held */
+
+/* A call that no capture allows: FAKE_OK, or the result, after which the capture is broken. Lock held. */
+int fake_capture_forbids(void);
+
+/* ------------------------------------------------------------------ kernels */
+
+struct fake_function {
+	struct fake_object object;
+	struct fake_module *module;
+	const struct fake_kernel *kernel;
+	uint64_t dynamic_most_bytes;
+	struct fake_function *next;
+};
+
+int fake_module_load(struct fake_gpu *g, const void *image, void **module_p);
+int fake_module_unload(struct fake_gpu *g, void *module);
+int fake_module_function(struct fake_gpu *g, void *module, const char *name, void **function_p);
+int fake_function_allow_shared(struct fake_gpu *g, void *function, int bytes);
+int fake_function_shared(struct fake_gpu *g, void *function, uint64_t *static_p, uint64_t *dynamic_most_p);
+uint32_t fake_function_threads(void); /* the most in a block of any kernel */
+int fake_occupancy(struct fake_gpu *g, void *function, int threads, uint64_t shared_bytes, int *blocks_p);
+int fake_launch(struct fake_gpu *g, void *stream, void *function, uint32_t grid, uint32_t threads, uint64_t shared_bytes,
+                void **arguments);
+
+/* Blocks of this many threads and this much shared memory, static and dynamic, that a unit holds. */
+uint32_t fake_residents(uint32_t threads, uint64_t shared_bytes);
+
+/* One block, on the thread of its slot. */
+struct fake_launch {
+	struct fake_launch *next, **link;
+	struct fake_gpu *gpu;
+	int breaks; /* it fails with this result instead of running */
+	atomic_uint ended;
+	struct fake_work_item item;
+};
+int fake_launch_block(const struct host_block *b);
+
+#endif

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "tests/fakes/engine.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void fake_graph_free(struct fake_graph *graph)
+{
+	free(graph->ops);
+	fake_delete(&graph->object);
+}
+
+int fake_capture_forbids(void)
+{
+	struct fake_gpu *g;
+	for (unsigned i = 0; (g = fake_gpu_at(i)) != NULL; i++) {
+		for (struct fake_object *o = g->objects; o; o = o->next) {
+			struct fake_stream *s = o->kind == FAKE_STREAM ? (struct fake_stream *)(void *)o : NULL;
+			if (!s || !s->capture || s->capture_mode == FAKE_CAPTURE_RELAXED)
+				continue;
+			if (s->capture_mode == FAKE_CAPTURE_THREAD && !pthread_equal(s->capture_thread, pthread_self()))
+				continue;
+			s->capture_broken = true;
+			return FAKE_CAPTURE_UNSUPPORTED;
+		}
+	}
+	return FAKE_OK;
+}
+
+int fake_capture_begin(struct fake_gpu *g, void *stream, int mode)
+{
+	(void)g;
+	if (mode < FAKE_CAPTURE_GLOBAL || mode > FAKE_CAPTURE_RELAXED)
+		return FAKE_INVALID_VALUE;
+	fake_lock();
+	struct fake_stream *s = fake_stream_of(stream);
+	int rc = !s ? FAKE_INVALID_HANDLE : s->capture ? FAKE_ILLEGAL_STATE : FAKE_OK;
+	if (!rc) {
+		s->capture = fake_new(s->object.gpu, FAKE_GRAPH, sizeof(*s->capture));
+		s->capture_mode = (enum fake_capture_mode)mode;
+		s->capture_thread = pthread_self();
+		s->capture_broken = false;
+		rc = s->capture ? FAKE_OK : FAKE_OUT_OF_MEMORY;
+	}
+	fake_unlock();
+	return rc;
+}
+
+int fake_capture_end(struct fake_gpu *g, void *stream, void **graph_p)
+{
+	(void)g;
+	fake_lock();
+	struct fake_stream *s = fake_stream_of(stream);
+	int rc = !s ? FAKE_INVALID_HANDLE : !s->capture ? FAKE_ILLEGAL_STATE : FAKE_OK;
+	if (!rc && s->capture_mode != FAKE_CAPTURE_RELAXED && !pthread_equal(s->capture_thread, pthread_self()))
+		rc = FAKE_CAPTURE_WRONG_THREAD;
+	if (!rc) {
+		*graph_p = s->capture;
+		if (s->capture_broken) {
+			fake_graph_free(s->capture);
+			*graph_p = NULL;
+			rc = FAKE_CAPTURE_INVALIDATED;
+		}
+		s->capture = NULL;
+	}
+	fake_unlock();
+	return rc;
+}
+
+int fake_graph_instantiate(struct fake_gpu *g, void *graph, void **exec_p)
+{
+	int rc = FAKE_INVALID_HANDLE;
+	(void)g;
+	fake_lock();
+	const struct fake_graph *from = fake_find(graph, FAKE_GRAPH);
+	struct fake_graph *exec = from ? fake_new(from->object.gpu, FAKE_GRAPH_EXEC, sizeof(*exec)) : NULL;
+	if (exec) {
+		exec->count = exec->room = from->count;
+		exec->ops = malloc((from->count + 1) * sizeof(*exec->ops));
+		rc = exec->ops ? FAKE_OK : FAKE_OUT_OF_MEMORY;
+	}
+	if (!rc) {
+		if (from->count)
+			memcpy(exec->ops, from->ops, from->count * sizeof(*exec->ops));
+		*exec_p = exec;
+	} else if (exec) {
+		fake_graph_free(exec);
+	}
+	fake_unlock();
+	return rc;
+}
+
+int fake_graph_launch(struct fake_gpu *g, void *exec, void *stream)
+{
+	(void)g;
+	fake_lock();
+	const struct fake_graph *graph = fake_find(exec, FAKE_GRAPH_EXEC);
+	struct fake_stream *s = fake_stream_of(stream);
+	int rc = graph && s && graph->object.gpu == s->object.gpu ? FAKE_OK : FAKE_INVALID_HANDLE;
+	for (size_t i = 0; !rc && i < graph->count; i++)
+		rc = fake_submit(s, &graph->ops[i]);
+	fake_unlock();
+	return rc;
+}
+
+int fake_graph_close(struct fake_gpu *g, void *graph, enum fake_kind kind)
+{
+	(void)g;
+	fake_lock();
+	struct fake_graph *found = fake_find(graph, kind);
+	if (found)
+		fake_graph_free(found);
+	fake_unlock();
+	return found ? FAKE_OK : FAKE_INVALID_HANDLE;
+}

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "tests/fakes/engine.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "device/host_units.h"
+#include "lib/clock.h"
+#include "tests/fakes/fibers.h"
+#include "tests/fakes/image.h"
+#include "tests/fakes/kernels.h"
+
+/* A timer starts anywhere; if nobody converts its ticks, it shall be seen. */
+#define TIMER_START ((uint64_t)1 << 60)
+
+struct fake_module {
+	struct fake_object object;
+	struct fake_function *functions;
+};
+
+uint64_t fake_ticks(void) { return TIMER_START + (uint64_t)((double)clock_ns() * fake_model.timer_hz / 1e9); }
+uint64_t fake_cycles(void) { return clock_ns() / 2 * 3; }
+
+/* ------------------------------------------------------------------ images and functions */
+
+/* A virtual architecture is translated for any later one. */
+static bool fits(const char *arch)
+{
+	const char *mine = fake_model.arch;
+	const size_t virtual = strlen("compute_"), real = strlen("sm_");
+	if (strncmp(arch, "compute_", virtual) == 0 && strncmp(mine, "sm_", real) == 0)
+		return strtol(arch + virtual, NULL, 10) <= strtol(mine + real, NULL, 10);
+	return strcmp(arch, mine) == 0;
+}
+
+int fake_module_load(struct fake_gpu *g, const void *image, void **module_p)
+{
+	const struct fake_image *i = image;
+	if (!image || memcmp(i->word, FAKE_IMAGE_WORD, sizeof(i->word)) != 0)
+		return FAKE_INVALID_IMAGE;
+	if (!fits(i->arch))
+		return FAKE_NO_BINARY;
+	fake_lock();
+	int rc = fake_capture_forbids();
+	void *module = rc ? NULL : fake_new(g, FAKE_MODULE, sizeof(struct fake_module));
+	fake_unlock();
+	if (!module)
+		return rc ? rc : FAKE_OUT_OF_MEMORY;
+	*module_p = module;
+	return FAKE_OK;
+}
+
+int fake_module_unload(struct fake_gpu *g, void *module)
+{
+	(void)g;
+	fake_lock();
+	struct fake_module *m = fake_find(module, FAKE_MODULE);
+	while (m && m->functions) {
+		struct fake_function *f = m->functions;
+		m->functions = f->next;
+		fake_delete(&f->object);
+	}
+	if (m)
+		fake_delete(&m->object);
+	fake_unlock();
+	return m ? FAKE_OK : FAKE_INVALID_HANDLE;
+}
+
+static const struct fake_kernel *kernel_named(const char *name)
+{
+	for (const struct fake_kernel *k = fake_kernels; k->name; k++)
+		if (strcmp(k->name, name) == 0)
+			return k;
+	return NULL;
+}
+
+static int add_function(struct fake_module *m, const struct fake_kernel *k, void **function_p)
+{
+	struct fake_function *f = fake_new(m->object.gpu, FAKE_FUNCTION, sizeof(*f));
+	if (!f)
+		return FAKE_OUT_OF_MEMORY;
+	f->kernel = k;
+	f->dynamic_most_bytes = fake_model.shared_default_bytes - k->shared_bytes;
+	f->next = m->functions;
+	m->functions = f;
+	*function_p = f;
+	return FAKE_OK;
+}
+
+int fake_module_function(struct fake_gpu *g, void *module, const char *name, void **function_p)
+{
+	const struct fake_kernel *k = kernel_named(name);
+	(void)g;
+	fake_lock();
+	struct fake_module *m = fake_find(module, FAKE_MODULE);
+	int rc = !m ? FAKE_INVALID_HANDLE : !k ? FAKE_NOT_FOUND : FAKE_OK;
+	struct fake_function *f = rc ? NULL : m->functions;
+	while (f && f->kernel != k)
+		f = f->next;
+	if (f)
+		*function_p = f;
+	else if (!rc)
+		rc = add_function(m, k, function_p);
+	fake_unlock();
+	return rc;
+}
+
+int fake_function_allow_shared(struct fake_gpu *g, void *function, int bytes)
+{
+	int rc = FAKE_INVALID_HANDLE;
+	(void)g;
+	fake_lock();
+	struct fake_function *f = fake_find(function, FAKE_FUNCTION);
+	if (f && (bytes < 0 || (uint64_t)bytes + f->kernel->shared_bytes > fake_model.shared_most_bytes)) {
+		rc = FAKE_INVALID_VALUE;
+	} else if (f) {
+		f->dynamic_most_bytes = (uint64_t)bytes;
+		rc = FAKE_OK;
+	}
+	fake_unlock();
+	return rc;
+}
+
+int fake_function_shared(struct fake_gpu *g, void *function, uint64_t *static_p, uint64_t *dynamic_most_p)
+{
+	(void)g;
+	fake_lock();
+	const struct fake_function *f = fake_find(function, FAKE_FUNCTION);
+	if (f) {
+		*static_p = f->kernel->shared_bytes;
+		*dynamic_most_p = f->dynamic_most_bytes;
+	}
+	fake_unlock();
+	return f ? FAKE_OK : FAKE_INVALID_HANDLE;
+}
+
+uint32_t fake_function_threads(void) { return FAKE_KERNEL_THREADS; }
+
+/* ------------------------------------------------------------------ residence */
+
+static uint64_t up_to(uint64_t value, uint64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
+
+static uint64_t shared_claim(uint64_t bytes)
+{
+	return up_to(bytes + fake_model.shared_reserved_bytes, fake_model.shared_granularity_bytes);
+}
+
+static uint32_t residents_by_threads(uint32_t threads)
+{
+	const uint32_t fit = FAKE_THREADS_PER_UNIT / (uint32_t)up_to(threads, fake_model.warp_threads);
+	return fit < HOST_SLOTS ? fit : HOST_SLOTS;
+}
+
+uint32_t fake_residents(uint32_t threads, uint64_t shared_bytes)
+{
+	const uint32_t most = residents_by_threads(threads);
+	const uint64_t claim = shared_claim(shared_bytes), fit = claim ? fake_model.shared_per_unit_bytes / claim : most;
+	return fit < most ? (uint32_t)fit : most;
+}
+
+/* The host backend's units know no threads: those of a block are put into its claim. */
+static uint64_t host_claim(uint32_t threads, uint64_t shared_bytes)
+{
+	const uint64_t scaled = shared_claim(shared_bytes) * HOST_SHARED_BYTES, per_unit = fake_model.shared_per_unit_bytes;
+	const uint64_t by_shared = (scaled + per_unit - 1) / per_unit, by_threads = HOST_SHARED_BYTES / residents_by_threads(threads);
+	return by_shared > by_threads ? by_shared : by_threads;
+}
+
+int fake_occupancy(struct fake_gpu *g, void *function, int threads, uint64_t shared_bytes, int *blocks_p)
+{
+	uint64_t static_bytes, most;
+	int rc = fake_function_shared(g, function, &static_bytes, &most);
+	if (!rc && (threads < 1 || threads > (int)FAKE_KERNEL_THREADS))
+		rc = FAKE_INVALID_VALUE;
+	if (!rc)
+		*blocks_p = (int)fake_residents((uint32_t)threads, static_bytes + shared_bytes);
+	return rc;
+}
+
+/* ------------------------------------------------------------------ launches */
+
+static size_t next_offset(size_t offset, size_t bytes) { return (size_t)up_to(offset + bytes, 16); }
+
+static int copy_arguments(struct fake_work_item *item, void **arguments)
+{
+	size_t offset = 0;
+	for (size_t i = 0; i < item->kernel->count; i++) {
+		const size_t bytes = item->kernel->sizes[i];
+		if (!arguments || !arguments[i] || offset + bytes > sizeof(item->arguments))
+			return FAKE_INVALID_VALUE;
+		memcpy(item->arguments + offset, arguments[i], bytes);
+		offset = next_offset(offset, bytes);
+	}
+	return FAKE_OK;
+}
+
+int fake_launch(struct fake_gpu *g, void *stream, void *function, uint32_t grid, uint32_t threads, uint64_t shared_bytes,
+                void **arguments)
+{
+	struct fake_op op = {.kind = FAKE_OP_LAUNCH};
+	fake_lock();
+	const struct fake_function *f = fake_find(function, FAKE_FUNCTION);
+	struct fake_stream *s = fake_stream_of(stream);
+	int rc = f && s && f->object.gpu == g && s->object.gpu == g ? FAKE_OK : FAKE_INVALID_HANDLE;
+	if (!rc && (grid == 0 || threads == 0 || threads > FAKE_KERNEL_THREADS || shared_bytes > f->dynamic_most_bytes))
+		rc = FAKE_INVALID_VALUE;
+	if (!rc) {
+		op.launch.kernel = f->kernel;
+		op.launch.grid = grid;
+		op.launch.threads = threads;
+		op.launch.claim_bytes = host_claim(threads, f->kernel->shared_bytes + shared_bytes);
+		rc = copy_arguments(&op.launch, arguments);
+	}
+	if (!rc)
+		rc = fake_submit(s, &op);
+	fake_unlock();
+	return rc;
+}
+
+int fake_enqueue(void *stream, uint32_t blocks, fake_work *work, const void *argument, size_t bytes)
+{
+	struct fake_op op = {.kind = FAKE_OP_LAUNCH};
+	if (blocks == 0 || bytes > sizeof(op.launch.arguments))
+		return FAKE_INVALID_VALUE;
+	op.launch.work = work;
+	op.launch.grid = blocks;
+	op.launch.claim_bytes = host_claim(FAKE_KERNEL_THREADS, 0);
+	memcpy(op.launch.arguments, argument, bytes);
+	fake_lock();
+	struct fake_stream *s = fake_stream_of(stream);
+	int rc = s ? fake_submit(s, &op) : FAKE_INVALID_HANDLE;
+	fake_unlock();
+	return rc;
+}
+
+static void run_kernel(struct fake_work_item *item, uint32_t block, uint32_t blocks)
+{
+	void *arguments[FAKE_KERNEL_ARGUMENTS];
+	size_t offset = 0;
+	for (size_t i = 0; i < item->kernel->count; i++) {
+		arguments[i] = item->arguments + offset;
+		offset = next_offset(offset, item->kernel->sizes[i]);
+	}
+	fake_block_run(item->kernel->call, arguments, item->threads, block, blocks);
+}
+
+static void forget_launch(struct fake_launch *l)
+{
+	fake_lock();
+	*l->link = l->next;
+	if (l->next)
+		l->next->link = l->link;
+	fake_unlock();
+	free(l);
+}
+
+int fake_launch_block(const struct host_block *b)
+{
+	const union kernel_arg *args = b->args;
+	struct fake_launch *l = args[0].pointer;
+	if (l->breaks)
+		fake_break(l->gpu, l->breaks);
+	if (atomic_load(&l->gpu->fault) == FAKE_OK) {
+		if (l->item.work)
+			l->item.work(b->index, b->grid, l->item.arguments);
+		else
+			run_kernel(&l->item, b->index, b->grid);
+	}
+	if (atomic_fetch_add(&l->ended, 1) + 1 == b->grid)
+		forget_launch(l);
+	return 0;
+}

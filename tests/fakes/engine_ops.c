@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "tests/fakes/engine.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "device/backends.h"
+#include "device/host_queue.h"
+#include "tests/fakes/kernels.h"
+
+#define WAITS_MOST 4096u
+#define POLL_US 50u
+
+/* A stream waits for a value: having come so far it stores `arrived`, then it waits until `go`. */
+struct fake_wait {
+	uint32_t arrived, go;
+	bool taken;
+	const uint32_t *at;
+	uint32_t value;
+};
+
+/* ------------------------------------------------------------------ values */
+
+static bool polling;
+
+static bool reached(const struct fake_wait *w)
+{
+	return (int32_t)(__atomic_load_n(w->at, __ATOMIC_ACQUIRE) - w->value) >= 0;
+}
+
+/* Let go what waits long enough; is anything left? Lock held. */
+static bool poll_waits(struct fake_gpu *g)
+{
+	bool left = false;
+	if (!g || !g->waits)
+		return false;
+	for (unsigned i = 0; i < WAITS_MOST; i++) {
+		struct fake_wait *w = &g->waits[i];
+		if (!w->taken)
+			continue;
+		left = true;
+		if (!__atomic_load_n(&w->arrived, __ATOMIC_ACQUIRE) || !(atomic_load(&g->fault) || reached(w)))
+			continue;
+		host_lock();
+		__atomic_store_n(&w->go, 1, __ATOMIC_RELEASE);
+		host_queue_progress(0);
+		host_unlock();
+		w->taken = false;
+	}
+	return left;
+}
+
+/* A GPU looks at memory by itself; somebody must do it here, as long as a stream waits. */
+static void *poll_main(void *arg)
+{
+	bool left = true;
+	(void)arg;
+	while (left) {
+		usleep(POLL_US);
+		fake_lock();
+		left = false;
+		for (unsigned i = 0; i < FAKE_GPUS_MOST; i++)
+			left |= poll_waits(fake_gpu_at(i));
+		polling = left;
+		fake_unlock();
+	}
+	return NULL;
+}
+
+static int start_polling(void)
+{
+	pthread_t thread;
+	if (polling)
+		return FAKE_OK;
+	if (pthread_create(&thread, NULL, poll_main, NULL))
+		return FAKE_OUT_OF_MEMORY;
+	pthread_detach(thread);
+	polling = true;
+	return FAKE_OK;
+}
+
+/* The words that streams wait for must be memory that the host backend knows. */
+static struct fake_wait *take_wait(struct fake_gpu *g)
+{
+	void *memory = NULL;
+	if (!g->waits && host_ops.alloc(g->host, DEV_MEM_PINNED, WAITS_MOST * sizeof(struct fake_wait), &memory))
+		return NULL;
+	if (memory)
+		g->waits = memset(memory, 0, WAITS_MOST * sizeof(struct fake_wait));
+	for (unsigned i = 0; i < WAITS_MOST; i++)
+		if (!g->waits[i].taken)
+			return &g->waits[i];
+	return NULL;
+}
+
+/* ------------------------------------------------------------------ handing operations to the host backend */
+
+static int run_value(struct fake_stream *s, enum host_op_kind kind, uint32_t *at, uint32_t value)
+{
+	struct host_op *op;
+	int rc = host_op_begin(s->object.gpu->host, s->host, kind, &op);
+	if (!rc && kind == HOST_OP_WAIT_VALUE && host_op_use(op, at, sizeof(*at)))
+		rc = host_op_abandon(op, -EFAULT);
+	if (rc)
+		return FAKE_OUT_OF_MEMORY;
+	op->value.at = at;
+	op->value.value = value;
+	host_op_submit(op);
+	return FAKE_OK;
+}
+
+static int run_wait(struct fake_stream *s, const struct fake_op *o)
+{
+	struct fake_wait *w = take_wait(s->object.gpu);
+	if (!w)
+		return FAKE_OUT_OF_MEMORY;
+	*w = (struct fake_wait){.at = o->value.at, .value = o->value.value};
+	int rc = start_polling();
+	if (!rc)
+		rc = run_value(s, HOST_OP_WRITE_VALUE, &w->arrived, 1);
+	if (!rc)
+		rc = run_value(s, HOST_OP_WAIT_VALUE, &w->go, 1);
+	w->taken = !rc;
+	return rc;
+}
+
+static int run_copy(struct fake_stream *s, const struct fake_op *o)
+{
+	struct host_op *op;
+	if (host_op_begin(s->object.gpu->host, s->host, HOST_OP_COPY, &op))
+		return FAKE_OUT_OF_MEMORY;
+	op->copy.work = (struct host_copy){.dst = o->copy.dst,
+	                                   .src = o->kind == FAKE_OP_COPY ? o->copy.src : NULL,
+	                                   .bytes = o->copy.bytes,
+	                                   .byte = o->copy.byte};
+	op->copy.engine = o->copy.down;
+	host_op_submit(op);
+	return FAKE_OK;
+}
+
+/* FAKE_KERNEL_FAIL and FAKE_LOST. */
+static int breaks(const struct fake_work_item *item)
+{
+	static unsigned long launches;
+	const char *kernel = getenv("FAKE_KERNEL_FAIL"), *lost = getenv("FAKE_LOST");
+	launches++;
+	if (lost && *lost && launches > strtoul(lost, NULL, 10))
+		return FAKE_UNKNOWN;
+	return kernel && item->kernel && strcmp(kernel, item->kernel->name) == 0 ? FAKE_LAUNCH_FAILED : FAKE_OK;
+}
+
+static int run_launch(struct fake_stream *s, const struct fake_op *o)
+{
+	struct fake_gpu *g = s->object.gpu;
+	struct fake_launch *l = calloc(1, sizeof(*l));
+	struct host_op *op;
+	if (!l)
+		return FAKE_OUT_OF_MEMORY;
+	if (host_op_begin(g->host, s->host, HOST_OP_LAUNCH, &op)) {
+		free(l);
+		return FAKE_OUT_OF_MEMORY;
+	}
+	l->gpu = g;
+	l->breaks = breaks(&o->launch);
+	l->item = o->launch;
+	l->next = g->launches;
+	l->link = &g->launches;
+	if (l->next)
+		l->next->link = &l->next;
+	g->launches = l;
+	op->launch.args[0].pointer = l;
+	op->launch.work.run = fake_launch_block;
+	op->launch.work.grid = l->item.grid;
+	op->launch.work.claim_bytes = l->item.claim_bytes;
+	host_op_submit(op);
+	return FAKE_OK;
+}
+
+static int run(struct fake_stream *s, const struct fake_op *o)
+{
+	switch (o->kind) {
+	case FAKE_OP_COPY:
+	case FAKE_OP_FILL:
+		return run_copy(s, o);
+	case FAKE_OP_WAIT:
+		return run_wait(s, o);
+	case FAKE_OP_WRITE:
+		return run_value(s, HOST_OP_WRITE_VALUE, o->value.at, o->value.value);
+	case FAKE_OP_LAUNCH:
+		break;
+	}
+	return run_launch(s, o);
+}
+
+static int note(struct fake_graph *graph, const struct fake_op *o)
+{
+	if (graph->count == graph->room) {
+		const size_t room = graph->room ? 2 * graph->room : 16;
+		struct fake_op *ops = realloc(graph->ops, room * sizeof(*ops));
+		if (!ops)
+			return FAKE_OUT_OF_MEMORY;
+		graph->ops = ops;
+		graph->room = room;
+	}
+	graph->ops[graph->count++] = *o;
+	return FAKE_OK;
+}
+
+int fake_submit(struct fake_stream *s, const struct fake_op *op) { return s->capture ? note(s->capture, op) : run(s, op); }
+
+/* ------------------------------------------------------------------ what streams are given */
+
+static int submit(void *stream, const struct fake_op *op)
+{
+	fake_lock();
+	struct fake_stream *s = fake_stream_of(stream);
+	int rc = s ? fake_submit(s, op) : FAKE_INVALID_HANDLE;
+	fake_unlock();
+	return rc;
+}
+
+int fake_copy(struct fake_gpu *g, void *stream, void *dst, const void *src, uint64_t bytes)
+{
+	struct fake_op op = {.kind = FAKE_OP_COPY, .copy = {.dst = dst, .src = src, .bytes = bytes}};
+	fake_lock();
+	const enum fake_place to = fake_place_of(dst, bytes), from = fake_place_of(src, bytes);
+	struct fake_stream *s = fake_stream_of(stream);
+	const bool staged = to == FAKE_PAGEABLE || from == FAKE_PAGEABLE;
+	int rc = s ? FAKE_OK : FAKE_INVALID_HANDLE;
+	if (!rc && (to == FAKE_NOWHERE || from == FAKE_NOWHERE || !dst || !src))
+		rc = FAKE_INVALID_VALUE;
+	if (!rc && staged && s->capture) {
+		s->capture_broken = true;
+		rc = FAKE_CAPTURE_UNSUPPORTED;
+	}
+	op.copy.down = from == FAKE_DEVICE && to != FAKE_DEVICE;
+	if (!rc && bytes)
+		rc = fake_submit(s, &op);
+	fake_unlock();
+	return !rc && staged ? fake_stream_sync(g, stream) : rc;
+}
+
+int fake_fill(struct fake_gpu *g, void *stream, void *dst, uint8_t byte, uint64_t bytes)
+{
+	const struct fake_op op = {.kind = FAKE_OP_FILL, .copy = {.dst = dst, .bytes = bytes, .byte = byte}};
+	(void)g;
+	fake_lock();
+	const enum fake_place place = fake_place_of(dst, bytes);
+	fake_unlock();
+	if (place == FAKE_NOWHERE || place == FAKE_PAGEABLE)
+		return FAKE_INVALID_VALUE;
+	return bytes ? submit(stream, &op) : FAKE_OK;
+}
+
+static int value_op(enum fake_op_kind kind, void *stream, uint32_t *at, uint32_t value)
+{
+	const struct fake_op op = {.kind = kind, .value = {.at = at, .value = value}};
+	fake_lock();
+	const enum fake_place place = fake_place_of(at, sizeof(*at));
+	fake_unlock();
+	if ((uintptr_t)at % sizeof(*at) || place == FAKE_NOWHERE || place == FAKE_PAGEABLE)
+		return FAKE_INVALID_VALUE;
+	return submit(stream, &op);
+}
+
+int fake_wait_value(struct fake_gpu *g, void *stream, uint32_t *at, uint32_t value)
+{
+	(void)g;
+	return value_op(FAKE_OP_WAIT, stream, at, value);
+}
+
+int fake_write_value(struct fake_gpu *g, void *stream, uint32_t *at, uint32_t value)
+{
+	(void)g;
+	return value_op(FAKE_OP_WRITE, stream, at, value);
+}

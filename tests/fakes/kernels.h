@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The kernels of device/kernels.cu, by name.
+ */
+#ifndef FAKES_KERNELS_H
+#define FAKES_KERNELS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* The launch bounds that kernels.cu gives its kernels. */
+#define FAKE_KERNEL_THREADS 256u
+#define FAKE_KERNEL_ARGUMENTS 32
+
+struct fake_kernel {
+	const char *name;
+	void (*call)(void *const *arguments);
+	size_t shared_bytes; /* of its own variables */
+	size_t count;
+	size_t sizes[FAKE_KERNEL_ARGUMENTS]; /* of its arguments */
+};
+
+/* The last has no name. */
+extern const struct fake_kernel fake_kernels[];
+
+#endif

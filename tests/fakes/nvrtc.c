@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * libnvrtc: what compiles CUDA C at run time.
+ */
+#include "tests/fakes/rtc.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef struct fake_program *nvrtcProgram;
+
+static const char *const arch_options[] = {"--gpu-architecture=", "-arch=", NULL};
+
+static const int archs[] = {75, 80, 86, 89, 90, 100, 120};
+#define ARCHS ((int)(sizeof(archs) / sizeof(archs[0])))
+
+static int knows(const char *arch)
+{
+	char known[32];
+	for (int i = 0; i < ARCHS; i++) {
+		snprintf(known, sizeof(known), "sm_%d", archs[i]);
+		if (strcmp(known, arch) == 0)
+			return 1;
+		snprintf(known, sizeof(known), "compute_%d", archs[i]);
+		if (strcmp(known, arch) == 0)
+			return 1;
+	}
+	return 0;
+}
+
+#pragma GCC visibility push(default)
+
+int nvrtcVersion(int *major, int *minor)
+{
+	int rc = rtc_enter(__func__);
+	*major = 13;
+	*minor = 0;
+	return rc;
+}
+
+const char *nvrtcGetErrorString(int result) { return rtc_error("NVRTC", result); }
+
+int nvrtcGetNumSupportedArchs(int *count)
+{
+	*count = ARCHS;
+	return rtc_enter(__func__);
+}
+
+int nvrtcGetSupportedArchs(int *list)
+{
+	memcpy(list, archs, sizeof(archs));
+	return rtc_enter(__func__);
+}
+
+int nvrtcCreateProgram(nvrtcProgram *program, const char *source, const char *name, int headers, const char *const *texts,
+                       const char *const *names)
+{
+	int rc = rtc_enter(__func__);
+	(void)texts, (void)names;
+	if (!rc && headers)
+		rc = FAKE_RTC_INVALID_INPUT; /* of this fake */
+	return rc ? rc : rtc_create(program, source, name);
+}
+
+int nvrtcDestroyProgram(nvrtcProgram *program)
+{
+	int rc = rtc_enter(__func__);
+	return rc ? rc : rtc_destroy(program);
+}
+
+int nvrtcCompileProgram(nvrtcProgram program, int count, const char *const *options)
+{
+	int rc = rtc_enter(__func__);
+	return rc ? rc : rtc_compile(program, count, options, arch_options, knows);
+}
+
+int nvrtcGetProgramLogSize(nvrtcProgram program, size_t *bytes)
+{
+	int rc = rtc_enter(__func__);
+	return rc ? rc : rtc_log_bytes(program, bytes);
+}
+
+int nvrtcGetProgramLog(nvrtcProgram program, char *text)
+{
+	int rc = rtc_enter(__func__);
+	return rc ? rc : rtc_log(program, text);
+}
+
+int nvrtcGetCUBINSize(nvrtcProgram program, size_t *bytes)
+{
+	int rc = rtc_enter(__func__);
+	return rc ? rc : rtc_image_bytes(program, bytes);
+}
+
+int nvrtcGetCUBIN(nvrtcProgram program, char *image)
+{
+	int rc = rtc_enter(__func__);
+	return rc ? rc : rtc_image(program, image);
+}
+
+int nvrtcGetPTXSize(nvrtcProgram program, size_t *bytes)
+{
+	int rc = rtc_enter(__func__);
+	return rc ? rc : rtc_image_bytes(program, bytes);
+}
+
+int nvrtcGetPTX(nvrtcProgram program, char *image)
+{
+	int rc = rtc_enter(__func__);
+	return rc ? rc : rtc_image(program, image);
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The words that device/kernels.cu is written in, for a CPU. A block runs on one thread, its threads one after the other from
+ * barrier to barrier (tests/fakes/fibers.c), so a variable of the block is one of the thread.
+ */
+#ifndef FAKES_ON_CPU_H
+#define FAKES_ON_CPU_H
+
+#include <sched.h>
+#include <stdint.h>
+
+#include "tests/fakes/fibers.h"
+
+typedef uint32_t u32;
+typedef uint64_t u64;
+typedef int64_t i64;
+
+typedef struct {
+	_Alignas(16) u32 x;
+	u32 y, z, w;
+} words4;
+
+typedef struct {
+	_Alignas(16) float x;
+	float y, z, w;
+} floats4;
+
+typedef struct {
+	_Alignas(16) double x;
+	double y;
+} doubles2;
+
+/* tests/fakes/kernel_table.awk looks for these two words in the source. */
+#ifndef FAKE_KERNEL_TABLE
+#define KERNEL static void
+#define SHARED static _Thread_local
+#endif
+#define DEVICE static inline __attribute__((always_inline))
+#define UNROLL
+#define THREAD fake_here.thread
+#define THREADS fake_here.threads
+#define BLOCK fake_here.block
+#define BLOCKS fake_here.blocks
+#define CYCLES_MASK (~(u64)0)
+
+#define barrier() fake_barrier()
+#define ticks() fake_ticks()
+#define cycles() fake_cycles()
+#define pause_briefly() ((void)sched_yield())
+#define forget() __asm__ volatile("" ::: "memory")
+#define opaque_u32(x) __asm__ volatile("" : "+r"(x))
+#define store_streaming(at, value) ((void)(*(at) = (value)))
+#define atomic_add_u32(at, value) ((void)__atomic_fetch_add(at, value, __ATOMIC_RELAXED))
+/* The thread sanitizer knows no fences: what a kernel puts in order with one is ordered by the operation after it. */
+#define atomic_add_system_u32(at, value) ((void)__atomic_fetch_add(at, value, __ATOMIC_ACQ_REL))
+#define store_system_u32(at, value) __atomic_store_n(at, value, __ATOMIC_RELEASE)
+#define store_system_u64(at, value) __atomic_store_n(at, value, __ATOMIC_RELEASE)
+#if defined(__SANITIZE_THREAD__)
+#define fence_system() ((void)0)
+#else
+#define fence_system() __atomic_thread_fence(__ATOMIC_SEQ_CST)
+#endif
+
+/* Kernels that poll must let those run that they wait for: there may be fewer cores than slots. */
+DEVICE u32 load_system_u32(const u32 *at)
+{
+	static _Thread_local unsigned loads;
+	if (++loads % 64 == 0)
+		sched_yield();
+	return __atomic_load_n(at, __ATOMIC_ACQUIRE);
+}
+
+#endif

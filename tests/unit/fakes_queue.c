@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Streams, events, values, graphs and faults of the fake CUDA driver (tests/fakes).
+ */
+#include "tests/unit/fakes.h"
+
+/* ------------------------------------------------------------------ streams, events, values, graphs */
+
+static void events_have_states(void)
+{
+	void *from, *to, *untimed;
+	uint32_t *flag = pinned(4);
+	float ms = -1;
+	ok(api.cuEventCreate(&from, 0));
+	ok(api.cuEventCreate(&to, 0));
+	ok(api.cuEventCreate(&untimed, 2));
+	gives(api.cuEventQuery(from), 0);
+	gives(api.cuEventElapsedTime(&ms, from, to), 400);
+	ok(api.cuEventRecord(from, on.stream));
+	ok(api.cuEventRecord(untimed, on.stream));
+	ok(api.cuStreamWaitValue32_v2(on.stream, flag, 5, 0));
+	ok(api.cuEventRecord(to, on.stream));
+	gives(api.cuEventQuery(to), 600);
+	gives(api.cuStreamQuery(on.stream), 600);
+	gives(api.cuEventElapsedTime(&ms, from, to), 600);
+	gives(api.cuEventElapsedTime(&ms, untimed, from), 400);
+	__atomic_store_n(flag, 6, __ATOMIC_RELEASE);
+	ok(api.cuEventSynchronize(to));
+	gives(api.cuEventElapsedTime(&ms, from, to), 0);
+	expect(ms > 0);
+	ok(api.cuEventDestroy_v2(from));
+	ok(api.cuEventDestroy_v2(to));
+	ok(api.cuEventDestroy_v2(untimed));
+	gives(api.cuEventDestroy_v2(to), 400);
+	ok(api.cuMemFreeHost(flag));
+}
+
+static void a_busy_stream_may_be_destroyed(void)
+{
+	void *busy, *done;
+	uint32_t *flag = pinned(8);
+	ok(api.cuStreamCreateWithPriority(&busy, 1, -5));
+	ok(api.cuEventCreate(&done, 0));
+	ok(api.cuStreamWaitValue32_v2(busy, flag, 1, 0));
+	ok(api.cuStreamWriteValue32_v2(busy, flag + 1, 77, 0));
+	ok(api.cuEventRecord(done, busy));
+	ok(api.cuStreamDestroy_v2(busy));
+	gives(api.cuStreamSynchronize(busy), 400);
+	expect(__atomic_load_n(flag + 1, __ATOMIC_ACQUIRE) == 0);
+	ok(api.cuStreamWriteValue32_v2(on.stream, flag, 1, 0));
+	ok(api.cuEventSynchronize(done));
+	expect(__atomic_load_n(flag + 1, __ATOMIC_ACQUIRE) == 77);
+	ok(api.cuEventDestroy_v2(done));
+	ok(api.cuMemFreeHost(flag));
+}
+
+static void graphs_replay(void)
+{
+	void *graph = NULL, *exec = NULL;
+	uint64_t bytes = 1024;
+	uint32_t reps = 1, word = 3;
+	uint32_t *memory = device_memory(bytes), *back = pinned(bytes);
+	void *arguments[] = {&memory, &bytes, &reps, &word};
+	gives(api.cuStreamEndCapture(on.stream, &graph), 401);
+	ok(api.cuStreamBeginCapture_v2(on.stream, 2));
+	ok(launch("gpusig_write", 2, 32, arguments));
+	ok(api.cuMemcpyDtoHAsync_v2(back, memory, bytes, on.stream));
+	ok(api.cuStreamEndCapture(on.stream, &graph));
+	ok(api.cuGraphInstantiateWithFlags(&exec, graph, 0));
+	ok(api.cuGraphDestroy(graph));
+	word = 4;
+	sync_stream();
+	expect(back[0] == 0);
+	for (int i = 0; i < 3; i++) {
+		back[0] = back[255] = 0;
+		ok(api.cuGraphLaunch(exec, on.stream));
+		sync_stream();
+		expect(back[0] == 3 && back[255] == 3);
+	}
+	ok(api.cuStreamBeginCapture_v2(on.stream, 0));
+	gives(api.cuStreamSynchronize(on.stream), 900);
+	gives(api.cuStreamEndCapture(on.stream, &graph), 901);
+	ok(api.cuGraphExecDestroy(exec));
+	ok(api.cuMemFree_v2(memory));
+	ok(api.cuMemFreeHost(back));
+}
+
+static void devices_are_apart(void)
+{
+	void *first = on.context, *stream = on.stream, *module = on.module, *function = kernel("gpusig_empty"), *event;
+	ok(api.cuEventCreate(&event, 0));
+	use_device(1);
+	gives(api.cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, on.stream, NULL, NULL), 400);
+	gives(api.cuLaunchKernel(kernel("gpusig_empty"), 1, 1, 1, 32, 1, 1, 0, stream, NULL, NULL), 400);
+	gives(api.cuEventRecord(event, on.stream), 400);
+	ok(api.cuEventRecord(event, stream));
+	ok(api.cuStreamWaitEvent(on.stream, event, 0));
+	sync_stream();
+	gives(api.cuCtxEnablePeerAccess(first, 0), 0);
+	gives(api.cuCtxEnablePeerAccess(first, 0), 704);
+	leave_device(1);
+	on.context = first;
+	on.stream = stream;
+	on.module = module;
+	ok(api.cuCtxSetCurrent(first));
+	ok(api.cuEventDestroy_v2(event));
+}
+
+/* ------------------------------------------------------------------ faults */
+
+static void calls_fail_as_asked(void)
+{
+	void *memory = NULL, *event;
+	setenv("FAKE_FAIL", "cuMemAlloc_v2:2=CUDA_ERROR_OUT_OF_MEMORY,cuEventCreate=719", 1);
+	ok(api.cuMemAlloc_v2(&memory, 16));
+	gives(api.cuMemAlloc_v2(&event, 16), 2);
+	gives(api.cuEventCreate(&event, 0), 719);
+	gives(api.cuEventCreate(&event, 0), 719);
+	unsetenv("FAKE_FAIL");
+	ok(api.cuEventCreate(&event, 0));
+	ok(api.cuEventDestroy_v2(event));
+	ok(api.cuMemFree_v2(memory));
+}
+
+static void a_failed_kernel_takes_its_context(void)
+{
+	void *event, *waits;
+	uint32_t *flag = pinned(4);
+	ok(api.cuEventCreate(&event, 0));
+	ok(api.cuStreamCreateWithPriority(&waits, 1, 0));
+	ok(api.cuStreamWaitValue32_v2(waits, flag, 1, 0));
+	setenv("FAKE_KERNEL_FAIL", "gpusig_empty", 1);
+	ok(launch("gpusig_empty", 2, 32, NULL));
+	unsetenv("FAKE_KERNEL_FAIL");
+	gives(api.cuStreamSynchronize(on.stream), 719);
+	gives(api.cuStreamSynchronize(waits), 719);
+	gives(api.cuEventRecord(event, on.stream), 719);
+	gives(api.cuMemFreeHost(flag), 719);
+	leave_device(0);
+	use_device(0);
+	ok(launch("gpusig_empty", 2, 32, NULL));
+	sync_stream();
+}
+
+static void a_lost_device_stays_lost(void)
+{
+	void *context;
+	setenv("FAKE_LOST", "0", 1);
+	ok(launch("gpusig_empty", 1, 32, NULL));
+	gives(api.cuStreamSynchronize(on.stream), 999);
+	unsetenv("FAKE_LOST");
+	leave_device(0);
+	gives(api.cuDevicePrimaryCtxRetain(&context, 0), 46);
+}
+
+int main(void)
+{
+	setenv("FAKE_GPUS", "2", 1);
+	test(load);
+	if (!api.cuInit)
+		return test_done();
+	api.cuInit(0);
+	test(use_first_device);
+	test(events_have_states);
+	test(a_busy_stream_may_be_destroyed);
+	test(graphs_replay);
+	test(devices_are_apart);
+	test(calls_fail_as_asked);
+	test(a_failed_kernel_takes_its_context);
+	test(a_lost_device_stays_lost);
+	return test_done();
+}
