@@ -175,7 +175,8 @@ static inline void *pinned(size_t bytes)
 {
 	void *ptr = NULL;
 	ok(api.cuMemHostAlloc(&ptr, bytes, 3));
-	return memset(ptr, 0, bytes);
+	memset(ptr, 0, bytes);
+	return ptr;
 }
 
 static inline void sync_stream(void) { ok(api.cuStreamSynchronize(on.stream)); }
