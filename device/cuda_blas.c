@@ -88,12 +88,28 @@ struct blas {
 	struct plan *plans[BUCKETS];
 };
 
+/* -EIO takes the device with it, so it is for what does; ways that the library can't go through with are many. */
+static int code_of(cublaslt_status status)
+{
+	switch (status) {
+	case CUBLASLT_NOT_SUPPORTED:
+	case CUBLASLT_ARCH_MISMATCH:
+	case CUBLASLT_INTERNAL_ERROR:
+		return -ENOTSUP;
+	case CUBLASLT_NOT_INITIALIZED:
+		return -ENODEV;
+	case CUBLASLT_INVALID_VALUE:
+		return -EINVAL;
+	case CUBLASLT_ALLOC_FAILED:
+		return -ENOMEM;
+	default:
+		return -EIO;
+	}
+}
+
 static int note(const char *function, cublaslt_status status)
 {
-	const int code = status == CUBLASLT_NOT_SUPPORTED || status == CUBLASLT_ARCH_MISMATCH ? -ENOTSUP
-	                 : status == CUBLASLT_INVALID_VALUE                                   ? -EINVAL
-	                 : status == CUBLASLT_ALLOC_FAILED                                    ? -ENOMEM
-	                                                                                      : -EIO;
+	const int code = code_of(status);
 	if (lt.status_name && lt.status_string)
 		return err_note(code, "%s: %s (%s)", function, lt.status_string(status), lt.status_name(status));
 	return err_note(code, "%s: status %u", function, status);

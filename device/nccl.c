@@ -33,7 +33,10 @@ struct nccl {
 
 static int note(const struct nccl *api, const char *function, nccl_status status)
 {
-	const int code = status == NCCL_ABI_INVALID_ARGUMENT || status == NCCL_ABI_INVALID_USAGE ? -EINVAL : -EIO;
+	/* -EIO takes the devices with it, so it is for what may; a system without shared memory is not that. */
+	const int code = status == NCCL_ABI_INVALID_ARGUMENT || status == NCCL_ABI_INVALID_USAGE ? -EINVAL
+	                 : status == NCCL_ABI_SYSTEM_ERROR                                     ? -ENOTSUP
+	                                                                                       : -EIO;
 	const char *detail = api->last_error ? api->last_error(NULL) : "";
 	if (detail && detail[0])
 		return err_note(code, "%s: %s: %s", function, api->error_string(status), detail);

@@ -9,7 +9,12 @@
 #include <stddef.h>
 
 typedef unsigned nccl_status;
-enum { NCCL_ABI_SUCCESS = 0, NCCL_ABI_SYSTEM_ERROR = 2, NCCL_ABI_INVALID_ARGUMENT = 4, NCCL_ABI_INVALID_USAGE = 5 };
+enum {
+	NCCL_ABI_SUCCESS = 0,
+	NCCL_ABI_SYSTEM_ERROR = 2,
+	NCCL_ABI_INVALID_ARGUMENT = 4,
+	NCCL_ABI_INVALID_USAGE = 5,
+};
 enum { NCCL_ABI_FLOAT = 7 };
 enum { NCCL_ABI_SUM = 0 };
 

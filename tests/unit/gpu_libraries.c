@@ -11,6 +11,10 @@
 #include "lib/err.h"
 #include "tests/unit/test.h"
 
+/* What the vendors' libraries leave behind when they find no device. */
+const char *__lsan_default_suppressions(void);
+const char *__lsan_default_suppressions(void) { return "leak:libcublasLt\nleak:libnccl\nleak:librocm_smi64\n"; }
+
 static bool installed(const char *const *files)
 {
 	for (; *files; files++)
