@@ -70,7 +70,7 @@ say = @:
 endif
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all fakes ranks smpi check check-headers check-kernels config help list units peers reproduction install clean FORCE
+.PHONY: all fakes ranks smpi check check-headers check-abi check-kernels config help list units peers reproduction install clean FORCE
 
 all: $(programs) skipped ## build every program (the default)
 	$(if $(filter release,$(VARIANT)$(SAN)),ln -sfnr $(build)/bin $(LINK))
@@ -207,6 +207,18 @@ check-kernels: ## compile the GPUs' kernels with clang-19 for what distributions
 		clang-19 -x hip --offload-arch=$$arch --offload-device-only -nogpuinc -nogpulib -O3 -Wall -Wextra -Werror -I. \
 			-S device/kernels.cu -o $(build)/kernels-$$arch.s || exit 1; \
 		if grep -E '(_spill_count|private_segment_fixed_size): +[1-9]' $(build)/kernels-$$arch.s; then exit 1; fi; done
+
+# The vendors' headers, where they are installed: a check is skipped where one that it includes is not there.
+abi_cppflags := -I. $(addprefix -isystem ,$(wildcard $(or $(CUDA_HOME),/usr/local/cuda)/include $(or $(ROCM_PATH),/opt/rocm)/include))
+abi_flags := $(abi_cppflags) -Wall -Wextra -Werror -Wno-deprecated-declarations -fsyntax-only
+check-abi: ## hold our declarations of the vendors' libraries against their headers
+	for f in $(sort $(wildcard tests/abi/*.c tests/abi/*.cpp)); do \
+		case $$f in *.cpp) compile='$(CXX) -std=c++17 -x c++';; *) compile='$(CC) -std=c11 -x c';; esac; missing=; \
+		for h in $$(sed -n 's/^$(hash)include <\(.*\)>$$/\1/p' $$f); do \
+			printf '$(hash)if !__has_include(<%s>)\n$(hash)error\n$(hash)endif\n' "$$h" | \
+				$$compile $(abi_cppflags) -E - >/dev/null 2>&1 || missing="$$missing $$h"; done; \
+		if [ -n "$$missing" ]; then echo "skip: $$f (not found:$$missing)"; \
+		else $$compile $(abi_flags) $$f || exit 1; printf '  %-5s %s\n' ABI $$f; fi; done
 
 peers: all $(peers) $(build)/tests/unit/bench_aa ## measure beside likwid-bench, OpenBLAS and mbw, and print the ratios
 	python=$$(sh suite/find_python.sh) && "$$python" tests/peers/peers.py --bin $(build)/bin --helpers $(build)/tests/peers

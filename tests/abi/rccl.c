@@ -2,6 +2,7 @@
  *
  * Compiled and never run: device/nccl_abi.h against <rccl/rccl.h>.
  */
+#define __HIP_PLATFORM_AMD__
 #include <rccl/rccl.h>
 
 #define NCCL_ABI_TYPES

@@ -2,6 +2,7 @@
  *
  * Compiled and never run: device/rocblas_abi.h against <rocblas/rocblas.h>.
  */
+#define __HIP_PLATFORM_AMD__
 #include <rocblas/rocblas.h>
 
 #include "device/rocblas_abi.h"
