@@ -11,6 +11,8 @@
 
 template <class Ours, class Theirs> constexpr bool alike();
 
+template <class T> constexpr bool is_number = std::is_arithmetic_v<T> || std::is_enum_v<T>;
+
 template <class Ours, class Theirs> constexpr bool alike_numbers()
 {
 	if (sizeof(Ours) != sizeof(Theirs) || std::is_floating_point_v<Ours> != std::is_floating_point_v<Theirs>)
@@ -34,7 +36,7 @@ template <class Ours, class Theirs> constexpr bool alike()
 {
 	if constexpr (std::is_pointer_v<Ours> && std::is_pointer_v<Theirs>)
 		return alike_targets<std::remove_pointer_t<Ours>, std::remove_pointer_t<Theirs>>();
-	else if constexpr ((std::is_arithmetic_v<Ours> || std::is_enum_v<Ours>) && (std::is_arithmetic_v<Theirs> || std::is_enum_v<Theirs>))
+	else if constexpr (is_number<Ours> && is_number<Theirs>)
 		return alike_numbers<Ours, Theirs>();
 	else if constexpr (std::is_class_v<Ours> && std::is_class_v<Theirs>)
 		return sizeof(Ours) == sizeof(Theirs);
