@@ -146,7 +146,8 @@ struct gpu_blas {
 
 /* A vendor's management library: what the driver says of the board. Needs no context. */
 struct gpu_manager {
-	/* Append readings of the device at this PCI address; what can't be had is appended with its reason. */
+	/* Append readings of the device at this PCI address after the first *count_p; what can't be had is appended with its
+	 * reason, and all of them where there is no library. */
 	int (*read)(const char *bus, struct dev_reading *readings, size_t room, size_t *count_p);
 };
 

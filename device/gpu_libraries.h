@@ -12,13 +12,14 @@
  * A way holds for operands at least as well aligned as those it was found for, and for as much workspace; with less of either,
  * and without a way, run() takes the library's first choice. That choice and the descriptors are kept for every shape, type and
  * alignment met, about a kilobyte each, until close(); so only a shape's first product asks the library's heuristics.
- * ways() and run() may be called by any thread. */
+ * Workspace: 32 MiB, what NVIDIA advises for Hopper. ways() and run() may be called by any thread. */
 extern const struct gpu_blas cuda_blas;
 
 /* rocBLAS. Types: f32, f64; f16 and bf16 with sums in f32. One way: the library's own choice. A handle of rocBLAS has a stream
  * and a workspace as its state: there is one handle a device, and run() sets both under a lock, because a handle for every
  * stream would have to be made by the first product of a stream, which waits for the device and can't be captured in a graph.
- * The first product frees the handle's own workspace, and so waits for the device. */
+ * The first product frees the handle's own workspace, and so waits for the device.
+ * Workspace: 128 MiB, what rocBLAS gives itself on gfx94x. */
 extern const struct gpu_blas hip_blas;
 
 /* NVML and ROCm SMI. Without the library every reading is there, unknown, with that reason.
@@ -26,7 +27,8 @@ extern const struct gpu_blas hip_blas;
  * name                                     unit    from
  * sm_clock, memory_clock, ..._max          Hz      both; without _max what it is now
  * power, power_limit                       W       both; averaged by the board over up to a second
- * temperature                              degC    both: of the die; where there are more, of its edge
+ * temperature                              degC    both: of the die; ROCm SMI: at its edge, or where that has no sensor, at
+ *                                                  the hottest place
  * throttle                                 text    NVML: "none", or what lowers the clocks, joined with ", ". An idle board
  *                                                  lowers its clocks too, which is no throttling: "none"
  * ecc, mig, persistence                    on/off  NVML; ecc of device memory also ROCm SMI

@@ -23,7 +23,7 @@ IN_PROGRAM_FOLDERS = tuple(f"{folder}/*.[ch]" for folder in PROGRAM_FOLDERS)
 C_PRODUCT = ("lib/*.[ch]", "device/*.[ch]", "device/*.cu", *IN_PROGRAM_FOLDERS)
 C_ALL = (*C_PRODUCT, "tests/*.[ch]")
 PYTHON = ("suite/*.py", "reports/*.py")
-SOURCES = (*C_ALL, *PYTHON, "tests/*.py", "*.sh", "*.bats", "*.bash", "gpusig", "Makefile", ".ci/run")
+SOURCES = (*C_ALL, *PYTHON, "tests/*.[ch]pp", "tests/*.py", "*.sh", "*.bats", "*.bash", "gpusig", "Makefile", ".ci/run")
 
 Breach = tuple[int, str]
 
