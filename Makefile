@@ -107,7 +107,7 @@ $(patsubst %.c,$(build)/bin/%,$(mpi_programs)): $(build)/bin/%: %.c $(archive)
 # vendor's functions are to be seen. With WITHOUT=FUNCTION they lack that function.
 fakes := $(build)/fakes$(if $(WITHOUT),-without-$(WITHOUT))
 fake_object = $(patsubst %.c,$(build)/fakes/obj/%.o,$(1))
-fake_engine := $(call fake_object,$(wildcard device/host*.c tests/fakes/engine*.c) device/kernel_signature.c lib/err.c lib/clock.c \
+fake_engine := $(call fake_object,$(wildcard device/host*.c tests/fakes/engine*.c) device/dev_type.c device/kernel_signature.c lib/err.c lib/clock.c \
 	tests/fakes/fibers.c tests/fakes/kernels.c tests/fakes/faults.c)
 fake_compiler := $(call fake_object,tests/fakes/rtc.c tests/fakes/faults.c)
 $(fakes)/libcuda.so.1: $(call fake_object,tests/fakes/cuda.c tests/fakes/cuda_calls.c) $(fake_engine)

@@ -129,7 +129,7 @@ struct dev_gemm {
 	uint32_t lda, ldb, ldc;
 	bool b_transposed;     /* B is given as n x k: element (i, j) of B at b[j*ldb + i]; -ENOTSUP where a type lacks it */
 	bool tiled;
-	uint32_t blocks;       /* least number of blocks to cut C into; 0: the device chooses */
+	uint32_t blocks;       /* cut C into so many blocks at least, as far as the device's tiles allow; 0: it chooses */
 	uint64_t shared_bytes; /* shared memory claimed by each block beyond the product's own need;
 	                          not 0 is -ENOTSUP where the blocks can't be shaped, -EINVAL where it doesn't fit */
 	/* NULL, or one counter for every done_rows rows of C, in DEVICE or PINNED memory. A block that has written its part of

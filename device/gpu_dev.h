@@ -111,9 +111,8 @@ struct gpu_dev {
 	void *clock_sync, *clock_sample, *timer_step, *gemm_f32, *gemm_f64;
 	uint64_t gemm_f32_shared, gemm_f64_shared; /* of their own */
 
-	struct gpu_clock_map clock;
-	struct gpu_clock_map older; /* an earlier calibration, for the rate */
-	double clock_error_ns;      /* half of the shortest exchange */
+	struct gpu_clock_map clock, older; /* the calibration in use, and an earlier one, for the rate */
+	double clock_error_ns, older_error_ns; /* of each: half of the shortest exchange */
 	void *clock_memory;         /* PINNED */
 
 	void *blas;

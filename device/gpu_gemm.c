@@ -129,9 +129,9 @@ static int check_tiled(const struct gpu_dev *d, const struct dev_gemm *g, uint64
 	const char *name = d->vendor->name;
 	if (g->b_transposed)
 		return err_note(-ENOTSUP, "%s:%u: tiles take B as it is, not transposed", name, d->dev.index);
-	if (tiles > INT32_MAX || tiles < g->blocks)
-		return err_note(-ENOTSUP, "%s:%u: gemm %u x %u is %llu tiles, not %u or more", name, d->dev.index, g->m, g->n,
-		                (unsigned long long)tiles, g->blocks);
+	if (tiles > INT32_MAX)
+		return err_note(-ENOTSUP, "%s:%u: gemm %u x %u is %llu tiles, more than a grid holds", name, d->dev.index, g->m,
+		                g->n, (unsigned long long)tiles);
 	if (g->shared_bytes > most_shared_bytes)
 		return err_note(-EINVAL, "%s:%u: %llu bytes of shared memory a block: the limit is %llu", name, d->dev.index,
 		                (unsigned long long)g->shared_bytes, (unsigned long long)most_shared_bytes);

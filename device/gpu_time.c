@@ -12,10 +12,13 @@
 /* Questions and answers between host and device; the quickest exchange counts. */
 #define ROUNDS 24u
 #define PATIENCE_NS UINT64_C(200000000)
-/* A calibration is good for this long: timers drift by some ns in a ms. */
+/* A calibration is good for this long: timers drift by some ns in a ms. On a host that is busy with other things a new one may
+ * be worse by far; then the old one is kept for longer. */
 #define FRESH_NS UINT64_C(250000000)
-/* The rate is taken between calibrations this far apart: an error of 1 us then is 2 us in a second. */
-#define RATE_LEAST_NS UINT64_C(500000000)
+#define WORSE_BY 4.0
+#define WORSE_KEPT_NS UINT64_C(5000000000)
+/* The rate is taken between two calibrations if what they may be wrong by is this little of the time between them. */
+#define RATE_ERROR 20e-6
 #define RATE_MOST_NS UINT64_C(30000000000)
 #define FIRST_RATE_NS UINT64_C(20000000)
 #define SAMPLE_NS 1e6
@@ -57,7 +60,7 @@ static bool answered(const struct exchange *x, uint32_t round, uint64_t since_ns
 }
 
 /* The device's timer is read between question and answer: at the middle, give or take half of the exchange. */
-static bool look(struct gpu_dev *d, uint64_t *tick_p, uint64_t *ns_p)
+static bool look(struct gpu_dev *d, struct gpu_clock_map *seen_p, double *error_ns_p)
 {
 	struct exchange *x = exchange_of(d);
 	uint64_t shortest = UINT64_MAX;
@@ -70,14 +73,14 @@ static bool look(struct gpu_dev *d, uint64_t *tick_p, uint64_t *ns_p)
 		if (took >= shortest)
 			continue;
 		shortest = took;
-		*tick_p = x->ticks[round - 1];
-		*ns_p = asked + took / 2;
+		seen_p->tick = x->ticks[round - 1];
+		seen_p->ns = asked + took / 2;
 	}
-	d->clock_error_ns = (double)shortest / 2;
+	*error_ns_p = (double)shortest / 2;
 	return true;
 }
 
-static int calibrate(struct gpu_dev *d, uint64_t *tick_p, uint64_t *ns_p)
+static int calibrate(struct gpu_dev *d, struct gpu_clock_map *seen_p, double *error_ns_p)
 {
 	struct exchange *x = exchange_of(d);
 	uint32_t *ask = &x->ask, *answer = &x->answer, rounds = ROUNDS;
@@ -87,7 +90,7 @@ static int calibrate(struct gpu_dev *d, uint64_t *tick_p, uint64_t *ns_p)
 	int rc = run(d, d->clock_sync, args);
 	if (rc)
 		return rc;
-	bool seen = look(d, tick_p, ns_p);
+	bool seen = look(d, seen_p, error_ns_p);
 	/* Whatever it waits for, it need not. */
 	__atomic_store_n(&x->ask, ROUNDS, __ATOMIC_RELEASE);
 	rc = finish(d);
@@ -102,47 +105,60 @@ struct gpu_clock_map gpu_clock_map(struct gpu_dev *d)
 	return map;
 }
 
-static void adopt(struct gpu_dev *d, uint64_t tick, uint64_t ns)
+/* The rate since `older`, where it is known well enough; else what it was. */
+static void set_rate(const struct gpu_dev *d, struct gpu_clock_map *now, double error_ns)
 {
-	struct gpu_clock_map before = d->clock, now = {.tick = tick, .ns = ns, .ns_per_tick = before.ns_per_tick};
-	uint64_t apart_ns = ns - d->older.ns;
-	if (apart_ns >= RATE_LEAST_NS && tick > d->older.tick)
-		now.ns_per_tick = (double)apart_ns / (double)(tick - d->older.tick);
-	if (apart_ns >= RATE_MOST_NS)
-		d->older = before;
+	double apart_ns = (double)(now->ns - d->older.ns), apart_ticks = (double)now->tick - (double)d->older.tick;
+	if (apart_ticks > 0 && error_ns + d->older_error_ns < RATE_ERROR * apart_ns)
+		now->ns_per_tick = apart_ns / apart_ticks;
+}
+
+static void adopt(struct gpu_dev *d, struct gpu_clock_map now, double error_ns)
+{
+	now.ns_per_tick = d->clock.ns_per_tick;
+	if (error_ns > WORSE_BY * d->clock_error_ns && now.ns - d->clock.ns < WORSE_KEPT_NS)
+		return;
+	set_rate(d, &now, error_ns);
 	gpu_lock();
+	if (now.ns - d->older.ns >= RATE_MOST_NS) {
+		d->older = d->clock;
+		d->older_error_ns = d->clock_error_ns;
+	}
 	d->clock = now;
+	d->clock_error_ns = error_ns;
 	gpu_unlock();
 }
 
 void gpu_time_refresh(struct gpu_dev *d)
 {
-	uint64_t tick = 0, ns = 0;
+	struct gpu_clock_map seen = {0};
+	double error_ns = 0;
 	uint64_t last_ns = gpu_clock_map(d).ns;
 	if (!last_ns || clock_ns() - last_ns < FRESH_NS || !gpu_idle(d))
 		return;
 	/* Who asks already will have an answer as fresh. */
 	if (pthread_mutex_trylock(&asking))
 		return;
-	if (calibrate(d, &tick, &ns) == 0)
-		adopt(d, tick, ns);
+	if (calibrate(d, &seen, &error_ns) == 0)
+		adopt(d, seen, error_ns);
 	pthread_mutex_unlock(&asking);
 }
 
 /* Where the driver does not say how fast the timer is, two looks do. */
-static int first_rate(struct gpu_dev *d, double *ns_per_tick_p)
+static int first_rate(struct gpu_dev *d)
 {
-	uint64_t tick = 0, ns = 0, from_tick = d->clock.tick, from_ns = d->clock.ns;
-	*ns_per_tick_p = d->traits.timer_hz > 0 ? 1e9 / d->traits.timer_hz : 0;
+	struct gpu_clock_map first = d->clock, second = {0};
+	double error_ns = 0;
+	d->clock.ns_per_tick = d->traits.timer_hz > 0 ? 1e9 / d->traits.timer_hz : 0;
 	if (d->traits.timer_hz > 0)
 		return 0;
-	while (clock_ns() - from_ns < FIRST_RATE_NS)
+	while (clock_ns() - first.ns < FIRST_RATE_NS)
 		continue;
-	int rc = calibrate(d, &tick, &ns);
-	if (!rc && tick <= from_tick)
+	int rc = calibrate(d, &second, &error_ns);
+	if (!rc && second.tick <= first.tick)
 		rc = err_note(-ETIME, "%s:%u: the device's timer stands still", d->vendor->name, d->dev.index);
 	if (!rc)
-		*ns_per_tick_p = (double)(ns - from_ns) / (double)(tick - from_tick);
+		d->clock.ns_per_tick = (double)(second.ns - first.ns) / (double)(second.tick - first.tick);
 	return rc;
 }
 
@@ -152,10 +168,11 @@ int gpu_time_open(struct gpu_dev *d)
 	if (rc)
 		return rc;
 	memset(d->clock_memory, 0, sizeof(struct exchange));
-	rc = calibrate(d, &d->clock.tick, &d->clock.ns);
+	rc = calibrate(d, &d->clock, &d->clock_error_ns);
 	if (!rc)
-		rc = first_rate(d, &d->clock.ns_per_tick);
+		rc = first_rate(d);
 	d->older = d->clock;
+	d->older_error_ns = d->clock_error_ns;
 	return rc;
 }
 

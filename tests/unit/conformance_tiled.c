@@ -213,7 +213,7 @@ static void deliver(struct dev_stream *makes, struct dev_stream *takes, struct p
 
 static void rows_behind_a_counter_are_finished(void)
 {
-	static const uint32_t froms[] = { 0, 1000, 0x7fffff00u }; /* the last one passes the sign of an int */
+	static const uint32_t froms[] = { 0, 1000, 0x7ff00000u }; /* the last one comes near what can be waited for */
 	need(DEV_CAP_GEMM_TILED | DEV_CAP_WAIT_VALUE);
 	struct product p = banded();
 	struct dev_stream *makes = stream(), *takes = stream();
