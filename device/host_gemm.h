@@ -11,6 +11,8 @@
  * that take turns on a core evict each other's panels from its cache. That leaves the unit's other
  * slots to foreign blocks. With shared_bytes, residency follows the claim as for any kernel, up to
  * slots_per_unit blocks.
+ *
+ * `tiled` changes nothing: a block may begin and end at any row, and counts what it finished by itself.
  */
 #ifndef GPUSIG_HOST_GEMM_H
 #define GPUSIG_HOST_GEMM_H

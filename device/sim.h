@@ -27,7 +27,8 @@
  *                     at most block_share of either
  * gemm cuts C into tiles of gemm_tile^2 (halved until there are enough blocks); an edge tile costs a whole one;
  * a tile of r x c moves (r + c) * k + r * c elements (2 r * c with beta) through the cache and runs at
- * gemm_efficiency * flops; matrices larger than llc_bytes pass memory once besides (C twice with beta).
+ * gemm_efficiency * flops; matrices larger than llc_bytes pass memory once besides (C twice with beta). `tiled` changes nothing;
+ * counting rows and a transposed B cost nothing.
  *
  * SHARING is max-min fair: the level of all flows rises together until a resource is full; its flows stay
  * there and the others rise on. A flow's level is its largest share of any memory, cache or unit (of the others

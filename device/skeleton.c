@@ -192,10 +192,18 @@ static int skeleton_launch(struct dev *dev, struct dev_stream *s, struct dev_ker
 }
 
 /* Enqueue a matrix product of the platform's BLAS; dev_gemm() has checked the dimensions. Goes with
- * DEV_CAP_GEMM, and with props.blas. Optional. */
+ * DEV_CAP_GEMM, props.gemm_types and props.blas; `tiled` with DEV_CAP_GEMM_TILED, props.gemm_tiled_types and
+ * props.gemm_tile_rows. Optional. */
 static int skeleton_gemm(struct dev *dev, struct dev_stream *s, const struct dev_gemm *g)
 {
 	(void)dev, (void)s, (void)g;
+	return missing();
+}
+
+/* Choose the library's fastest way for such products; dev_gemm_prepare() has checked the dimensions. Optional. */
+static int skeleton_gemm_prepare(struct dev *dev, const struct dev_gemm *g)
+{
+	(void)dev, (void)g;
 	return missing();
 }
 
@@ -204,6 +212,66 @@ static int skeleton_gemm(struct dev *dev, struct dev_stream *s, const struct dev
 static int skeleton_peer_enable(struct dev *dev, struct dev *other)
 {
 	(void)dev, (void)other;
+	return missing();
+}
+
+/* Note what is enqueued on the stream from now on instead of running it; refuse what would be refused otherwise. These four
+ * go together, and with DEV_CAP_GRAPH. Optional. */
+static int skeleton_graph_begin(struct dev *dev, struct dev_stream *s)
+{
+	(void)dev, (void)s;
+	return missing();
+}
+
+/* Keep the memory that was noted in use until the graph is closed. Optional. */
+static int skeleton_graph_end(struct dev *dev, struct dev_stream *s, struct dev_graph **g_p)
+{
+	(void)dev, (void)s, (void)g_p;
+	return missing();
+}
+
+static int skeleton_graph_launch(struct dev *dev, struct dev_stream *s, struct dev_graph *g)
+{
+	(void)dev, (void)s, (void)g;
+	return missing();
+}
+
+static void skeleton_graph_close(struct dev *dev, struct dev_graph *g) { (void)dev, (void)g; }
+
+/* Join two devices or more, all of this backend, with the vendor's collectives. These three go together, and with
+ * DEV_CAP_CREW. Optional. */
+static int skeleton_crew_open(struct dev *const *devs, size_t count, struct dev_crew **crew_p)
+{
+	(void)devs, (void)count, (void)crew_p;
+	return missing();
+}
+
+static void skeleton_crew_close(struct dev_crew *crew) { (void)crew; }
+
+static int skeleton_allreduce(struct dev_crew *crew, struct dev_stream *const *streams, float *const *buffers, uint64_t count)
+{
+	(void)crew, (void)streams, (void)buffers, (void)count;
+	return missing();
+}
+
+/* Describe an allocation to another process. Goes with ipc_import and DEV_CAP_IPC. Optional. */
+static int skeleton_ipc_export(struct dev *dev, void *ptr, struct dev_ipc *handle_p)
+{
+	(void)dev, (void)ptr, (void)handle_p;
+	return missing();
+}
+
+/* Enter another process's allocation in the registry as one of this device's. Optional. */
+static int skeleton_ipc_import(struct dev *dev, const struct dev_ipc *handle, uint64_t bytes, void **ptr_p)
+{
+	(void)dev, (void)handle, (void)bytes, (void)ptr_p;
+	return missing();
+}
+
+/* What the driver says of clocks, power, temperature and errors now; what can't be had is listed with its reason. Optional. */
+static int skeleton_read_state(struct dev *dev, struct dev_reading *readings, size_t *count_p)
+{
+	(void)dev, (void)readings, (void)count_p;
 	return missing();
 }
 
@@ -235,5 +303,16 @@ const struct dev_ops skeleton_ops = {
 	.occupancy = skeleton_occupancy,
 	.launch = skeleton_launch,
 	.gemm = skeleton_gemm,
+	.gemm_prepare = skeleton_gemm_prepare,
 	.peer_enable = skeleton_peer_enable,
+	.graph_begin = skeleton_graph_begin,
+	.graph_end = skeleton_graph_end,
+	.graph_launch = skeleton_graph_launch,
+	.graph_close = skeleton_graph_close,
+	.crew_open = skeleton_crew_open,
+	.crew_close = skeleton_crew_close,
+	.allreduce = skeleton_allreduce,
+	.ipc_export = skeleton_ipc_export,
+	.ipc_import = skeleton_ipc_import,
+	.read_state = skeleton_read_state,
 };
