@@ -118,8 +118,6 @@ int gemm_prepare(struct sim_dev *d, struct op *op, const struct dev_gemm *g)
 	const uint32_t b_rows = g->b_transposed ? g->n : g->k, b_columns = g->b_transposed ? g->k : g->n;
 	if (!(d->base.props.gemm_types >> g->type & 1))
 		return err_note(-ENOTSUP, "sim:%u: gemm of type %d", d->base.index, (int)g->type);
-	if (!dev_can(&d->base, DEV_CAP_GEMM_TILED) && (g->shared_bytes || g->done))
-		return err_note(-ENOTSUP, "sim:%u: blocks of a gemm can neither be shaped nor count here", d->base.index);
 	uint64_t size = dev_type_bytes(g->type);
 	op->type = &gemm_type;
 	op->gemm = *g;

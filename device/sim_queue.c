@@ -407,6 +407,8 @@ int sim_gemm(struct dev *dev, struct dev_stream *s, const struct dev_gemm *g)
 		return sim_leave(rc);
 	if (!dev_can(dev, DEV_CAP_GEMM))
 		rc = err_note(-ENOTSUP, "sim:%u: gemm is not supported", dev->index);
+	else if (!dev_can(dev, DEV_CAP_GEMM_TILED) && (g->shared_bytes || g->done))
+		rc = err_note(-ENOTSUP, "sim:%u: blocks of a gemm can neither be shaped nor count here", dev->index);
 	if (!rc)
 		rc = sim_check_block(d, 0, g->shared_bytes, &op->claim_bytes);
 	if (!rc)
