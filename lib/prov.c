@@ -18,8 +18,9 @@ static const char config[] =
 static const char *const recorded_environment[] = {
 	"GPUSIG_BLAS", "OMP_NUM_THREADS", "OPENBLAS_CORETYPE", "OPENBLAS_NUM_THREADS", "BLIS_ARCH_TYPE",
 	"BLIS_NUM_THREADS", "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_MAX_CONNECTIONS", "HIP_VISIBLE_DEVICES",
-	"ROCR_VISIBLE_DEVICES", "GPU_MAX_HW_QUEUES", "NCCL_ALGO", "NCCL_PROTO", "SLURM_JOB_ID", "SLURM_NODELIST",
-	"LD_PRELOAD", "MALLOC_ARENA_MAX", "GLIBC_TUNABLES",
+	"ROCR_VISIBLE_DEVICES", "GPU_MAX_HW_QUEUES", "CUDA_LAUNCH_BLOCKING", "CUDA_MODULE_LOADING", "HSA_ENABLE_SDMA", "HSA_XNACK",
+	"DEBUG_HIP_IGNORE_STREAM_PRIORITY", "NCCL_ALGO", "NCCL_PROTO", "NCCL_P2P_LEVEL", "NCCL_P2P_DISABLE", "SLURM_JOB_ID",
+	"SLURM_NODELIST", "LD_PRELOAD", "MALLOC_ARENA_MAX", "GLIBC_TUNABLES",
 };
 
 static void chomp(char *text) { text[strcspn(text, "\n")] = '\0'; }
@@ -39,7 +40,7 @@ static bool first_line(const char *path, char *out, size_t room)
 /* Value of the first line `name<separator>value` of a file such as /proc/cpuinfo or /etc/os-release. */
 static bool field(const char *path, const char *name, char separator, char *out, size_t room)
 {
-	char line[8192];
+	char line[16384];
 	bool found = false;
 	FILE *file = fopen(path, "re");
 	if (!file)
@@ -68,6 +69,13 @@ static void put_field(struct json *j, const char *key, const char *path, const c
 {
 	char text[256];
 	json_string(j, key, field(path, name, separator, text, sizeof(text)) ? text : NULL);
+}
+
+/* The CPUs that we may run on: near to a device or far from it. A machine of thousands, every other one allowed, fits. */
+static void put_affinity(struct json *j)
+{
+	char list[16384];
+	json_string(j, "affinity", field("/proc/self/status", "Cpus_allowed_list", ':', list, sizeof(list)) ? list : NULL);
 }
 
 static void put_caches(struct json *j)
@@ -124,6 +132,7 @@ static void put_machine(struct json *j)
 	put_line(j, "load_average", "/proc/loadavg");
 	put_count(j, "numa_nodes", "/sys/devices/system/node/node[0-9]*");
 	put_count(j, "iommu_groups", "/sys/kernel/iommu_groups/*");
+	put_affinity(j);
 	json_integer(j, "cores_online", (uint64_t)sysconf(_SC_NPROCESSORS_ONLN));
 	json_integer(j, "memory_bytes", (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGE_SIZE));
 	put_caches(j);

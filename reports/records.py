@@ -125,6 +125,7 @@ class Run:
     started: Optional[str]
     argv: Tuple[str, ...]
     devices: Tuple[Json, ...]
+    ranks: int  # 0: a program of one process
     options: Json
     axes: Tuple[Axis, ...]
     variants: Tuple[str, ...]
@@ -235,7 +236,7 @@ def _run(reader: Reader, line: int) -> Run:
         formula=reader.text_or("formula"), timed=reader.text_or("timed"), limits=reader.text_or("limits"),
         started=reader.text_or("started") or None,
         argv=tuple(str(a) for a in reader.items("argv")), devices=tuple(d.json for d in reader.objects("device")),
-        options=reader.object_or_empty("options").json,
+        ranks=reader.object_or_empty("job").count("processes"), options=reader.object_or_empty("options").json,
         axes=tuple(Axis(a.text("name"), a.text_or("unit"), tuple(str(v) for v in a.items("values")))
                    for a in reader.objects("axes")),
         variants=tuple(str(v) for v in reader.items("variants")),

@@ -19,6 +19,7 @@ from reports.metrics import (all_of, brief, choose_primary, formulas_of, metric,
 from reports.records import Group, Records, Run
 
 SCHEMA, VERSION = "gpusig.signature", "1.0.0"
+_OF_A_RANK = ("affinity",)  # a launcher binds every rank as it likes
 _VOLATILE = ("load_average", "load_1min")  # differ between any two runs; not worth a line
 
 
@@ -83,6 +84,8 @@ def _provenance(runs: List[Run]) -> Json:
     environment: Dict[str, List[Any]] = {}
     for run in runs:
         for key, value in run.provenance.items():
+            if run.ranks and key in _OF_A_RANK:
+                continue
             values.setdefault(key, []).append(value)
         for key, value in run.environment.items():
             environment.setdefault(key, []).append(value)

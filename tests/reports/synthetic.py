@@ -38,7 +38,7 @@ class Writer:
                      "max_samples": 200, "check": True, "full": False},
             axes=list(axes), variants=[], references=list(references), primary=list(primary),
             provenance={"hostname": hostname, "kernel": "6.1.0", "cpu": "A (R) CPU", "cores_online": 2, "governor": None,
-                        "virtual_machine": True, "memory_bytes": 1 << 34, "version": "abc",
+                        "virtual_machine": True, "memory_bytes": 1 << 34, "version": "abc", "affinity": "0-1",
                         "environment": {"OMP_NUM_THREADS": "2"}})]
 
     def _head(self, kind: str) -> Json:

@@ -224,6 +224,16 @@ class Rules(workplace.Scratch):
         with self.assertRaises(Mixed):
             self.signature(launch().text() + memory(run="r2", hostname="node2").text())
 
+    def test_the_cpus_that_a_launcher_gives_to_ranks_are_no_change(self) -> None:
+        ranks, other = synthetic.allreduce(run="r2"), memory(run="r3")
+        ranks.lines[0]["job"] = {"library": "Open MPI", "processes": 2, "hosts": 1}
+        ranks.lines[0]["provenance"]["affinity"] = "1"
+        provenance = self.signature(launch().text() + ranks.text()).json["provenance"]
+        self.assertEqual((provenance["changed_between_runs"], provenance["fields"]["affinity"]), ({}, "0-1"))
+        other.lines[0]["provenance"]["affinity"] = "1"
+        provenance = self.signature(launch().text() + other.text()).json["provenance"]
+        self.assertEqual(provenance["changed_between_runs"], {"affinity": ["0-1", "1"]})
+
     def test_other_devices_carry_their_name(self) -> None:
         text = copies().text() + launch().text() + launch(spec="host:0,1", run="r2").text()
         metrics = self.signature(text).json["metrics"]
