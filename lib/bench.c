@@ -193,23 +193,6 @@ static int run_cases(struct bench_run *r)
 
 /* ---------------------------------------------------------------- the program */
 
-static int open_device(struct bench_run *r)
-{
-	unsigned devices = r->b->min_devices ? r->b->min_devices : 1;
-	int status = dev_open(r->o.device, r->b->needs | r->b->wants, &r->set);
-	if (status)
-		return status;
-	r->c.dev = r->set.dev[0];
-	r->c.devices = &r->set;
-	if (r->set.count < devices)
-		return err_note(-ENODEV, "needs %u devices; %s is %zu", devices, r->o.device, r->set.count);
-	for (size_t i = 0; i < BENCH_CAPABILITIES; i++)
-		if (r->b->needs >> i & 1 && !dev_can(r->c.dev, 1u << i))
-			return err_note(-ENODEV, "%s can't do %s here%s%s", r->o.device, bench_capabilities[i],
-			                err_text()[0] ? ": " : "", err_text());
-	return 0;
-}
-
 static int prepare(struct bench_run *r)
 {
 	size_t scratch = r->o.max_samples > STATS_DRIFT_ROOM ? r->o.max_samples : STATS_DRIFT_ROOM;
@@ -304,7 +287,7 @@ static int start(struct bench_run *r)
 	double began = 1e-9 * (double)clock_ns();
 	if (r->o.done && read_done(r))
 		return BENCH_USAGE;
-	int status = open_device(r);
+	int status = bench_device_open(r);
 	if (status)
 		return status == -EINVAL ? BENCH_USAGE : status == -ENODEV ? BENCH_CANNOT : BENCH_BAD;
 	if (resolve_axes(r))
@@ -324,24 +307,6 @@ static int start(struct bench_run *r)
 	return status < 0 ? BENCH_BAD : status;
 }
 
-static void show_devices(void)
-{
-	struct dev_backend_info info[16];
-	struct json j = {0};
-	size_t count = dev_backends(info, 16);
-	for (size_t i = 0; i < count && i < 16; i++) {
-		json_clear(&j);
-		json_object_begin(&j, NULL);
-		json_string(&j, "name", info[i].name);
-		json_integer(&j, "devices", info[i].devices);
-		json_string(&j, "why", info[i].why);
-		json_object_end(&j);
-		if (json_finish(&j) == 0)
-			out_write(j.text, j.length);
-	}
-	json_free(&j);
-}
-
 static int show(const struct bench *b, enum bench_mode mode)
 {
 	if (mode == BENCH_HELP)
@@ -349,7 +314,7 @@ static int show(const struct bench *b, enum bench_mode mode)
 	else if (mode == BENCH_ABOUT)
 		bench_options_about(b);
 	else if (mode == BENCH_DEVICES)
-		show_devices();
+		bench_device_list();
 	else
 		out_print("%s, gpusig %s\n%s", b->name, prov_version(), prov_config());
 	return out_status() ? BENCH_BAD : BENCH_OK;

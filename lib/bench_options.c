@@ -62,7 +62,7 @@ static const struct option {
 	size_t offset;
 	enum bench_mode mode;
 } options[] = {
-	{"device", "SPEC", "host, host:0,1 (cores divided), sim, sim:MODEL:0-7, ... (default host)", take_text,
+	{"device", "SPEC", "host, host:0,1 (cores divided), sim, sim:MODEL:0-7, ... (default a GPU, or else host)", take_text,
 	 offsetof(struct bench_options, device), BENCH_RUN},
 	{"budget", "TIME", "time for the whole program, such as 10s or 2m (default: half a second a case)", take_budget,
 	 offsetof(struct bench_options, budget_s), BENCH_RUN},
@@ -185,7 +185,7 @@ static const struct option *find(const char *name)
 int bench_options_parse(const struct bench *b, int argc, char **argv, struct bench_options *o)
 {
 	*o = (struct bench_options){
-		.device = "host", .goal = DEFAULT_GOAL, .seed = 1, .check = true,
+		.goal = DEFAULT_GOAL, .seed = 1, .check = true,
 		.min_samples = DEFAULT_MIN_SAMPLES, .max_samples = DEFAULT_MAX_SAMPLES,
 	};
 	for (int i = 1; i < argc; i++) {

@@ -39,38 +39,6 @@ static int finish(struct bench_run *r)
 	return status ? status : out_status();
 }
 
-static void put_device(struct bench_run *r, const struct dev *dev)
-{
-	const struct dev_props *p = dev_props(dev);
-	struct json *j = &r->json;
-	json_object_begin(j, NULL);
-	json_string(j, "spec", r->o.device);
-	json_string(j, "backend", dev->ops->name);
-	json_integer(j, "index", dev->index);
-	json_string(j, "name", p->name);
-	json_string(j, "bus", p->bus);
-	json_string(j, "driver", p->driver);
-	json_string(j, "blas", p->blas);
-	json_string(j, "shares", p->shares);
-	json_array_begin(j, "capabilities");
-	for (size_t i = 0; i < BENCH_CAPABILITIES; i++)
-		if (p->caps >> i & 1)
-			json_string(j, NULL, bench_capabilities[i]);
-	json_array_end(j);
-	json_integer(j, "units", p->units);
-	json_integer(j, "slots_per_unit", p->slots_per_unit);
-	json_integer(j, "copy_engines", p->copy_engines);
-	json_integer(j, "busy_blocks", p->busy_blocks);
-	json_integer(j, "memory_bytes", p->memory_bytes);
-	json_integer(j, "shared_per_unit_bytes", p->shared_per_unit_bytes);
-	json_integer(j, "shared_per_block_bytes", p->shared_per_block_bytes);
-	json_integer(j, "l1_bytes", p->l1_bytes);
-	json_integer(j, "l2_bytes", p->l2_bytes);
-	json_integer(j, "llc_bytes", p->llc_bytes);
-	json_bool(j, "virtual_time", bench_virtual(r));
-	json_object_end(j);
-}
-
 static void put_job(struct json *j, const struct bench_job *job)
 {
 	json_object_begin(j, "job");
@@ -163,7 +131,7 @@ int bench_output_run(struct bench_run *r)
 	json_array_end(j);
 	json_array_begin(j, "device");
 	for (size_t d = 0; d < r->set.count; d++)
-		put_device(r, r->set.dev[d]);
+		bench_device_write(r, r->set.dev[d]);
 	json_array_end(j);
 	if (r->b->job)
 		put_job(j, r->b->job);
@@ -176,6 +144,8 @@ int bench_output_run(struct bench_run *r)
 		out_print("# %s: %s\n# %s\n# device %s: %s, %u units%s%s; seed %" PRIu64 "; version %s\n", r->b->name,
 		          r->b->question, r->b->formula, r->o.device, p->name, p->units, p->blas[0] ? ", " : "", p->blas,
 		          r->o.seed, prov_version());
+		if (r->chosen)
+			out_print("# %s is the default here%s\n", r->o.device, r->others);
 		if (p->shares[0])
 			out_print("# %s\n", p->shares);
 		if (r->b->job)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Inside the harness: what bench.c, bench_options.c, bench_sample.c, bench_derive.c and bench_output.c share.
+ * Inside the harness: what bench.c and its bench_*.c share.
  * Programs include lib/bench.h and never this.
  */
 #ifndef GPUSIG_BENCH_RUN_H
@@ -28,7 +28,7 @@ struct bench_warm_up {
 
 struct bench_options {
 	enum bench_mode mode;
-	const char *device, *out, *done, *variants;
+	const char *device, *out, *done, *variants; /* device NULL: none given */
 	const char *axis[BENCH_AXES]; /* NULL: the default list */
 	double budget_s;              /* 0: none given */
 	double goal;
@@ -104,6 +104,8 @@ struct bench_run {
 	char **argv;
 	char id[48];
 	struct dev_set set;
+	bool chosen;        /* the device is the default */
+	char others[400];   /* and why it is no other */
 	struct axis_list axes[BENCH_AXES];
 	size_t axis_count, variant_count;
 	uint64_t selected; /* variants the user wants, bit mask */
@@ -136,6 +138,12 @@ void bench_options_help(const struct bench *b);
 void bench_options_about(const struct bench *b);
 size_t bench_axis_count(const struct bench *b);
 size_t bench_variant_count(const struct bench *b);
+
+/* bench_device.c: open what --device names, or the default, and see that the program can use it: 0, -EINVAL or -ENODEV with a
+ * text; print the backends; write a device of the run record. */
+int bench_device_open(struct bench_run *r);
+void bench_device_list(void);
+void bench_device_write(struct bench_run *r, struct dev *dev);
 
 /* bench_case.c: set up, measure within `seconds`, check, derive and record the case in r->now.point; a failed or
  * skipped case is recorded and returns 0. Not 0: the record could not be written, or an interrupt. */

@@ -171,6 +171,28 @@ for axis in json.loads(sys.stdin.readline())["axes"]:
 	some_could_run
 }
 
+@test "a device beyond those that are there is 77, and what is here is named" {
+	for name in $(programs); do
+		now "$name"
+		run --separate-stderr "$bin/$name" --device sim:64
+		[ "$status" = 77 ]
+		[ -z "$output" ]
+		[[ $stderr == *"there is no sim:64, only sim:0-63; here: "*host*sim* ]]
+	done
+}
+
+@test "without --device it is a GPU where there is one, else the host, and the program says which" {
+	for name in $(programs); do
+		now "$name"
+		run --separate-stderr "$bin/$name" --budget 0.01s --min-samples 1 --max-samples 1
+		[ "$status" != 77 ] || continue
+		default=$("$bin/$name" --devices | sed -n '/"devices":0/d; s/.*"name":"\([a-z]*\)".*/\1/p' | grep -vx -e host -e sim | head -n 1)
+		printf '%s\n' "$output" | grep -q "^# ${default:-host} is the default here"
+		able=1
+	done
+	some_could_run
+}
+
 @test "on the simulated device every program gives records that fit the schema" {
 	schema=$root/reports/schema/record.schema.json
 	for name in $(programs); do

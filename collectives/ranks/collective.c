@@ -37,6 +37,8 @@ static int admit(const struct bench_case *c)
 		return err_note(-ENODEV, "one rank has nobody to talk to: start it with mpirun -n 2, or srun");
 	if (dev_can(c->dev, DEV_CAP_VIRTUAL_TIME))
 		return err_note(-ENOTSUP, "ranks run on the host, not on a simulated device");
+	if (!dev_can(c->dev, DEV_CAP_HOST_ACCESS))
+		return err_note(-ENOTSUP, "ranks run on the host and exchange its memory, not a device's: --device host");
 	return 0;
 }
 

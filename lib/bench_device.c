@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "lib/bench_run.h"
+#include "lib/err.h"
+#include "lib/out.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { BACKENDS = 16 };
+
+static const char host[] = "host", simulated[] = "sim";
+
+/* Without --device: the first backend for hardware beside the host that has a device, else the host. What is simulated is never
+ * chosen for the user, and ranks are the host's. */
+static const char *default_device(struct bench_run *r)
+{
+	struct dev_backend_info info[BACKENDS];
+	size_t count = r->b->job ? 0 : dev_backends(info, BACKENDS), used = 0;
+	r->others[0] = '\0';
+	for (size_t i = 0; i < count && i < BACKENDS; i++) {
+		if (strcmp(info[i].name, host) == 0 || strcmp(info[i].name, simulated) == 0)
+			continue;
+		if (info[i].devices)
+			return info[i].name;
+		if (used < sizeof(r->others))
+			used += (size_t)snprintf(r->others + used, sizeof(r->others) - used, "; no %s: %s", info[i].name,
+			                         info[i].why);
+	}
+	return host;
+}
+
+/* What the user may have meant, behind the reason why not. */
+static int add_what_is_here(int status)
+{
+	struct dev_backend_info info[BACKENDS];
+	char cause[320], here[160] = "";
+	snprintf(cause, sizeof(cause), "%s", err_text());
+	size_t count = dev_backends(info, BACKENDS), used = 0;
+	for (size_t i = 0; i < count && i < BACKENDS && used < sizeof(here); i++)
+		if (info[i].devices)
+			used += (size_t)snprintf(here + used, sizeof(here) - used, "%s%s", used ? ", " : "", info[i].name);
+	return err_note(status, "%s; here: %s", cause, here[0] ? here : "none");
+}
+
+int bench_device_open(struct bench_run *r)
+{
+	unsigned devices = r->b->min_devices ? r->b->min_devices : 1;
+	r->chosen = !r->o.device;
+	if (r->chosen)
+		r->o.device = default_device(r);
+	int status = dev_open(r->o.device, r->b->needs | r->b->wants, &r->set);
+	if (status)
+		return status == -ENODEV ? add_what_is_here(status) : status;
+	r->c.dev = r->set.dev[0];
+	r->c.devices = &r->set;
+	if (r->set.count < devices)
+		return err_note(-ENODEV, "needs %u devices; %s is %zu", devices, r->o.device, r->set.count);
+	for (size_t i = 0; i < BENCH_CAPABILITIES; i++)
+		if (r->b->needs >> i & 1 && !dev_can(r->c.dev, 1u << i))
+			return err_note(-ENODEV, "%s can't do %s here%s%s", r->o.device, bench_capabilities[i],
+			                err_text()[0] ? ": " : "", err_text());
+	return 0;
+}
+
+void bench_device_list(void)
+{
+	struct dev_backend_info info[BACKENDS];
+	struct json j = {0};
+	size_t count = dev_backends(info, BACKENDS);
+	for (size_t i = 0; i < count && i < BACKENDS; i++) {
+		json_clear(&j);
+		json_object_begin(&j, NULL);
+		json_string(&j, "name", info[i].name);
+		json_integer(&j, "devices", info[i].devices);
+		json_string(&j, "why", info[i].why);
+		json_object_end(&j);
+		if (json_finish(&j) == 0)
+			out_write(j.text, j.length);
+	}
+	json_free(&j);
+}
+
+void bench_device_write(struct bench_run *r, struct dev *dev)
+{
+	const struct dev_props *p = dev_props(dev);
+	struct json *j = &r->json;
+	json_object_begin(j, NULL);
+	json_string(j, "spec", r->o.device);
+	json_string(j, "backend", dev->ops->name);
+	json_integer(j, "index", dev->index);
+	json_string(j, "name", p->name);
+	json_string(j, "bus", p->bus);
+	json_string(j, "driver", p->driver);
+	json_string(j, "blas", p->blas);
+	json_string(j, "shares", p->shares);
+	json_array_begin(j, "capabilities");
+	for (size_t i = 0; i < BENCH_CAPABILITIES; i++)
+		if (p->caps >> i & 1)
+			json_string(j, NULL, bench_capabilities[i]);
+	json_array_end(j);
+	json_integer(j, "units", p->units);
+	json_integer(j, "slots_per_unit", p->slots_per_unit);
+	json_integer(j, "copy_engines", p->copy_engines);
+	json_integer(j, "busy_blocks", p->busy_blocks);
+	json_integer(j, "memory_bytes", p->memory_bytes);
+	json_integer(j, "shared_per_unit_bytes", p->shared_per_unit_bytes);
+	json_integer(j, "shared_per_block_bytes", p->shared_per_block_bytes);
+	json_integer(j, "l1_bytes", p->l1_bytes);
+	json_integer(j, "l2_bytes", p->l2_bytes);
+	json_integer(j, "llc_bytes", p->llc_bytes);
+	json_bool(j, "virtual_time", bench_virtual(r));
+	json_object_end(j);
+}
