@@ -84,6 +84,19 @@ static void judge_samples(struct bench_run *r)
 	}
 }
 
+/* Who works beside us slows down whatever the host does: all of it where the device's memory is the host's, else the variants
+ * that the host times, or whose work it enqueues while they are timed. */
+static void flag_contended(struct bench_run *r, const char *who, double share)
+{
+	if (dev_can(r->c.dev, DEV_CAP_HOST_ACCESS)) {
+		bench_flag(r, "contended", -1, "%s took %.0f %% of the cores", who, 100.0 * share);
+		return;
+	}
+	for (unsigned v = 0; v < r->variant_count; v++)
+		if (r->now.samples[v].on && (r->b->variants[v].timing != BENCH_DEVICE || !r->gate))
+			bench_flag(r, "contended", (int)v, "%s took %.0f %% of the host's cores", who, 100.0 * share);
+}
+
 static void judge_surroundings(struct bench_run *r, const struct load_mark *before, const struct load_mark *after)
 {
 	double others, stolen;
@@ -97,9 +110,26 @@ static void judge_surroundings(struct bench_run *r, const struct load_mark *befo
 	if (bench_virtual(r) || !load_between(before, after, &others, &stolen))
 		return;
 	if (others > OTHERS_ABOVE)
-		bench_flag(r, "contended", -1, "other processes took %.0f %% of the cores", 100.0 * others);
+		flag_contended(r, "other processes", others);
 	if (stolen > STOLEN_ABOVE)
-		bench_flag(r, "contended", -1, "the hypervisor took %.0f %% of the cores", 100.0 * stolen);
+		flag_contended(r, "the hypervisor", stolen);
+}
+
+/* Says so once for each device: `told` has the bits of those that are flagged already. Leaves the state of the first. */
+static uint64_t flag_throttled(struct bench_run *r, uint64_t told)
+{
+	for (size_t d = r->set.count; d-- > 0;) {
+		bench_state_read(r->set.dev[d], &r->now.state);
+		const char *why = bench_state_throttle(&r->now.state);
+		if (!why || told >> d & 1)
+			continue;
+		told |= UINT64_C(1) << d;
+		if (r->set.count == 1)
+			bench_flag(r, "throttled", -1, "%s", why);
+		else
+			bench_flag(r, "throttled", -1, "device %u: %s", r->set.dev[d]->index, why);
+	}
+	return told;
 }
 
 /* What other ranks of the job used is not somebody else's. */
@@ -125,8 +155,11 @@ static int measure_case(struct bench_run *r, double seconds)
 	int status = 0;
 	if (r->variant_count) {
 		struct load_mark before = load_of_job(r);
+		uint64_t throttled = flag_throttled(r, 0);
 		r->now.clock_before_hz = clock_rate(r);
 		status = bench_sample_case(r, seconds);
+		if (status == 0)
+			flag_throttled(r, throttled);
 		r->now.clock_after_hz = clock_rate(r);
 		struct load_mark after = load_of_job(r);
 		if (status == 0) {

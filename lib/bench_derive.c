@@ -295,6 +295,7 @@ void bench_now_clear(struct bench_now *now)
 	now->derived_count = now->flag_count = now->proof_count = now->fact_count = 0;
 	now->check_status = "none";
 	now->check_detail[0] = '\0';
+	now->state.count = 0;
 	now->clock_before_hz = now->clock_after_hz = NAN;
 	now->elapsed_s = 0.0;
 }

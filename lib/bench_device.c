@@ -81,9 +81,21 @@ void bench_device_list(void)
 	json_free(&j);
 }
 
+static void put_words(struct json *j, const char *key, uint32_t bits, const char *const words[], size_t count)
+{
+	json_array_begin(j, key);
+	for (size_t i = 0; i < count; i++)
+		if (bits >> i & 1)
+			json_string(j, NULL, words[i]);
+	json_array_end(j);
+}
+
 void bench_device_write(struct bench_run *r, struct dev *dev)
 {
+	static const char *const types[DEV_TYPES] = {
+		[DEV_F32] = "f32", [DEV_F64] = "f64", [DEV_TF32] = "tf32", [DEV_F16] = "f16", [DEV_BF16] = "bf16", [DEV_F8] = "f8"};
 	const struct dev_props *p = dev_props(dev);
+	struct bench_state state;
 	struct json *j = &r->json;
 	json_object_begin(j, NULL);
 	json_string(j, "spec", r->o.device);
@@ -92,13 +104,11 @@ void bench_device_write(struct bench_run *r, struct dev *dev)
 	json_string(j, "name", p->name);
 	json_string(j, "bus", p->bus);
 	json_string(j, "driver", p->driver);
+	json_string(j, "arch", p->arch);
 	json_string(j, "blas", p->blas);
 	json_string(j, "shares", p->shares);
-	json_array_begin(j, "capabilities");
-	for (size_t i = 0; i < BENCH_CAPABILITIES; i++)
-		if (p->caps >> i & 1)
-			json_string(j, NULL, bench_capabilities[i]);
-	json_array_end(j);
+	put_words(j, "capabilities", p->caps, bench_capabilities, BENCH_CAPABILITIES);
+	put_words(j, "gemm_types", p->gemm_types, types, DEV_TYPES);
 	json_integer(j, "units", p->units);
 	json_integer(j, "slots_per_unit", p->slots_per_unit);
 	json_integer(j, "copy_engines", p->copy_engines);
@@ -106,9 +116,12 @@ void bench_device_write(struct bench_run *r, struct dev *dev)
 	json_integer(j, "memory_bytes", p->memory_bytes);
 	json_integer(j, "shared_per_unit_bytes", p->shared_per_unit_bytes);
 	json_integer(j, "shared_per_block_bytes", p->shared_per_block_bytes);
+	json_integer(j, "shared_reserved_bytes", p->shared_reserved_bytes);
 	json_integer(j, "l1_bytes", p->l1_bytes);
 	json_integer(j, "l2_bytes", p->l2_bytes);
 	json_integer(j, "llc_bytes", p->llc_bytes);
 	json_bool(j, "virtual_time", bench_virtual(r));
+	bench_state_read(dev, &state);
+	bench_state_write(j, &state, false);
 	json_object_end(j);
 }

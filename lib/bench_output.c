@@ -266,6 +266,7 @@ static void put_validity(struct bench_run *r)
 	json_number(j, "before", r->now.clock_before_hz);
 	json_number(j, "after", r->now.clock_after_hz);
 	json_object_end(j);
+	bench_state_write(j, &r->now.state, true);
 	json_object_begin(j, "validity");
 	json_bool(j, "valid", r->now.flag_count == 0);
 	json_array_begin(j, "flags");
@@ -365,7 +366,7 @@ int bench_output_case(struct bench_run *r, const char *status, const char *reaso
 			put_samples(r, v);
 	json_array_end(j);
 	if (!ok)
-		r->now.derived_count = 0;
+		r->now.derived_count = r->now.state.count = 0;
 	put_derived(r);
 	put_validity(r);
 	if (!r->o.json)

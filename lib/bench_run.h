@@ -14,7 +14,7 @@
 
 #include <signal.h>
 
-enum { BENCH_AXES = 8, BENCH_VARIANTS = 64, BENCH_DERIVED = 256, BENCH_FLAGS = 96, BENCH_FACTS = 256,
+enum { BENCH_AXES = 8, BENCH_VARIANTS = 64, BENCH_DERIVED = 256, BENCH_FLAGS = 4 * BENCH_VARIANTS, BENCH_FACTS = 256,
        BENCH_CAPABILITIES = 14 };
 
 enum bench_exit { BENCH_OK = 0, BENCH_BAD = 1, BENCH_USAGE = 2, BENCH_INVALID = 3, BENCH_CANNOT = 77 };
@@ -70,6 +70,12 @@ struct bench_fact {
 	double number;
 };
 
+/* What a device said of itself at one moment. */
+struct bench_state {
+	struct dev_reading readings[DEV_READINGS];
+	size_t count;
+};
+
 /* What the case at hand opened; bench_own.c. */
 struct bench_owned {
 	struct own *things;
@@ -94,6 +100,7 @@ struct bench_now {
 	const char *check_status;
 	char check_detail[256];
 	double clock_before_hz, clock_after_hz; /* NaN: unknown */
+	struct bench_state state; /* of the first device, right after the measurement */
 	double elapsed_s;
 };
 
@@ -144,6 +151,12 @@ size_t bench_variant_count(const struct bench *b);
 int bench_device_open(struct bench_run *r);
 void bench_device_list(void);
 void bench_device_write(struct bench_run *r, struct dev *dev);
+
+/* bench_state.c: ask a device; a failure is a reading without a value. Why it is throttled, or NULL. Write the readings, or those
+ * that change from case to case, as the object "state". */
+void bench_state_read(struct dev *dev, struct bench_state *s);
+const char *bench_state_throttle(const struct bench_state *s);
+void bench_state_write(struct json *j, const struct bench_state *s, bool only_changing);
 
 /* bench_case.c: set up, measure within `seconds`, check, derive and record the case in r->now.point; a failed or
  * skipped case is recorded and returns 0. Not 0: the record could not be written, or an interrupt. */

@@ -33,7 +33,7 @@ class Writer:
                 "driver": "", "blas": "", "shares": "", "capabilities": ["gemm"], "units": UNITS, "slots_per_unit": 4,
                 "copy_engines": 1, "memory_bytes": 1 << 34, "shared_per_unit_bytes": 65536,
                 "shared_per_block_bytes": 49152, "l1_bytes": L1, "l2_bytes": L2, "llc_bytes": LLC,
-                "virtual_time": simulated}],
+                "virtual_time": simulated, "arch": "", "gemm_types": ["f32", "f64"], "shared_reserved_bytes": 0, "state": {}}],
             options={"seed": "18446744073709551615", "budget_s": None, "goal": 0.01, "min_samples": 10,
                      "max_samples": 200, "check": True, "full": False},
             axes=list(axes), variants=[], references=list(references), primary=list(primary),
@@ -60,7 +60,7 @@ class Writer:
                  for v in variants if v["model"]["bytes"]]
         line = dict(self._head("case"), device=self.spec, case=axes, key=key, status=status, elapsed_s=0.5,
                     variants=list(variants), derived=rates + list(derived), check={"status": "ok", "detail": ""}, mechanism=[],
-                    facts={}, clock_hz={"before": None, "after": None},
+                    facts={}, clock_hz={"before": None, "after": None}, state={},
                     validity={"valid": not flags, "flags": list(flags)}, **more)
         self.lines.append(line)
         return line

@@ -290,7 +290,8 @@ class Schema(workplace.Scratch):
         line = json.loads(memory().text().splitlines()[1])
         for wrong in ({"status": "skipped"}, {"status": "failed", "reason": ""}, {"key": None}, {"version": "1.0"},
                       {"validity": {"valid": True}}, {"case": {"a": None}}, {"program": "Micro Memory"}, {"elapsed_s": -1},
-                      {"derived": [value("x", None, None)]}):
+                      {"derived": [value("x", None, None)]}, {"state": None}, {"state": {"power": {"value": None, "unit": "W"}}},
+                      {"state": {"power": {"value": 1.0, "unit": "W", "reason": "but it is known"}}}):
             with self.subTest(wrong=wrong):
                 (self.folder / "bad.jsonl").write_text(json.dumps(dict(line, **wrong)) + "\n")
                 self.assertEqual(self.run_command("validate", str(self.folder / "bad.jsonl"))[0], 1)

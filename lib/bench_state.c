@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "lib/bench_run.h"
+#include "lib/err.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+void bench_state_read(struct dev *dev, struct bench_state *s)
+{
+	s->count = 0;
+	if (dev_read_state(dev, s->readings, &s->count) == 0)
+		return;
+	struct dev_reading *failed = &s->readings[0];
+	*failed = (struct dev_reading){.name = "state", .number = NAN};
+	snprintf(failed->why, sizeof(failed->why), "%.127s", err_text());
+	s->count = 1;
+	err_clear();
+}
+
+const char *bench_state_throttle(const struct bench_state *s)
+{
+	for (size_t i = 0; i < s->count; i++) {
+		const struct dev_reading *reading = &s->readings[i];
+		if (strcmp(reading->name, "throttle") == 0 && reading->text[0] && strcmp(reading->text, "none") != 0 &&
+		    strcmp(reading->text, "idle") != 0)
+			return reading->text;
+	}
+	return NULL;
+}
+
+/* What may be another from one case to the next. */
+static bool changes(const char *name)
+{
+	static const char *const names[] = {"sm_clock", "memory_clock", "power", "temperature", "throttle"};
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(name, names[i]) == 0)
+			return true;
+	return false;
+}
+
+void bench_state_write(struct json *j, const struct bench_state *s, bool only_changing)
+{
+	json_object_begin(j, "state");
+	for (size_t i = 0; i < s->count; i++) {
+		const struct dev_reading *reading = &s->readings[i];
+		if (only_changing && !changes(reading->name))
+			continue;
+		bool number = isfinite(reading->number), text = !number && reading->text[0];
+		json_object_begin(j, reading->name);
+		if (text)
+			json_string(j, "value", reading->text);
+		else
+			json_number(j, "value", reading->number);
+		json_string(j, "unit", reading->unit);
+		if (!number && !text)
+			json_string(j, "reason", reading->why[0] ? reading->why : "no reason given");
+		json_object_end(j);
+	}
+	json_object_end(j);
+}
