@@ -13,6 +13,7 @@ from reports.signature import Signature
 BAR = 10
 NAME = 24
 LEFT_OUT = 5
+STATE = 4  # lines
 WIDTH = 80  # the terminal that everyone has
 
 
@@ -43,6 +44,8 @@ def headline(signature: Signature, width: int = WIDTH) -> str:
     json = signature.json
     lines: List[str] = textwrap.wrap(machine.name_of(json), width)
     lines += textwrap.wrap(machine.sentence_of(json), width)
+    state = ", ".join("%s %s" % (item.label, item.text) for item in machine.state_of(json))
+    lines += textwrap.wrap(state, width)[:STATE]
     lines += [part for note in machine.warnings(json) if note.kind == "failed"
               for part in textwrap.wrap("** %s %s" % (note.head, note.text), width)]
     primary = signature.primary

@@ -11,6 +11,7 @@ from typing import Dict, List, Tuple
 from reports.jsonl import Json, is_number
 from reports.quantity import listing, plural, size, spell
 from reports.signature import Signature
+from reports.state import Item, items
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,10 @@ def sentence_of(signature: Json) -> str:
         if engines:
             text += ", %s" % plural(int(engines), "copy engine")
         parts.append(text)
+        if device.get("arch"):
+            parts.append(str(device["arch"])[:40])
+        if device.get("driver") and device["driver"] != "Linux %s" % fields.get("kernel"):
+            parts.append("driver %s" % str(device["driver"])[:80])
         caches = [(label, _number(device, key)) for label, key in (("L1", "l1_bytes"), ("L2", "l2_bytes"), ("LLC", "llc_bytes"))]
         known = ["%s %s" % (label, size(value)) for label, value in caches if value]
         if known:
@@ -61,7 +66,7 @@ def sentence_of(signature: Json) -> str:
     host = ", ".join(t for t in (plural(int(cores), "core") if cores else "",
                                  "%s memory" % size(memory) if memory else "") if t)
     if device.get("backend") not in ("host", None) and fields.get("cpu"):
-        host = "%s (%s)" % (fields["cpu"], host)
+        host = "on %s (%s)" % (fields["cpu"], host)
     if host:
         parts.append(host)
     if fields.get("kernel"):
@@ -71,7 +76,19 @@ def sentence_of(signature: Json) -> str:
     return "; ".join(parts) + "." if parts else "Nothing is known of it: there is no run record."
 
 
+def state_of(signature: Json) -> List[Item]:
+    """What the main device, of several the first, said when its last program started."""
+    return items(main_device(signature))
+
+
 # ------------------------------------------------------------------ what to know first
+
+
+_DISTURBED = (
+    ("contended", "Contended.", "Something else used this machine while %s of %s were taken; they are left out, and the rest "
+                                "deserves doubt."),
+    ("throttled", "Throttled.", "The device held its clock back while %s of %s were taken; they are left out."),
+)
 
 
 def warnings(signature: Json) -> List[Note]:
@@ -79,11 +96,11 @@ def warnings(signature: Json) -> List[Note]:
     if signature["simulated"]:
         notes.append(Note("failed", "Simulated: not a measurement.",
                           "These numbers come from a model in virtual time and say nothing about a real machine."))
-    contended = sorted({e["program"] for e in signature["invalid"] if "contended" in e["flags"]})
-    if contended:
-        count = sum("contended" in e["flags"] for e in signature["invalid"])
-        notes.append(Note("warning", "Contended.", "Something else used this machine while %s of %s were taken; they are left "
-                          "out, and the rest deserves doubt." % (plural(count, "value"), listing(contended))))
+    for flag, head, text in _DISTURBED:
+        spoilt = [e for e in signature["invalid"] if flag in e["flags"]]
+        if spoilt:
+            programs = sorted({e["program"] for e in spoilt})
+            notes.append(Note("warning", head, text % (plural(len(spoilt), "value"), listing(programs))))
     changed = signature["provenance"]["changed_between_runs"]
     if changed:
         notes.append(Note("warning", "Changed while measuring.", "%s between the runs collected here: %s." % (

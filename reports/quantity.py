@@ -85,7 +85,8 @@ def listing(words: Sequence[str], most: int = 4) -> str:
     return " and ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else "".join(words)
 
 
-_SPELLED = {"dil": "DIL", "cil": "CIL", "gemm": "GEMM", "llc": "LLC", "l1": "L1", "l2": "L2"}
+_SPELLED = {"dil": "DIL", "cil": "CIL", "gemm": "GEMM", "llc": "LLC", "l1": "L1", "l2": "L2", "sm": "SM", "ecc": "ECC",
+            "mig": "MIG", "pcie": "PCIe", "numa": "NUMA"}
 
 
 def spell(name: str) -> str:

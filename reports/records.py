@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
 
 from reports.jsonl import Json, Reader, Unusable, clean, is_number, parse_line, read_lines
+from reports.state import checked
 
 Scalar = Union[str, int, float]
 
@@ -235,7 +236,7 @@ def _run(reader: Reader, line: int) -> Run:
         id=reader.text("run"), program=reader.text("program"), line=line, question=reader.text_or("question"),
         formula=reader.text_or("formula"), timed=reader.text_or("timed"), limits=reader.text_or("limits"),
         started=reader.text_or("started") or None,
-        argv=tuple(str(a) for a in reader.items("argv")), devices=tuple(d.json for d in reader.objects("device")),
+        argv=tuple(str(a) for a in reader.items("argv")), devices=tuple(checked(d) for d in reader.objects("device")),
         ranks=reader.object_or_empty("job").count("processes"), options=reader.object_or_empty("options").json,
         axes=tuple(Axis(a.text("name"), a.text_or("unit"), tuple(str(v) for v in a.items("values")))
                    for a in reader.objects("axes")),

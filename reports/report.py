@@ -18,6 +18,7 @@ from reports.jsonl import Json
 from reports.quantity import digits, human, human_interval, number_and_unit, percent, plural, spell
 from reports.section import Bar, Bars, Figure, Panels, Section, Table
 from reports.signature import Signature
+from reports.state import readings
 
 TEMPLATES = Path(__file__).parent / "templates"
 MAX_ROWS = 2000
@@ -34,7 +35,7 @@ def _markup(svg: str) -> Any:
     return Markup(svg)
 
 
-_QUANTITY = re.compile(r"([0-9]) (%|[kMGT]?(?:B|FLOP)/s|[KMGT]iB|B|[nµm]?s|GHz)(?![A-Za-z])")
+_QUANTITY = re.compile(r"([0-9]) (%|[kMGT]?(?:B|FLOP)/s|[KMGT]iB|B|[nµm]?s|[MG]Hz|k?W|°C)(?![A-Za-z])")
 
 
 def hold(text: str) -> str:
@@ -197,7 +198,9 @@ def _provenance(signature: Json) -> List[Table]:
         tables.append(Table(["changed between runs", "values"], rows, "", 2))
     rows = []
     for name, device in signature["devices"].items():
-        rows += [[name, key.replace("_", " "), _device_text(key, value)] for key, value in device.items() if key != "spec"]
+        rows += [[name, key.replace("_", " "), _device_text(key, value)] for key, value in device.items()
+                 if key not in ("spec", "state")]
+        rows += [[name, spell(r.name), "%s: %s" % (r.text, r.reason) if r.reason else r.text] for r in readings(device)]
     if rows:
         tables.append(Table(["device", "property", "value"], rows, "0 is unknown.", 3))
     runs = [[r["program"], r["device"], r["started"] or "–", r["status"], human(r["elapsed_s"], "s"),
@@ -224,7 +227,8 @@ def _context(signature: Signature, style: str) -> Dict[str, Any]:
     footer = "gpusig %s; %s. The same records give the same page." % (
         fields.get("version") or "of unknown version", plural(len(json["runs"]), "run"))
     return {"title": "gpusig: " + machine.name_of(json), "style": _markup(style), "style_hash": "sha256-" + digest,
-            "kicker": kicker, "machine": {"name": machine.name_of(json), "sentence": hold(machine.sentence_of(json))},
+            "kicker": kicker, "machine": {"name": machine.name_of(json), "sentence": hold(machine.sentence_of(json)),
+                                         "state": [(i.label, hold(i.text), i.hint) for i in machine.state_of(json)]},
             "banners": [{"alarm": n.kind == "failed", "head": n.head, "text": n.text} for n in machine.warnings(json)],
             "headline": _headline(signature), "headline_note": _headline_note(signature),
             "left_out": machine.left_out(json), "sections": [_section(s, json["device"]) for s in signature.sections],

@@ -23,17 +23,19 @@ class Writer:
 
     def __init__(self, program: str, primary: Sequence[Json] = (), axes: Sequence[Json] = (), spec: str = "host",
                  run: str = "r1", simulated: bool = False, hostname: str = "node1", seed: int = 1,
-                 references: Sequence[str] = ()) -> None:
+                 references: Sequence[str] = (), device: Optional[Json] = None) -> None:
         self.program, self.run, self.spec = program, run, spec
+        self.state = {name: r for name, r in (device or {}).get("state", {}).items() if name in ("power", "throttle")}
         self.random = random.Random("%s %d" % (program, seed))
         self.lines: List[Json] = [dict(
             self._head("run"), question="what?", formula="bytes / time", timed="the copy", limits=None,
             started=None if simulated else "2026-01-02T03:04:05+00:00", argv=["bin/" + program], device=[{
                 "spec": spec, "backend": "sim" if simulated else "host", "index": 0, "name": "A (R) CPU", "bus": "",
-                "driver": "", "blas": "", "shares": "", "capabilities": ["gemm"], "units": UNITS, "slots_per_unit": 4,
+                "driver": "Linux 6.1.0", "blas": "", "shares": "", "capabilities": ["gemm"], "units": UNITS, "slots_per_unit": 4,
                 "copy_engines": 1, "memory_bytes": 1 << 34, "shared_per_unit_bytes": 65536,
                 "shared_per_block_bytes": 49152, "l1_bytes": L1, "l2_bytes": L2, "llc_bytes": LLC,
-                "virtual_time": simulated, "arch": "", "gemm_types": ["f32", "f64"], "shared_reserved_bytes": 0, "state": {}}],
+                "virtual_time": simulated, "arch": "", "gemm_types": ["f32", "f64"], "shared_reserved_bytes": 0, "state": {},
+                **(device or {})}],
             options={"seed": "18446744073709551615", "budget_s": None, "goal": 0.01, "min_samples": 10,
                      "max_samples": 200, "check": True, "full": False},
             axes=list(axes), variants=[], references=list(references), primary=list(primary),
@@ -60,7 +62,7 @@ class Writer:
                  for v in variants if v["model"]["bytes"]]
         line = dict(self._head("case"), device=self.spec, case=axes, key=key, status=status, elapsed_s=0.5,
                     variants=list(variants), derived=rates + list(derived), check={"status": "ok", "detail": ""}, mechanism=[],
-                    facts={}, clock_hz={"before": None, "after": None}, state={},
+                    facts={}, clock_hz={"before": None, "after": None}, state=self.state,
                     validity={"valid": not flags, "flags": list(flags)}, **more)
         self.lines.append(line)
         return line
@@ -169,6 +171,35 @@ def node(**more: Any) -> Writer:
     w = Writer("topology/node", **more)
     w.case({})["facts"] = {"tree": "Machine#0[NUMANode(5594MB) L3(32MB)[Core#0[PU#0] Core#1[PU#1]]]", "cores": 2}
     return w.end()
+
+
+def reading(value: Any, unit: str = "", **more: Any) -> Json:
+    return dict({"value": value, "unit": unit}, **more)
+
+
+GPU = {
+    "backend": "cuda", "name": "NVIDIA H200", "bus": "0000:1b:00.0", "driver": "580.65.06 (CUDA 13.0)", "arch": "sm_90",
+    "blas": "cuBLASLt 13.0", "capabilities": ["gemm", "copy_engine", "priority", "peer"], "units": 132, "slots_per_unit": 32,
+    "copy_engines": 3, "memory_bytes": 140 << 30, "shared_per_unit_bytes": 233472, "shared_per_block_bytes": 232448,
+    "shared_reserved_bytes": 1024, "l1_bytes": 0, "l2_bytes": 0, "llc_bytes": 50 << 20,
+    "gemm_types": ["f32", "f64", "tf32", "f16", "bf16", "f8"],
+    "state": {
+        "sm_clock": reading(1.98e9, "Hz"), "sm_clock_max": reading(1.98e9, "Hz"), "memory_clock": reading(3.201e9, "Hz"),
+        "power": reading(121.4, "W"), "power_limit": reading(700, "W"), "temperature": reading(34, "degC"),
+        "throttle": reading("none"), "ecc": reading(None, reason="the driver does not say: no permission"),
+        "mig": reading("off"), "pcie_generation": reading(5), "pcie_generation_max": reading(5), "pcie_width": reading(16),
+        "numa_node": reading(1)}}
+
+
+def gpu(**more: Any) -> str:
+    """A run on a GPU, throttled in the last case of its copies."""
+    parts = [make(spec="cuda", device=GPU, **more) for make in (memory, copies, launch, efficiency, split)]
+    case = parts[1].lines[-2]
+    case["validity"] = {"valid": False, "flags": [{"flag": "throttled", "variant": None, "reason": "thermal slowdown"}]}
+    case["state"] = dict(case["state"], throttle=reading("thermal slowdown"))
+    for derived in case["derived"]:
+        derived["valid"] = False
+    return "".join(part.text() for part in parts)
 
 
 # algorithm -> (seconds whatever the size, bytes a second); rd-l and swing-b meet where ALLREDUCE_CROSSOVER says.

@@ -49,7 +49,8 @@ def poison(text: str) -> list:
         for line in w.lines:
             if line["kind"] == "run":
                 line.update(question=text, formula=text, timed=text, limits=text, argv=[text])
-                line["device"][0].update(name=text, shares=text, driver=text)
+                state = {text: synthetic.reading(text, text), "ecc": synthetic.reading(None, text, reason=text)}
+                line["device"][0].update(name=text, shares=text, driver=text, arch=text, state=state)
                 line["provenance"].update(hostname=text, cpu=text, kernel=text, version=text, odd=text)
                 line["provenance"]["environment"] = {"OMP_NUM_THREADS": text}
             elif line["kind"] == "case":
@@ -125,7 +126,8 @@ class Page(workplace.Scratch):
             with self.subTest(number=number):
                 writers = [make() for make in synthetic.ALL]
                 for w in writers:
-                    w.lines[0]["device"][0].update(name="x" * 5000, units=2**53, l1_bytes="18446744073709551615")
+                    w.lines[0]["device"][0].update(name="x" * 5000, units=2**53, l1_bytes="18446744073709551615",
+                                                     state={"z" * 5000: synthetic.reading(number, "w" * 50)})
                     w.lines[0]["provenance"].update(cpu="y" * 5000, memory_bytes="9" * 20)
                     for line in w.lines[1:-1]:
                         for entry in line["derived"]:
@@ -162,6 +164,24 @@ class Page(workplace.Scratch):
         _, out, _ = self.run_build(w.text() + memory().text())
         self.assertIn("Contended.", self.page())
         self.assertIn("Contended.", out)
+
+    def test_a_gpu_says_what_it_is_and_how_it_is_on_the_first_screen(self) -> None:
+        _, out, _ = self.run_build(synthetic.gpu())
+        first = re.sub(r"<[^>]*>", "", self.page().split("<main>")[0]).replace("\u00a0", " ")
+        for text in ("NVIDIA H200", "132 units of 32 slots, 3 copy engines; sm_90; driver 580.65.06 (CUDA 13.0)",
+                     "on A (R) CPU (2 cores, 16 GiB memory)", "SM clock 1.98 GHz of 1.98 GHz", "power 121 W of 700 W",
+                     "temperature 34 °C", "throttle none", "ECC unknown", "MIG off", "PCIe generation 5 of 5", "PCIe width 16",
+                     "NUMA node 1", "Throttled. The device held its clock back while 6 values of micro/copy_path were taken"):
+            with self.subTest(text=text):
+                self.assertIn(text, first)
+        self.assertIn('title="the driver does not say: no permission"', self.page())
+        self.assertIn("power 121 W of 700 W", out.replace("\n", " "))
+
+    def test_a_device_that_says_nothing_takes_no_place(self) -> None:
+        self.run_build(everything())
+        page = self.page()
+        self.assertNotIn('class="state"', page)
+        self.assertNotIn("; driver", page)
 
     def test_what_is_left_out_is_on_the_first_screen(self) -> None:
         w = memory()

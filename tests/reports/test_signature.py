@@ -224,6 +224,20 @@ class Rules(workplace.Scratch):
         with self.assertRaises(Mixed):
             self.signature(launch().text() + memory(run="r2", hostname="node2").text())
 
+    def test_what_a_device_says_of_itself_is_in_its_object(self) -> None:
+        device = self.signature(synthetic.gpu()).json["devices"]["cuda[0]"]
+        self.assertEqual(device["state"], synthetic.GPU["state"])
+        self.assertEqual(device["arch"], "sm_90")
+
+    def test_a_state_that_is_none_is_a_line_that_cannot_be_used(self) -> None:
+        for state in ([1], {"power": 3}, {"power": {"value": [1], "unit": "W"}}, {"power": {"value": 1, "unit": 2}}):
+            with self.subTest(state=state):
+                w = launch()
+                w.lines[0]["device"][0]["state"] = state
+                signature = self.signature(w.text()).json
+                self.assertEqual((signature["metrics"], signature["devices"]), ({}, {}))
+                self.assertIn("device[].state", " ".join(e["reason"] for e in signature["unusable"]))
+
     def test_the_cpus_that_a_launcher_gives_to_ranks_are_no_change(self) -> None:
         ranks, other = synthetic.allreduce(run="r2"), memory(run="r3")
         ranks.lines[0]["job"] = {"library": "Open MPI", "processes": 2, "hosts": 1}
@@ -281,17 +295,18 @@ class Rules(workplace.Scratch):
 @unittest.skipUnless(jsonschema, "jsonschema is not installed")
 class Schema(workplace.Scratch):
     def test_own_records_and_signature_are_as_the_schemas_say(self) -> None:
-        synthetic.store(self.folder, everything())
-        self.assertEqual(self.run_command("validate", str(self.folder / "records.jsonl")), (0, "", ""))
-        self.run_command("build", str(self.folder))
-        self.assertEqual(self.run_command("validate", str(self.folder / "signature.json")), (0, "", ""))
+        for text in (everything(), synthetic.gpu()):
+            synthetic.store(self.folder, text)
+            self.assertEqual(self.run_command("validate", str(self.folder / "records.jsonl")), (0, "", ""))
+            self.run_command("build", str(self.folder))
+            self.assertEqual(self.run_command("validate", str(self.folder / "signature.json")), (0, "", ""))
 
     def test_schema_catches_mistakes(self) -> None:
         line = json.loads(memory().text().splitlines()[1])
         for wrong in ({"status": "skipped"}, {"status": "failed", "reason": ""}, {"key": None}, {"version": "1.0"},
                       {"validity": {"valid": True}}, {"case": {"a": None}}, {"program": "Micro Memory"}, {"elapsed_s": -1},
                       {"derived": [value("x", None, None)]}, {"state": None}, {"state": {"power": {"value": None, "unit": "W"}}},
-                      {"state": {"power": {"value": 1.0, "unit": "W", "reason": "but it is known"}}}):
+                      {"state": {"power": synthetic.reading(1.0, "W", reason="but it is known")}}):
             with self.subTest(wrong=wrong):
                 (self.folder / "bad.jsonl").write_text(json.dumps(dict(line, **wrong)) + "\n")
                 self.assertEqual(self.run_command("validate", str(self.folder / "bad.jsonl"))[0], 1)
