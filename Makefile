@@ -44,15 +44,18 @@ build := build/$(VARIANT)$(if $(SAN),-$(SAN))-$(flags_hash)
 version := $(shell git describe --always --dirty --tags 2>/dev/null || echo unknown)
 
 # --- sources: found, never listed
-# What ranks do needs MPI; the schedules they follow do not.
+# What ranks do needs MPI; the schedules they follow, and devices that follow them, do not.
 rank_sources := $(if $(filter 1,$(HAVE_MPI)),$(sort $(wildcard collectives/ranks/*.c)))
 module_sources := $(sort $(wildcard lib/*.c device/*.c micro/*/*.c gemm/*/*.c overlap/*/*.c collectives/schedules/*.c \
-	topology/*/*.c)) $(rank_sources)
-found_programs := $(sort $(wildcard micro/*.c gemm/*.c overlap/*.c topology/*.c))
-# A program that needs hwloc includes its header.
+	collectives/devices/*.c topology/*/*.c)) $(rank_sources)
+# A program that needs MPI includes what ranks do; one that needs hwloc includes its header.
+collective_programs := $(sort $(wildcard collectives/*.c))
+rank_programs := $(if $(collective_programs),$(shell grep -l '^$(hash)include "collectives/ranks/' $(collective_programs)))
+found_programs := $(sort $(wildcard micro/*.c gemm/*.c overlap/*.c topology/*.c) \
+	$(filter-out $(rank_programs),$(collective_programs)))
 hwloc_programs := $(if $(found_programs),$(shell grep -l '^$(hash)include <hwloc.h>' $(found_programs)))
 plain_programs := $(if $(filter 1,$(HAVE_HWLOC)),$(found_programs),$(filter-out $(hwloc_programs),$(found_programs)))
-mpi_programs := $(if $(filter 1,$(HAVE_MPI)),$(sort $(wildcard collectives/*.c)))
+mpi_programs := $(if $(filter 1,$(HAVE_MPI)),$(rank_programs))
 unit_sources := $(sort $(wildcard tests/unit/*.c))
 peer_sources := $(sort $(wildcard tests/peers/*.c))
 
@@ -183,9 +186,9 @@ config: config-text ## print what was found and with which flags things are buil
 
 skipped:
 	$(if $(filter 1,$(HAVE_HWLOC)),,echo 'skip: $(hwloc_programs:.c=) (hwloc.h not found, or HAVE_HWLOC=0); workers are pinned through the kernel instead')
-	$(if $(filter 1,$(HAVE_MPI)),,echo 'skip: collectives/ (no working $(MPICC), or HAVE_MPI=0)')
+	$(if $(filter 1,$(HAVE_MPI)),,echo 'skip: $(rank_programs:.c=) (no working $(MPICC), or HAVE_MPI=0)')
 
-smpi: ## build collectives/ for SimGrid's simulated ranks, as build/smpi
+smpi: ## build the programs of ranks for SimGrid, as build/smpi
 	$(MAKE) --no-print-directory MPICC=smpicc HAVE_MPI=1 HAVE_HWLOC=0 CFLAGS='-fPIC $(CFLAGS)' LINK=build/smpi ranks
 
 ranks: $(patsubst %.c,$(build)/bin/%,$(mpi_programs)) # a part of all
@@ -198,7 +201,7 @@ check: all units ## unit tests only; ./gpusig test runs everything
 	$(if $(unit_tests),prove -q $(addprefix ./,$(unit_tests)),true)
 
 check-headers: ## compile every header alone
-	for h in $(sort $(wildcard lib/*.h device/*.h collectives/schedules/*.h topology/torus/*.h)); do \
+	for h in $(sort $(wildcard lib/*.h device/*.h collectives/schedules/*.h collectives/devices/*.h topology/torus/*.h)); do \
 		printf "#include \"%s\"\ntypedef int header_alone;\n" "$$h" | $(CC) $(our_cppflags) $(our_cflags) -Werror -fsyntax-only -x c - || exit 1; done
 
 check-kernels: ## compile the GPUs' kernels with clang-19 for what distributions' HIPRTC does not know; none may spill

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "collectives/devices/vectors.h"
+
+#include <string.h>
+
+#define CHUNK_FLOATS (1u << 20)
+
+static uint64_t chunk_at(const struct vectors *v, uint64_t at)
+{
+	return v->count - at < CHUNK_FLOATS ? v->count - at : CHUNK_FLOATS;
+}
+
+static int fill(struct vectors *v, struct rng *rng, size_t device)
+{
+	int status = 0;
+	for (uint64_t at = 0, n, bits = 0; status == 0 && at < v->count; at += n) {
+		n = chunk_at(v, at);
+		for (uint64_t i = 0; i < n; i++) {
+			bits = i % 6 ? bits >> 10 : rng_u64(rng);
+			v->chunk[i] = (float)(bits & 1023) - 512.0f;
+			v->sum[at + i] += v->chunk[i];
+		}
+		status = dev_upload(v->set->dev[device], (float *)v->original[device] + at, v->chunk, n * sizeof(float));
+	}
+	return status;
+}
+
+int vectors_open(struct vectors *v, struct bench_case *c, uint64_t count, uint64_t staging_bytes)
+{
+	v->count = count;
+	v->bytes = executor_bytes(count);
+	v->staging_bytes = staging_bytes;
+	v->set = c->devices;
+	v->chunk = own_host(c, CHUNK_FLOATS * sizeof(float));
+	v->sum = own_host(c, count * sizeof(float));
+	for (size_t i = 0; i < v->set->count; i++) {
+		v->original[i] = own_memory_on(c, v->set->dev[i], DEV_MEM_DEVICE, v->bytes);
+		v->memory.vector[i] = own_memory_on(c, v->set->dev[i], DEV_MEM_DEVICE, v->bytes);
+		v->memory.staging[i] = own_memory_on(c, v->set->dev[i], DEV_MEM_DEVICE, staging_bytes);
+	}
+	if (own_status(c) == 0)
+		memset(v->sum, 0, count * sizeof(float));
+	for (size_t i = 0; own_status(c) == 0 && i < v->set->count; i++)
+		own_result(c, fill(v, &c->rng, i));
+	return own_status(c);
+}
+
+int vectors_restore(struct vectors *v)
+{
+	const struct executor_memory *m = &v->memory;
+	int status = 0;
+	for (size_t i = 0; status == 0 && i < v->set->count; i++)
+		status = dev_copy(v->set->dev[i], m->stream[i], m->vector[i], v->original[i], v->bytes);
+	return status;
+}
+
+int vectors_spoil(struct vectors *v)
+{
+	const struct executor_memory *m = &v->memory;
+	int status = 0;
+	for (size_t i = 0; status == 0 && i < v->set->count; i++) {
+		status = dev_fill(v->set->dev[i], m->stream[i], m->vector[i], 0xff, v->bytes);
+		if (status == 0)
+			status = dev_fill(v->set->dev[i], m->stream[i], m->staging[i], 0xff, v->staging_bytes);
+	}
+	return status;
+}
+
+static int check_device(struct vectors *v, size_t device)
+{
+	for (uint64_t at = 0, n; at < v->count; at += n) {
+		n = chunk_at(v, at);
+		int status = dev_download(v->set->dev[device], v->chunk, v->memory.vector[device] + at, n * sizeof(float));
+		if (status)
+			return status;
+		for (uint64_t i = 0; i < n; i++)
+			if (!(v->chunk[i] == v->sum[at + i]))
+				return bench_wrong("device %zu: element %llu is %g, not %g", device, (unsigned long long)(at + i),
+				                   (double)v->chunk[i], (double)v->sum[at + i]);
+	}
+	return 0;
+}
+
+int vectors_check(struct vectors *v)
+{
+	int status = 0;
+	for (size_t i = 0; status == 0 && i < v->set->count; i++)
+		status = check_device(v, i);
+	return status;
+}
