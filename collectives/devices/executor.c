@@ -145,7 +145,7 @@ static int plan(struct executor *x)
 static int open_member(struct executor *x, struct member *m)
 {
 	int status = dev_kernel_find(m->dev, "reduce_add", &m->add);
-	m->arrived = calloc(x->most_sends + 1u, sizeof(*m->arrived));
+	m->arrived = calloc(x->most_sends + 1u, sizeof(struct dev_event *));
 	if (status == 0 && !m->arrived)
 		status = err_note(-ENOMEM, "events of %u messages: out of memory", x->most_sends);
 	if (status == 0 && m->queued_lane)

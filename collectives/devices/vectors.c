@@ -73,10 +73,12 @@ static int check_device(struct vectors *v, size_t device)
 		int status = dev_download(v->set->dev[device], v->chunk, v->memory.vector[device] + at, n * sizeof(float));
 		if (status)
 			return status;
-		for (uint64_t i = 0; i < n; i++)
-			if (!(v->chunk[i] == v->sum[at + i]))
-				return bench_wrong("device %zu: element %llu is %g, not %g", device, (unsigned long long)(at + i),
-				                   (double)v->chunk[i], (double)v->sum[at + i]);
+		for (uint64_t i = 0; i < n; i++) {
+			unsigned long long place = at + i;
+			if (!(v->chunk[i] == v->sum[place]))
+				return bench_wrong("device %zu: element %llu is %g, not %g", device, place, (double)v->chunk[i],
+				                   (double)v->sum[place]);
+		}
 	}
 	return 0;
 }
