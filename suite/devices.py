@@ -2,7 +2,9 @@
 """Which device a run is about."""
 from __future__ import annotations
 
-from suite.programs import Backend
+import re
+
+from suite.programs import Backend, Program
 from suite.refusal import CANNOT_RUN, Refusal
 
 # Vendors' GPUs first; a simulated device is never chosen for the user.
@@ -28,6 +30,23 @@ def choose(requested: str | None, known: list[Backend]) -> tuple[str, str]:
 def is_virtual(device: str) -> bool:
     """Simulated: what a program calls seconds says nothing about how long it takes."""
     return device.partition(":")[0] == "sim"
+
+
+def count(device: str) -> int:
+    """How many devices a list names: "cuda:0-7" 8, "host" 1, "sim:quiet:0,1" 2."""
+    ranges = device.rpartition(":")[2].split(",")
+    found = [re.fullmatch(r"(\d+)(?:-(\d+))?", text) for text in ranges]
+    return sum(int(m[2] or m[1]) - int(m[1]) + 1 for m in found if m) if all(found) else 1
+
+
+def kept(chosen: list[Program], device: str) -> list[Program]:
+    """What compares several devices is no part of a run on fewer."""
+    left = [program for program in chosen if program.min_devices <= count(device)]
+    if not left:
+        least = min(program.min_devices for program in chosen)
+        raise Refusal(f"{chosen[0].name} needs {least} devices, such as --device {device.partition(':')[0]}:0-{least - 1}",
+                      CANNOT_RUN)
+    return left
 
 
 def _must_exist(requested: str, known: list[Backend]) -> None:

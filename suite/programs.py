@@ -27,6 +27,7 @@ class Program:
     needs: tuple[str, ...] = ()
     primary: tuple[str, ...] = ()
     share: float = 1.0
+    min_devices: int = 1
     error: str = ""
     unbuilt: str = ""
 
@@ -110,6 +111,7 @@ def _describe(name: str, path: Path) -> Program:
             needs=tuple(str(word) for word in about.get("needs", [])),
             primary=tuple(_metric(entry) for entry in about.get("primary", [])),
             share=max(0.0, float(about.get("share", 1.0))) or 1.0,
+            min_devices=int(about.get("min_devices", 1)),
         )
     except (ValueError, KeyError, TypeError) as error:
         return Program(name=name, path=path, error=f"--about is not understood: {error!r}")

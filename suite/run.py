@@ -48,7 +48,7 @@ def run(options: Options, bin_dir: Path, sources: Path | None, cwd: Path) -> int
         device, why = devices.choose(options.device, programs.backends(_one_built(chosen)))
         if options.device is not None:
             _must_open(options.device, [program for program in chosen if not program.unbuilt])
-        chosen = simgrid.kept(chosen, device)
+        chosen = devices.kept(simgrid.kept(chosen, device), device)
         _create(folder)
     lock = resume.Lock(folder)
     if new:
@@ -58,7 +58,7 @@ def run(options: Options, bin_dir: Path, sources: Path | None, cwd: Path) -> int
     else:
         decided = resume.load(folder / "plan.json")
         resume.agree(decided, options.device, options.seed, options.full, options.only)
-        chosen = simgrid.kept(programs.select(found, decided.only), decided.device)
+        chosen = devices.kept(simgrid.kept(programs.select(found, decided.only), decided.device), decided.device)
     return _Run(folder, decided, lock, chosen).go(None if new else options)
 
 

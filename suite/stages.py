@@ -3,6 +3,7 @@
 skip with its name."""
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass
 from functools import partial
@@ -74,11 +75,13 @@ def units(variant: Variant, tools: Tools) -> Outcome:
 
 def programs(variant: Variant, tools: Tools) -> Outcome:
     """The first cases of every program on each device."""
-    # MPI libraries keep memory and race by design: the programs of collectives/ are left to their own tests.
-    built = [path for path in _built(variant, tools, "bin/*/*") if path.parent.name != "collectives"]
+    about = {path: _about(variant, tools, path) for path in _built(variant, tools, "bin/*/*")}
+    # MPI libraries keep memory and race by design: programs of ranks are left to their own tests.
+    built = {path: said for path, said in about.items() if "mpi" not in said["needs"]}
     total = Outcome()
-    for path in built:
-        for device in variant.devices:
+    for path, said in built.items():
+        several = f":0-{said['min_devices'] - 1}" if said["min_devices"] > 1 else ""
+        for device in (f"{kind}{several}" for kind in variant.devices):
             name = f"{variant.name}/{path.parent.name}/{path.name} on {device}"
             program = [*_layout(variant, tools), str(path), "--device", device]
             done = tools.logs / "done"
@@ -136,7 +139,7 @@ def headers(tools: Tools) -> Outcome:
 
 def c_checks(tools: Tools) -> Outcome:
     """clang-tidy with .clang-tidy where it is, else cppcheck."""
-    names = tools.sources("lib/*.c", "device/*.c", "micro/**/*.c", "gemm/**/*.c", "overlap/**/*.c", "collectives/schedules/*.c",
+    names = tools.sources("lib/*.c", "device/*.c", "micro/**/*.c", "gemm/**/*.c", "overlap/**/*.c", "collectives/**/*.c",
                           "topology/**/*.c")
     if tools.has("clang-tidy"):
         command = ["clang-tidy", "--quiet", "--warnings-as-errors=*"]
@@ -177,6 +180,15 @@ def _built(variant: Variant, tools: Tools, glob: str) -> list[Path]:
     return [path for path in found if path.is_file() and path.stat().st_mode & 0o100 and not path.suffix]
 
 
+def _about(variant: Variant, tools: Tools, path: Path) -> dict:
+    """What a program says of itself; that it can't is for the command-line tests to find."""
+    said = tools.start(f"about-{variant.name}/{path.name}", [*_layout(variant, tools), str(path), "--about"], 60, **_SANITIZED)
+    try:
+        return {"needs": [], "min_devices": 1, **json.loads(said.out)}
+    except ValueError:
+        return {"needs": [], "min_devices": 1}
+
+
 def _layout(variant: Variant, tools: Tools) -> list[str]:
     """ThreadSanitizer of GCC 12 does not start where addresses are more random than it expects."""
     if variant == THREAD and tools.has("setarch") and tools.start("setarch", ["setarch", "-R", "true"]).code == 0:
@@ -192,7 +204,7 @@ def _sanitized(name: str, ran: Output, outcome: Outcome) -> Outcome:
 
 def _needs_foreign_headers(tools: Tools, name: str) -> bool:
     text = (tools.home / name).read_text(encoding="utf-8", errors="replace")
-    return bool(re.search(r"#include <(mpi|hwloc)", text))
+    return bool(re.search(r'#include (<(mpi|hwloc)|"collectives/ranks/)', text))
 
 
 STAGES: dict[str, Callable[[Tools], Outcome]] = {

@@ -27,13 +27,15 @@ programs() { (cd "$bin" && find . -mindepth 2 -maxdepth 2 -type f -perm -u+x | s
 # About to test a program: when the test fails, the last such line names it.
 now() { echo "program: $*"; }
 
-# measure PROGRAM OPTIONS: `run` of a measurement. Programs of collectives/ are started as ranks.
+# measure PROGRAM --device DEVICE OPTIONS: `run` of a measurement, on several devices where it needs them, or as ranks.
 measure() {
-	local name=$1
-	shift
-	case $name in
-	collectives/*) run --separate-stderr mpirun -np 2 "$bin/$name" "$@" ;;
-	*) run --separate-stderr "$bin/$name" "$@" ;;
+	local name=$1 device=$3 about
+	shift 3
+	about=$("$bin/$name" --about)
+	case $about in
+	*'"mpi"'*) run --separate-stderr mpirun -np 2 "$bin/$name" --device "$device" "$@" ;;
+	*'"min_devices":1,'*) run --separate-stderr "$bin/$name" --device "$device" "$@" ;;
+	*) run --separate-stderr "$bin/$name" --device "$device:0,1" "$@" ;;
 	esac
 }
 

@@ -25,6 +25,7 @@ EFFECTS: Dict[str, Effect] = {
     "collectives/allreduce": collectives.ALLREDUCE,
     "collectives/reduce_scatter": collectives.REDUCE_SCATTER,
     "collectives/allgather": collectives.ALLGATHER,
+    "collectives/device_allreduce": collectives.DEVICES,
     "topology/torus": torus.EFFECT,
     "collectives/allreduce@simgrid": simulated.EFFECT,
 }

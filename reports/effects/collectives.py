@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Dict, List, Optional, Sequence, Tuple
 
 from reports.charts import LineChart, draw_lines, share_ranges
@@ -248,16 +249,18 @@ def _ratio_table(section: Section, place: Place, times: Dict[str, Curve]) -> Tab
     for name in times:
         if name in ratios:
             rows.append([name, *(_cell(ratios[name], x) for x in sizes)])
+        elif LIBRARY not in times:
+            rows.append([name, *(_cell(times[name], x, "s") for x in sizes)])
     rows += [["%s / swing-b" % name, *(_cell(c, x) for x in sizes)] for name, c in indexing.items()]
-    where = fixed_text(dict(place))
+    where = "%s. " % fixed_text(dict(place)) if place else ""
+    what = ("Time over that of the library, block by block: below 1 is faster." if LIBRARY in times else
+            "Times; there is no library to compare with.")
+    last = " The last row is what indexed copies cost Swing." if indexing else ""
     flagged = " ?: flagged invalid." if any("?" in cell for row in rows for cell in row) else ""
-    return Table(["algorithm", *(size(x) for x in sizes)], rows,
-                 "%s. Time over that of the library, block by block: below 1 is faster. The last row is what indexed copies cost "
-                 "Swing.%s" % (where, flagged) if indexing else
-                 "%s. Time over that of the library, block by block: below 1 is faster.%s" % (where, flagged))
+    return Table(["algorithm", *(size(x) for x in sizes)], rows, where + what + last + flagged)
 
 
-def figures(section: Section) -> List[Figure]:
+def figures(section: Section, timed: str = "last rank's entry to last rank's return") -> List[Figure]:
     times = curves(section, "time")
     if not times:
         return generic.figures(section)
@@ -265,7 +268,7 @@ def figures(section: Section) -> List[Figure]:
     rest = sorted(all_names - set(drawn(section, times)))
     others = " Not drawn, in the table: %s." % listing(rest, 8) if rest else ""
     formula = next((d.formula for _, d in section.values("bus_bandwidth") if d.formula), "formula not given")
-    shown = _panels(section, times, "time", "time", "Time over size, last rank's entry to last rank's return.%s" % others)
+    shown = _panels(section, times, "time", "time", "Time over size, %s.%s" % (timed, others))
     bus = _panels(section, times, "bus_bandwidth", "bus bandwidth",
                   "Bus bandwidth = %s, which makes it comparable between numbers of ranks." % formula)
     if len(times) == 1 and shown and bus:
@@ -278,3 +281,5 @@ def figures(section: Section) -> List[Figure]:
 ALLREDUCE = Effect("Allreduce: which algorithm, for which size?", findings, reading, figures)
 REDUCE_SCATTER = Effect("Reduce-scatter: which algorithm, for which size?", findings, reading, figures)
 ALLGATHER = Effect("All-gather: which algorithm, for which size?", findings, reading, figures)
+DEVICES = Effect("Allreduce among devices: which algorithm, for which size?", findings, reading,
+                 partial(figures, timed="one allreduce alone, the longest of the devices' own durations"))

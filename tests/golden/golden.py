@@ -41,10 +41,18 @@ def golden_of(name: str) -> Path:
     return HERE / (name.replace("/", "-") + ".txt")
 
 
+@functools.lru_cache(maxsize=None)
+def _about(name: str) -> dict:
+    said = subprocess.run([str(BIN / name), "--about"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=LIMIT_S,
+                          check=True)
+    return json.loads(said.stdout)
+
+
 def _start(name: str, *more: str) -> str:
-    real = name.startswith("collectives/")  # ranks run on the host alone, and have time for all of their few cases
+    real = "mpi" in _about(name)["needs"]  # ranks run on the host alone, and have time for all of their few cases
     ranks = ["mpirun", "-np", "2"] if real and "--list" not in more else []
-    options = [*OPTIONS, "--device", "host", "--budget", "60s"] if real else OPTIONS
+    several = ["--device", "sim:0-3"] if _about(name)["min_devices"] > 1 else []
+    options = [*OPTIONS, "--device", "host", "--budget", "60s"] if real else [*OPTIONS, *several]
     done = subprocess.run([*ranks, str(BIN / name), *options, *more], stdin=subprocess.DEVNULL, capture_output=True, text=True,
                           timeout=LIMIT_S, check=False, env={**os.environ, **_RANKS})
     if done.returncode == 77:

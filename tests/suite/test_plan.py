@@ -37,6 +37,19 @@ class Time(unittest.TestCase):
         self.assertGreater(budget.limit(15.0, 900.0), 300.0)
         self.assertTrue(devices.is_virtual("sim:quiet:0") and not devices.is_virtual("host:0"))
 
+    def test_devices_of_a_list_are_counted(self):
+        lists = {"host": 1, "cuda:3": 1, "host:0,1": 2, "cuda:0-7": 8, "sim:quiet": 1, "sim:quiet:0-3": 4, "sim:a/b-1.model": 1}
+        self.assertEqual({name: devices.count(name) for name in lists}, lists)
+
+    def test_what_needs_several_devices_is_left_out_of_a_run_on_one(self):
+        several = Program("a/d", Path("/bin/a/d"), min_devices=2)
+        self.assertEqual(devices.kept([program("a/b"), several], "host"), [program("a/b")])
+        self.assertEqual(devices.kept([program("a/b"), several], "host:0,1"), [program("a/b"), several])
+        with self.assertRaises(Refusal) as refused:
+            devices.kept([several], "sim:quiet:0")
+        self.assertEqual(refused.exception.code, CANNOT_RUN)
+        self.assertIn("a/d needs 2 devices", str(refused.exception))
+
     def test_durations(self):
         for text, seconds in (("90", 90), ("90s", 90), ("2m", 120), ("1h", 3600), ("0.5", 0.5), ("1.5m", 90)):
             self.assertEqual(duration.parse(text), seconds)

@@ -1,0 +1,82 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-3-Clause
+# Allreduce among the devices of one process: exact for every algorithm, and what can't be done is said.
+
+# shellcheck disable=SC2154 # run sets status, output, stderr and their lines; helpers sets root
+load bats/helpers
+
+program=${GPUSIG_BIN:-$root/bin}/collectives/device_allreduce
+QUICK='--min-samples 6 --max-samples 6 --warm-up 0 --budget 0.1s --format json'
+
+# measure DEVICES OPTIONS
+measure() {
+	local devices=$1
+	shift
+	# shellcheck disable=SC2086 # QUICK is a list of words
+	run --separate-stderr timeout 120 "$program" --device "$devices" $QUICK "$@"
+	echo "$devices $*: $status $stderr"
+}
+
+@test "every algorithm is exact on 2 to 8 devices, also with fewer blocks than devices, and is the one that ran" {
+	for last in 1 2 3 4 5 6 7; do
+		measure "sim:0-$last" --size 4,1000,64K
+		[ "$status" = 0 ]
+		json 'all(r["status"] == "ok" and r["check"]["status"] == "ok" and all(m["realised"] for m in r["mechanism"])
+			for r in rows if r["kind"] == "case") and sum(r["kind"] == "case" for r in rows) == 3' <<<"$output"
+		json 'all(v["name"] + " ran" in [m["name"] for m in r["mechanism"]] for r in rows if r["kind"] == "case"
+			for v in r["variants"])' <<<"$output"
+	done
+}
+
+@test "on the host, with the cores divided" {
+	[ "$(nproc)" -ge 2 ] || skip "two devices need two cores"
+	measure host:0,1 --size 1000,64K
+	[ "$status" = 0 ] || [ "$status" = 3 ]
+	json 'all(r["check"]["status"] == "ok" for r in rows if r["kind"] == "case")' <<<"$output"
+}
+
+@test "the messages of ring and of Swing on four devices" {
+	measure sim:0-3 --algorithm swing-b,ring --size 4096
+	json '[m["name"] for r in rows if r["kind"] == "case" for m in r["mechanism"]][:2] == ["ring ran", "swing-b ran"]' <<<"$output"
+	json '"24 messages and 24576 bytes" in rows[1]["mechanism"][0]["detail"]' <<<"$output"
+	json '"16 messages and 24576 bytes" in rows[1]["mechanism"][1]["detail"]' <<<"$output"
+}
+
+@test "bus bandwidth counts as its users do" {
+	measure sim:0-3 --algorithm ring --size 1M
+	json 'all(abs(next(d["value"] for d in r["derived"] if d["name"] == "bus_bandwidth") * r["variants"][0]["median_s"]
+		/ (1.5 * 2**20) - 1) < 1e-6 for r in rows if r["kind"] == "case")' <<<"$output"
+}
+
+@test "an unknown algorithm is 2, and those that exist are named" {
+	measure sim:0,1 --algorithm foo
+	[ "$status" = 2 ]
+	[ -z "$output" ]
+	[[ $stderr == *"'foo'"*ring*swing-b*library* ]]
+	measure sim:0,1 --size 6
+	[ "$status" = 2 ]
+}
+
+@test "one device is 77" {
+	measure sim
+	[ "$status" = 77 ]
+	[ -z "$output" ]
+	[[ $stderr == *"needs 2 devices"* ]]
+}
+
+@test "an algorithm that can't be had among so many is left out by name, and alone it is 77 with the reason" {
+	measure sim:0-2 --algorithm rd-b,ring --size 1000
+	[ "$status" = 0 ]
+	json '[v["name"] for v in rows[1]["variants"]] == ["ring"] and rows[1]["facts"]["left_out"] == "rd-b"' <<<"$output"
+	measure sim:0-2 --algorithm rd-b --size 1000
+	[ "$status" = 77 ]
+	[[ $stderr == *"power of 2"* ]]
+}
+
+@test "an addition that goes wrong is 1, with the device and the element" {
+	printf 'like = quiet\ncorrupt_launch_every = 1\n' >"$BATS_TEST_TMPDIR/wrong.model"
+	measure "sim:$BATS_TEST_TMPDIR/wrong.model:0,1" --algorithm ring --size 4096
+	[ "$status" = 1 ]
+	[[ $stderr == *"ring: device 0: element "*" is "*", not "* ]]
+	json 'rows[1]["status"] == "failed" and rows[1]["check"]["status"] == "failed"' <<<"$output"
+}
