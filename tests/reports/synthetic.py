@@ -226,6 +226,18 @@ def allreduce(program: str = "collectives/allreduce", flags: Sequence[Json] = ()
     return w.end()
 
 
+def device_allreduce(**more: Any) -> Writer:
+    """Among devices that have no library of their own."""
+    sizes = [32, 2048, 131072, 2097152]
+    w = Writer("collectives/device_allreduce", [], [axis("size", "byte", sizes)], **more)
+    for size in sizes:
+        variants = [w.variant(name, alpha + size / rate, size) for name, (alpha, rate) in ALLREDUCE.items() if name != "library"]
+        derived = [value("time", v["name"], v["median_s"], "s", ci_low=v["ci_low_s"], ci_high=v["ci_high_s"]) for v in variants]
+        derived += [value("bus_bandwidth", v["name"], 1.5 * size / v["median_s"], "byte/s") for v in variants]
+        w.case({"size": size}, variants, derived)
+    return w.end()
+
+
 # algorithm -> (steps, links on the longest ways, seconds a byte) of the model, on 8x8
 TORUS = {"swing-b": (12, 20, 1.078125 / 100e9), "bucket": (28, 28, 0.984375 / 100e9)}
 STEP_S, HOP_S = 0.455e-6, 0.4e-6
@@ -275,7 +287,7 @@ def unknown(**more: Any) -> Writer:
 
 
 ALL: Sequence[Callable[..., Writer]] = (node, memory, copies, launch, efficiency, split, contention, occupancy, allreduce,
-                                            torus, simgrid, unknown)
+                                            device_allreduce, torus, simgrid, unknown)
 
 
 def everything(**more: Any) -> str:

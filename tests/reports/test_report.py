@@ -97,6 +97,14 @@ class Page(workplace.Scratch):
         for program in ("micro/memory", "gemm/split", "overlap/novel"):
             self.assertIn(program, page)
 
+    def test_allreduce_without_a_library_shows_times_and_who_leads(self) -> None:
+        self.run_build(synthetic.device_allreduce().text())
+        page = self.page().replace("\N{NO-BREAK SPACE}", " ")
+        self.assertIn("Fastest is rd-l up to about 12 KiB and swing-b above.", page)
+        self.assertIn("Times; there is no library to compare with.", page)
+        self.assertIn("the longest of the devices&#39; own durations", page)
+        self.assertNotIn("of the library,", page)
+
     def test_the_policy_admits_the_style_and_nothing_else(self) -> None:
         import base64
         import hashlib
