@@ -107,37 +107,73 @@ static void read_ecc_errors(struct gpu_readings *r, struct nvmlDevice_st *device
 		gpu_reading_unknown(r, "ecc_errors", "", reason(status));
 }
 
-static void throttle_words(unsigned long long mask, char *text, size_t room)
+struct reason_word {
+	unsigned bit;
+	const char *word;
+};
+
+/* What should not be: too hot, or the supply can't keep up. */
+static const struct reason_word slowdowns[] = {
+	{NVML_ABI_HW_SLOWDOWN, "hardware slowdown"},
+	{NVML_ABI_SW_THERMAL, "thermal slowdown"},
+	{NVML_ABI_HW_THERMAL, "hardware thermal slowdown"},
+	{NVML_ABI_HW_POWER_BRAKE, "power brake"},
+};
+
+/* What belongs to how the board is set up: it runs at its power limit, or at the clocks it was told. */
+static const struct reason_word settings[] = {
+	{NVML_ABI_APPLICATION_CLOCKS, "application clocks"},
+	{NVML_ABI_SW_POWER_CAP, "power cap"},
+	{NVML_ABI_SYNC_BOOST, "sync boost"},
+	{NVML_ABI_DISPLAY_CLOCK, "display clock"},
+};
+enum { SLOWDOWNS = sizeof(slowdowns) / sizeof(slowdowns[0]), SETTINGS = sizeof(settings) / sizeof(settings[0]) };
+
+static unsigned long long bits_of(const struct reason_word *words, size_t count)
 {
-	static const struct {
-		unsigned bit;
-		const char *word;
-	} words[] = {
-		{NVML_ABI_APPLICATION_CLOCKS, "application clocks"}, {NVML_ABI_SW_POWER_CAP, "power cap"},
-		{NVML_ABI_HW_SLOWDOWN, "hardware slowdown"},         {NVML_ABI_SYNC_BOOST, "sync boost"},
-		{NVML_ABI_SW_THERMAL, "thermal slowdown"},           {NVML_ABI_HW_THERMAL, "hardware thermal slowdown"},
-		{NVML_ABI_HW_POWER_BRAKE, "power brake"},            {NVML_ABI_DISPLAY_CLOCK, "display clock"},
-	};
-	unsigned long long unnamed = mask & ~(unsigned long long)NVML_ABI_IDLE;
+	unsigned long long bits = 0;
+	for (size_t i = 0; i < count; i++)
+		bits |= words[i].bit;
+	return bits;
+}
+
+/* Those that the mask has, and what of `unnamed` it has as a number. */
+static void reason_words(unsigned long long mask, const struct reason_word *words, size_t count, unsigned long long unnamed,
+                         char *text, size_t room)
+{
 	size_t used = 0;
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]) && used < room; i++) {
+	for (size_t i = 0; i < count && used < room; i++)
 		if (mask & words[i].bit)
 			used += (size_t)snprintf(text + used, room - used, "%s%s", used ? ", " : "", words[i].word);
-		unnamed &= ~(unsigned long long)words[i].bit;
-	}
-	if (unnamed && used < room)
-		used += (size_t)snprintf(text + used, room - used, "%sreason 0x%llx", used ? ", " : "", unnamed);
+	if (mask & unnamed && used < room)
+		used += (size_t)snprintf(text + used, room - used, "%sreason 0x%llx", used ? ", " : "", mask & unnamed);
 	if (!used)
 		snprintf(text, room, "none");
 }
 
+static nvml_status read_reasons(struct nvmlDevice_st *device, unsigned long long *mask_p)
+{
+	nvml_mask_fn *read = nvml.event_reasons ? nvml.event_reasons : nvml.throttle_reasons;
+	return read ? read(device, mask_p) : NO_FUNCTION;
+}
+
+/* A reason that has no name here counts as one that should not be. */
 static nvml_status read_throttle(struct nvmlDevice_st *device, char *text, size_t room)
 {
 	unsigned long long mask = 0;
-	nvml_mask_fn *read = nvml.event_reasons ? nvml.event_reasons : nvml.throttle_reasons;
-	const nvml_status status = read ? read(device, &mask) : NO_FUNCTION;
+	unsigned long long named = NVML_ABI_IDLE | bits_of(slowdowns, SLOWDOWNS) | bits_of(settings, SETTINGS);
+	const nvml_status status = read_reasons(device, &mask);
 	if (status == NVML_ABI_SUCCESS)
-		throttle_words(mask, text, room);
+		reason_words(mask, slowdowns, SLOWDOWNS, ~named, text, room);
+	return status;
+}
+
+static nvml_status read_clock_reason(struct nvmlDevice_st *device, char *text, size_t room)
+{
+	unsigned long long mask = 0;
+	const nvml_status status = read_reasons(device, &mask);
+	if (status == NVML_ABI_SUCCESS)
+		reason_words(mask, settings, SETTINGS, 0, text, room);
 	return status;
 }
 
@@ -204,7 +240,8 @@ static const struct text {
 	const char *name;
 	nvml_status (*read)(struct nvmlDevice_st *device, char *text, size_t room);
 } texts[] = {
-	{"throttle", read_throttle},         {"ecc", read_ecc},       {"mig", read_mig},     {"persistence", read_persistence},
+	{"throttle", read_throttle}, {"clock_reason", read_clock_reason}, {"ecc", read_ecc}, {"mig", read_mig},
+	{"persistence", read_persistence},
 	{"compute_mode", read_compute_mode}, {"driver", read_driver}, {"vbios", read_vbios},
 };
 #define TEXTS (sizeof(texts) / sizeof(texts[0]))

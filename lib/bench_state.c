@@ -32,7 +32,7 @@ const char *bench_state_throttle(const struct bench_state *s)
 /* What may be another from one case to the next. */
 static bool changes(const char *name)
 {
-	static const char *const names[] = {"sm_clock", "memory_clock", "power", "temperature", "throttle"};
+	static const char *const names[] = {"sm_clock", "memory_clock", "power", "temperature", "throttle", "clock_reason"};
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (strcmp(name, names[i]) == 0)
 			return true;
