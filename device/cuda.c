@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "device/backends.h"
@@ -90,9 +91,14 @@ static cuda_pointer address(const void *ptr) { return (cuda_pointer)(uintptr_t)p
 
 /* ------------------------------------------------------------------ the driver */
 
+/* Streams beyond the number of hardware queues share them, and then wait for each other: as many as there can be, unless the
+ * user says otherwise. The driver looks when it starts. */
+static void want_queues(void) { setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0); }
+
 static int start(void)
 {
 	int version = 0, rc = api.cuDriverGetVersion(&version);
+	want_queues();
 	if (rc == CUDA_OK && version && version < OLDEST_DRIVER)
 		return err_note(-ENODEV, "the NVIDIA driver is for CUDA %d.%d, too old: it must be for %d.%d or later",
 		                version / 1000, version % 1000 / 10, OLDEST_DRIVER / 1000, OLDEST_DRIVER % 1000 / 10);

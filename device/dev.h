@@ -12,8 +12,10 @@
  *            Nothing is complete before dev_stream_sync(), a completed event, or an event wait.
  * Waiting.   Only dev_stream_sync() and dev_event_sync() wait. dev_open(), dev_close(), dev_alloc(),
  *            dev_free(), dev_kernel_find(), dev_clock_rate() may take any time and are never timed.
- *            One exception: a full queue. props.max_queued operations fit into a stream without
- *            waiting; a program that enqueues more must say that it measures the queue.
+ *            Two exceptions. A full queue: props.max_queued operations fit into a stream without
+ *            waiting; a program that enqueues more must say that it measures the queue. And the first
+ *            product of its kind in a stream, for which a library may load code and wait for the whole
+ *            device: a program runs one before it holds anything back.
  * Failures.  Work that fails after it was enqueued is reported once, as the result of the next
  *            dev_stream_sync() on its stream; later work of that stream is dropped until then. A dropped
  *            event record still completes, so that nothing that waits for it hangs. A failure that takes the

@@ -31,8 +31,8 @@ extern const struct gpu_blas hip_blas;
  *                                                  the hottest place
  * throttle                                 text    NVML: "none", or what lowers the clocks and should not be (heat, supply),
  *                                                  joined with ", "
- * clock_reason                             text    NVML: "none", or what of the board's set-up lowers the clocks: its power limit,
- *                                                  clocks it was told. An idle board lowers them too: "none"
+ * clock_reason                             text    NVML: "none", or what of the board's set-up lowers the clocks: its power
+ *                                                  limit, clocks it was told. An idle board lowers them too: "none"
  * ecc, mig, persistence                    on/off  NVML; ecc of device memory also ROCm SMI
  * ecc_errors                               -       both: uncorrected, since the driver was loaded
  * compute_mode                             text    NVML: "default", "exclusive process", "prohibited"

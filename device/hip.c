@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "device/backends.h"
@@ -85,8 +86,13 @@ static inline int outcome(int result, const char *function) { return result == H
 
 /* ------------------------------------------------------------------ the driver */
 
+/* Streams beyond the number of hardware queues, four if nobody asks for more, share them and then wait for each other. The
+ * runtime looks when it starts. */
+static void want_queues(void) { setenv("GPU_MAX_HW_QUEUES", "8", 0); }
+
 static int start(void)
 {
+	want_queues();
 	int rc = api.hipInit(0);
 	if (rc == HIP_NO_DEVICE || rc == HIP_INVALID_DEVICE)
 		return err_note(-ENODEV, "the HIP runtime is here (%s) and finds no GPU", library.path);

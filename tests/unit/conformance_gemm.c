@@ -132,6 +132,10 @@ static void gemm_waits_for_its_turn(void)
 		a[i] = 1, c[i] = 100;
 	struct dev_gemm g = { .type = DEV_F32, .m = 4, .n = 4, .k = 4, .alpha = 1, .a = a, .b = a, .c = c,
 		              .lda = 4, .ldb = 4, .ldc = 4 };
+	ok(dev_gemm(on.d, s, &g)); /* the first one may wait */
+	ok(dev_stream_sync(on.d, s));
+	for (int i = 0; i < 16; i++)
+		c[i] = 100;
 	struct gate gate = gate_shut(s);
 	ok(dev_gemm(on.d, s, &g));
 	memset(&g, 0, sizeof(g)); /* the description is copied, too */
