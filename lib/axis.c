@@ -37,6 +37,25 @@ static int append_number(const struct axis *axis, struct axis_list *list, uint64
 	return append(axis, list, (struct axis_value){.number = number});
 }
 
+const char *axis_default(const struct axis *axis, bool full, bool wide, bool simulated)
+{
+	if (full && wide && axis->wide_full)
+		return axis->wide_full;
+	if (full && axis->full)
+		return axis->full;
+	if (simulated && axis->simulated)
+		return axis->simulated;
+	return wide && axis->wide ? axis->wide : axis->quick;
+}
+
+/* What a block may ask for when `part` of a unit is to be enough for it. */
+static uint64_t claim(const struct axis_capacities *known, uint64_t part)
+{
+	uint64_t granularity = known->shared_granularity ? known->shared_granularity : 1;
+	part -= part % granularity;
+	return part > known->shared_reserved ? part - known->shared_reserved : 0;
+}
+
 /* [digits]NAME[/digits], such as 4LLC or L1/2. Returns 1 when `word` is no such thing. */
 static int capacity(const struct axis *axis, const char *word, const struct axis_capacities *known, uint64_t *value_p)
 {
@@ -45,6 +64,7 @@ static int capacity(const struct axis *axis, const char *word, const struct axis
 		uint64_t bytes;
 	} names[] = {{"L1", known->l1}, {"L2", known->l2}, {"LLC", known->llc}, {"MEM", known->mem},
 	             {"SHARED", known->shared}};
+	const size_t shared = sizeof(names) / sizeof(names[0]) - 1;
 	size_t lead = strspn(word, "0123456789");
 	uint64_t times = 1, parts = 1;
 	char number[24];
@@ -62,6 +82,7 @@ static int capacity(const struct axis *axis, const char *word, const struct axis
 		if (names[i].bytes > UINT64_MAX / times)
 			return err_note(-ERANGE, "--%s %s: beyond 64 bits", axis->name, word);
 		uint64_t value = names[i].bytes * times / parts;
+		value = i == shared ? claim(known, value) : value;
 		*value_p = axis->multiple ? value - value % axis->multiple : value;
 		return 0;
 	}
@@ -101,7 +122,8 @@ static int range(const struct axis *axis, char *word, struct axis_list *list)
 static int number_word(const struct axis *axis, char *word, bool strict, const struct axis_capacities *known,
                        struct axis_list *list)
 {
-	static const struct axis_capacities any = {1u << 30, 1u << 30, 1u << 30, 1u << 30, 1u << 30};
+	static const struct axis_capacities any = {.l1 = 1u << 30, .l2 = 1u << 30, .llc = 1u << 30, .mem = 1u << 30,
+	                                           .shared = 1u << 30};
 	uint64_t value;
 	if (strchr(word, ':'))
 		return range(axis, word, list);
@@ -118,7 +140,8 @@ static int number_word(const struct axis *axis, char *word, bool strict, const s
 	return status ? status : append_number(axis, list, value, word);
 }
 
-static int plain_word(const struct axis *axis, const char *word, struct axis_list *list)
+static int plain_word(const struct axis *axis, const char *word, bool strict, const struct axis_capacities *known,
+                      struct axis_list *list)
 {
 	if (axis->accept) {
 		int status = axis->accept(word);
@@ -128,8 +151,11 @@ static int plain_word(const struct axis *axis, const char *word, struct axis_lis
 	}
 	char names[256] = "";
 	for (size_t i = 0; axis->words[i]; i++) {
-		if (strcmp(axis->words[i], word) == 0)
+		if (strcmp(axis->words[i], word) == 0) {
+			if (axis->types && !strict && known && !(known->types >> i & 1))
+				return 0;
 			return append(axis, list, (struct axis_value){.number = i, .word = axis->words[i]});
+		}
 		size_t used = strlen(names);
 		snprintf(names + used, sizeof(names) - used, " %s", axis->words[i]);
 	}
@@ -148,7 +174,7 @@ int axis_parse(const struct axis *axis, const char *text, bool strict, const str
 		if (*word == '\0')
 			status = err_note(-EINVAL, "--%s '%s': an empty word in the list", axis->name, text);
 		else
-			status = axis->kind == AXIS_WORD ? plain_word(axis, word, &list)
+			status = axis->kind == AXIS_WORD ? plain_word(axis, word, strict, known, &list)
 			                                 : number_word(axis, word, strict, known, &list);
 	}
 	if (status == 0 && list.count == 0)

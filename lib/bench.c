@@ -16,6 +16,9 @@
 
 /* Without --budget. */
 #define CASE_SECONDS 0.5
+/* Threads of one good block on every unit, from which on a device is wide (lib/axis.h). CPUs stay far below. */
+#define WIDE_THREADS 4096u
+
 volatile sig_atomic_t bench_interrupted;
 
 static void interrupt(int number) { bench_interrupted = number; }
@@ -42,12 +45,15 @@ static int resolve_axes(struct bench_run *r)
 		.llc = p->llc_bytes,
 		.mem = p->memory_bytes,
 		.shared = p->shared_per_unit_bytes,
+		.shared_granularity = p->shared_granularity_bytes,
+		.shared_reserved = p->shared_reserved_bytes,
+		.types = p->gemm_types,
 	};
+	bool wide = (uint64_t)p->units * p->block_threads >= WIDE_THREADS;
 	r->count.total = 1;
 	for (size_t a = 0; a < r->axis_count; a++) {
 		const struct axis *axis = &r->b->axes[a];
-		const char *quick = axis->simulated && bench_virtual(r) ? axis->simulated : axis->quick;
-		const char *text = r->o.axis[a] ? r->o.axis[a] : r->o.full && axis->full ? axis->full : quick;
+		const char *text = r->o.axis[a] ? r->o.axis[a] : axis_default(axis, r->o.full, wide, bench_virtual(r));
 		int status = axis_parse(axis, text, r->o.axis[a] != NULL, &known, &r->axes[a]);
 		if (status)
 			return status;

@@ -82,6 +82,51 @@ static void words(void)
 	expect(axis_parse(&axis, "Up", true, NULL, &list) == -EINVAL);
 }
 
+/* The claim and what the platform adds to it, rounded up, must fit as often as was asked for. */
+static void shared_fits(void)
+{
+	static const struct axis axis = {.name = "shared", .kind = AXIS_SIZE};
+	static const struct axis_capacities gpu = {.shared = 228 << 10, .shared_granularity = 128, .shared_reserved = 1024};
+	struct axis_list list;
+	require(axis_parse(&axis, "SHARED,SHARED/2,SHARED/7", true, &gpu, &list) == 0);
+	expect(list.values[0].number == 227 << 10);
+	expect(list.values[1].number == 113 << 10);
+	uint64_t claim = (list.values[2].number + 1024 + 127) / 128 * 128;
+	expect(gpu.shared / claim == 7);
+	axis_free(&list);
+	/* Where the share of the platform is all there is, nothing can be claimed. */
+	require(axis_parse(&axis, "SHARED/228", true, &gpu, &list) == 0);
+	expect(list.values[0].number == 0);
+	axis_free(&list);
+}
+
+static void types_drop(void)
+{
+	static const char *const allowed[] = {"f32", "f64", "bf16", NULL};
+	static const struct axis axis = {.name = "type", .kind = AXIS_WORD, .words = allowed, .types = true};
+	static const struct axis_capacities some = {.types = 1u << 0 | 1u << 2};
+	struct axis_list list;
+	require(axis_parse(&axis, "f64,bf16,f32", false, &some, &list) == 0);
+	expect(list.count == 2 && list.values[0].word == allowed[2] && list.values[1].word == allowed[0]);
+	axis_free(&list);
+	require(axis_parse(&axis, "f64", true, &some, &list) == 0);
+	expect(list.count == 1 && list.values[0].word == allowed[1]);
+	axis_free(&list);
+}
+
+static void defaults(void)
+{
+	static const struct axis all = {.quick = "1", .full = "2", .simulated = "3", .wide = "4", .wide_full = "5"};
+	static const struct axis few = {.quick = "1"};
+	expect_str(axis_default(&all, false, false, false), "1");
+	expect_str(axis_default(&all, true, false, false), "2");
+	expect_str(axis_default(&all, false, true, false), "4");
+	expect_str(axis_default(&all, true, true, false), "5");
+	expect_str(axis_default(&all, false, true, true), "3");
+	expect_str(axis_default(&all, true, false, true), "2");
+	expect_str(axis_default(&few, true, true, true), "1");
+}
+
 int main(void)
 {
 	test(lists);
@@ -89,5 +134,8 @@ int main(void)
 	test(defaults_adapt);
 	test(multiples);
 	test(words);
+	test(shared_fits);
+	test(types_drop);
+	test(defaults);
 	return test_done();
 }
