@@ -146,6 +146,10 @@ int bench_wrong(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void bench_mechanism(struct bench_case *c, const char *name, bool realised, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 
+/* The same for what only some variants rely on (bit mask `uses`): not realised makes these invalid and no others. */
+void bench_mechanism_of(struct bench_case *c, uint64_t uses, const char *name, bool realised, const char *format, ...)
+	__attribute__((format(printf, 5, 6)));
+
 /* ---- in derive */
 
 /* A quantity of several variants: `f` gets seconds[variant] of one block (NaN for variants that are off) and is

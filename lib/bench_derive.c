@@ -57,19 +57,37 @@ int bench_wrong(const char *format, ...)
 	return err_note(-EBADMSG, "%s", text);
 }
 
-void bench_mechanism(struct bench_case *c, const char *name, bool realised, const char *format, ...)
+static const struct bench_proof *prove(struct bench_case *c, const char *name, bool realised, const char *format,
+                                       va_list args)
 {
 	struct bench_now *now = &c->run->now;
-	va_list args;
 	assert(now->proof_count < sizeof(now->proofs) / sizeof(now->proofs[0]));
 	struct bench_proof *proof = &now->proofs[now->proof_count++];
 	snprintf(proof->name, sizeof(proof->name), "%s", name);
 	proof->realised = realised;
-	va_start(args, format);
 	vsnprintf(proof->detail, sizeof(proof->detail), format, args);
+	return proof;
+}
+
+void bench_mechanism(struct bench_case *c, const char *name, bool realised, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	const struct bench_proof *proof = prove(c, name, realised, format, args);
 	va_end(args);
 	if (!realised)
 		bench_flag(c->run, "mechanism", -1, "%s: %s", proof->name, proof->detail);
+}
+
+void bench_mechanism_of(struct bench_case *c, uint64_t uses, const char *name, bool realised, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	const struct bench_proof *proof = prove(c, name, realised, format, args);
+	va_end(args);
+	for (unsigned v = 0; !realised && v < c->run->variant_count; v++)
+		if (uses >> v & 1 && bench_variant_on(c, v))
+			bench_flag(c->run, "mechanism", (int)v, "%s: %s", proof->name, proof->detail);
 }
 
 void bench_doubt(struct bench_case *c, const char *flag, const char *format, ...)

@@ -57,7 +57,7 @@ int hold_release(struct hold *h, uint32_t *timed_out_p)
 	return status ? status : drained;
 }
 
-int hold_prove_engine(struct bench_case *c, void *to, const void *from, uint64_t bytes)
+int hold_prove_engine(struct bench_case *c, uint64_t uses, void *to, const void *from, uint64_t bytes)
 {
 	const struct dev_props *p = dev_props(c->dev);
 	uint32_t slots = p->units * p->slots_per_unit, arrived = 0, timed_out = 0;
@@ -75,7 +75,7 @@ int hold_prove_engine(struct bench_case *c, void *to, const void *from, uint64_t
 	int released = hold_release(&hold, &timed_out);
 	status = status ? status : copied ? copied : synced ? synced : released;
 	if (status == 0)
-		bench_mechanism(c, "engine_copies_while_units_are_held", arrived == slots && timed_out == 0,
-		                "%u of %u slots held, %u gave up before the copy was done", arrived, slots, timed_out);
+		bench_mechanism_of(c, uses, "engine_copies_while_units_are_held", arrived == slots && timed_out == 0,
+		                   "%u of %u slots held, %u gave up before the copy was done", arrived, slots, timed_out);
 	return status;
 }

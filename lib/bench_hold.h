@@ -31,7 +31,8 @@ int hold_settle(struct hold *h, uint32_t expected, uint64_t patience_ns, uint32_
 int hold_release(struct hold *h, uint32_t *timed_out_p);
 
 /* In prove: an engine is what copies while no unit is free. Every slot is held, a copy on c->stream completes, and the
- * holders are still there: the mechanism "engine_copies_while_units_are_held". Nothing where the device has no engine. */
-int hold_prove_engine(struct bench_case *c, void *to, const void *from, uint64_t bytes);
+ * holders are still there: the mechanism "engine_copies_while_units_are_held" of the variants in `uses` (bit mask), which
+ * are invalid without it: many devices copy within their own memory by a kernel. Nothing where the device has no engine. */
+int hold_prove_engine(struct bench_case *c, uint64_t uses, void *to, const void *from, uint64_t bytes);
 
 #endif

@@ -197,7 +197,8 @@ static int prove(struct bench_case *c)
 {
 	struct state *s = state(c);
 	uint64_t bytes = s->size < PROOF_BYTES ? s->size : PROOF_BYTES;
-	return bench_variant_on(c, ENGINE) ? hold_prove_engine(c, s->to.ptr, s->from.ptr, bytes) : 0;
+	uint64_t engines = 1u << ENGINE | 1u << BOTH_WAYS | 1u << SPLIT_4 | 1u << SPLIT_16;
+	return bench_variant_on(c, ENGINE) ? hold_prove_engine(c, engines, s->to.ptr, s->from.ptr, bytes) : 0;
 }
 
 static int derive(struct bench_case *c)

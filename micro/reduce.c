@@ -164,8 +164,8 @@ static int check(struct bench_case *c, unsigned variant)
 static int prove(struct bench_case *c)
 {
 	struct state *s = state(c);
-	uint64_t bytes = s->size < PROOF_BYTES ? s->size : PROOF_BYTES;
-	return bench_variant_on(c, ENGINE) ? hold_prove_engine(c, s->staging, s->incoming, bytes) : 0;
+	uint64_t bytes = s->size < PROOF_BYTES ? s->size : PROOF_BYTES, engines = 1u << ENGINE | 1u << ENGINE_16;
+	return bench_variant_on(c, ENGINE) ? hold_prove_engine(c, engines, s->staging, s->incoming, bytes) : 0;
 }
 
 static int derive(struct bench_case *c)

@@ -17,7 +17,7 @@
 /* What the callbacks shall do; set by each test. */
 static struct {
 	int setup, body, check;
-	bool realised, noisy, above_bound, interrupt, narrow;
+	bool realised, second_realised, noisy, above_bound, interrupt, narrow;
 	unsigned off;
 	int calls[2];
 } act;
@@ -72,6 +72,7 @@ static int check(struct bench_case *c, unsigned variant)
 static int prove(struct bench_case *c)
 {
 	bench_mechanism(c, "magic", act.realised, "was %sseen", act.realised ? "" : "not ");
+	bench_mechanism_of(c, 1u << 1, "second magic", act.second_realised, "was %sseen", act.second_realised ? "" : "not ");
 	return 0;
 }
 
@@ -142,7 +143,7 @@ static int run(const char *const words[])
 static void reset(void)
 {
 	memset(&act, 0, sizeof(act));
-	act.realised = true;
+	act.realised = act.second_realised = true;
 }
 
 static unsigned count(const char *needle)
@@ -214,6 +215,10 @@ static void invalid_is_3(void)
 	act.realised = false;
 	expect(RUN("--format", "json") == 3);
 	expect(count("\"flag\":\"mechanism\"") == 2 && count("\"status\":\"invalid\"") == 1);
+	reset();
+	act.second_realised = false;
+	expect(RUN("--format", "json") == 0);
+	expect(count("\"flag\":\"mechanism\",\"variant\":\"two\"") == 2 && count("\"flag\":\"mechanism\"") == 2);
 	reset();
 	act.noisy = true;
 	expect(RUN("--format", "json", "--max-samples", "12", "--size", "1M") == 3);
