@@ -6,18 +6,28 @@
 
 enum { READ, WRITE, WRITE_NT, KINDS };
 
-/* A launch moves at least this much, so that starting it does not count. */
-#define LAUNCH_BYTES (64u << 20)
+#define LAUNCH_BYTES (UINT64_C(64) << 20)
+#define THREAD_BYTES UINT64_C(4096)
 
-static uint32_t reps_of(uint64_t bytes) { return (uint32_t)(LAUNCH_BYTES / bytes + 1); }
+uint64_t ceiling_launch_bytes(const struct dev *dev)
+{
+	const struct dev_props *p = dev_props(dev);
+	uint64_t threads = THREAD_BYTES * p->busy_blocks * p->block_threads;
+	return threads > LAUNCH_BYTES ? threads : LAUNCH_BYTES;
+}
+
+static uint32_t reps_of(const struct bench_case *c, uint64_t bytes)
+{
+	return (uint32_t)(ceiling_launch_bytes(c->dev) / bytes + 1);
+}
 
 int ceiling_open(struct ceiling *x, struct bench_case *c, unsigned first, const void *from, uint64_t read_bytes, void *to,
                  uint64_t write_bytes)
 {
 	uint64_t llc = dev_props(c->dev)->llc_bytes;
 	*x = (struct ceiling){.first = first, .from = from, .to = to, .read_bytes = read_bytes, .write_bytes = write_bytes};
-	x->read_reps = reps_of(read_bytes);
-	x->write_reps = reps_of(write_bytes);
+	x->read_reps = reps_of(c, read_bytes);
+	x->write_reps = reps_of(c, write_bytes);
 	x->kernel[READ] = own_kernel(c, "read");
 	x->kernel[WRITE] = own_kernel(c, "write");
 	x->kernel[WRITE_NT] = own_kernel(c, "write_nt");

@@ -19,6 +19,10 @@
 	{.name = "write_only", .timing = BENCH_DEVICE, .reference = true},                             \
 	{.name = "write_only_nt", .timing = BENCH_DEVICE, .reference = true}
 
+/* What a launch should move at least, in several passes if need be, so that starting it does not count: 64 MiB, and
+ * 4 KiB for every thread of a device that runs many. */
+uint64_t ceiling_launch_bytes(const struct dev *dev);
+
 struct ceiling {
 	unsigned first; /* of CEILING_VARIANTS */
 	const void *from;

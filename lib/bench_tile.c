@@ -8,6 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A multiple of a tile: every download opens and closes things of its own. */
+#define DOWNLOAD_BYTES (64u * TILE_BYTES)
+
 uint32_t *tile_words(struct bench_case *c)
 {
 	uint32_t *tile = own_host(c, TILE_BYTES);
@@ -24,13 +27,29 @@ float *tile_reals(struct bench_case *c)
 	return tile;
 }
 
-static uint64_t piece(uint64_t bytes, uint64_t at) { return bytes - at < TILE_BYTES ? bytes - at : TILE_BYTES; }
+static uint64_t at_most(uint64_t bytes, uint64_t most) { return bytes < most ? bytes : most; }
+
+/* What is there already is copied behind itself: gigabytes take a few copies within the device. */
+static int repeat(struct dev *dev, char *at, uint64_t bytes)
+{
+	struct dev_stream *stream;
+	int status = dev_stream_open(dev, dev_props(dev)->priority_normal, &stream);
+	if (status)
+		return status;
+	for (uint64_t there = TILE_BYTES; status == 0 && there < bytes; there *= 2)
+		status = dev_copy(dev, stream, at + there, at, at_most(bytes - there, there));
+	int synced = dev_stream_sync(dev, stream);
+	dev_stream_close(dev, stream);
+	return status ? status : synced;
+}
 
 int tile_fill(struct bench_case *c, struct dev *dev, void *at, uint64_t bytes, const void *tile)
 {
 	int status = own_status(c);
-	for (uint64_t from = 0; status == 0 && from < bytes; from += TILE_BYTES)
-		status = dev_upload(dev, (char *)at + from, tile, piece(bytes, from));
+	if (status == 0)
+		status = dev_upload(dev, at, tile, at_most(bytes, TILE_BYTES));
+	if (status == 0 && bytes > TILE_BYTES)
+		status = repeat(dev, at, bytes);
 	return own_result(c, status);
 }
 
@@ -51,8 +70,8 @@ static float real_of(uint32_t word)
 static size_t first_wrong(const uint32_t *found, const uint32_t *tile, size_t words, float tolerance)
 {
 	size_t i = 0;
-	while (i < words && (found[i] == tile[i] ||
-	                     (tolerance > 0.0f && fabsf(real_of(found[i]) - real_of(tile[i])) <= tolerance)))
+	while (i < words && (found[i] == tile[i % TILE_WORDS] ||
+	                     (tolerance > 0.0f && fabsf(real_of(found[i]) - real_of(tile[i % TILE_WORDS])) <= tolerance)))
 		i++;
 	return i;
 }
@@ -67,15 +86,16 @@ static int wrong(uint64_t word, uint32_t found, uint32_t expected, float toleran
 
 int tile_check(struct dev *dev, const void *at, uint64_t bytes, const void *tile, float tolerance)
 {
-	uint32_t *back = malloc(TILE_BYTES);
+	uint64_t room = at_most(bytes, DOWNLOAD_BYTES);
+	uint32_t *back = malloc(room);
 	const uint32_t *expected = tile;
 	int status = back ? 0 : err_note(-ENOMEM, "room to check %" PRIu64 " bytes: out of memory", bytes);
-	for (uint64_t from = 0; status == 0 && from < bytes; from += TILE_BYTES) {
-		size_t words = piece(bytes, from) / 4;
+	for (uint64_t from = 0; status == 0 && from < bytes; from += room) {
+		size_t words = at_most(bytes - from, room) / 4;
 		status = dev_download(dev, back, (const char *)at + from, 4 * words);
 		size_t i = status ? words : first_wrong(back, expected, words, tolerance);
 		if (i < words)
-			status = wrong(from / 4 + i, back[i], expected[i], tolerance);
+			status = wrong(from / 4 + i, back[i], expected[i % TILE_WORDS], tolerance);
 	}
 	free(back);
 	return status;

@@ -13,7 +13,9 @@
 #include "device/kernels.h"
 #include "lib/bench_ceiling.h"
 #include "lib/bench_tile.h"
+#include "lib/err.h"
 
+#include <errno.h>
 #include <string.h>
 
 enum op { READ, WRITE, COPY, TRIAD };
@@ -41,8 +43,8 @@ static const struct bench_metric primary[] = {
 	{"best_read_bandwidth", "bandwidth", NULL, "op=read", "max", "byte/s", "higher"},
 	{0}};
 
-/* A launch moves at least this much, so that starting it does not count. */
-#define LAUNCH_BYTES (256u << 20)
+/* A launch moves at least this much, so that starting it does not count; more on a device with many threads. */
+#define LAUNCH_BYTES (UINT64_C(256) << 20)
 /* Footprints from here on, in last-level caches, are said to show memory: a virtual machine may be given a part of a cache
  * that is several times what it is told. */
 #define BEYOND_CACHE 16u
@@ -60,6 +62,13 @@ struct state {
 };
 
 static struct state *state(const struct bench_case *c) { return c->state; }
+
+static int admit(const struct bench_case *c)
+{
+	if (bench_number(c, "footprint") > dev_props(c->dev)->memory_bytes / 2)
+		return err_note(-ENOMEM, "this is more than half of the device's free memory");
+	return 0;
+}
 
 static void expect(struct bench_case *c)
 {
@@ -79,7 +88,8 @@ static int setup(struct bench_case *c)
 	s->op = (enum op)bench_choice(c, "op");
 	s->bytes = bench_number(c, "footprint") / arrays_of[s->op];
 	s->bytes -= s->bytes % DEV_KERNEL_ALIGN;
-	s->reps = (uint32_t)(LAUNCH_BYTES / (s->bytes * arrays_of[s->op]) + 1);
+	uint64_t least = ceiling_launch_bytes(c->dev);
+	s->reps = (uint32_t)((least > LAUNCH_BYTES ? least : LAUNCH_BYTES) / (s->bytes * arrays_of[s->op]) + 1);
 	s->word = (uint32_t)rng_u64(&c->rng);
 	s->scale = 0.5f;
 	s->sink = own_memory(c, DEV_MEM_DEVICE, 256);
@@ -185,6 +195,7 @@ static const struct bench bench = {
 	.variants = variants,
 	.primary = primary,
 	.state_bytes = sizeof(struct state),
+	.admit = admit,
 	.setup = setup,
 	.body = body,
 	.model = model,
