@@ -12,6 +12,9 @@
  *   event_round_trip   record an event on an idle stream and wait for it
  *   trigger            from the host's write of a value to its return from waiting for the stream that the value released
  *   stream_hop         one event dependency from stream to stream and the empty kernel behind it
+ *   graph_launch       device time from one graph of 64 empty kernels to the next in a full queue (issue interval)
+ *   graph_enqueue      the host's call to launch that graph, while the stream is held
+ *   graph_round_trip   launch it and wait for it (completion latency)
  *   one_launch, many_launches    the same multiply-adds as one kernel and as 16
  *   staged_free, staged_barrier  two streams of 8 alternating long and short kernels, alone and with a barrier each stage
  *   producer_first, tile_by_tile 16 tiles written, then read; or each read right after it was written
@@ -19,6 +22,7 @@
  *     bin/micro/launch --device host
  */
 #include "lib/bench_own.h"
+#include "micro/launch/graph.h"
 #include "micro/launch/taxes.h"
 
 enum {
@@ -29,6 +33,9 @@ enum {
 	EVENT_ROUND_TRIP,
 	TRIGGER,
 	STREAM_HOP,
+	GRAPH_LAUNCH,
+	GRAPH_ENQUEUE,
+	GRAPH_ROUND_TRIP,
 	ONE_LAUNCH,
 	MANY_LAUNCHES,
 	STAGED_FREE,
@@ -47,6 +54,9 @@ static const struct bench_variant variants[] = {
 	[EVENT_ROUND_TRIP] = {.name = "event_round_trip", .timing = BENCH_HOST},
 	[TRIGGER] = {.name = "trigger", .timing = BENCH_SELF},
 	[STREAM_HOP] = {.name = "stream_hop", .timing = BENCH_DEVICE, .queued = 6 * HOPS},
+	[GRAPH_LAUNCH] = {.name = "graph_launch", .timing = BENCH_DEVICE},
+	[GRAPH_ENQUEUE] = {.name = "graph_enqueue", .timing = BENCH_SELF},
+	[GRAPH_ROUND_TRIP] = {.name = "graph_round_trip", .timing = BENCH_HOST},
 	[ONE_LAUNCH] = {.name = "one_launch", .timing = BENCH_DEVICE},
 	[MANY_LAUNCHES] = {.name = "many_launches", .timing = BENCH_DEVICE, .queued = TAXES_PIECES},
 	[STAGED_FREE] = {.name = "staged_free", .timing = BENCH_DEVICE, .queued = 2 * TAXES_STAGES},
@@ -63,6 +73,7 @@ static const struct bench_metric primary[] = {
 struct state {
 	struct dev_kernel *empty;
 	struct dev_event *event;
+	struct dev_graph *graph;
 	uint32_t *value, next_value;
 	struct taxes taxes;
 };
@@ -78,8 +89,18 @@ static int setup(struct bench_case *c)
 	int status = own_status(c);
 	if (status == 0)
 		status = dev_post_value(c->dev, s->value, 0);
-	return status ? status : taxes_open(&s->taxes, c);
+	if (status == 0)
+		status = taxes_open(&s->taxes, c);
+	if (status == 0)
+		status = dev_stream_sync(c->dev, c->stream);
+	if (dev_can(c->dev, DEV_CAP_GRAPH))
+		return status ? status : graph_open(c, s->empty, &s->graph);
+	for (unsigned v = GRAPH_LAUNCH; v <= GRAPH_ROUND_TRIP; v++)
+		bench_variant_off(c, v);
+	return status;
 }
+
+static void teardown(struct bench_case *c) { dev_graph_close(c->dev, state(c)->graph); }
 
 static int empty(struct bench_case *c, struct dev_stream *stream)
 {
@@ -88,14 +109,14 @@ static int empty(struct bench_case *c, struct dev_stream *stream)
 }
 
 /* The queue holds less than the iterations asked for: what was seen is scaled. */
-static int enqueue(struct bench_case *c, uint64_t iterations)
+static int enqueue(struct bench_case *c, bool graphs, uint64_t iterations)
 {
 	struct state *s = state(c);
 	uint64_t most = dev_props(c->dev)->max_queued - 8, launches_seen = iterations < most ? iterations : most;
 	int status = dev_wait_value(c->dev, c->stream, s->value, ++s->next_value);
 	uint64_t start = dev_clock_ns(c->dev);
 	for (uint64_t i = 0; status == 0 && i < launches_seen; i++)
-		status = empty(c, c->stream);
+		status = graphs ? dev_graph_launch(c->dev, c->stream, s->graph) : empty(c, c->stream);
 	uint64_t end = dev_clock_ns(c->dev);
 	int released = dev_post_value(c->dev, s->value, s->next_value);
 	int drained = dev_stream_sync(c->dev, c->stream);
@@ -151,6 +172,11 @@ static int one_round(struct bench_case *c, unsigned variant)
 		return status ? status : dev_event_sync(c->dev, s->event);
 	case STREAM_HOP:
 		return stream_hops(c);
+	case GRAPH_LAUNCH:
+		return dev_graph_launch(c->dev, c->stream, s->graph);
+	case GRAPH_ROUND_TRIP:
+		status = dev_graph_launch(c->dev, c->stream, s->graph);
+		return status ? status : dev_stream_sync(c->dev, c->stream);
 	case ONE_LAUNCH:
 	case MANY_LAUNCHES:
 		return taxes_launches(&s->taxes, c, variant == ONE_LAUNCH ? 1 : TAXES_PIECES);
@@ -165,8 +191,8 @@ static int one_round(struct bench_case *c, unsigned variant)
 static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
 {
 	int status = 0;
-	if (variant == ENQUEUE)
-		return enqueue(c, iterations);
+	if (variant == ENQUEUE || variant == GRAPH_ENQUEUE)
+		return enqueue(c, variant == GRAPH_ENQUEUE, iterations);
 	if (variant == TRIGGER)
 		return trigger(c, iterations);
 	for (uint64_t i = 0; status == 0 && i < iterations; i++)
@@ -191,6 +217,8 @@ static int derive(struct bench_case *c)
 	int status = bench_derive(c, "stream_hop_time", STREAM_HOP, "s", 1u << STREAM_HOP, hop_time,
 	                          "seconds(stream_hop) / 16 hops");
 	if (status == 0)
+		status = graph_derive(c, GRAPH_LAUNCH, GRAPH_ENQUEUE, GRAPH_ROUND_TRIP);
+	if (status == 0)
 		status = bench_derive(c, "launch_tax", MANY_LAUNCHES, "s", 1u << MANY_LAUNCHES | 1u << ONE_LAUNCH, launch_tax,
 		                      "(16 launches - 1 launch of the same work) / 15");
 	if (status == 0)
@@ -209,12 +237,14 @@ static const struct bench bench = {
 	.timed = "the operation named by the variant (top of the source file); not opening streams or events",
 	.limits = "a waiting host thread shares the cores with a host device",
 	.needs = DEV_CAP_WAIT_VALUE,
+	.wants = DEV_CAP_GRAPH,
 	.variants = variants,
 	.primary = primary,
 	.state_bytes = sizeof(struct state),
 	.setup = setup,
 	.body = body,
 	.derive = derive,
+	.teardown = teardown,
 };
 
 int main(int argc, char **argv) { return bench_main(&bench, argc, argv); }

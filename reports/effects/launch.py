@@ -13,7 +13,8 @@ from reports.records import Case, Derived
 from reports.section import Bars, Effect, Figure, Section
 
 # Variants that only serve to form a tax or to divide by: their own time is no cost of a start.
-PARTS = ("one_launch", "many_launches", "staged_free", "staged_barrier", "producer_first", "tile_by_tile", "stream_hop")
+PARTS = ("one_launch", "many_launches", "staged_free", "staged_barrier", "producer_first", "tile_by_tile", "stream_hop",
+         "graph_launch", "graph_enqueue", "graph_round_trip")
 
 
 def _name(case: Case, derived: Derived) -> str:
