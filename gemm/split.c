@@ -30,13 +30,15 @@ static const struct bench_variant variants[] = {
 enum { WHOLE, VARIANTS = sizeof(variants) / sizeof(variants[0]) - 1 };
 
 static const struct axis axes[] = {
-	{.name = "type", .help = "element type", .kind = AXIS_WORD, .words = product_types, .quick = "f32",
-	 .full = "f32,f64"},
+	{.name = "type", .help = "element type", .kind = AXIS_WORD, .words = product_types, .types = true, .quick = "f32,bf16",
+	 .full = "f32,f64,tf32,f16,bf16,f8"},
 	{.name = "shape", .help = "nSIDE, MxNxK, or g1..g16 scaled", .kind = AXIS_WORD, .accept = shape_accept,
 	 .quick = "g1,g2,g5,g6,g7,g8,n512", .simulated = "g1,g2,g5,g6,n256",
-	 .full = "g1,g2,g3,g4,g5,g6,g7,g8,g9,g10,g11,g12,g13,g14,g15,g16,n1024,n2048"},
+	 .full = "g1,g2,g3,g4,g5,g6,g7,g8,g9,g10,g11,g12,g13,g14,g15,g16,n1024,n2048",
+	 .wide = "g1,g2,g5,g6,g7,g8,n4096",
+	 .wide_full = "g1,g2,g3,g4,g5,g6,g7,g8,g9,g10,g11,g12,g13,g14,g15,g16,n4096,n8192"},
 	{.name = "mflop", .help = "g1..g16 are scaled to at most this many million flops", .kind = AXIS_COUNT, .min = 1,
-	 .quick = "300", .full = "4000", .simulated = "60"},
+	 .quick = "300", .full = "4000", .simulated = "60", .wide = "2000000", .wide_full = "8000000"},
 	{0}};
 
 static const struct bench_metric primary[] = {
@@ -53,26 +55,41 @@ static uint32_t side_of(const struct shape *s, enum shape_cut cut)
 	return cut == SHAPE_CUT_M ? s->m : cut == SHAPE_CUT_N ? s->n : s->k;
 }
 
+static struct dev_gemm piece(const struct product *p, unsigned variant, uint32_t number)
+{
+	uint64_t side = side_of(&p->shape, cut_of(variant)), pieces = pieces_of(variant);
+	uint32_t from = (uint32_t)(side * number / pieces), to = (uint32_t)(side * (number + 1) / pieces);
+	return product_piece(p, cut_of(variant), from, to - from);
+}
+
+/* Pieces of one side differ by at most one, so the first and the last stand for all. */
+static int prepare(struct bench_case *c, unsigned variant)
+{
+	struct dev_gemm first = piece(product(c), variant, 0), last = piece(product(c), variant, pieces_of(variant) - 1);
+	int status = dev_gemm_prepare(c->dev, &first);
+	bool same = first.m == last.m && first.n == last.n && first.k == last.k;
+	return status || same ? status : dev_gemm_prepare(c->dev, &last);
+}
+
 static int setup(struct bench_case *c)
 {
 	struct product *p = product(c);
 	int status = product_open_axes(p, c);
-	for (unsigned v = 0; status == 0 && v < VARIANTS; v++)
+	for (unsigned v = 0; status == 0 && v < VARIANTS; v++) {
 		if (side_of(&p->shape, cut_of(v)) < pieces_of(v))
 			bench_variant_off(c, v);
+		else if (bench_variant_on(c, v))
+			status = prepare(c, v);
+	}
 	return status;
 }
 
 static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
 {
-	const struct product *p = product(c);
-	enum shape_cut cut = cut_of(variant);
-	uint64_t side = side_of(&p->shape, cut), pieces = pieces_of(variant);
 	int status = 0;
 	for (uint64_t i = 0; status == 0 && i < iterations; i++) {
-		for (uint64_t piece = 0; status == 0 && piece < pieces; piece++) {
-			uint32_t from = (uint32_t)(side * piece / pieces), to = (uint32_t)(side * (piece + 1) / pieces);
-			struct dev_gemm gemm = product_piece(p, cut, from, to - from);
+		for (uint32_t number = 0; status == 0 && number < pieces_of(variant); number++) {
+			struct dev_gemm gemm = piece(product(c), variant, number);
 			status = dev_gemm(c->dev, c->stream, &gemm);
 		}
 	}
@@ -93,8 +110,7 @@ static int spoil(struct bench_case *c, unsigned variant)
 
 static int check(struct bench_case *c, unsigned variant)
 {
-	(void)variant;
-	return product_check(product(c), c);
+	return product_check(product(c), c, cut_of(variant) == SHAPE_CUT_K ? pieces_of(variant) : 1);
 }
 
 static int derive(struct bench_case *c)
@@ -128,6 +144,7 @@ static const struct bench bench = {
 	.variants = variants,
 	.primary = primary,
 	.state_bytes = sizeof(struct product),
+	.admit = product_admit,
 	.setup = setup,
 	.body = body,
 	.model = model,

@@ -2,23 +2,70 @@
 #include "lib/bench_product.h"
 #include "lib/bench_own.h"
 #include "lib/err.h"
+#include "lib/small_float.h"
 
 #include <errno.h>
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
-const char *const product_types[] = {"f32", "f64", NULL};
+const char *const product_types[] = {"f32", "f64", "tf32", "f16", "bf16", "f8", NULL};
+
+/* Drawn as floats, so many at a time, then narrowed. */
+#define DRAWN 4096u
+
+bool product_has_own_units(const struct dev *dev)
+{
+	return (dev_props(dev)->gemm_types & ~(1u << DEV_F32 | 1u << DEV_F64)) != 0;
+}
+
+int product_admit(const struct bench_case *c)
+{
+	unsigned type = bench_choice(c, "type");
+	if (dev_props(c->dev)->gemm_types >> type & 1)
+		return 0;
+	return err_note(-ENOTSUP, "this device has no products of %s here", product_types[type]);
+}
+
+static void narrow(enum dev_type type, const float *from, uint64_t at, size_t count, void *to)
+{
+	for (size_t i = 0; i < count; i++) {
+		switch (type) {
+		case DEV_F16:
+			((uint16_t *)to)[at + i] = small_f16(from[i]);
+			break;
+		case DEV_BF16:
+			((uint16_t *)to)[at + i] = small_bf16(from[i]);
+			break;
+		case DEV_F8:
+			((uint8_t *)to)[at + i] = small_f8(from[i]);
+			break;
+		default:
+			((float *)to)[at + i] = type == DEV_TF32 ? small_tf32(from[i]) : from[i];
+		}
+	}
+}
+
+static void draw(struct bench_case *c, enum dev_type type, uint64_t count, void *to)
+{
+	float drawn[DRAWN];
+	if (type == DEV_F64) {
+		rng_fill_f64(&c->rng, to, count);
+		return;
+	}
+	for (uint64_t at = 0; at < count; at += DRAWN) {
+		size_t some = count - at < DRAWN ? (size_t)(count - at) : DRAWN;
+		rng_fill_f32(&c->rng, drawn, some);
+		narrow(type, drawn, at, some, to);
+	}
+}
 
 static void operand(struct product *p, struct bench_case *c, uint64_t count, void **device_p, void **host_p)
 {
 	*host_p = own_host(c, count * p->element_bytes);
 	if (!*host_p)
 		return;
-	if (p->type == DEV_F32)
-		rng_fill_f32(&c->rng, *host_p, count);
-	else
-		rng_fill_f64(&c->rng, *host_p, count);
+	draw(c, p->type, count, *host_p);
 	*device_p = own_memory(c, DEV_MEM_DEVICE, count * p->element_bytes);
 	if (*device_p)
 		own_result(c, dev_upload(c->dev, *device_p, *host_p, count * p->element_bytes));
@@ -27,15 +74,18 @@ static void operand(struct product *p, struct bench_case *c, uint64_t count, voi
 int product_open(struct product *p, struct bench_case *c, const struct shape *shape, enum dev_type type)
 {
 	const struct shape *s = shape;
-	double memory = (double)dev_props(c->dev)->memory_bytes;
-	*p = (struct product){.shape = *s, .type = type, .element_bytes = type == DEV_F32 ? 4 : 8};
-	double bytes = ((double)s->m * s->k + (double)s->k * s->n + (double)s->m * s->n) * (double)p->element_bytes;
-	if (bytes > 0.8 * memory)
+	double memory = (double)dev_props(c->dev)->memory_bytes, a, b, result;
+	*p = (struct product){.shape = *s, .type = type, .element_bytes = dev_type_bytes(type),
+	                      .result_bytes = dev_type_result_bytes(type), .b_transposed = type == DEV_F8};
+	a = (double)s->m * s->k * (double)p->element_bytes;
+	b = (double)s->k * s->n * (double)p->element_bytes;
+	result = (double)s->m * s->n * (double)p->result_bytes;
+	if (a + b + result > 0.8 * memory)
 		return own_result(c, err_note(-ENOMEM, "%ux%ux%u takes %.3g GB, the device has %.3g GB free", s->m, s->n, s->k,
-		                              1e-9 * bytes, 1e-9 * memory));
+		                              1e-9 * (a + b + result), 1e-9 * memory));
 	operand(p, c, (uint64_t)s->m * s->k, &p->a, &p->host_a);
 	operand(p, c, (uint64_t)s->k * s->n, &p->b, &p->host_b);
-	p->c = own_memory(c, DEV_MEM_DEVICE, (uint64_t)s->m * s->n * p->element_bytes);
+	p->c = own_memory(c, DEV_MEM_DEVICE, (uint64_t)s->m * s->n * p->result_bytes);
 	return own_status(c);
 }
 
@@ -59,7 +109,8 @@ struct dev_gemm product_whole(const struct product *p)
 {
 	const struct shape *s = &p->shape;
 	return (struct dev_gemm){.type = p->type, .m = s->m, .n = s->n, .k = s->k, .alpha = 1.0,
-	                         .a = p->a, .b = p->b, .c = p->c, .lda = s->k, .ldb = s->n, .ldc = s->n};
+	                         .a = p->a, .b = p->b, .c = p->c, .lda = s->k, .ldb = p->b_transposed ? s->k : s->n,
+	                         .ldc = s->n, .b_transposed = p->b_transposed};
 }
 
 struct dev_gemm product_piece(const struct product *p, enum shape_cut cut, uint32_t from, uint32_t count)
@@ -67,85 +118,130 @@ struct dev_gemm product_piece(const struct product *p, enum shape_cut cut, uint3
 	struct dev_gemm g = product_whole(p);
 	const char *a = p->a, *b = p->b;
 	char *c = p->c;
-	uint64_t start = from * p->element_bytes;
+	uint64_t start = from * p->element_bytes, result_start = from * p->result_bytes;
 	switch (cut) {
 	case SHAPE_CUT_M:
 		g.m = count;
 		g.a = a + start * g.lda;
-		g.c = c + start * g.ldc;
+		g.c = c + result_start * g.ldc;
 		break;
 	case SHAPE_CUT_N:
 		g.n = count;
-		g.b = b + start;
-		g.c = c + start;
+		g.b = b + (p->b_transposed ? start * g.ldb : start);
+		g.c = c + result_start;
 		break;
 	case SHAPE_CUT_K:
 		g.k = count;
 		g.a = a + start;
-		g.b = b + start * g.ldb;
+		g.b = b + (p->b_transposed ? start : start * g.ldb);
 		g.beta = from ? 1.0 : 0.0;
 		break;
 	}
 	return g;
 }
 
-static double element(const struct product *p, const void *x, uint64_t i)
+int product_spoil(const struct product *p, struct bench_case *c)
 {
-	return p->type == DEV_F32 ? (double)((const float *)x)[i] : ((const double *)x)[i];
+	uint64_t bytes = (uint64_t)p->shape.m * p->shape.n * p->result_bytes;
+	return dev_fill(c->dev, c->stream, p->c, 0x7f, bytes);
+}
+
+/* ---------------------------------------------------------------- the check */
+
+struct matrix {
+	enum dev_type type;
+	const void *elements;
+	uint32_t rows, columns;
+};
+
+/* C is stored as A and B are, but for f8. */
+static enum dev_type result_type(const struct product *p) { return p->type == DEV_F8 ? DEV_BF16 : p->type; }
+
+static double element(const struct matrix *x, uint64_t i)
+{
+	switch (x->type) {
+	case DEV_F64:
+		return ((const double *)x->elements)[i];
+	case DEV_F16:
+		return (double)small_f16_value(((const uint16_t *)x->elements)[i]);
+	case DEV_BF16:
+		return (double)small_bf16_value(((const uint16_t *)x->elements)[i]);
+	case DEV_F8:
+		return (double)small_f8_value(((const uint8_t *)x->elements)[i]);
+	default:
+		return (double)((const float *)x->elements)[i];
+	}
 }
 
 /* out[row] = sum over columns of x[row][column] * t[column], in double. */
-static void times_vector(const struct product *p, const void *x, uint32_t rows, uint32_t columns, const double *t,
-                         double *out)
+static void times_vector(const struct matrix *x, const double *t, double *out)
 {
-	for (uint32_t row = 0; row < rows; row++) {
+	for (uint32_t row = 0; row < x->rows; row++) {
 		double sum = 0.0;
-		for (uint32_t column = 0; column < columns; column++)
-			sum += element(p, x, (uint64_t)row * columns + column) * t[column];
+		for (uint32_t column = 0; column < x->columns; column++)
+			sum += element(x, (uint64_t)row * x->columns + column) * t[column];
 		out[row] = sum;
 	}
 }
 
-static int compare(const struct product *p, const double *ct, const double *abt)
+/* The same of the matrix whose rows are x's columns. */
+static void transposed_times_vector(const struct matrix *x, const double *t, double *out)
+{
+	for (uint32_t column = 0; column < x->columns; column++)
+		out[column] = 0.0;
+	for (uint32_t row = 0; row < x->rows; row++)
+		for (uint32_t column = 0; column < x->columns; column++)
+			out[column] += element(x, (uint64_t)row * x->columns + column) * t[row];
+}
+
+/* How far rounding alone may take an entry of C t; bench_product.h derives it. */
+static double allowed(const struct product *p, uint32_t writes)
 {
 	const struct shape *s = &p->shape;
-	double eps = p->type == DEV_F32 ? (double)FLT_EPSILON : DBL_EPSILON;
-	double scale = eps * sqrt((double)s->k * s->n), worst = 0.0;
+	double eps = p->type == DEV_F64 ? DBL_EPSILON : (double)FLT_EPSILON;
+	bool nearest = p->type == DEV_F32 || p->type == DEV_F64;
+	double growth = nearest ? 1.0 + sqrt(s->k) / 16.0 : 1.0 + s->k / 64.0;
+	double own = result_type(p) == DEV_F16 ? 0x1p-10 : result_type(p) == DEV_BF16 ? 0x1p-7 : 0.0;
+	return (PRODUCT_TOLERANCE * eps * growth + own * sqrt(writes)) * sqrt((double)s->k * s->n);
+}
+
+static int compare(const struct product *p, uint32_t writes, const double *ct, const double *abt)
+{
+	double limit = allowed(p, writes), worst = 0.0;
 	uint32_t row = 0;
-	for (uint32_t i = 0; i < s->m; i++) {
-		double off = fabs(ct[i] - abt[i]) / scale;
+	for (uint32_t i = 0; i < p->shape.m; i++) {
+		double off = fabs(ct[i] - abt[i]) / limit;
 		/* Written so that NaN counts as worst. */
 		if (!(off <= worst)) {
 			worst = isnan(off) ? INFINITY : off;
 			row = i;
 		}
 	}
-	if (worst > PRODUCT_TOLERANCE)
-		return bench_wrong("row %u of C t is %.9g, of A (B t) %.9g: %.3g times the rounding error", row, ct[row],
+	if (worst > 1.0)
+		return bench_wrong("row %u of C t is %.9g, of A (B t) %.9g: %.3g times what rounding explains", row, ct[row],
 		                   abt[row], worst);
 	return 0;
 }
 
-int product_spoil(const struct product *p, struct bench_case *c)
-{
-	uint64_t bytes = (uint64_t)p->shape.m * p->shape.n * p->element_bytes;
-	return dev_fill(c->dev, c->stream, p->c, 0x7f, bytes);
-}
-
-int product_check(const struct product *p, struct bench_case *c)
+int product_check(const struct product *p, struct bench_case *c, uint32_t writes)
 {
 	const struct shape *s = &p->shape;
-	uint64_t bytes = (uint64_t)s->m * s->n * p->element_bytes;
+	uint64_t bytes = (uint64_t)s->m * s->n * p->result_bytes;
 	void *found = malloc(bytes);
 	double *t = malloc(((size_t)s->n + s->k + 2 * (size_t)s->m) * sizeof(*t));
 	int status = found && t ? dev_download(c->dev, found, p->c, bytes) : err_note(-ENOMEM, "check of C: out of memory");
 	if (status == 0) {
+		const struct matrix a = {p->type, p->host_a, s->m, s->k}, product = {result_type(p), found, s->m, s->n};
+		const struct matrix b = {p->type, p->host_b, p->b_transposed ? s->n : s->k, p->b_transposed ? s->k : s->n};
 		double *bt = t + s->n, *abt = bt + s->k, *ct = abt + s->m;
 		rng_fill_f64(&c->rng, t, s->n);
-		times_vector(p, p->host_b, s->k, s->n, t, bt);
-		times_vector(p, p->host_a, s->m, s->k, bt, abt);
-		times_vector(p, found, s->m, s->n, t, ct);
-		status = compare(p, ct, abt);
+		if (p->b_transposed)
+			transposed_times_vector(&b, t, bt);
+		else
+			times_vector(&b, t, bt);
+		times_vector(&a, bt, abt);
+		times_vector(&product, t, ct);
+		status = compare(p, writes, ct, abt);
 	}
 	free(found);
 	free(t);

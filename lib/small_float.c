@@ -55,16 +55,15 @@ static uint32_t narrow(const struct format *f, float x)
 
 static float widen(const struct format *f, uint32_t bits)
 {
-	uint32_t code = bits & (f->sign - 1u), mantissa = code & ((1u << f->mantissa) - 1u);
-	int exponent = (int)(code >> f->mantissa);
-	double value;
+	uint32_t code = bits & (f->sign - 1u);
+	float value;
 	if (code > f->largest)
-		value = code == f->beyond && f->beyond != f->nan ? (double)INFINITY : (double)NAN;
-	else if (exponent == 0)
-		value = ldexp(mantissa, 1 - f->bias - f->mantissa);
+		value = code == f->beyond && f->beyond != f->nan ? INFINITY : NAN;
+	else if (code >> f->mantissa == 0)
+		value = (float)ldexp(code, 1 - f->bias - f->mantissa);
 	else
-		value = ldexp((1u << f->mantissa) + mantissa, exponent - f->bias - f->mantissa);
-	return (float)(bits & f->sign ? -value : value);
+		value = float_of((code << (FLOAT_MANTISSA - f->mantissa)) + ((uint32_t)(FLOAT_BIAS - f->bias) << FLOAT_MANTISSA));
+	return bits & f->sign ? -value : value;
 }
 
 uint16_t small_f16(float x) { return (uint16_t)narrow(&f16, x); }

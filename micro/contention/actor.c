@@ -105,7 +105,7 @@ int actor_spoil(const struct actor *a, struct bench_case *c)
 int actor_check(const struct actor *a, struct bench_case *c)
 {
 	if (a->kind == ACTOR_GEMM)
-		return product_check(&a->product, c);
+		return product_check(&a->product, c, 1);
 	if (a->bytes)
 		return tile_check(c->dev, a->array[0] + a->bytes - TILE_BYTES, TILE_BYTES, a->result, 1e-6f);
 	return 0;

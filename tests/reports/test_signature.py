@@ -166,6 +166,13 @@ class Rules(workplace.Scratch):
         self.assertEqual([(e["variant"], e["flags"]) for e in signature["invalid"]], [("round_trip", ["noisy"])])
         self.assertEqual(signature["primary_missing"][0]["metric"], "launch_round_trip")
 
+    def test_a_headline_that_nobody_asked_for_is_not_missing(self) -> None:
+        metrics = [headline("rate_" + kind, "bandwidth", "type=" + kind, "copy") for kind in ("f32", "f8", "f64")]
+        w = synthetic.Writer("micro/x", metrics, [synthetic.axis("type", "", ["f32", "f64"])])
+        w.case({"type": "f32"}, [w.variant("copy", 1e-6, 4096)])
+        missing = self.signature(w.end().text()).json["primary_missing"]
+        self.assertEqual([(e["metric"], e["reason"]) for e in missing], [("rate_f64", "no case gave it")])
+
     def test_a_flag_on_the_whole_case_spoils_all_of_it(self) -> None:
         w = launch()
         w.lines[1]["validity"] = {"valid": False, "flags": [{"flag": "contended", "variant": None, "reason": "others ran"}]}
