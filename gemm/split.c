@@ -76,7 +76,7 @@ static int setup(struct bench_case *c)
 	struct product *p = product(c);
 	int status = product_open_axes(p, c);
 	for (unsigned v = 0; status == 0 && v < VARIANTS; v++) {
-		if (side_of(&p->shape, cut_of(v)) < pieces_of(v))
+		if (!product_divides(p, cut_of(v), pieces_of(v)))
 			bench_variant_off(c, v);
 		else if (bench_variant_on(c, v))
 			status = prepare(c, v);

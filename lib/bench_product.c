@@ -13,18 +13,35 @@ const char *const product_types[] = {"f32", "f64", "tf32", "f16", "bf16", "f8", 
 
 /* Drawn as floats, so many at a time, then narrowed. */
 #define DRAWN 4096u
+#define F8_MULTIPLE 16u
 
 bool product_has_own_units(const struct dev *dev)
 {
 	return (dev_props(dev)->gemm_types & ~(1u << DEV_F32 | 1u << DEV_F64)) != 0;
 }
 
+static int shape_of(const struct bench_case *c, struct shape *shape_p)
+{
+	return shape_parse(bench_word(c, "shape"), 1e6 * (double)bench_number(c, "mflop"), shape_p);
+}
+
 int product_admit(const struct bench_case *c)
 {
 	unsigned type = bench_choice(c, "type");
-	if (dev_props(c->dev)->gemm_types >> type & 1)
-		return 0;
-	return err_note(-ENOTSUP, "this device has no products of %s here", product_types[type]);
+	struct shape s;
+	if (!(dev_props(c->dev)->gemm_types >> type & 1))
+		return err_note(-ENOTSUP, "this device has no products of %s here", product_types[type]);
+	int status = shape_of(c, &s);
+	if (status == 0 && type == DEV_F8 && (s.m % F8_MULTIPLE || s.n % F8_MULTIPLE || s.k % F8_MULTIPLE))
+		return err_note(-EINVAL, "%ux%ux%u: the sides of f8 are multiples of 16", s.m, s.n, s.k);
+	return status;
+}
+
+bool product_divides(const struct product *p, enum shape_cut cut, uint32_t pieces)
+{
+	const struct shape *s = &p->shape;
+	uint32_t side = cut == SHAPE_CUT_M ? s->m : cut == SHAPE_CUT_N ? s->n : s->k;
+	return side >= pieces && (p->type != DEV_F8 || side % (F8_MULTIPLE * pieces) == 0);
 }
 
 static void narrow(enum dev_type type, const float *from, uint64_t at, size_t count, void *to)
@@ -92,9 +109,8 @@ int product_open(struct product *p, struct bench_case *c, const struct shape *sh
 int product_open_axes(struct product *p, struct bench_case *c)
 {
 	struct shape shape;
-	enum dev_type type = (enum dev_type)bench_choice(c, "type");
-	int status = shape_parse(bench_word(c, "shape"), 1e6 * (double)bench_number(c, "mflop"), &shape);
-	return status ? own_result(c, status) : product_open(p, c, &shape, type);
+	int status = shape_of(c, &shape);
+	return status ? own_result(c, status) : product_open(p, c, &shape, (enum dev_type)bench_choice(c, "type"));
 }
 
 void product_facts(const struct product *p, struct bench_case *c)

@@ -33,7 +33,7 @@ struct product {
 	void *host_a, *host_b;                /* the same on the host */
 };
 
-/* In admit: can the case's `type` be multiplied here? 0 or -ENOTSUP. */
+/* In admit: can a product of the case's `type` and `shape` be had here? 0, -ENOTSUP, or -EINVAL where the two don't fit. */
 int product_admit(const struct bench_case *c);
 
 /* Allocate and fill what the case then owns (lib/bench_own.h). -ENOMEM when it does not fit. */
@@ -42,6 +42,9 @@ int product_open(struct product *p, struct bench_case *c, const struct shape *sh
 /* The one that the case's axes `type`, `shape` and `mflop` (the limit of named shapes) name; and the facts it is known by. */
 int product_open_axes(struct product *p, struct bench_case *c);
 void product_facts(const struct product *p, struct bench_case *c);
+
+/* Has the side that is cut so many pieces? Of f8 all sides of each must be multiples of 16. */
+bool product_divides(const struct product *p, enum shape_cut cut, uint32_t pieces);
 
 /* The whole product, C = A B, or the piece [from, from+count) of a cut along M, N or K. A K piece with from > 0
  * adds to C. Ready for dev_gemm(). */

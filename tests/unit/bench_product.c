@@ -169,6 +169,25 @@ static void pieces_of_each(struct bench_case *c)
 	}
 }
 
+static unsigned divided;
+
+static void cuts(struct bench_case *c)
+{
+	static const struct shape shape = {M, N, K, 1};
+	struct product p;
+	if (product_open(&p, c, &shape, DEV_F32))
+		return;
+	divided += product_divides(&p, SHAPE_CUT_M, M) + !product_divides(&p, SHAPE_CUT_N, N + 1);
+	p.type = DEV_F8;
+	divided += product_divides(&p, SHAPE_CUT_M, 3) + !product_divides(&p, SHAPE_CUT_M, 4) + product_divides(&p, SHAPE_CUT_K, 128);
+}
+
+static void what_can_be_cut(void)
+{
+	expect(play(cuts) == 0);
+	expect(divided == 5);
+}
+
 static void pieces_are_placed(void)
 {
 	expect(play(pieces_of_each) == 0);
@@ -178,6 +197,7 @@ static void pieces_are_placed(void)
 int main(void)
 {
 	test(rounding_passes_and_nonsense_does_not);
+	test(what_can_be_cut);
 	test(pieces_are_placed);
 	return test_done();
 }
