@@ -6,14 +6,15 @@ from __future__ import annotations
 from typing import Dict, List, Mapping, Optional
 
 from reports.curves import Curve
-from reports.effects import (collectives, contention, copies, gemm, generic, launch, memory, node, occupancy, priority, reduce,
-                             simulated, torus)
+from reports.effects import (collectives, contention, copies, gemm, generic, latency, launch, memory, node, occupancy, priority,
+                             reduce, simulated, torus)
 from reports.records import Group
 from reports.section import Effect, Section
 
 EFFECTS: Dict[str, Effect] = {
     "topology/node": node.EFFECT,
     "micro/memory": memory.EFFECT,
+    "micro/latency": latency.EFFECT,
     "micro/copy_path": copies.EFFECT,
     "micro/launch": launch.EFFECT,
     "gemm/efficiency": gemm.EFFICIENCY,
