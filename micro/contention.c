@@ -5,7 +5,8 @@
  * CIL(x | y) = time of x beside y / time of x alone; 1 is no loss, 2 is what taking turns would give.
  *
  * Timed: pieces of x by the device's events, in x's own stream. The partner starts first and is fed from its own stream
- * until x has ended, so x never runs alone. Buffers exceed the last-level cache, so that memory is really shared.
+ * until x has ended, so x never runs alone. A piece repeats its work until it takes a millisecond, as often beside as alone;
+ * products are large enough to occupy every unit, and buffers exceed the last-level cache, so that memory is really shared.
  *
  *     bin/micro/contention --device host --pair compute+memory,engine+gemm
  */
@@ -180,6 +181,8 @@ static int prove(struct bench_case *c)
 
 static int derive(struct bench_case *c)
 {
+	bench_fact_number(c, "x_repeats", state(c)->actor[0].repeats);
+	bench_fact_number(c, "y_repeats", state(c)->actor[1].repeats);
 	int status = bench_ratio(c, "CIL", X_BESIDE_Y, X_ALONE, "time of x beside y / time of x alone, block by block");
 	return status ? status : bench_ratio(c, "CIL", Y_BESIDE_X, Y_ALONE, "time of y beside x / time of y alone, block by block");
 }

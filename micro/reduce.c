@@ -28,7 +28,8 @@ static const struct axis axes[] = {
 	{.name = "direction", .help = "where the chunk comes from", .kind = AXIS_WORD, .words = directions, .quick = "local,up",
 	 .full = "local,up,peer"},
 	{.name = "size", .help = "bytes of the chunk", .kind = AXIS_SIZE, .min = 4096, .multiple = 4096,
-	 .quick = "64K,1M,16M,64M", .full = "4K:256M:x4", .simulated = "64K,1M,16M"},
+	 .quick = "64K,1M,16M,64M", .full = "4K:256M:x4", .simulated = "64K,1M,16M",
+	 .wide = "1M,16M,64M,256M", .wide_full = "64K:1G:x4"},
 	{0}};
 
 /* param: into how many tiles the chunk is cut. */

@@ -23,12 +23,14 @@ struct actor {
 	char *array[3]; /* each as large as the last-level cache, so that memory is really used; the first is written */
 	float *result;  /* the tile that the first array shall hold afterwards */
 	struct product product;
+	uint32_t repeats; /* of its work in a piece */
 };
 
-/* Everything is the case's (lib/bench_own.h). -ENOTSUP where the device can't do this kind. */
+/* Everything is the case's (lib/bench_own.h). Runs the work alone to see how often a piece must repeat it to take a millisecond
+ * at least. -ENOTSUP where the device can't do this kind. */
 int actor_open(struct actor *a, struct bench_case *c, enum actor_kind kind);
 
-/* Enqueue one piece, some milliseconds on a CPU, on the actor's stream. */
+/* Enqueue one piece on the actor's stream: its operations are a sixteenth of what fits into a queue at most. */
 int actor_piece(struct actor *a, struct bench_case *c);
 
 /* The work of a piece: a copy's bytes count once, a triad's three times. */

@@ -16,6 +16,7 @@ CROSSOVER = (ALPHA_S - KERNEL_ALPHA_S) / (1 / KERNEL_RATE - 1 / ENGINE_RATE)
 L1, L2, LLC = 32 << 10, 1 << 20, 32 << 20  # per unit, per unit, whole
 UNITS = 2
 LEVEL_RATES = {"L1": 400e9, "L2": 200e9, "LLC": 80e9, "memory": 20e9}
+LEVEL_LATENCIES = {"L1": 1e-9, "L2": 4e-9, "LLC": 20e-9, "memory": 100e-9}  # of one load
 
 
 class Writer:
@@ -119,6 +120,16 @@ def memory(**more: Any) -> Writer:
     for level, size in (("L1", L1), ("L2", L2), ("LLC", LLC // 4), ("LLC", LLC // 2), ("memory", 4 * LLC),
                         ("memory", 16 * LLC)):
         w.case({"op": "triad", "footprint": size}, [w.variant("regular", size / LEVEL_RATES[level], size)])
+    return w.end()
+
+
+def latency(**more: Any) -> Writer:
+    """L1 and L2 are one unit's: a thread sees no other's."""
+    w = Writer("micro/latency", [headline("memory_latency", "latency", None, "chase", "median", "s", "lower")],
+               [axis("footprint", "byte", [L1 // 2, L2 // 2, LLC // 2, 16 * LLC])], **more)
+    for level, size in (("L1", L1 // 2), ("L2", L2 // 2), ("LLC", LLC // 2), ("memory", 16 * LLC)):
+        seconds = LEVEL_LATENCIES[level]
+        w.case({"footprint": size}, [w.variant("chase", seconds * 65536)], [value("latency", "chase", seconds, "s")])
     return w.end()
 
 
@@ -286,8 +297,8 @@ def unknown(**more: Any) -> Writer:
     return w.end()
 
 
-ALL: Sequence[Callable[..., Writer]] = (node, memory, copies, launch, efficiency, split, contention, occupancy, allreduce,
-                                            device_allreduce, torus, simgrid, unknown)
+ALL: Sequence[Callable[..., Writer]] = (node, memory, latency, copies, launch, efficiency, split, contention, occupancy,
+                                        allreduce, device_allreduce, torus, simgrid, unknown)
 
 
 def everything(**more: Any) -> str:

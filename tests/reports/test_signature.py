@@ -66,6 +66,11 @@ class Truth(workplace.Scratch):
         found = self.findings(copies().text(), "micro/copy_path")["saturation"][0]
         self.assertEqual(found["blocks"], 4)
 
+    def test_latency_levels(self) -> None:
+        levels = self.findings(synthetic.latency().text(), "micro/latency")["levels"]
+        self.assertEqual({e["level"]: e["value"] for e in levels}, synthetic.LEVEL_LATENCIES)
+        self.assertIn("from L1", self.signature(synthetic.latency().text()).json["programs"]["micro/latency"]["reading"])
+
     def test_cache_levels(self) -> None:
         levels = self.findings(memory().text(), "micro/memory")["levels"][0]["levels"]
         self.assertEqual([e["level"] for e in levels], ["L1", "L2", "LLC", "memory"])
