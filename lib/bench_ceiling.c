@@ -12,7 +12,7 @@ enum { READ, WRITE, WRITE_NT, KINDS };
 uint64_t ceiling_launch_bytes(const struct dev *dev)
 {
 	const struct dev_props *p = dev_props(dev);
-	uint64_t threads = THREAD_BYTES * p->busy_blocks * p->block_threads;
+	uint64_t threads = THREAD_BYTES * p->units * p->slots_per_unit * p->block_threads;
 	return threads > LAUNCH_BYTES ? threads : LAUNCH_BYTES;
 }
 

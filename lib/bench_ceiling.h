@@ -20,7 +20,7 @@
 	{.name = "write_only_nt", .timing = BENCH_DEVICE, .reference = true}
 
 /* What a launch should move at least, in several passes if need be, so that starting it does not count: 64 MiB, and
- * 4 KiB for every thread of a device that runs many. */
+ * 4 KiB for every thread that a device which runs many can hold. */
 uint64_t ceiling_launch_bytes(const struct dev *dev);
 
 struct ceiling {
