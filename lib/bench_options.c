@@ -223,12 +223,12 @@ void bench_options_help(const struct bench *b)
 		out_print("  --%-12s %s\n%17sdefault %s", a->name, a->help, "", a->quick);
 		if (a->full)
 			out_print("; with --full %s", a->full);
+		if (a->simulated)
+			out_print("; simulated %s", a->simulated);
 		if (a->wide)
 			out_print("\n%17son a wide device %s", "", a->wide);
 		if (a->wide_full)
 			out_print("; with --full %s", a->wide_full);
-		if (a->simulated)
-			out_print("; simulated %s", a->simulated);
 		out_print("\n");
 	}
 	if (b->variants) {
