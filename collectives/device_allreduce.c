@@ -159,13 +159,13 @@ static int check(struct bench_case *c, unsigned variant)
 static int prove(struct bench_case *c)
 {
 	struct state *s = state(c);
-	bool any = false;
+	uint64_t by_engine = 0;
 	for (unsigned v = 0; v < LIBRARY; v++) {
 		uint64_t messages, bytes, planned_messages, planned_bytes;
 		char name[48];
 		if (!bench_variant_on(c, v))
 			continue;
-		any = true;
+		by_engine |= UINT64_C(1) << v;
 		executor_sent(s->executor[v], &messages, &bytes);
 		executor_planned(s->executor[v], &planned_messages, &planned_bytes);
 		snprintf(name, sizeof(name), "%s ran", variants[v].name);
@@ -176,7 +176,7 @@ static int prove(struct bench_case *c)
 	}
 	float **vector = s->vectors.memory.vector;
 	uint64_t few = s->vectors.bytes < PROOF_BYTES ? s->vectors.bytes : PROOF_BYTES;
-	return any ? hold_prove_engine(c, vector[1], vector[0], few) : 0;
+	return by_engine ? hold_prove_engine(c, by_engine, vector[1], vector[0], few) : 0;
 }
 
 /* ------------------------------------------------------------------ what follows from the times */
