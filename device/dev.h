@@ -396,8 +396,8 @@ int dev_peer_enable(struct dev *d, struct dev *other);
 
 /* Between begin and end what is enqueued on `s` is noted and not run; no other call on the device may come in between but
  * those that enqueue on `s`. The graph runs it all in one operation, as often as it is launched; memory that it uses is -EBUSY
- * until it is closed. Copies of PAGEABLE memory can't be noted. An operation that is refused is not noted. To begin twice
- * and to end what was not begun is -EINVAL. The caller has synchronised before closing it. [optional] */
+ * until it is closed. Copies of PAGEABLE memory and events can't be noted. An operation that is refused is not noted. To begin
+ * twice and to end what was not begun is -EINVAL. The caller has synchronised before closing it. [optional] */
 int dev_graph_begin(struct dev *d, struct dev_stream *s);
 int dev_graph_end(struct dev *d, struct dev_stream *s, struct dev_graph **g_p);
 int dev_graph_launch(struct dev *d, struct dev_stream *s, struct dev_graph *g);

@@ -196,6 +196,8 @@ int gpu_graph_end(struct dev *dev, struct dev_stream *s, struct dev_graph **g_p)
 int gpu_graph_launch(struct dev *dev, struct dev_stream *s, struct dev_graph *g);
 void gpu_graph_close(struct dev *dev, struct dev_graph *g);
 void gpu_graphs_close(struct gpu_dev *d);
+/* A stream that is being noted is about to be closed. Lock NOT held. */
+void gpu_graph_abandon(struct dev_stream *s);
 
 /* ---- gpu_kernels.c */
 int gpu_kernels_open(struct gpu_dev *d);

@@ -119,7 +119,9 @@ static void end(struct dev_stream *s)
 void gpu_stream_close(struct dev *dev, struct dev_stream *s)
 {
 	struct gpu_dev *d = gpu_of(dev);
-	bool busy = gpu_enter(d) == 0 && !s->noting && d->driver->stream_query(s->handle) == -EAGAIN;
+	bool works = gpu_enter(d) == 0;
+	gpu_graph_abandon(s);
+	bool busy = works && d->driver->stream_query(s->handle) == -EAGAIN;
 	gpu_lock();
 	s->closed = true;
 	if (!busy)
@@ -289,6 +291,7 @@ void gpu_queue_close(struct gpu_dev *d)
 		release(d);
 	while (d->streams) {
 		struct dev_stream *s = d->streams;
+		gpu_graph_abandon(s);
 		if (works)
 			d->driver->stream_sync(s->handle);
 		gpu_lock();

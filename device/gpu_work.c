@@ -169,6 +169,19 @@ int gpu_graph_end(struct dev *dev, struct dev_stream *s, struct dev_graph **g_p)
 	return rc;
 }
 
+void gpu_graph_abandon(struct dev_stream *s)
+{
+	struct dev_graph *g = s->noting;
+	if (!g)
+		return;
+	if (s->dev->driver->capture_end(s->handle, &g->handle) == 0)
+		s->dev->driver->graph_close(g->handle);
+	gpu_lock();
+	s->noting = NULL;
+	gpu_unlock();
+	forget_uses(g);
+}
+
 int gpu_graph_launch(struct dev *dev, struct dev_stream *s, struct dev_graph *g)
 {
 	struct gpu_dev *d = gpu_of(dev);

@@ -230,6 +230,19 @@ static void graphs_are_checked(void)
 	dev_stream_close(on.d, s);
 }
 
+static void a_stream_closed_while_noting_forgets_it(void)
+{
+	need(DEV_CAP_GRAPH);
+	struct dev_stream *s = stream();
+	char *a = get(DEV_MEM_PINNED, 256);
+	memset(a, 1, 256);
+	ok(dev_graph_begin(on.d, s));
+	ok(dev_fill(on.d, s, a, 2, 256));
+	dev_stream_close(on.d, s);
+	expect(a[0] == 1);
+	put(a);
+}
+
 /* ------------------------------------------------------------------ collectives */
 
 struct rank {
@@ -364,6 +377,7 @@ int main(int argc, char **argv)
 		RULE(a_graph_has_its_turn),
 		RULE(memory_of_a_graph_is_ebusy),
 		RULE(graphs_are_checked),
+		RULE(a_stream_closed_while_noting_forgets_it),
 		RULE(a_crew_adds_up),
 		RULE(handles_of_memory),
 		RULE(readings_say_what_they_are),
