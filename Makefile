@@ -114,9 +114,10 @@ fake_engine := $(call fake_object,$(wildcard device/host*.c tests/fakes/engine*.
 	tests/fakes/fibers.c tests/fakes/kernels.c tests/fakes/faults.c)
 fake_compiler := $(call fake_object,tests/fakes/rtc.c tests/fakes/faults.c)
 $(fakes)/libcuda.so.1: $(call fake_object,tests/fakes/cuda.c tests/fakes/cuda_calls.c) $(fake_engine)
+$(fakes)/libamdhip64.so.7: $(call fake_object,tests/fakes/hip.c tests/fakes/hip_calls.c) $(fake_engine)
 $(fakes)/libnvrtc.so.13: $(call fake_object,tests/fakes/nvrtc.c) $(fake_compiler)
 $(fakes)/libhiprtc.so.7: $(call fake_object,tests/fakes/hiprtc.c) $(fake_compiler)
-fake_libraries := $(addprefix $(fakes)/,libcuda.so.1 libnvrtc.so.13 libhiprtc.so.7)
+fake_libraries := $(addprefix $(fakes)/,libcuda.so.1 libnvrtc.so.13 libamdhip64.so.7 libhiprtc.so.7)
 
 fakes: $(fake_libraries) ## build fake GPU drivers for tests, as build/*/fakes; WITHOUT=FUNCTION leaves one out
 
@@ -126,7 +127,7 @@ $(fake_libraries):
 	$(call say,LD,$@)
 	mkdir -p $(@D)
 	printf '{ local: %s; };\n' '$(or $(WITHOUT),no_function)' > $@.map
-	$(CC) $(our_cflags) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(@F),--version-script,$@.map $^ -o $@ $(our_ldlibs) $(LDLIBS)
+	$(CC) $(our_cflags) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(@F),--version-script,$@.map $(if $(SAN),,-Wl,-z,defs) $^ -o $@ $(our_ldlibs) $(LDLIBS)
 
 fake_compile = $(compile) -fPIC -fvisibility=hidden
 $(build)/fakes/obj/%.o: %.c

@@ -140,6 +140,16 @@ int fake_retain(struct fake_gpu *g)
 	return rc;
 }
 
+int fake_retain_first(struct fake_gpu *g)
+{
+	fake_lock();
+	int rc = g->retained ? FAKE_OK : open_context(g);
+	if (!rc && !g->retained)
+		g->retained = 1;
+	fake_unlock();
+	return rc;
+}
+
 static void delete_rest(struct fake_gpu *g)
 {
 	while (g->objects) {

@@ -134,6 +134,9 @@ int fake_peer_enable(struct fake_gpu *g, const struct fake_gpu *other);
 int fake_retain(struct fake_gpu *g);
 int fake_release(struct fake_gpu *g);
 
+/* Open a context unless it is, never to be released. */
+int fake_retain_first(struct fake_gpu *g);
+
 /* FAKE_OK, or why a context can't be used: it failed, or it is gone. */
 int fake_usable(const struct fake_gpu *g);
 
