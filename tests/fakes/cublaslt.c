@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * libcublasLt: products with cublasLtMatmul(). Every product can be done in two ways, of which the first needs a workspace and
+ * operands as aligned as the preference said.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/fakes/driver.h"
+#include "tests/fakes/product.h"
+
+enum { SUCCESS = 0, NOT_INITIALIZED = 1, ALLOC_FAILED = 3, INVALID_VALUE = 7, EXECUTION_FAILED = 13, NOT_SUPPORTED = 15 };
+enum { R_32F = 0, R_64F = 1, R_16F = 2, R_16BF = 14, R_8F_E4M3 = 28 };
+enum { COMPUTE_32F = 68, COMPUTE_64F = 70, COMPUTE_32F_FAST_TF32 = 77 };
+enum { OP_N = 0, OP_T = 1 };
+
+#define VERSION 130000u
+#define WORKSPACE_BYTES ((uint64_t)1 << 20)
+#define WAY_WORD 0x6661736b77617931u
+#define ALIGNMENTS 4
+
+struct handle {
+	int unused;
+};
+
+struct desc {
+	int compute, scale;
+	int32_t a_op, b_op;
+};
+
+struct layout {
+	int type;
+	uint64_t rows, columns;
+	int64_t ld;
+};
+
+struct preference {
+	uint64_t workspace_bytes;
+	uint32_t alignment[ALIGNMENTS];
+};
+
+/* cublasLtMatmulAlgo_t: 64 bytes. */
+struct algo {
+	uint64_t word, workspace_bytes;
+	uint32_t alignment[ALIGNMENTS];
+	uint64_t rest[4];
+};
+
+/* cublasLtMatmulHeuristicResult_t */
+struct heuristic {
+	struct algo algo;
+	size_t workspace_bytes;
+	int state;
+	float waves;
+	int reserved[4];
+};
+_Static_assert(sizeof(struct algo) == 64 && sizeof(struct heuristic) == 96, "as cublasLt.h lays them out");
+
+static int new_object(size_t bytes, void *object_p)
+{
+	void *object = calloc(1, bytes);
+	if (object)
+		memcpy(object_p, &object, sizeof(object));
+	return object ? SUCCESS : ALLOC_FAILED;
+}
+
+static int data_type(const struct desc *d, const struct layout *l, enum product_type *type_p)
+{
+	switch (l->type) {
+	case R_32F:
+		*type_p = d->compute == COMPUTE_32F_FAST_TF32 ? PRODUCT_TF32 : PRODUCT_F32;
+		return SUCCESS;
+	case R_64F:
+		*type_p = PRODUCT_F64;
+		return SUCCESS;
+	case R_16F:
+		*type_p = PRODUCT_F16;
+		return SUCCESS;
+	case R_16BF:
+		*type_p = PRODUCT_BF16;
+		return SUCCESS;
+	case R_8F_E4M3:
+		*type_p = PRODUCT_F8;
+		return SUCCESS;
+	default:
+		return INVALID_VALUE;
+	}
+}
+
+/* Does the library know this combination of types, and do the dimensions match? */
+static int describe(const struct desc *d, const struct layout *a, const struct layout *b, const struct layout *c, struct product *p)
+{
+	const bool wide = a->type == R_64F;
+	int rc = data_type(d, a, &p->type);
+	if (!rc)
+		rc = data_type(d, c, &p->result);
+	if (rc)
+		return rc;
+	/* Only what A and B hold is rounded to TF32. */
+	p->result = p->result == PRODUCT_TF32 ? PRODUCT_F32 : p->result;
+	p->a_transposed = d->a_op == OP_T;
+	p->b_transposed = d->b_op == OP_T;
+	p->m = c->rows;
+	p->n = c->columns;
+	p->k = p->a_transposed ? a->rows : a->columns;
+	p->lda = (uint64_t)a->ld;
+	p->ldb = (uint64_t)b->ld;
+	p->ldc = p->ldd = (uint64_t)c->ld;
+	if (p->lda < a->rows || p->ldb < b->rows || p->ldc < c->rows || (p->a_transposed ? a->columns : a->rows) != p->m ||
+	    (p->b_transposed ? b->columns : b->rows) != p->k || (p->b_transposed ? b->rows : b->columns) != p->n)
+		return INVALID_VALUE;
+	if (a->type != b->type || wide != (d->compute == COMPUTE_64F) || wide != (d->scale == R_64F) ||
+	    c->type != (a->type == R_8F_E4M3 ? R_16BF : a->type))
+		return NOT_SUPPORTED;
+	if (p->type == PRODUCT_F8 && (!p->a_transposed || p->b_transposed || p->m % 16 || p->k % 16 || p->lda % 16 || p->ldb % 16))
+		return NOT_SUPPORTED;
+	return SUCCESS;
+}
+
+static bool aligned(const void *pointer, uint32_t bytes) { return bytes == 0 || (uintptr_t)pointer % bytes == 0; }
+
+#pragma GCC visibility push(default)
+
+size_t cublasLtGetVersion(void) { return VERSION; }
+
+const char *cublasLtGetStatusName(int status)
+{
+	return status == NOT_SUPPORTED ? "CUBLAS_STATUS_NOT_SUPPORTED"
+	       : status == INVALID_VALUE ? "CUBLAS_STATUS_INVALID_VALUE"
+	       : status == ALLOC_FAILED  ? "CUBLAS_STATUS_ALLOC_FAILED"
+	       : status == SUCCESS       ? "CUBLAS_STATUS_SUCCESS"
+	                                 : "CUBLAS_STATUS_EXECUTION_FAILED";
+}
+
+const char *cublasLtGetStatusString(int status) { return status ? "the fake library refuses" : "success"; }
+
+int cublasLtCreate(struct handle **handle)
+{
+	int rc = driver_fault(__func__);
+	return rc ? rc : new_object(sizeof(**handle), handle);
+}
+
+int cublasLtDestroy(struct handle *handle)
+{
+	free(handle);
+	return handle ? SUCCESS : NOT_INITIALIZED;
+}
+
+int cublasLtMatmulDescCreate(struct desc **desc, int compute, int scale)
+{
+	int rc = driver_fault(__func__);
+	if (!rc)
+		rc = new_object(sizeof(**desc), desc);
+	if (!rc)
+		**desc = (struct desc){.compute = compute, .scale = scale};
+	return rc;
+}
+
+int cublasLtMatmulDescDestroy(struct desc *desc)
+{
+	free(desc);
+	return SUCCESS;
+}
+
+int cublasLtMatmulDescSetAttribute(struct desc *desc, int which, const void *value, size_t bytes)
+{
+	int32_t op;
+	int rc = driver_fault(__func__);
+	if (rc || bytes != sizeof(op) || (which != 3 && which != 4)) /* TRANSA, TRANSB */
+		return rc ? rc : INVALID_VALUE;
+	memcpy(&op, value, sizeof(op));
+	*(which == 3 ? &desc->a_op : &desc->b_op) = op;
+	return op == OP_N || op == OP_T ? SUCCESS : NOT_SUPPORTED;
+}
+
+int cublasLtMatrixLayoutCreate(struct layout **layout, int type, uint64_t rows, uint64_t columns, int64_t ld)
+{
+	int rc = driver_fault(__func__);
+	if (!rc)
+		rc = new_object(sizeof(**layout), layout);
+	if (!rc)
+		**layout = (struct layout){.type = type, .rows = rows, .columns = columns, .ld = ld};
+	return rc;
+}
+
+int cublasLtMatrixLayoutDestroy(struct layout *layout)
+{
+	free(layout);
+	return SUCCESS;
+}
+
+int cublasLtMatmulPreferenceCreate(struct preference **preference)
+{
+	int rc = driver_fault(__func__);
+	if (!rc)
+		rc = new_object(sizeof(**preference), preference);
+	for (int i = 0; i < ALIGNMENTS && !rc; i++)
+		(*preference)->alignment[i] = 256;
+	return rc;
+}
+
+int cublasLtMatmulPreferenceDestroy(struct preference *preference)
+{
+	free(preference);
+	return SUCCESS;
+}
+
+int cublasLtMatmulPreferenceSetAttribute(struct preference *preference, int which, const void *value, size_t bytes)
+{
+	int rc = driver_fault(__func__);
+	if (rc)
+		return rc;
+	if (which == 1 && bytes == sizeof(uint64_t)) /* MAX_WORKSPACE_BYTES */
+		memcpy(&preference->workspace_bytes, value, bytes);
+	else if (which >= 5 && which <= 8 && bytes == sizeof(uint32_t)) /* MIN_ALIGNMENT_A_BYTES to _D_ */
+		memcpy(&preference->alignment[which - 5], value, bytes);
+	else
+		return INVALID_VALUE;
+	return SUCCESS;
+}
+
+int cublasLtMatmulAlgoGetHeuristic(struct handle *handle, struct desc *desc, struct layout *a, struct layout *b, struct layout *c,
+                                   struct layout *d, struct preference *preference, int most, struct heuristic *results,
+                                   int *count)
+{
+	struct product p = {0};
+	int rc = driver_fault(__func__);
+	if (!rc)
+		rc = !handle || most < 1 || d->rows != c->rows ? INVALID_VALUE : describe(desc, a, b, c, &p);
+	*count = 0;
+	for (int way = 0; way < 2 && !rc && *count < most; way++) {
+		struct algo algo = {.word = WAY_WORD};
+		if (way == 0 && preference->workspace_bytes < WORKSPACE_BYTES)
+			continue;
+		algo.workspace_bytes = way == 0 ? WORKSPACE_BYTES : 0;
+		if (way == 0)
+			memcpy(algo.alignment, preference->alignment, sizeof(algo.alignment));
+		results[(*count)++] = (struct heuristic){.algo = algo, .workspace_bytes = algo.workspace_bytes, .waves = 1};
+	}
+	return rc;
+}
+
+int cublasLtMatmul(struct handle *handle, struct desc *desc, const void *alpha, const void *a, struct layout *a_layout,
+                   const void *b, struct layout *b_layout, const void *beta, const void *c, struct layout *c_layout, void *d,
+                   struct layout *d_layout, const struct algo *algo, void *workspace, size_t workspace_bytes, void *stream)
+{
+	struct product p = {.a = a, .b = b, .c = c, .d = d};
+	int rc = driver_fault(__func__);
+	if (!rc)
+		rc = handle ? describe(desc, a_layout, b_layout, c_layout, &p) : INVALID_VALUE;
+	if (rc)
+		return rc;
+	const void *operands[ALIGNMENTS] = {a, b, c, d};
+	if (algo && (algo->word != WAY_WORD || workspace_bytes < algo->workspace_bytes || (algo->workspace_bytes && !workspace)))
+		return INVALID_VALUE;
+	for (int i = 0; i < ALIGNMENTS && algo; i++)
+		if (!aligned(operands[i], algo->alignment[i]))
+			return INVALID_VALUE;
+	p.alpha = desc->scale == R_64F ? *(const double *)alpha : (double)*(const float *)alpha;
+	p.beta = desc->scale == R_64F ? *(const double *)beta : (double)*(const float *)beta;
+	p.ldd = (uint64_t)d_layout->ld;
+	return product_enqueue(stream, &p) ? EXECUTION_FAILED : SUCCESS;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The matrix product of the fake BLAS libraries: column-major, D := alpha op(A) op(B) + beta C, with sums in double.
+ */
+#ifndef FAKES_PRODUCT_H
+#define FAKES_PRODUCT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum product_type { PRODUCT_F32, PRODUCT_F64, PRODUCT_TF32, PRODUCT_F16, PRODUCT_BF16, PRODUCT_F8 };
+
+struct product {
+	enum product_type type, result; /* of A and B, and of C and D */
+	bool a_transposed, b_transposed;
+	uint64_t m, n, k;
+	double alpha, beta;
+	const void *a, *b, *c;
+	void *d;
+	uint64_t lda, ldb, ldc, ldd;
+};
+
+/* Enqueue on a stream of the driver, whose result it returns. */
+int product_enqueue(void *stream, const struct product *p);
+
+#endif
