@@ -110,8 +110,8 @@ $(patsubst %.c,$(build)/bin/%,$(mpi_programs)): $(build)/bin/%: %.c $(archive)
 # vendor's functions are to be seen. With WITHOUT=FUNCTION they lack that function.
 fakes := $(build)/fakes$(if $(WITHOUT),-without-$(WITHOUT))
 fake_object = $(patsubst %.c,$(build)/fakes/obj/%.o,$(1))
-fake_engine := $(call fake_object,$(wildcard device/host*.c tests/fakes/engine*.c) device/dev_type.c device/kernel_signature.c lib/err.c lib/clock.c \
-	tests/fakes/fibers.c tests/fakes/kernels.c tests/fakes/faults.c)
+fake_engine := $(call fake_object,$(wildcard device/host*.c tests/fakes/engine*.c) device/dev_type.c device/kernel_signature.c \
+	lib/err.c lib/clock.c tests/fakes/fibers.c tests/fakes/kernels.c tests/fakes/faults.c)
 fake_compiler := $(call fake_object,tests/fakes/rtc.c tests/fakes/faults.c)
 $(fakes)/libcuda.so.1: $(call fake_object,tests/fakes/cuda.c tests/fakes/cuda_calls.c) $(fake_engine)
 $(fakes)/libamdhip64.so.7: $(call fake_object,tests/fakes/hip.c tests/fakes/hip_calls.c) $(fake_engine)
@@ -131,13 +131,13 @@ fake_libraries := $(addprefix $(fakes)/,libcuda.so.1 libnvrtc.so.13 libcublasLt.
 
 fakes: $(fake_libraries) ## build fake GPU drivers for tests, as build/*/fakes; WITHOUT=FUNCTION leaves one out
 
-$(filter $(build)/tests/unit/fakes%,$(unit_tests)): | $(fake_libraries)
+$(filter $(build)/tests/unit/fakes% %/gpu_faults,$(unit_tests)): | $(fake_libraries)
 
 $(fake_libraries):
 	$(call say,LD,$@)
 	mkdir -p $(@D)
 	printf '{ local: %s; };\n' '$(or $(WITHOUT),no_function)' > $@.map
-	$(CC) $(our_cflags) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(@F),--version-script,$@.map $(if $(SAN),,-Wl,-z,defs) $^ -o $@ $(our_ldlibs) $(LDLIBS)
+	$(CC) $(our_cflags) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(@F),--version-script,$@.map $(if $(SAN),,-Wl,-z,defs) $^ -o $@ -lm -ldl $(LDLIBS)
 
 fake_compile = $(compile) -fPIC -fvisibility=hidden
 $(build)/fakes/obj/%.o: %.c
