@@ -195,13 +195,13 @@ static void leave_first_device(void) { leave_device(0); }
 int main(void)
 {
 	setenv("FAKE_GPUS", "2", 1);
-	test(load);
-	if (!api.cuInit)
-		return test_done();
+	if (!succeeds(load))
+		return 1;
 	test(nothing_before_init);
 	test(nothing_without_a_context);
 	test(results_have_names);
-	test(use_first_device);
+	if (api.cuInit(0) || !succeeds(use_first_device))
+		return 1;
 	test(memory_is_counted);
 	test(copies_arrive);
 	test(handles_of_other_processes);

@@ -181,4 +181,13 @@ static inline void *pinned(size_t bytes)
 
 static inline void sync_stream(void) { ok(api.cuStreamSynchronize(on.stream)); }
 
+/* What all tests need, also when GPUSIG_TEST names one. */
+static inline bool succeeds(void (*prepare)(void))
+{
+	test_state.failures_here = 0;
+	if (!setjmp(test_state.leave))
+		prepare();
+	return test_state.failures_here == 0;
+}
+
 #endif
