@@ -3,6 +3,7 @@
  * libnccl and librccl: ncclAllReduce() of floats among the devices of one process, as one group. Every rank's stream runs a block that
  * waits for the others', as the library's kernels do.
  */
+#include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -39,8 +40,9 @@ struct call {
 	void *stream;
 };
 
-/* Where the ranks of one operation meet. The last to leave frees it. */
+/* Where the ranks of one operation meet. */
 struct meeting {
+	struct meeting *next;
 	int ranks;
 	atomic_int arrived, left;
 	atomic_bool done;
@@ -52,6 +54,27 @@ static _Thread_local struct {
 	size_t count;
 	struct call calls[CALLS_MOST];
 } group;
+
+/* Meetings that were called. One to which a lost device does not come stays here. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct meeting *meetings;
+
+static void enter(struct meeting *m)
+{
+	pthread_mutex_lock(&lock);
+	m->next = meetings;
+	meetings = m;
+	for (struct meeting **at = &meetings; *at;) {
+		struct meeting *old = *at;
+		if (atomic_load(&old->left) < old->ranks) {
+			at = &old->next;
+			continue;
+		}
+		*at = old->next;
+		free(old);
+	}
+	pthread_mutex_unlock(&lock);
+}
 
 static void add_up(struct meeting *m)
 {
@@ -75,8 +98,7 @@ static void attend(uint32_t block, uint32_t blocks, void *argument)
 	}
 	while (!atomic_load(&m->done) && clock_ns() - start < PATIENCE_NS)
 		sched_yield();
-	if (atomic_fetch_add(&m->left, 1) + 1 == m->ranks)
-		free(m);
+	atomic_fetch_add(&m->left, 1);
 }
 
 /* The calls of the first one's clique, in order of rank; they are taken out of the group. */
@@ -113,6 +135,7 @@ static int run_first(void)
 		free(m);
 		return rc;
 	}
+	enter(m);
 	for (int r = 0; r < ranks && !rc; r++)
 		rc = driver_enqueue(m->calls[r].stream, 1, attend, &m, sizeof(m)) ? UNHANDLED_ERROR : SUCCESS;
 	return rc;
