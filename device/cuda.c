@@ -62,6 +62,7 @@ static int errno_of(int result)
 	case CUDA_ECC_UNCORRECTABLE:
 	case CUDA_NVLINK_UNCORRECTABLE:
 	case CUDA_CONTEXT_IS_DESTROYED:
+	case CUDA_UNKNOWN:
 		return -EIO;
 	default:
 		break;

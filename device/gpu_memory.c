@@ -215,17 +215,17 @@ static int driver_alloc(struct gpu_dev *d, enum dev_mem kind, uint64_t bytes, vo
 	return err_note(-EINVAL, "allocate memory: there is no kind %d", (int)kind);
 }
 
-static void give_back(const struct gpu_memory *m)
+static int give_back(const struct gpu_memory *m)
 {
 	const struct gpu_driver *driver = m->owner->driver;
 	if (m->imported)
-		driver->ipc_close(m->start);
-	else if (m->kind == DEV_MEM_DEVICE)
-		driver->free(m->start);
-	else if (m->kind == DEV_MEM_PINNED)
-		driver->free_pinned(m->start);
-	else
-		munmap(m->start, m->bytes);
+		return gpu_answer(m->owner, driver->ipc_close(m->start));
+	if (m->kind == DEV_MEM_DEVICE)
+		return gpu_answer(m->owner, driver->free(m->start));
+	if (m->kind == DEV_MEM_PINNED)
+		return gpu_answer(m->owner, driver->free_pinned(m->start));
+	munmap(m->start, m->bytes);
+	return 0;
 }
 
 /* Takes over what *m describes, also when it fails. */
@@ -287,10 +287,10 @@ int gpu_free(struct dev *dev, void *ptr)
 		return err_note(rc, "free %p: no allocation of this device starts there", ptr);
 	if (rc)
 		return err_note(rc, "free %p: queued work or a graph still uses it", ptr);
-	give_back(m);
+	rc = give_back(m);
 	free(m->uses);
 	free(m);
-	return 0;
+	return rc;
 }
 
 static struct gpu_memory *take_any(const struct gpu_dev *d)

@@ -2,7 +2,7 @@
 #include "device/gpu_dev.h"
 
 #include <errno.h>
-#include <math.h>
+#include <sched.h>
 #include <string.h>
 
 #include "device/gpu_place.h"
@@ -11,7 +11,9 @@
 
 /* Questions and answers between host and device; the quickest exchange counts. */
 #define ROUNDS 24u
-#define PATIENCE_NS UINT64_C(200000000)
+#define PATIENCE_NS UINT64_C(5000000000)
+/* A device that takes longer is one that runs on this host's cores, or is busy: others may have ours. */
+#define PROMPT_NS UINT64_C(50000)
 /* A calibration is good for this long: timers drift by some ns in a ms. On a host that is busy with other things a new one may
  * be worse by far; then the old one is kept for longer. */
 #define FRESH_NS UINT64_C(250000000)
@@ -53,9 +55,13 @@ static double timer_hz(const struct gpu_dev *d)
 
 static bool answered(const struct exchange *x, uint32_t round, uint64_t since_ns)
 {
-	while (__atomic_load_n(&x->answer, __ATOMIC_ACQUIRE) < round)
-		if (clock_ns() - since_ns > PATIENCE_NS)
+	while (__atomic_load_n(&x->answer, __ATOMIC_ACQUIRE) < round) {
+		uint64_t took = clock_ns() - since_ns;
+		if (took > PATIENCE_NS)
 			return false;
+		if (took > PROMPT_NS)
+			sched_yield();
+	}
 	return true;
 }
 

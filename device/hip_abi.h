@@ -21,7 +21,6 @@ enum {
 	HIP_PRIOR_LAUNCH_FAILURE = 53,
 	HIP_NO_DEVICE = 100,
 	HIP_INVALID_DEVICE = 101,
-	HIP_NO_BINARY = 209,
 	HIP_ECC_UNCORRECTABLE = 214,
 	HIP_PEER_UNSUPPORTED = 217,
 	HIP_NOT_FOUND = 500,
@@ -74,7 +73,6 @@ enum {
 /* hipDeviceProp_t, of which the architecture's name is wanted. Its place moved with ROCm 6, which kept the old function. */
 enum {
 	HIP_PROPERTIES_BYTES = 1472,
-	HIP_PROPERTIES_ARCH_BYTES = 256,
 	HIP_PROPERTIES_ARCH_R0000 = 396,  /* hipGetDeviceProperties */
 	HIP_PROPERTIES_ARCH_R0600 = 1160, /* hipGetDevicePropertiesR0600 */
 };

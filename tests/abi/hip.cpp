@@ -17,7 +17,6 @@ same_value(HIP_INSUFFICIENT_DRIVER, hipErrorInsufficientDriver);
 same_value(HIP_PRIOR_LAUNCH_FAILURE, hipErrorPriorLaunchFailure);
 same_value(HIP_NO_DEVICE, hipErrorNoDevice);
 same_value(HIP_INVALID_DEVICE, hipErrorInvalidDevice);
-same_value(HIP_NO_BINARY, hipErrorNoBinaryForGpu);
 same_value(HIP_ECC_UNCORRECTABLE, hipErrorECCNotCorrectable);
 same_value(HIP_PEER_UNSUPPORTED, hipErrorPeerAccessUnsupported);
 same_value(HIP_NOT_FOUND, hipErrorNotFound);
@@ -63,11 +62,9 @@ same_value(HIP_WALL_CLOCK_RATE, hipDeviceAttributeWallClockRate);
 same_value(HIP_COPY_LOCAL_WITHOUT_CU, hipMemcpyDeviceToDeviceNoCU);
 same_value(HIP_PROPERTIES_ARCH_R0600, offsetof(hipDeviceProp_tR0600, gcnArchName));
 static_assert(sizeof(hipDeviceProp_tR0600) <= HIP_PROPERTIES_BYTES);
-same_value(HIP_PROPERTIES_ARCH_BYTES, sizeof(hipDeviceProp_tR0600::gcnArchName));
 #else
 same_value(HIP_PROPERTIES_ARCH_R0000, offsetof(hipDeviceProp_t, gcnArchName));
 static_assert(sizeof(hipDeviceProp_t) <= HIP_PROPERTIES_BYTES);
-same_value(HIP_PROPERTIES_ARCH_BYTES, sizeof(hipDeviceProp_t::gcnArchName));
 #endif
 same_size(struct hip_ipc_memory, hipIpcMemHandle_t);
 

@@ -247,14 +247,14 @@ static void without_a_fault_all_works(void)
 
 /* Functions without which something that use_everything() does can't be done. */
 static const char *const needed[2][40] = {
-	{"cuInit", "cuDeviceGetCount", "cuDevicePrimaryCtxRetain", "cuCtxSetCurrent", "cuMemAlloc_v2", "cuMemHostAlloc",
+	{"cuInit", "cuDeviceGetCount", "cuDevicePrimaryCtxRetain", "cuCtxSetCurrent", "cuMemAlloc_v2", "cuMemHostAlloc", "cuMemFree_v2", "cuMemFreeHost",
 	 "cuStreamCreateWithPriority", "cuStreamSynchronize", "cuStreamWaitEvent", "cuEventCreate", "cuEventRecord",
 	 "cuEventElapsedTime", "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2", "cuMemcpyBatchAsync_v2", "cuMemsetD8Async",
 	 "cuStreamWaitValue32_v2", "cuStreamWriteValue32_v2", "cuModuleLoadData", "cuModuleGetFunction",
 	 "cuOccupancyMaxActiveBlocksPerMultiprocessor", "cuLaunchKernel", "cuStreamBeginCapture_v2", "cuStreamEndCapture",
 	 "cuGraphInstantiateWithFlags", "cuGraphLaunch", "cuCtxEnablePeerAccess", "cuIpcGetMemHandle", "cublasLtMatmul",
 	 "ncclCommInitAll", "ncclAllReduce", "ncclGroupEnd", NULL},
-	{"hipInit", "hipSetDevice", "hipMalloc", "hipHostMalloc", "hipStreamCreateWithPriority",
+	{"hipInit", "hipSetDevice", "hipMalloc", "hipHostMalloc", "hipFree", "hipHostFree", "hipStreamCreateWithPriority",
 	 "hipStreamSynchronize", "hipStreamWaitEvent", "hipEventCreateWithFlags", "hipEventRecord", "hipEventElapsedTime",
 	 "hipMemcpyAsync", "hipMemsetAsync", "hipStreamWaitValue32", "hipStreamWriteValue32", "hipModuleLoadData",
 	 "hipModuleGetFunction", "hipModuleOccupancyMaxActiveBlocksPerMultiprocessor", "hipModuleLaunchKernel", "hipStreamBeginCapture",
