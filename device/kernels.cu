@@ -386,16 +386,17 @@ DEVICE int wait_until(const u32 *at, u32 value, u64 timeout_ns, double ns_per_ti
 	return 1;
 }
 
-/* A block keeps its slot as long as one of its threads lives. */
+/* All threads stay: where threads that end give back what they held, a block of one would leave room for others. */
 KERNEL gpusig_hold(const u32 *flag, u32 *arrived, u64 *start_ns, u64 timeout_ns, struct gpu_clock_map map)
 {
-	if (THREAD)
-		return;
-	store_system_u64(start_ns + BLOCK, host_ns(map));
-	fence_system();
-	atomic_add_system_u32(arrived, 1);
-	if (!wait_until(flag, 1, timeout_ns, map.ns_per_tick))
-		atomic_add_system_u32(arrived + 1, 1);
+	if (THREAD == 0) {
+		store_system_u64(start_ns + BLOCK, host_ns(map));
+		fence_system();
+		atomic_add_system_u32(arrived, 1);
+		if (!wait_until(flag, 1, timeout_ns, map.ns_per_tick))
+			atomic_add_system_u32(arrived + 1, 1);
+	}
+	barrier();
 }
 
 KERNEL gpusig_stamp(u64 *start_ns, struct gpu_clock_map map)
@@ -416,6 +417,7 @@ KERNEL gpusig_await(const u32 *flag, u32 value, u32 *timed_out, u64 timeout_ns, 
 {
 	if (THREAD == 0 && !wait_until(flag, value, timeout_ns, map.ns_per_tick))
 		atomic_add_system_u32(timed_out, 1);
+	barrier();
 }
 
 /* ------------------------------------------------------------------ for the backend: its timer and its clock; one thread each */
