@@ -131,7 +131,7 @@ fake_libraries := $(addprefix $(fakes)/,libcuda.so.1 libnvrtc.so.13 libcublasLt.
 
 fakes: $(fake_libraries) ## build fake GPU drivers for tests, as build/*/fakes; WITHOUT=FUNCTION leaves one out
 
-$(filter $(build)/tests/unit/fakes% %/gpu_faults,$(unit_tests)): | $(fake_libraries)
+$(filter $(build)/tests/unit/fakes% %/gpu_faults %/gpu_lost,$(unit_tests)): | $(fake_libraries)
 
 $(fake_libraries):
 	$(call say,LD,$@)

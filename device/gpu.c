@@ -17,6 +17,8 @@ static _Thread_local const struct gpu_dev *current;
 void gpu_lock(void) { pthread_mutex_lock(&lock); }
 void gpu_unlock(void) { pthread_mutex_unlock(&lock); }
 
+struct gpu_dev *gpu_open_devices(void) { return open_devices; }
+
 int gpu_enter(struct gpu_dev *d)
 {
 	if (atomic_load_explicit(&d->lost, memory_order_acquire))

@@ -42,9 +42,17 @@ struct gpu_memory {
 	size_t use_count, use_room;
 };
 
+/* What an operation of a stream waits for: a value, or an operation of another stream. */
 struct gpu_pending {
-	uint32_t *at;
 	uint64_t op;
+	uint32_t *at;          /* or NULL */
+	struct dev_stream *on; /* or NULL */
+	uint64_t on_op;
+};
+
+struct gpu_waits {
+	struct gpu_pending *at;
+	size_t count, room;
 };
 
 struct dev_stream {
@@ -54,8 +62,7 @@ struct dev_stream {
 	uint64_t queued, done; /* operations */
 	bool closed;           /* by the caller, with work left; goes with the device */
 	struct dev_graph *noting;
-	struct gpu_pending *pending; /* waits for values that may not have ended */
-	size_t pending_count, pending_room;
+	struct gpu_waits waits; /* that may not have ended */
 	void *workspace;       /* of the BLAS */
 };
 
@@ -74,6 +81,7 @@ struct dev_graph {
 	void *handle;
 	struct gpu_memory **uses;
 	size_t use_count, use_room;
+	struct gpu_waits waits; /* for values */
 };
 
 struct dev_kernel {
@@ -127,6 +135,9 @@ static inline struct gpu_dev *gpu_of(struct dev *dev) { return (struct gpu_dev *
 void gpu_lock(void);
 void gpu_unlock(void);
 
+/* Open devices of all vendors, by their `next`. Lock held. */
+struct gpu_dev *gpu_open_devices(void);
+
 /* Begin an operation: 0 with the context current, or -EIO when the device is lost. */
 int gpu_enter(struct gpu_dev *d);
 
@@ -170,6 +181,10 @@ struct gpu_range {
  * counts it. The caller then calls the driver and returns gpu_answer(). */
 int gpu_enqueue(struct gpu_dev *d, struct dev_stream *s, struct gpu_range *ranges, size_t count);
 
+/* The operation that was enqueued, or noted, last waits for this value; that which was enqueued last, for those of a graph. -ENOMEM. */
+int gpu_remember_value(struct dev_stream *s, uint32_t *at);
+int gpu_remember_graph(struct dev_stream *s, const struct dev_graph *g);
+
 /* All the caller's streams are known to be done. Lock NOT held. */
 bool gpu_idle(struct gpu_dev *d);
 
@@ -197,6 +212,9 @@ int gpu_graph_launch(struct dev *dev, struct dev_stream *s, struct dev_graph *g)
 void gpu_graph_close(struct dev *dev, struct dev_graph *g);
 void gpu_graphs_close(struct gpu_dev *d);
 /* A stream that is being noted is about to be closed. Lock NOT held. */
+void gpu_graph_abandon(struct dev_stream *s);
+
+/* The stream goes; what was being noted is for nobody. Lock NOT held. */
 void gpu_graph_abandon(struct dev_stream *s);
 
 /* ---- gpu_kernels.c */

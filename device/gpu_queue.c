@@ -40,16 +40,58 @@ int gpu_enqueue(struct gpu_dev *d, struct dev_stream *s, struct gpu_range *range
 	return rc;
 }
 
+static int add_wait(struct gpu_waits *w, struct gpu_pending wait)
+{
+	if (w->count == w->room) {
+		size_t room = w->room ? 2 * w->room : 8;
+		struct gpu_pending *at = realloc(w->at, room * sizeof(*at));
+		if (!at)
+			return err_note(-ENOMEM, "wait: out of memory");
+		w->at = at;
+		w->room = room;
+	}
+	w->at[w->count++] = wait;
+	return 0;
+}
+
+int gpu_remember_value(struct dev_stream *s, uint32_t *at)
+{
+	gpu_lock();
+	int rc = add_wait(s->noting ? &s->noting->waits : &s->waits, (struct gpu_pending){.op = s->queued, .at = at});
+	gpu_unlock();
+	return rc;
+}
+
+int gpu_remember_graph(struct dev_stream *s, const struct dev_graph *g)
+{
+	int rc = 0;
+	gpu_lock();
+	for (size_t i = 0; i < g->waits.count && !rc; i++)
+		rc = add_wait(&s->waits, (struct gpu_pending){.op = s->queued, .at = g->waits.at[i].at});
+	gpu_unlock();
+	return rc;
+}
+
+static int remember_event(struct dev_stream *s, const struct dev_event *e)
+{
+	int rc = 0;
+	gpu_lock();
+	if (e->stream && e->stream != s && e->op > e->stream->done)
+		rc = add_wait(&s->waits, (struct gpu_pending){.op = s->queued, .on = e->stream, .on_op = e->op});
+	gpu_unlock();
+	return rc;
+}
+
 /* All up to this operation is done. Lock held. */
 static void done_up_to(struct dev_stream *s, uint64_t op)
 {
 	if (s->done < op)
 		s->done = op;
 	size_t kept = 0;
-	for (size_t i = 0; i < s->pending_count; i++)
-		if (s->pending[i].op > s->done)
-			s->pending[kept++] = s->pending[i];
-	s->pending_count = kept;
+	for (size_t i = 0; i < s->waits.count; i++)
+		if (s->waits.at[i].op > s->done)
+			s->waits.at[kept++] = s->waits.at[i];
+	s->waits.count = kept;
 }
 
 bool gpu_idle(struct gpu_dev *d)
@@ -91,6 +133,15 @@ int gpu_stream_open(struct dev *dev, int priority, struct dev_stream **s_p)
 	return 0;
 }
 
+/* Waits of other streams for this one have ended. Lock held. */
+static void forget_waits_for(struct gpu_dev *d, const struct dev_stream *gone)
+{
+	for (struct dev_stream *s = d->streams; s; s = s->next)
+		for (size_t i = 0; i < s->waits.count; i++)
+			if (s->waits.at[i].on == gone)
+				s->waits.at[i--] = s->waits.at[--s->waits.count];
+}
+
 /* Nothing of the stream is running. Lock held. */
 static void drop(struct dev_stream *s)
 {
@@ -100,6 +151,9 @@ static void drop(struct dev_stream *s)
 		at = &(*at)->next;
 	*at = s->next;
 	gpu_memory_forget(s);
+	forget_waits_for(d, s); /* which may be closing, and in no list */
+	for (struct gpu_dev *open = gpu_open_devices(); open; open = open->next)
+		forget_waits_for(open, s);
 	for (struct dev_event *e = d->events; e; e = e->next)
 		if (e->stream == s)
 			e->stream = NULL;
@@ -111,7 +165,7 @@ static void end(struct dev_stream *s)
 	driver->stream_close(s->handle);
 	if (s->workspace)
 		driver->free(s->workspace);
-	free(s->pending);
+	free(s->waits.at);
 	free(s);
 }
 
@@ -157,7 +211,8 @@ int gpu_stream_wait(struct dev *dev, struct dev_stream *s, struct dev_event *e)
 		rc = gpu_enqueue(d, s, NULL, 0);
 	if (rc || !e->recorded)
 		return rc;
-	return gpu_answer(d, d->driver->stream_wait(s->handle, e->handle));
+	rc = remember_event(s, e);
+	return rc ? rc : gpu_answer(d, d->driver->stream_wait(s->handle, e->handle));
 }
 
 /* ------------------------------------------------------------------ events */
@@ -274,21 +329,49 @@ int gpu_event_elapsed_ns(struct dev *dev, struct dev_event *from, struct dev_eve
 
 /* ------------------------------------------------------------------ closing */
 
-/* What waits for a value that nobody will write any more goes on. */
+/* A value that holds up this operation, or one that it waits for in another stream; each is given once. What an operation waits
+ * for was enqueued before it, so this ends. Lock held. */
+static uint32_t *take_value(struct dev_stream *s, uint64_t op, struct gpu_dev **owner_p)
+{
+	uint32_t *at = NULL;
+	for (size_t i = 0; i < s->waits.count && !at; i++) {
+		struct gpu_pending *wait = &s->waits.at[i];
+		if (wait->op > op)
+			continue;
+		at = wait->at;
+		if (at)
+			*owner_p = s->dev;
+		else if (wait->on)
+			at = take_value(wait->on, wait->on_op, owner_p);
+		if (at == wait->at)
+			*wait = (struct gpu_pending){.op = wait->op};
+	}
+	return at;
+}
+
+/* What waits for a value that nobody will write any more goes on, on other devices too if this one waits for them. */
 static void release(struct gpu_dev *d)
 {
 	for (struct dev_stream *s = d->streams; s; s = s->next) {
-		for (size_t i = 0; i < s->pending_count; i++)
-			gpu_post_value(&d->dev, s->pending[i].at, DEV_VALUE_MAX);
-		s->pending_count = 0;
+		struct gpu_dev *owner = NULL;
+		uint32_t *at;
+		do {
+			gpu_lock();
+			at = take_value(s, UINT64_MAX, &owner);
+			gpu_unlock();
+			if (at)
+				gpu_post_value(&owner->dev, at, DEV_VALUE_MAX);
+		} while (at);
 	}
 }
 
 void gpu_queue_close(struct gpu_dev *d)
 {
 	bool works = gpu_enter(d) == 0;
-	if (works && d->own)
+	if (works && d->own) {
 		release(d);
+		works = gpu_enter(d) == 0;
+	}
 	while (d->streams) {
 		struct dev_stream *s = d->streams;
 		gpu_graph_abandon(s);

@@ -42,26 +42,6 @@ static int check_aligned(const uint32_t *at)
 	return (uintptr_t)at % sizeof(*at) ? err_note(-EINVAL, "value at %p: not aligned to 4 bytes", (const void *)at) : 0;
 }
 
-static int remember(struct dev_stream *s, uint32_t *at)
-{
-	int rc = 0;
-	gpu_lock();
-	if (s->pending_count == s->pending_room) {
-		size_t room = s->pending_room ? 2 * s->pending_room : 8;
-		struct gpu_pending *pending = realloc(s->pending, room * sizeof(*pending));
-		if (pending) {
-			s->pending = pending;
-			s->pending_room = room;
-		} else {
-			rc = err_note(-ENOMEM, "wait for a value: out of memory");
-		}
-	}
-	if (!rc)
-		s->pending[s->pending_count++] = (struct gpu_pending){.at = at, .op = s->queued};
-	gpu_unlock();
-	return rc;
-}
-
 int gpu_wait_value(struct dev *dev, struct dev_stream *s, uint32_t *at, uint32_t value)
 {
 	struct gpu_dev *d = gpu_of(dev);
@@ -72,7 +52,7 @@ int gpu_wait_value(struct dev *dev, struct dev_stream *s, uint32_t *at, uint32_t
 	if (!rc)
 		rc = gpu_enqueue(d, s, &range, 1);
 	if (!rc)
-		rc = remember(s, at);
+		rc = gpu_remember_value(s, at);
 	return rc ? rc : gpu_answer(d, d->driver->wait_value(s->handle, at, value));
 }
 
@@ -93,6 +73,8 @@ int gpu_post_value(struct dev *dev, uint32_t *at, uint32_t value)
 {
 	struct gpu_dev *d = gpu_of(dev);
 	int rc = check_aligned(at);
+	if (!rc)
+		rc = gpu_enter(d);
 	if (rc)
 		return rc;
 	gpu_lock();
@@ -100,15 +82,11 @@ int gpu_post_value(struct dev *dev, uint32_t *at, uint32_t value)
 	bool pinned = m && m->kind == DEV_MEM_PINNED;
 	rc = m ? 0 : -EFAULT;
 	gpu_unlock();
-	if (rc)
-		return rc;
-	if (pinned) {
+	if (pinned)
 		__atomic_store_n(at, value, __ATOMIC_RELEASE);
-		return 0;
-	}
-	rc = gpu_enter(d);
-	if (!rc)
-		rc = gpu_answer(d, d->driver->write_value(d->own->handle, at, value));
+	if (rc || pinned)
+		return rc;
+	rc = gpu_answer(d, d->driver->write_value(d->own->handle, at, value));
 	return rc ? rc : gpu_answer(d, d->driver->stream_sync(d->own->handle));
 }
 
@@ -121,6 +99,7 @@ static void forget_uses(struct dev_graph *g)
 		g->uses[i]->graphs--;
 	gpu_unlock();
 	free(g->uses);
+	free(g->waits.at);
 	free(g);
 }
 
@@ -190,6 +169,8 @@ int gpu_graph_launch(struct dev *dev, struct dev_stream *s, struct dev_graph *g)
 	if (s->noting)
 		return err_note(-ENOTSUP, "%s:%u: a graph can't be noted in a graph", d->vendor->name, dev->index);
 	int rc = gpu_enqueue(d, s, NULL, 0);
+	if (!rc)
+		rc = gpu_remember_graph(s, g);
 	return rc ? rc : gpu_answer(d, d->driver->graph_launch(s->handle, g->handle));
 }
 

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The GPU backend on fake drivers (tests/fakes) where it ends badly: memory that others still use, work that nobody will ever let
+ * go, and a device that is lost.
+ */
+#include <errno.h>
+#include <libgen.h>
+#include <stdint.h>
+#include <unistd.h>
+
+#include "device/dev.h"
+#include "device/kernels.h"
+#include "lib/err.h"
+#include "tests/unit/test.h"
+
+#define BYTES 4096u
+#define SECONDS 100u
+#define TIMEOUT_NS UINT64_C(5000000000)
+#define MOST_CAUSE 256
+
+#define ok(call)                                                                                                      \
+	do {                                                                                                          \
+		const int ok_rc = (call);                                                                             \
+		if (ok_rc)                                                                                            \
+			printf("# %s: %d: %s\n", #call, ok_rc, err_text());                                           \
+		require(ok_rc == 0);                                                                                  \
+	} while (0)
+
+/* Both devices of a vendor, with what tests need of the first; and of the second a stream. */
+static struct {
+	struct dev_set set;
+	struct dev *d, *other;
+	struct dev_stream *s, *second, *other_s;
+	struct dev_event *from, *to;
+	struct dev_kernel *empty, *hold;
+	char *device, *pinned;
+} on;
+
+static struct dev_stream *stream(struct dev *d)
+{
+	struct dev_stream *s = NULL;
+	ok(dev_stream_open(d, dev_props(d)->priority_normal, &s));
+	return s;
+}
+
+static void begin(const char *spec)
+{
+	ok(dev_open(spec, UINT32_MAX, &on.set));
+	on.d = on.set.dev[0];
+	on.other = on.set.dev[1];
+	on.s = stream(on.d);
+	on.second = stream(on.d);
+	on.other_s = stream(on.other);
+	ok(dev_event_open(on.d, &on.from));
+	ok(dev_event_open(on.d, &on.to));
+	ok(dev_kernel_find(on.d, "empty", &on.empty));
+	ok(dev_kernel_find(on.d, "hold", &on.hold));
+	ok(dev_alloc(on.d, DEV_MEM_DEVICE, BYTES, (void **)&on.device));
+	ok(dev_alloc(on.d, DEV_MEM_PINNED, BYTES, (void **)&on.pinned));
+	memset(on.pinned, 0, BYTES);
+}
+
+static void end(void) { dev_close(&on.set); }
+
+static uint32_t *word(char *memory) { return (uint32_t *)(void *)memory; }
+
+/* A block that runs until its flag, at the beginning of the pinned memory, is raised. */
+static int hold(struct dev_stream *s)
+{
+	uint32_t *flag = word(on.pinned), *arrived = flag + 64;
+	uint64_t *start_ns = (uint64_t *)(void *)on.pinned + 64, timeout_ns = TIMEOUT_NS;
+	const void *args[] = {&flag, &arrived, &start_ns, &timeout_ns};
+	const struct dev_launch l = {.grid = 1, .args = args};
+	return dev_launch(on.d, s, on.hold, &l);
+}
+
+/* ------------------------------------------------------------------ in use */
+
+static void memory_of_two_streams(const char *spec)
+{
+	begin(spec);
+	ok(dev_fill(on.d, on.s, on.device, 1, BYTES));
+	ok(hold(on.second));
+	ok(dev_fill(on.d, on.second, on.device, 2, BYTES));
+	ok(dev_stream_sync(on.d, on.s));
+	expect(dev_free(on.d, on.device) == -EBUSY);
+	dev_stream_close(on.d, on.second); /* its work goes on */
+	expect(dev_free(on.d, on.device) == -EBUSY);
+	ok(dev_post_value(on.d, word(on.pinned), 1));
+	int rc = -EBUSY;
+	for (uint64_t from_ns = dev_clock_ns(on.d); rc == -EBUSY && dev_clock_ns(on.d) - from_ns < TIMEOUT_NS;)
+		rc = dev_free(on.d, on.device);
+	expect(rc == 0);
+	expect(dev_free(on.d, on.device) == -EFAULT);
+	end();
+}
+
+static void memory_of_two_streams_cuda(void) { memory_of_two_streams("cuda:0,1"); }
+static void memory_of_two_streams_hip(void) { memory_of_two_streams("hip:0,1"); }
+
+/* ------------------------------------------------------------------ closing what waits for nobody */
+
+static void waits_without_end(const char *spec)
+{
+	begin(spec);
+	ok(dev_fill(on.d, on.s, on.device, 0, BYTES));
+	ok(dev_stream_sync(on.d, on.s));
+	ok(dev_wait_value(on.d, on.s, word(on.device), 3));
+	ok(dev_wait_value(on.d, on.s, word(on.pinned), DEV_VALUE_MAX));
+	ok(dev_fill(on.d, on.s, on.device + 64, 9, 64));
+	ok(dev_event_record(on.d, on.s, on.from));
+	ok(dev_stream_wait(on.d, on.second, on.from));
+	ok(dev_stream_wait(on.other, on.other_s, on.from));
+	ok(dev_fill(on.d, on.second, on.device + 128, 9, 64));
+	dev_stream_close(on.d, on.s);
+	expect(dev_event_query(on.d, on.from) == -EAGAIN);
+	end();
+}
+
+/* A graph waits whenever it is launched. */
+static void a_graph_without_end(const char *spec)
+{
+	struct dev_graph *graph = NULL;
+	begin(spec);
+	ok(dev_graph_begin(on.d, on.s));
+	ok(dev_wait_value(on.d, on.s, word(on.pinned), 1));
+	ok(dev_write_value(on.d, on.s, word(on.pinned), 0));
+	ok(dev_graph_end(on.d, on.s, &graph));
+	ok(dev_post_value(on.d, word(on.pinned), 1));
+	ok(dev_graph_launch(on.d, on.s, graph));
+	ok(dev_stream_sync(on.d, on.s));
+	ok(dev_graph_launch(on.d, on.s, graph));
+	end();
+}
+
+static void a_graph_without_end_cuda(void) { a_graph_without_end("cuda:0,1"); }
+static void a_graph_without_end_hip(void) { a_graph_without_end("hip:0,1"); }
+
+static void waits_without_end_cuda(void) { waits_without_end("cuda:0,1"); }
+static void waits_without_end_hip(void) { waits_without_end("hip:0,1"); }
+
+static void a_graph_half_noted(const char *spec)
+{
+	begin(spec);
+	ok(dev_graph_begin(on.d, on.second));
+	ok(dev_fill(on.d, on.second, on.device, 1, BYTES));
+	dev_stream_close(on.d, on.second);
+	ok(dev_free(on.d, on.device));
+	on.second = stream(on.d);
+	ok(hold(on.second));
+	ok(dev_graph_begin(on.d, on.second));
+	dev_stream_close(on.d, on.second); /* what it was given before goes on */
+	expect(dev_free(on.d, on.pinned) == -EBUSY);
+	ok(dev_graph_begin(on.d, on.s));
+	ok(dev_fill(on.d, on.s, on.pinned + 1024, 1, 1024));
+	ok(dev_post_value(on.d, word(on.pinned), 1));
+	end();
+}
+
+static void a_graph_half_noted_cuda(void) { a_graph_half_noted("cuda:0,1"); }
+static void a_graph_half_noted_hip(void) { a_graph_half_noted("hip:0,1"); }
+
+/* ------------------------------------------------------------------ a device that is lost */
+
+static int launch(struct dev_stream *s)
+{
+	const struct dev_launch l = {.grid = 1};
+	return dev_launch(on.d, s, on.empty, &l);
+}
+
+static void is_lost(int rc, const char *what, const char *cause)
+{
+	if (rc != -EIO || !strstr(err_text(), cause))
+		printf("# %s: %d: %s\n", what, rc, err_text());
+	expect(rc == -EIO && strstr(err_text(), cause));
+	err_clear();
+}
+#define lost(call) is_lost(call, #call, cause)
+
+static void memory_is_lost(const char *cause)
+{
+	void *memory = NULL;
+	struct dev_ipc handle;
+	lost(dev_alloc(on.d, DEV_MEM_DEVICE, BYTES, &memory));
+	lost(dev_alloc(on.d, DEV_MEM_PINNED, BYTES, &memory));
+	lost(dev_alloc(on.d, DEV_MEM_PAGEABLE, BYTES, &memory));
+	lost(dev_free(on.d, on.device));
+	lost(dev_free(on.d, on.pinned));
+	lost(dev_copy(on.d, on.s, on.pinned, on.device, BYTES));
+	lost(dev_fill(on.d, on.s, on.device, 0, BYTES));
+	lost(dev_ipc_export(on.d, on.device, &handle));
+	lost(dev_peer_enable(on.d, on.other));
+	lost(dev_peer_enable(on.other, on.d));
+	expect(memory == NULL);
+}
+
+static void queues_are_lost(const char *cause)
+{
+	struct dev_stream *s = NULL;
+	struct dev_event *e = NULL;
+	double ns = -1;
+	lost(dev_stream_open(on.d, 0, &s));
+	lost(dev_stream_sync(on.d, on.s));
+	lost(dev_stream_sync(on.d, on.second));
+	lost(dev_stream_wait(on.d, on.s, on.from));
+	lost(dev_event_open(on.d, &e));
+	lost(dev_event_record(on.d, on.s, on.to));
+	lost(dev_event_query(on.d, on.from));
+	lost(dev_event_sync(on.d, on.from));
+	lost(dev_event_elapsed_ns(on.d, on.from, on.from, &ns));
+	lost(dev_wait_value(on.d, on.s, word(on.pinned), 1));
+	lost(dev_write_value(on.d, on.s, word(on.pinned), 1));
+	lost(dev_post_value(on.d, word(on.pinned), 1));
+	lost(dev_post_value(on.d, word(on.device), 1));
+	expect(!s && !e && ns < 0 && *word(on.pinned) == 0);
+}
+
+static void work_is_lost(struct dev_crew *crew, const char *cause)
+{
+	struct dev_graph *graph = NULL;
+	struct dev_crew *another = NULL;
+	struct dev_stream *streams[] = {on.s, on.other_s};
+	float *buffers[] = {(float *)(void *)on.device, (float *)(void *)on.device};
+	const struct dev_gemm g = {.type = DEV_F32, .m = 8, .n = 8, .k = 8, .a = on.device, .b = on.device, .c = on.device,
+	                           .lda = 8, .ldb = 8, .ldc = 8};
+	uint32_t blocks = 77;
+	double hz = -1;
+	lost(launch(on.s));
+	lost(dev_occupancy(on.d, on.empty, 0, 0, &blocks));
+	lost(dev_gemm(on.d, on.s, &g));
+	lost(dev_gemm_prepare(on.d, &g));
+	lost(dev_graph_begin(on.d, on.s));
+	lost(dev_clock_rate(on.d, &hz));
+	lost(dev_crew_open(&on.set, &another));
+	lost(dev_allreduce(crew, streams, buffers, 8));
+	expect(!graph && !another && blocks == 77 && hz < 0);
+}
+
+/* HIP's context lives as long as the process: nothing of this vendor comes after it. */
+static void a_lost_device(const char *spec)
+{
+	char cause[MOST_CAUSE];
+	struct dev_reading readings[DEV_READINGS];
+	struct dev_crew *crew = NULL;
+	size_t count = 0;
+	begin(spec);
+	ok(dev_crew_open(&on.set, &crew));
+	ok(dev_event_record(on.d, on.s, on.from));
+	ok(dev_stream_sync(on.d, on.s));
+	ok(dev_wait_value(on.d, on.second, word(on.pinned), 1));
+	setenv("FAKE_KERNEL_FAIL", "gpusig_empty", 1);
+	ok(launch(on.s));
+	unsetenv("FAKE_KERNEL_FAIL");
+	expect(dev_stream_sync(on.d, on.s) == -EIO);
+	expect(strstr(err_text(), "StreamSynchronize: unspecified launch failure"));
+	snprintf(cause, sizeof(cause), "%s", err_text());
+	memory_is_lost(cause);
+	queues_are_lost(cause);
+	work_is_lost(crew, cause);
+	ok(dev_read_state(on.d, readings, &count)); /* says why it does not know */
+	expect(count > 0);
+	ok(dev_fill(on.other, on.other_s, on.pinned, 1, 0) == -EFAULT ? 0 : -1);
+	ok(dev_stream_sync(on.other, on.other_s));
+	dev_event_close(on.d, on.to);
+	dev_stream_close(on.d, on.s);
+	dev_crew_close(crew);
+	end();
+}
+
+static void a_lost_device_cuda(void)
+{
+	a_lost_device("cuda:0,1");
+	begin("cuda:0,1"); /* a context of its own */
+	ok(launch(on.s));
+	ok(dev_stream_sync(on.d, on.s));
+	end();
+}
+
+static void a_lost_device_hip(void) { a_lost_device("hip:0,1"); }
+
+/* The fakes are beside this program's folder, as the Makefile builds them; the loader looks where it was told at the start. */
+static int start_with_fakes(char **argv)
+{
+	char own[4096] = "", fakes[4200];
+	const char *path = getenv("LD_LIBRARY_PATH");
+	if (readlink("/proc/self/exe", own, sizeof(own) - 1) <= 0)
+		return -errno;
+	snprintf(fakes, sizeof(fakes), "%s/fakes", dirname(dirname(dirname(own))));
+	if (path && strcmp(path, fakes) == 0)
+		return 0;
+	setenv("LD_LIBRARY_PATH", fakes, 1);
+	execv("/proc/self/exe", argv);
+	return -errno;
+}
+
+int main(int argc, char **argv)
+{
+	(void)argc;
+	if (start_with_fakes(argv))
+		return 1;
+	alarm(SECONDS);
+	test(memory_of_two_streams_cuda);
+	test(memory_of_two_streams_hip);
+	test(waits_without_end_cuda);
+	test(waits_without_end_hip);
+	test(a_graph_without_end_cuda);
+	test(a_graph_without_end_hip);
+	test(a_graph_half_noted_cuda);
+	test(a_graph_half_noted_hip);
+	test(a_lost_device_cuda);
+	test(a_lost_device_hip);
+	return test_done();
+}
