@@ -125,10 +125,10 @@ static int check_traits(const struct gpu_dev *d)
 {
 	const struct gpu_traits *t = &d->traits;
 	if (!t->unified_addressing)
-		return err_note(-ENODEV, "open %s:%u: %s has no unified addressing", d->vendor->name, d->dev.index, t->name);
+		return err_note(-ENODEV, "%s has no unified addressing", t->name);
 	if (t->units == 0 || t->warp_threads == 0 || t->threads_per_block < GPU_BLOCK_THREADS)
-		return err_note(-ENODEV, "open %s:%u: %s says it has %u units, warps of %u and blocks of at most %u threads",
-		                d->vendor->name, d->dev.index, t->name, t->units, t->warp_threads, t->threads_per_block);
+		return err_note(-ENODEV, "%s says it has %u units, warps of %u and blocks of at most %u threads", t->name, t->units,
+		                t->warp_threads, t->threads_per_block);
 	return 0;
 }
 

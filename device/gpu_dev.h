@@ -124,6 +124,7 @@ struct gpu_dev {
 	void *clock_memory;         /* PINNED */
 
 	void *blas;
+	char blas_why[200]; /* there is none */
 	struct gpu_tuned *tuned;
 
 	atomic_bool lost;
@@ -181,7 +182,7 @@ struct gpu_range {
  * counts it. The caller then calls the driver and returns gpu_answer(). */
 int gpu_enqueue(struct gpu_dev *d, struct dev_stream *s, struct gpu_range *ranges, size_t count);
 
-/* The operation that was enqueued, or noted, last waits for this value; that which was enqueued last, for those of a graph. -ENOMEM. */
+/* What was enqueued, or noted, last waits for this value, or for those of a graph. -ENOMEM. */
 int gpu_remember_value(struct dev_stream *s, uint32_t *at);
 int gpu_remember_graph(struct dev_stream *s, const struct dev_graph *g);
 
@@ -211,9 +212,6 @@ int gpu_graph_end(struct dev *dev, struct dev_stream *s, struct dev_graph **g_p)
 int gpu_graph_launch(struct dev *dev, struct dev_stream *s, struct dev_graph *g);
 void gpu_graph_close(struct dev *dev, struct dev_graph *g);
 void gpu_graphs_close(struct gpu_dev *d);
-/* A stream that is being noted is about to be closed. Lock NOT held. */
-void gpu_graph_abandon(struct dev_stream *s);
-
 /* The stream goes; what was being noted is for nobody. Lock NOT held. */
 void gpu_graph_abandon(struct dev_stream *s);
 

@@ -87,7 +87,7 @@ static int check_library(const struct gpu_dev *d, const struct dev_gemm *g)
 {
 	const char *name = d->vendor->name;
 	if (!d->blas)
-		return err_note(-ENOTSUP, "%s:%u: gemm: opened without it, or there is no BLAS", name, d->dev.index);
+		return err_note(-ENOTSUP, "%s:%u: gemm: %s", name, d->dev.index, d->blas_why[0] ? d->blas_why : "opened without it");
 	if (!(d->dev.props.gemm_types >> g->type & 1))
 		return err_note(-ENOTSUP, "%s:%u: %s has no gemm of type %d here", name, d->dev.index, d->dev.props.blas,
 		                (int)g->type);
@@ -297,10 +297,15 @@ void gpu_gemm_open(struct gpu_dev *d, uint32_t want)
 	p->gemm_tile_rows = TILE_F32; /* a multiple of the other */
 	if (!(want & DEV_CAP_GEMM))
 		return;
-	if (gpu_event_open(&d->dev, &d->own_from) || gpu_event_open(&d->dev, &d->own_to))
+	int rc = gpu_event_open(&d->dev, &d->own_from);
+	if (!rc)
+		rc = gpu_event_open(&d->dev, &d->own_to);
+	if (!rc)
+		rc = d->vendor->blas->open(&d->traits, &d->blas, &p->gemm_types, p->blas, sizeof(p->blas));
+	if (!rc)
 		return;
-	if (d->vendor->blas->open(&d->traits, &d->blas, &p->gemm_types, p->blas, sizeof(p->blas)))
-		d->blas = NULL;
+	d->blas = NULL;
+	snprintf(d->blas_why, sizeof(d->blas_why), "%.199s", err_text());
 }
 
 void gpu_gemm_close(struct gpu_dev *d)
