@@ -4,6 +4,7 @@ skip with its name."""
 from __future__ import annotations
 
 import json
+import os
 import re
 from dataclasses import dataclass
 from functools import partial
@@ -26,6 +27,8 @@ _SANITIZED = {
 # What is enough of a program for a sanitizer: on the simulated device no clock ends it.
 _FIRST_CASES = 3
 _SMOKE = ["--budget", "0.3s", "--min-samples", "6", "--max-samples", "6"]
+# Backends of GPUs, which tests run on fake drivers (tests/fakes).
+_GPUS = ("cuda", "hip")
 _FOUND_BY_SANITIZER = re.compile(r"ERROR: \w+Sanitizer|WARNING: ThreadSanitizer|runtime error:")
 
 
@@ -38,22 +41,27 @@ class Variant:
     needs: str = "cc"
     devices: tuple[str, ...] = ("sim", "host")
     without: tuple[str, ...] = ()
+    gpus: tuple[str, ...] = ()  # what conformance is run on
 
 
-RELEASE = Variant("release")
-DEBUG = Variant("debug", ("VARIANT=debug",))
-ADDRESS = Variant("address", ("SAN=address",))
-UNDEFINED = Variant("undefined", ("SAN=undefined",))
-# Only the host runs threads; a test of statistics on one thread takes minutes under this sanitizer, and shows nothing.
-THREAD = Variant("thread", ("SAN=thread",), devices=("host",), without=("bench_aa",))
+# gpu_faults starts some hundred programs: where memory is watched, and once besides.
+RELEASE = Variant("release", gpus=("cuda", "cuda:0,1", "hip", "hip:0,1"))
+DEBUG = Variant("debug", ("VARIANT=debug",), without=("gpu_faults",))
+ADDRESS = Variant("address", ("SAN=address",), devices=("sim", "host", "cuda"), gpus=("cuda:0,1", "hip:0,1"))
+UNDEFINED = Variant("undefined", ("SAN=undefined",), devices=("sim", "host", "hip"), without=("gpu_faults",),
+                    gpus=("cuda:0,1", "hip:0,1"))
+# Only the host, and fake drivers over it, run threads; a test of statistics on one thread takes minutes under this sanitizer, and
+# shows nothing.
+THREAD = Variant("thread", ("SAN=thread",), devices=("host",), without=("bench_aa", "gpu_faults"), gpus=("cuda:0,1",))
 CLANG = Variant("clang", ("CC=clang",), "clang")
-ALONE = Variant("alone", ("HAVE_MPI=0", "HAVE_HWLOC=0"))
+ALONE = Variant("alone", ("HAVE_MPI=0", "HAVE_HWLOC=0", "HAVE_NVCC=0"))
 
 
 def build(variant: Variant, tools: Tools) -> Outcome:
     if not tools.has("make", variant.needs):
         return skipped(f"build {variant.name}: no {variant.needs}")
-    made = tools.start(f"build-{variant.name}", ["make", f"-j{tools.jobs}", *variant.make, "all", "units"], _BUILD_LIMIT_S)
+    made = tools.start(f"build-{variant.name}", ["make", f"-j{tools.jobs}", *variant.make, "all", "units", "fakes"],
+                       _BUILD_LIMIT_S)
     return passed() if made.code == 0 else failed(f"build {variant.name}: exit {made.code}\n{made.tail(25)}")
 
 
@@ -73,6 +81,19 @@ def units(variant: Variant, tools: Tools) -> Outcome:
     return total if total != Outcome() else skipped(f"units {variant.name}: none are built")
 
 
+def gpu(variant: Variant, tools: Tools) -> Outcome:
+    """Conformance of the GPU backends, on fake drivers."""
+    total = Outcome()
+    for path in _built(variant, tools, "tests/unit/conformance*"):
+        name = f"{variant.name}/{path.name} on fakes"
+        command = [*_layout(variant, tools), str(path), *variant.gpus]
+        ran = tools.start(f"gpu-{name}", command, 600, **_on_fakes(path), **_SANITIZED)
+        total += _sanitized(name, ran, of_tap(name, ran.out, ran.code))
+        if "# SKIP no device" in ran.out:
+            total += failed(f"{name}: a fake driver gives no device\n{ran.tail()}")
+    return total if total != Outcome() else skipped(f"gpu {variant.name}: no tests are built")
+
+
 def programs(variant: Variant, tools: Tools) -> Outcome:
     """The first cases of every program on each device."""
     about = {path: _about(variant, tools, path) for path in _built(variant, tools, "bin/*/*")}
@@ -84,10 +105,11 @@ def programs(variant: Variant, tools: Tools) -> Outcome:
         for device in (f"{kind}{several}" for kind in variant.devices):
             name = f"{variant.name}/{path.parent.name}/{path.name} on {device}"
             program = [*_layout(variant, tools), str(path), "--device", device]
+            environment = {**_SANITIZED, **(_on_fakes(path) if device.startswith(_GPUS) else {})}
             done = tools.logs / "done"
-            cases = tools.start(f"cases-{name}", [*program, "--list"], 60, **_SANITIZED).out.splitlines()
+            cases = tools.start(f"cases-{name}", [*program, "--list"], 60, **environment).out.splitlines()
             done.write_text("".join(f"{key}\n" for key in cases[_FIRST_CASES:]), encoding="utf-8")
-            ran = tools.start(f"program-{name}", [*program, *_SMOKE, "--done", str(done)], 120, **_SANITIZED)
+            ran = tools.start(f"program-{name}", [*program, *_SMOKE, "--done", str(done)], 120, **environment)
             if ran.code == 77:
                 total += skipped(f"{name}: {ran.tail(1)}")
             else:
@@ -144,7 +166,7 @@ def c_checks(tools: Tools) -> Outcome:
     if tools.has("clang-tidy"):
         command = ["clang-tidy", "--quiet", "--warnings-as-errors=*"]
         end = ["--", "-std=c11", "-I.", "-D_GNU_SOURCE", "-DHAVE_HWLOC=0", '-DBUILD_CONFIG="tests/lint/config.inc"',
-               '-DGPU_KERNELS_SOURCE="/dev/null"']
+               '-DGPU_KERNELS_SOURCE="/dev/null"', '-DCUDA_KERNELS_PTX="/dev/null"']
     elif tools.has("cppcheck"):
         command = ["cppcheck", "-q", "--std=c11", "--error-exitcode=1", "--inline-suppr", "-I.", "-D_GNU_SOURCE"]
         command, end = [*command, "--enable=warning,portability"], []
@@ -160,6 +182,14 @@ def c_checks(tools: Tools) -> Outcome:
         return failed("\n".join([f"{command[0]} {name}", *(found or [ran.tail()])]))
 
     return tools.each([name for name in names if not _needs_foreign_headers(tools, name)], one)
+
+
+def abi(tools: Tools) -> Outcome:
+    """Our declarations of the vendors' libraries against those headers that are installed."""
+    ran = tools.start("abi", ["make", "check-abi"])
+    if ran.code != 0:
+        return failed(f"make check-abi\n{ran.tail(20)}")
+    return Outcome(len(re.findall(r"^ +ABI ", ran.out, re.MULTILINE)), [], re.findall(r"^skip: (.*)$", ran.out, re.MULTILINE))
 
 
 def gpu_kernels(tools: Tools) -> Outcome:
@@ -178,6 +208,12 @@ def _built(variant: Variant, tools: Tools, glob: str) -> list[Path]:
         return []
     found = sorted((tools.home / folder[1]).glob(glob))
     return [path for path in found if path.is_file() and path.stat().st_mode & 0o100 and not path.suffix]
+
+
+def _on_fakes(path: Path) -> dict[str, str]:
+    """What lets a built program find the fake drivers of its build, which have the first of the names that are looked for."""
+    others = os.environ.get("LD_LIBRARY_PATH")
+    return {"LD_LIBRARY_PATH": f"{path.parents[2] / 'fakes'}{':' if others else ''}{others or ''}"}
 
 
 def _about(variant: Variant, tools: Tools, path: Path) -> dict:
@@ -210,6 +246,7 @@ def _needs_foreign_headers(tools: Tools, name: str) -> bool:
 STAGES: dict[str, Callable[[Tools], Outcome]] = {
     "build release": partial(build, RELEASE),
     "units release": partial(units, RELEASE),
+    "gpu release": partial(gpu, RELEASE),
     "bats": bats,
     "python": python_tests,
     "shellcheck": shell,
@@ -218,15 +255,19 @@ STAGES: dict[str, Callable[[Tools], Outcome]] = {
     "units debug": partial(units, DEBUG),
     "build address": partial(build, ADDRESS),
     "units address": partial(units, ADDRESS),
+    "gpu address": partial(gpu, ADDRESS),
     "programs address": partial(programs, ADDRESS),
     "build undefined": partial(build, UNDEFINED),
     "units undefined": partial(units, UNDEFINED),
+    "gpu undefined": partial(gpu, UNDEFINED),
     "programs undefined": partial(programs, UNDEFINED),
     "build thread": partial(build, THREAD),
     "units thread": partial(units, THREAD),
+    "gpu thread": partial(gpu, THREAD),
     "programs thread": partial(programs, THREAD),
     "build clang": partial(build, CLANG),
     "build alone": partial(build, ALONE),
     "c checks": c_checks,
+    "abi": abi,
     "gpu kernels": gpu_kernels,
 }
