@@ -19,6 +19,7 @@ endif
 
 # --- what this machine has; every HAVE_X may be forced to 0 or 1, and a forced 1 that fails to build fails
 hash := \#
+comma := ,
 compiles = $(shell printf '$(2)\nint main(void){return 0;}\n' | $(1) -x c - -o /dev/null $(3) 2>/dev/null && echo 1 || echo 0)
 ifeq ($(filter clean help,$(MAKECMDGOALS)),)
 HAVE_HWLOC ?= $(call compiles,$(CC),$(hash)include <hwloc.h>,-lhwloc)
@@ -73,7 +74,7 @@ say = @:
 endif
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all fakes ranks smpi check check-headers check-abi check-kernels config help list units peers reproduction install clean FORCE
+.PHONY: all fakes gpu-peers ranks smpi check check-headers check-abi check-kernels config help list units peers reproduction install clean FORCE
 
 all: $(programs) skipped ## build every program (the default)
 	$(if $(filter release,$(VARIANT)$(SAN)),ln -sfnr $(build)/bin $(LINK))
@@ -236,6 +237,16 @@ check-abi: ## hold our declarations of the vendors' libraries against their head
 
 peers: all $(peers) $(build)/tests/unit/bench_aa ## measure beside likwid-bench, OpenBLAS and mbw, and print the ratios
 	python=$$(sh suite/find_python.sh) && "$$python" tests/peers/peers.py --bin $(build)/bin --helpers $(build)/tests/peers
+
+# The vendor's interface as its samples use it; the machine that runs them builds them, -arch=native is for its GPU.
+gpu_peers := $(patsubst tests/peers/cuda/%.cu,$(build)/gpu-peers/%,$(sort $(wildcard tests/peers/cuda/*.cu)))
+$(build)/gpu-peers/products: peer_libraries := -lcublasLt
+$(build)/gpu-peers/%: tests/peers/cuda/%.cu tests/peers/cuda/measure.cuh
+	$(call say,NVCC,$@)
+	mkdir -p $(@D)
+	$(NVCC) -O3 -std=c++17 -arch=$(or $(NVCC_ARCH),native) -Xcompiler -Wall,-Wextra$(if $(WERROR),$(comma)-Werror) -o $@ $< $(peer_libraries)
+
+gpu-peers: $(gpu_peers) ## build the peers of NVIDIA GPUs with nvcc, as build/*/gpu-peers; tests/peers/gpu_peers.py runs them
 
 reproduction: all ## docs/reproduction/swing.md: the paper, the model, and simulated ranks where SimGrid is here (minutes)
 	if command -v smpirun >/dev/null; then $(MAKE) --no-print-directory smpi; fi
