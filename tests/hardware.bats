@@ -1,0 +1,56 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-3-Clause
+# What a machine with a GPU will be asked, asked here: the script that asks, and that its peers compile.
+
+# shellcheck disable=SC2154 # run sets status and output; helpers sets root
+load bats/helpers
+
+setup() { cd "$root" || return 1; }
+
+@test "check.sh goes on after a stage that fails, counts, and leaves a summary and the evidence" {
+	mkdir "$BATS_TEST_TMPDIR/path"
+	# shellcheck disable=SC2016 # $2 is the stand-in's
+	printf '#!/bin/sh\necho "========= ERROR SUMMARY: 0 errors"\n[ "$2" != synccheck ]\n' >"$BATS_TEST_TMPDIR/path/compute-sanitizer"
+	chmod +x "$BATS_TEST_TMPDIR/path/compute-sanitizer"
+	run env PATH="$BATS_TEST_TMPDIR/path:$PATH" tests/hardware/check.sh -d sim "$BATS_TEST_TMPDIR/out" machine build checkers conformance
+	echo "$output"
+	[ "$status" = 1 ]
+	[ "$(ls "$BATS_TEST_TMPDIR/out")" = "$(printf 'evidence.tar.gz\nsummary.txt')" ]
+	[[ $output == *"$(cat "$BATS_TEST_TMPDIR/out/summary.txt")" ]]
+	grep -q '^checkers *FAILED (1)' "$BATS_TEST_TMPDIR/out/summary.txt"
+	grep -q '^synccheck tiled/counter: FAILED (1)' "$BATS_TEST_TMPDIR/out/summary.txt"
+	grep -q '^memcheck: 7 of 7 without a finding' "$BATS_TEST_TMPDIR/out/summary.txt"
+	grep -q '^conformance_units *sim:0,1 *[1-9][0-9]* ok *0 not ok' "$BATS_TEST_TMPDIR/out/summary.txt"
+	tar -tzf "$BATS_TEST_TMPDIR/out/evidence.tar.gz" | grep -qxF ./conformance/conformance_units-sim-0-1.tap
+}
+
+@test "check.sh starts nothing after its time, and knows its stages" {
+	run tests/hardware/check.sh -d sim -t 5 "$BATS_TEST_TMPDIR/out" machine
+	[ "$status" = 1 ]
+	[[ $output == *"not started: 5 s are over"* ]]
+	run tests/hardware/check.sh "$BATS_TEST_TMPDIR/out" machine nonsense
+	[ "$status" = 2 ]
+	[[ $output == *"no stage 'nonsense'"* ]]
+}
+
+@test "the spread of equal runs is taken of the primary metrics" {
+	for value in 100 104 101; do
+		mkdir "$BATS_TEST_TMPDIR/$value"
+		cat >"$BATS_TEST_TMPDIR/$value/signature.json" <<-END
+			{"metrics": {"a/b/rate": {"value": $value, "unit": "byte/s", "primary": true},
+			"a/b/other": {"value": 1, "unit": "s", "primary": false}}}
+		END
+	done
+	run python3 tests/hardware/spread.py "$BATS_TEST_TMPDIR"/1*/signature.json
+	echo "$output"
+	[ "$status" = 0 ]
+	[ "${lines[2]}" = '| a/b/rate | 3 | 101 | 100 | 104 | byte/s | 3.96 % |' ]
+	[ ${#lines[@]} = 3 ]
+}
+
+@test "the peers of NVIDIA GPUs compile" {
+	command -v nvcc >/dev/null || skip "no nvcc"
+	run make gpu-peers NVCC_ARCH=sm_90 WERROR=1
+	echo "$output"
+	[ "$status" = 0 ]
+}

@@ -1,0 +1,285 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# What a machine with a GPU is asked once it is here: everything in one command, without root, network or bats.
+#
+# check.sh [-d DEVICE] [-t SECONDS] OUT_DIR [STAGE[:PARAMETER]]...
+#
+#   machine          what it is (nothing is changed: no clocks, no power, no modes)
+#   build            the programs, the unit tests, and the peers where nvcc is
+#   conformance      every conformance test on DEVICE, and on DEVICE:0,1 where there are two
+#   programs[:S]     every program for S seconds (2)
+#   checkers         NVIDIA's compute-sanitizer, all four tools, over the tests of the kernels
+#   run[:S]          ./gpusig run for S seconds (300), installing nothing
+#   peers[:ROUNDS]   tests/peers/gpu_peers.py (5)
+#   aa[:A-B[:S]]     runs A to B (1-10) of ./gpusig run, S seconds each (60), and their spread
+#
+# Without stages: machine build conformance programs checkers. DEVICE is the first of cuda, hip and host that is here. Every stage
+# has a time limit, and no stage starts or goes on when SECONDS (540) have passed. One that fails stops no other. OUT_DIR gets
+# summary.txt, which is printed last, and the logs and records of all stages as evidence.tar.gz (in parts where it exceeds
+# 15 MiB); both are written again after every stage. Exit 1 when a stage failed.
+#
+# GPUSIG_VERSION names the version where there is no git. Programs in build/carry, such as nvbandwidth, are peers built elsewhere.
+set -u
+
+device='' most_s=540 inside=''
+while getopts d:t:I: option; do
+	case $option in
+	d) device=$OPTARG ;;
+	t) most_s=$OPTARG ;;
+	I) inside=$OPTARG ;; # one stage, in a process of its own; OUT_DIR is then where its logs go
+	*) exit 2 ;;
+	esac
+done
+shift $((OPTIND - 1))
+if [ $# = 0 ]; then
+	sed -n 's/^# check.sh/usage: check.sh/p' "$0" >&2
+	exit 2
+fi
+mkdir -p "$1" || exit 1
+out=$(cd -- "$1" && pwd) || exit 1
+shift
+self=$(readlink -f -- "$0")
+cd -- "$(dirname -- "$self")/../.." || exit 1
+
+field() { make -s --no-print-directory config 2>/dev/null | sed -n "s/^$1 //p"; }
+devices_of() { bin/micro/memory --devices 2>/dev/null | sed -n "s/^{\"name\":\"$1\",\"devices\":\([0-9]*\).*/\1/p"; }
+is_several() { [ "$(devices_of "$1")" -gt 1 ] 2>/dev/null; }
+programs_in() { find -L "$1" -type f -perm -u+x ! -name '*.*' | sort; }
+
+outcome() {
+	case $1 in
+	0) echo ok ;;
+	3) echo 'nothing valid' ;;
+	77) echo 'cannot run here' ;;
+	124 | 137) echo 'OUT OF TIME' ;;
+	*) echo "FAILED ($1)" ;;
+	esac
+}
+
+# ------------------------------------------------------------------ the stages: say() is for the summary
+
+say() { echo "$*" | cut -c1-190 >>"$out/$inside.summary"; }
+say_lines() { while read -r line; do say "  $line"; done; }
+
+stage_machine() {
+	for command in 'uname -a' 'cat /etc/os-release' lscpu 'free -g' 'ldd --version' 'cc --version' 'nvcc --version' \
+		'python3 --version' nvidia-smi 'nvidia-smi topo -m' 'rocm-smi --showallinfo' 'compute-sanitizer --version' 'ldconfig -p' \
+		'nvidia-smi -q -d MEMORY,UTILIZATION,ECC,TEMPERATURE,POWER,CLOCK,COMPUTE,PERFORMANCE' env; do
+		printf '\n$ %s\n' "$command"
+		command -v "${command%% *}" >/dev/null && $command 2>&1
+	done
+	say "$(lscpu | sed -n 's/^Model name: *//p'), $(nproc) cores, $(free -g | awk '/^Mem/ { print $2 }') GiB, $(uname -r)"
+	fields=index,name,pci.bus_id,driver_version,memory.used,clocks.sm,clocks.max.sm
+	nvidia-smi --format=csv,noheader --query-gpu=$fields 2>/dev/null | say_lines
+	for tool in cc make nvcc python3 mpicc compute-sanitizer cuobjdump; do
+		command -v "$tool" >/dev/null || say "not here: $tool"
+	done
+}
+
+stage_build() {
+	make -j"$(nproc)" all units || return
+	say "version $(field version), $(field build), mpi $(field mpi), hwloc $(field hwloc), nvcc $(field nvcc)"
+	bin/micro/memory --devices | say_lines
+	command -v nvcc >/dev/null || { say 'no nvcc: no peers built' && return; }
+	make -k -j"$(nproc)" gpu-peers || { say 'not all peers could be built' && return 1; }
+}
+
+stage_conformance() {
+	lists=$device failed=0
+	is_several "$device" && lists="$device $device:0,1"
+	mkdir -p "$out/conformance"
+	for binary in $(programs_in "$(field build)/tests/unit" | grep '/conformance'); do
+		for list in $lists; do
+			name=${binary##*/} tap=$out/conformance/${binary##*/}-$(echo "$list" | tr ':,' '--').tap
+			timeout -k 5 90 "$binary" "$list" >"$tap" 2>&1
+			code=$?
+			[ "$code" = 0 ] || failed=1
+			say "$(printf '%-20s %-10s %3s ok %3s not ok %3s skipped  %s' "$name" "$list" \
+				"$(grep '^ok' "$tap" | grep -vc '# SKIP')" "$(grep -c '^not ok' "$tap")" "$(grep -c '# SKIP' "$tap")" \
+				"$(outcome "$code")")"
+			grep -B4 '^not ok' "$tap" | head -n 12 | say_lines
+		done
+	done
+	return "$failed"
+}
+
+stage_programs() {
+	failed=0
+	mkdir -p "$out/programs"
+	for binary in $(programs_in bin); do
+		name=${binary#bin/} on=$device
+		case $("$binary" --about) in
+		*'"needs":['*'"mpi"'*) continue ;;
+		*'"min_devices":2'*) is_several "$device" && on=$device:0,1 ;;
+		esac
+		file=$out/programs/$(echo "$name" | tr / -)
+		timeout -k 5 60 "$binary" --device "$on" --budget "${1:-2}s" --out "$file.jsonl" >"$file.txt" 2>&1
+		code=$?
+		case $code in 0 | 3 | 77) ;; *) failed=1 ;; esac
+		say "$(printf '%-28s %-8s %-15s %3s cases, %2s flagged numbers  %s' "$name" "$on" "$(outcome "$code")" \
+			"$(grep -sc '"kind":"case"' "$file.jsonl")" "$(grep -c '^ *invalid' "$file.txt")" \
+			"$([ "$code" = 0 ] || tail -n 1 "$file.txt")")"
+		grep '^ *mechanism .*: ' "$file.txt" | grep -v ': seen' | head -n 3 | say_lines
+	done
+	return "$failed"
+}
+
+# Few rules a process: a tool slows what it watches by much, and a rule that then waits too long is a failure of its own.
+stage_checkers() {
+	command -v compute-sanitizer >/dev/null || { say 'no compute-sanitizer here' && return 77; }
+	failed=0 unit=$(field build)/tests/unit
+	mkdir -p "$out/checkers"
+	for tool in memcheck racecheck initcheck synccheck; do
+		clean=0
+		for rules in kernels/all kernels/adds kernels/copies kernels/chase kernels/fma tiled/products_of tiled/counter; do
+			log=$out/checkers/$tool-$(echo "$rules" | tr / -).txt
+			GPUSIG_TEST=${rules#*/} timeout -k 5 45 compute-sanitizer --tool "$tool" --error-exitcode 99 --print-limit 20 \
+				"$unit/conformance_${rules%/*}" "$device" >"$log" 2>&1
+			code=$?
+			grep -q 'ERROR SUMMARY: 0 errors\|RACECHECK SUMMARY: 0 hazards' "$log" && clean=$((clean + 1))
+			[ "$code" = 0 ] && continue
+			failed=1
+			say "$tool $rules: $(outcome "$code"): $(grep -m1 'SUMMARY\|Error:\|^not ok' "$log")"
+		done
+		say "$tool: $clean of 7 without a finding"
+	done
+	return "$failed"
+}
+
+stage_run() {
+	./gpusig run --no-install --device "$device" --budget "${1:-300}s" --out "$out/run" >"$out/run/headline.txt"
+	code=$?
+	sed -n '/^  [^ ]/p' "$out/run/headline.txt" | say_lines
+	say "$(grep ' cases in ' "$out/run.log")"
+	grep '^gpusig: \(skipped\|failed\|without\|missing\)' "$out/run.log" | say_lines
+	return "$code"
+}
+
+stage_peers() {
+	python=$(sh suite/find_python.sh --any) || return 77
+	folder=$(field build)/gpu-peers
+	mkdir -p "$folder"
+	for carried in build/carry/*; do
+		[ -f "$carried" ] && [ ! -e "$folder/${carried##*/}" ] && ln -s "$PWD/$carried" "$folder/"
+	done
+	"$python" tests/peers/gpu_peers.py --bin bin --peers "$folder" --device "$device" --rounds "${1:-5}" \
+		--json "$out/peers.json" >"$out/peers.summary"
+}
+
+stage_aa() {
+	python=$(sh suite/find_python.sh --any) || return 77
+	range=${1:-1-10} seconds=60 failed=0
+	case $range in *:*) seconds=${range#*:} range=${range%%:*} ;; esac
+	for number in $(seq "${range%-*}" "${range#*-}"); do
+		./gpusig run --no-install --device "$device" --budget "${seconds}s" --out "$out/aa/$number" || failed=1
+		"$python" tests/hardware/spread.py "$out"/aa/*/signature.json >"$out/aa.summary"
+	done
+	return "$failed"
+}
+
+parameter_of() { case $1 in *:*) echo "${1#*:}" ;; esac; }
+
+if [ -n "$inside" ]; then
+	parameter=$(parameter_of "$inside")
+	inside=${inside%%:*}
+	case $inside in
+	machine) stage_machine ;;
+	build) stage_build ;;
+	conformance) stage_conformance ;;
+	programs) stage_programs "$parameter" ;;
+	checkers) stage_checkers ;;
+	run) mkdir -p "$out/run" && stage_run "$parameter" ;;
+	peers) stage_peers "$parameter" ;;
+	aa) stage_aa "$parameter" ;;
+	esac
+	exit
+fi
+
+# ------------------------------------------------------------------ all of them
+
+limit_of() {
+	parameter=$(parameter_of "$1")
+	case ${1%%:*} in
+	machine) echo 30 ;;
+	build | conformance) echo 240 ;;
+	checkers) echo 360 ;;
+	programs) echo $((60 + 15 * ${parameter:-2})) ;;
+	run) echo $((120 + ${parameter:-300})) ;;
+	peers) echo $((60 + 90 * ${parameter:-5})) ;;
+	aa) echo 900 ;;
+	*) echo "check.sh: no stage '$1'" >&2 && return 2 ;;
+	esac
+}
+
+# Libraries of a toolkit that the loader does not find by itself: beside nvcc, or in Python's packages.
+find_libraries() {
+	packages=$(python3 -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])' 2>/dev/null)
+	toolkit=$(dirname "$(readlink -f "$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)")")/..
+	for name in libnvrtc.so libcublasLt.so libnccl.so; do
+		ldconfig -p 2>/dev/null | grep -q "$name" && continue
+		file=$(find "$toolkit/lib64" "$toolkit/lib" "$packages/nvidia" -name "$name*" 2>/dev/null | head -n 1)
+		case :${LD_LIBRARY_PATH-}: in *:"${file%/*}":*) continue ;; esac
+		LD_LIBRARY_PATH=${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}${file%/*}
+		NVCC_APPEND_FLAGS="${NVCC_APPEND_FLAGS-} -L${file%/*} -I${file%/*}/../include"
+		export LD_LIBRARY_PATH NVCC_APPEND_FLAGS
+	done
+}
+
+choose_device() {
+	[ -n "$device" ] && return
+	for device in cuda hip host; do
+		[ "$(devices_of "$device")" -gt 0 ] 2>/dev/null && return
+	done
+}
+
+memory_in_use() { nvidia-smi --query-gpu=memory.used --format=csv,noheader 2>/dev/null | paste -sd, - | grep . || echo unknown; }
+
+summary() {
+	for stage; do
+		[ -s "$work/${stage%%:*}.summary" ] && echo "-- ${stage%%:*}" && cat "$work/${stage%%:*}.summary"
+	done
+	echo "-- stages on ${device:-no device}; memory of GPUs in use before: $before, after: $(memory_in_use)"
+	cat "$work/stages"
+}
+
+keep() {
+	summary "$@" >"$out/summary.txt"
+	cp "$out/summary.txt" "$work/"
+	tar -C "$work" -czf "$work.tar.gz" .
+	rm -f "$out"/evidence.tar.gz*
+	if [ "$(wc -c <"$work.tar.gz")" -gt 15728640 ]; then
+		split -b 15m "$work.tar.gz" "$out/evidence.tar.gz."
+		rm "$work.tar.gz"
+	else
+		mv "$work.tar.gz" "$out/evidence.tar.gz"
+	fi
+}
+
+[ $# -gt 0 ] || set -- machine build conformance programs checkers
+for stage; do limit_of "$stage" >/dev/null || exit; done
+work=$PWD/build/hardware-$$
+mkdir -p "$work" || exit 1
+find_libraries
+git describe --always >/dev/null 2>&1 || export MAKEFLAGS="version=${GPUSIG_VERSION:-unknown}"
+begun=$(date +%s) failed=0 before=$(memory_in_use)
+for stage; do
+	name=${stage%%:*} started=$(date +%s)
+	left=$((most_s - (started - begun))) limit=$(limit_of "$stage")
+	[ "$limit" -lt "$left" ] || limit=$left
+	if [ "$limit" -le 5 ]; then
+		printf '%-12s not started: %s s are over\n' "$name" "$most_s" >>"$work/stages"
+		failed=1
+		keep "$@"
+		continue
+	fi
+	case $name in machine | build) ;; *) choose_device ;; esac
+	echo "== $stage, at most $limit s"
+	timeout -k 10 "$limit" sh "$self" ${device:+-d "$device"} -I "$stage" "$work" >"$work/$name.log" 2>&1
+	code=$?
+	case $code in 0 | 77) ;; *) failed=1 && tail -n 15 "$work/$name.log" | cut -c1-190 ;; esac
+	printf '%-12s %-16s %4s s\n' "$name" "$(outcome "$code")" $(($(date +%s) - started)) >>"$work/stages"
+	keep "$@"
+done
+rm -rf "$work"
+echo && cat "$out/summary.txt"
+exit "$failed"
