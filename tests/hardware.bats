@@ -50,6 +50,7 @@ setup() { cd "$root" || return 1; }
 
 @test "the peers of NVIDIA GPUs compile" {
 	command -v nvcc >/dev/null || skip "no nvcc"
+	printf '#include <cublasLt.h>\n#include <cuda_fp8.h>\n' | nvcc -E -x cu - >/dev/null 2>&1 || skip "no headers of cuBLASLt and f8"
 	run make gpu-peers NVCC_ARCH=sm_90 WERROR=1
 	echo "$output"
 	[ "$status" = 0 ]

@@ -91,7 +91,7 @@ stage_conformance() {
 	for binary in $(programs_in "$(field build)/tests/unit" | grep '/conformance'); do
 		for list in $lists; do
 			name=${binary##*/} tap=$out/conformance/${binary##*/}-$(echo "$list" | tr ':,' '--').tap
-			timeout -k 5 90 "$binary" "$list" >"$tap" 2>&1
+			timeout --foreground -k 5 90 "$binary" "$list" >"$tap" 2>&1
 			code=$?
 			[ "$code" = 0 ] || failed=1
 			say "$(printf '%-20s %-10s %3s ok %3s not ok %3s skipped  %s' "$name" "$list" \
@@ -113,7 +113,7 @@ stage_programs() {
 		*'"min_devices":2'*) is_several "$device" && on=$device:0,1 ;;
 		esac
 		file=$out/programs/$(echo "$name" | tr / -)
-		timeout -k 5 60 "$binary" --device "$on" --budget "${1:-2}s" --out "$file.jsonl" >"$file.txt" 2>&1
+		timeout --foreground -k 5 60 "$binary" --device "$on" --budget "${1:-2}s" --out "$file.jsonl" >"$file.txt" 2>&1
 		code=$?
 		case $code in 0 | 3 | 77) ;; *) failed=1 ;; esac
 		say "$(printf '%-28s %-8s %-15s %3s cases, %2s flagged numbers  %s' "$name" "$on" "$(outcome "$code")" \
@@ -203,7 +203,7 @@ limit_of() {
 	machine) echo 30 ;;
 	build | conformance) echo 240 ;;
 	checkers) echo 360 ;;
-	programs) echo $((60 + 15 * ${parameter:-2})) ;;
+	programs) echo $((120 + 15 * ${parameter:-2})) ;;
 	run) echo $((120 + ${parameter:-300})) ;;
 	peers) echo $((60 + 90 * ${parameter:-5})) ;;
 	aa) echo 900 ;;
