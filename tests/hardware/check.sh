@@ -150,7 +150,7 @@ stage_run() {
 	./gpusig run --no-install --device "$device" --budget "${1:-300}s" --out "$out/run" >"$out/run/headline.txt"
 	code=$?
 	sed -n '/^  [^ ]/p' "$out/run/headline.txt" | say_lines
-	say "$(grep ' cases in ' "$out/run.log")"
+	say "$(grep '^gpusig: .* cases in ' "$out/run.log")"
 	grep '^gpusig: \(skipped\|failed\|without\|missing\)' "$out/run.log" | say_lines
 	return "$code"
 }
