@@ -126,7 +126,7 @@ RULES = (
          r"^\s*#\s*(if|ifdef|elif|else)\b"),
     Rule("no-vendors", "capabilities, never vendors, outside device/",
          ("lib/*", "suite/*", *(f"{folder}/*" for folder in PROGRAM_FOLDERS)),
-         ("suite/devices.py", "suite/packages.txt", "lib/prov*"),
+         ("suite/devices.py", "suite/stages.py", "suite/packages.txt", "lib/prov*"),
          r"(?i)(?<![a-z])(cuda|nvidia|nvrtc|cublas|nccl|hip|hiprtc|rocm|rocblas|rccl|amd)(?![a-z0-9])"),
     Rule("three-writers", "out.c writes data, err.c messages, bench*.c leaves", C_PRODUCT, WRITERS,
          r"(?<![\w.>])(v?f?printf|puts|fputs|fputc|putchar|perror|exit|quick_exit|abort)\s*\("),

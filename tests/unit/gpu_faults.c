@@ -256,9 +256,11 @@ static void without_a_fault_all_works(void)
 	}
 }
 
-/* Of libraries beside the driver: functions without which something that use_everything() does can't be done. */
-static const char *const needed[2][5] = {{"cublasLtMatmul", "ncclCommInitAll", "ncclAllReduce", "ncclGroupEnd", NULL},
-                                         {"rocblas_gemm_ex", "ncclCommInitAll", "ncclAllReduce", "ncclGroupEnd", NULL}};
+/* Functions without which something that use_everything() does can't be done: of libraries beside the driver, and those of which
+ * a single failure may concern something of our own. */
+static const char *const needed[2][8] = {
+	{"cublasLtMatmul", "ncclCommInitAll", "ncclAllReduce", "ncclGroupEnd", "cuMemFree_v2", "cuMemFreeHost", NULL},
+	{"rocblas_gemm_ex", "ncclCommInitAll", "ncclAllReduce", "ncclGroupEnd", "hipFree", "hipHostFree", NULL}};
 
 static void fail_at(int vendor, const char *function, const char *when, const char *result, char *line, size_t room)
 {
