@@ -32,7 +32,8 @@ static const struct bench bench = {
 	.question = "which all-gather algorithm, for which size?",
 	.formula = "bus_bandwidth = (p-1)/p bytes / time; bandwidth = bytes / time; byte/s",
 	.timed = "one all-gather after a barrier: last rank's entry to last rank's return; on several hosts the longest duration",
-	.limits = "ranks on one host talk through its memory: no network, no torus; more ranks than cores measure the scheduler",
+	.limits = "ranks on one host talk through its memory: no network, no torus; more ranks than cores measure the scheduler; "
+	          "messages between devices' vectors, and those of the library, are staged through pinned host memory",
 	.axes = axes,
 	.variants = variants,
 	.primary = primary,

@@ -2,6 +2,7 @@
 #include "collectives/ranks/collective.h"
 #include "collectives/ranks/crew.h"
 #include "collectives/ranks/dialect.h"
+#include "collectives/ranks/rank_device.h"
 #include "collectives/ranks/session.h"
 #include "lib/err.h"
 
@@ -14,6 +15,8 @@ char collective_line[GRID_TEXT];
 
 static const struct bench *program;
 static enum schedule_kind kind;
+static const char *device_given; /* NULL: the default, the host */
+static bool devices_open;        /* of all ranks */
 
 int collective_accept_shape(const char *word)
 {
@@ -31,15 +34,34 @@ static struct order order(enum session_order what, unsigned variant, uint64_t it
 	return (struct order){.what = what, .variant = variant, .iterations = iterations};
 }
 
+/* Do vectors live in memory that the host can't touch? */
+static bool on_devices(const struct bench_case *c) { return !dev_can(c->dev, DEV_CAP_HOST_ACCESS); }
+
 static int admit(const struct bench_case *c)
 {
 	if (crew.size < 2)
 		return err_note(-ENODEV, "one rank has nobody to talk to: start it with mpirun -n 2, or srun");
 	if (dev_can(c->dev, DEV_CAP_VIRTUAL_TIME))
 		return err_note(-ENOTSUP, "ranks run on the host, not on a simulated device");
-	if (!dev_can(c->dev, DEV_CAP_HOST_ACCESS))
-		return err_note(-ENOTSUP, "ranks run on the host and exchange its memory, not a device's: --device host");
+	if (!on_devices(c))
+		return 0;
+	if (crew.virtual_time)
+		return err_note(-ENOTSUP, "simulated ranks have no devices: --device host");
+	if (kind != SCHEDULE_ALLGATHER && (bench_choice(c, "type") != DATA_F32 || bench_choice(c, "op") != DATA_SUM))
+		return err_note(-ENOTSUP, "devices add f32 and do nothing else: --type f32 --op sum");
 	return 0;
+}
+
+/* Every rank's own, once. */
+static int open_devices(struct bench_case *c)
+{
+	struct order o = order(SESSION_DEVICE, 0, 0);
+	if (devices_open)
+		return 0;
+	rank_device_list(device_given, c->devices, &o.devices);
+	int status = crew_do(&o);
+	devices_open = status == 0;
+	return status;
 }
 
 static int setup(struct bench_case *c)
@@ -59,7 +81,9 @@ static int setup(struct bench_case *c)
 		                data_bytes(o.type));
 	for (unsigned v = 0; program->variants[v].name; v++)
 		o.variants |= (uint64_t)bench_variant_on(c, v) << v;
-	int status = crew_do(&o);
+	int status = on_devices(c) ? open_devices(c) : 0;
+	if (status == 0)
+		status = crew_do(&o);
 	if (status)
 		return status;
 	bool any = false;
@@ -157,6 +181,23 @@ static int derive_variant(struct bench_case *c, unsigned v)
 	return status;
 }
 
+/* Where vectors are and how bytes go from rank to rank. */
+static void tell_way(struct bench_case *c)
+{
+	int library = variant_named(SESSION_LIBRARY), most = rank_device_most_ranks();
+	if (!on_devices(c)) {
+		bench_fact_text(c, "transport", "host memory");
+		return;
+	}
+	bench_fact_text(c, "transport", "device memory, each message staged through pinned host memory");
+	bench_fact_text(c, "rank_devices", rank_device_names());
+	bench_fact_number(c, "ranks_on_a_device", most);
+	if (library >= 0 && bench_variant_on(c, (unsigned)library))
+		bench_fact_text(c, "library_transport", "the whole vector staged through pinned host memory, combined by the CPU");
+	if (most > 1)
+		bench_doubt(c, "oversubscribed", "%d ranks share a device: time is also that of taking turns", most);
+}
+
 static int derive(struct bench_case *c)
 {
 	int status = 0, indexed = variant_named("swing-b-indexed"), renamed = variant_named("swing-b");
@@ -169,6 +210,7 @@ static int derive(struct bench_case *c)
 	bench_fact_text(c, "library", crew.library);
 	bench_fact_text(c, "timed", crew.common_clock ? "last entry to last exit, one clock" : "longest of the ranks' durations");
 	bench_fact_number(c, "ranks", crew.size);
+	tell_way(c);
 	if (crew.beside > crew.cores)
 		bench_doubt(c, "oversubscribed", "%d ranks share %d cores: time is mostly scheduling", crew.beside, crew.cores);
 	return status;
@@ -251,6 +293,7 @@ static int lead(const struct bench *b, int argc, char **argv)
 	}
 	job = (struct bench_job){.library = crew.library, .processes = (unsigned)crew.size, .hosts = (unsigned)crew.hosts,
 	                         .virtual_time = crew.virtual_time, .cpu_s = crew_cpu_s};
+	device_given = given(&dialect, "device");
 	copy = *b;
 	add_callbacks(&copy);
 	copy.job = &job;
@@ -280,6 +323,7 @@ int collective_main(const struct bench *b, enum schedule_kind which, int argc, c
 		code = lead(b, argc, argv);
 		crew_dismiss();
 	}
+	rank_device_close();
 	crew_end();
 	return code;
 }

@@ -3,6 +3,9 @@
  * What allreduce, reduce_scatter and allgather have in common: everything but their declarations. A program of
  * collectives/ declares a struct bench without callbacks, and calls collective_main(), which adds them.
  *
+ * Vectors are host memory; with a device that the host can't reach into they are its memory, every rank's its own
+ * (rank_device.h), messages are staged, and the library is, too: device_vectors.h, exchange.h.
+ *
  * Timed, iteration by iteration: a barrier, then the collective. Where all ranks read one clock (one host, a simulator) the time
  * is from the last rank's entry to the last rank's exit; elsewhere the longest of the ranks' own durations. Only then comes
  * any statistic.

@@ -71,11 +71,12 @@ static void find_hosts(void)
 	} leader;
 	cpu_set_t cores;
 	MPI_Comm local;
-	int local_rank, first, with_leader = crew.rank == 0;
+	int first, with_leader = crew.rank == 0;
 	MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, crew.rank, MPI_INFO_NULL, &local);
-	MPI_Comm_rank(local, &local_rank);
+	MPI_Comm_rank(local, &crew.local);
 	MPI_Comm_size(local, &leader.beside);
-	first = local_rank == 0;
+	first = crew.local == 0;
+	MPI_Allreduce(&crew.rank, &crew.host, 1, MPI_INT, MPI_MIN, local);
 	MPI_Allreduce(&first, &leader.hosts, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
 	MPI_Allreduce(MPI_IN_PLACE, &with_leader, 1, MPI_INT, MPI_MAX, local);
 	sched_getaffinity(0, sizeof(cores), &cores);
@@ -97,6 +98,7 @@ static void who_we_are(void)
 	snprintf(crew.library, sizeof(crew.library), "%.*s", (int)strcspn(version, ",\n"), version);
 	crew.virtual_time = strstr(version, "SMPI") != NULL;
 	crew.hosts = crew.size;
+	crew.host = crew.rank;
 	crew.beside = crew.cores = crew.size;
 	if (!crew.virtual_time)
 		find_hosts();

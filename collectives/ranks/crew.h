@@ -12,6 +12,8 @@
 #ifndef GPUSIG_CREW_H
 #define GPUSIG_CREW_H
 
+#include "collectives/ranks/rank_device.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -27,10 +29,12 @@ struct order {
 	uint32_t kind, type, op, ports;
 	bool dry;
 	char shape[48];
+	struct device_list devices;
 };
 
 struct crew {
 	int rank, size, hosts;
+	int host, local;   /* the first rank of our host, and which of its ranks we are: 0, 1, ... */
 	int beside, cores; /* ranks on the leader's host, and cores that they may use */
 	bool virtual_time; /* a simulator runs us */
 	bool common_clock;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "collectives/ranks/exchange.h"
 #include "collectives/ranks/crew.h"
+#include "device/kernels.h"
 #include "lib/err.h"
 
 #include <errno.h>
@@ -46,7 +47,8 @@ struct exchange {
 	const struct schedule *schedule;
 	enum schedule_kind kind;
 	uint32_t rank;
-	uint64_t elements, element_bytes;
+	uint64_t elements, element_bytes, grain;
+	struct device_vectors *device; /* NULL: vectors in host memory */
 	MPI_Datatype type;
 	MPI_Op op;
 	uint32_t step_count;
@@ -56,7 +58,7 @@ struct exchange {
 	struct schedule_message *messages;
 	struct schedule_range *ranges;
 	MPI_Request *requests;
-	char *scratch;
+	char *scratch; /* NULL on a device, whose vectors have staging memory */
 	uint64_t scratch_elements;
 	bool copies_first;
 	struct tracks tracks; /* while steps are made ready */
@@ -66,16 +68,24 @@ struct exchange {
 /* ------------------------------------------------------------------ where blocks are */
 
 /* No overflow: under 2^31 elements, and GRID_MOST_NODES blocks. */
-uint64_t exchange_cut(uint64_t total, uint64_t parts, uint64_t index)
+uint64_t exchange_cut(uint64_t total, uint64_t parts, uint64_t index, uint64_t grain)
 {
-	return total * index / parts;
+	uint64_t at = (total + grain - 1) / grain * index / parts * grain;
+	return at < total ? at : total;
+}
+
+uint64_t exchange_grain(enum schedule_kind kind, enum data_type type, bool on_device)
+{
+	return on_device && kind != SCHEDULE_ALLGATHER ? DEV_KERNEL_ALIGN / data_bytes(type) : 1;
 }
 
 static struct span span_of(const struct exchange *x, unsigned part, uint32_t first, uint32_t count)
 {
 	uint64_t parts = schedule_parts(x->schedule), blocks = schedule_blocks(x->schedule);
-	uint64_t start = exchange_cut(x->elements, parts, part), length = exchange_cut(x->elements, parts, part + 1) - start;
-	uint64_t from = exchange_cut(length, blocks, first), to = exchange_cut(length, blocks, (uint64_t)first + count);
+	uint64_t start = exchange_cut(x->elements, parts, part, x->grain);
+	uint64_t length = exchange_cut(x->elements, parts, part + 1, x->grain) - start;
+	uint64_t from = exchange_cut(length, blocks, first, x->grain);
+	uint64_t to = exchange_cut(length, blocks, (uint64_t)first + count, x->grain);
 	return (struct span){.first = start + from, .count = to - from};
 }
 
@@ -132,7 +142,7 @@ static bool fill_parcel(struct exchange *x, struct step *t, unsigned part, const
 static void set_place(const struct exchange *x, const struct step *t, struct parcel *p, uint64_t *scratch_p)
 {
 	p->target = t->spans[p->first_span].first * x->element_bytes;
-	if (p->spans > 1 || (!p->send && p->reduce && !p->own)) {
+	if (x->device || p->spans > 1 || (!p->send && p->reduce && !p->own)) {
 		p->place = SCRATCH;
 		p->offset = *scratch_p * x->element_bytes;
 		*scratch_p += (uint64_t)p->count;
@@ -252,30 +262,42 @@ static int walk_tracked(struct exchange *x)
 	return walk_steps(x, true);
 }
 
+static int open_scratch(struct exchange *x)
+{
+	uint64_t bytes = x->scratch_elements * x->element_bytes + 1;
+	if (x->device)
+		return device_vectors_stage(x->device, bytes);
+	x->scratch = malloc(bytes);
+	return x->scratch ? 0 : err_note(-ENOMEM, "what messages need beside vectors: out of memory");
+}
+
 static int open_steps(struct exchange *x)
 {
 	bool ready = (uint64_t)x->step_count * x->most <= READY_MESSAGES;
 	bool reduces = x->kind != SCHEDULE_ALLGATHER;
 	x->copies_first = reduces && !ready;
-	int status = ready && reduces ? walk_tracked(x) : walk_steps(x, ready);
-	x->scratch = status ? NULL : malloc(x->scratch_elements * x->element_bytes + 1);
-	return status ? status : x->scratch ? 0 : -ENOMEM;
+	return ready && reduces ? walk_tracked(x) : walk_steps(x, ready);
 }
 
 int exchange_open(const struct schedule *s, enum schedule_kind kind, uint32_t rank, uint64_t elements, enum data_type type,
-                  enum data_op op, struct exchange **x_p)
+                  enum data_op op, struct device_vectors *device, struct exchange **x_p)
 {
 	struct exchange *x = calloc(1, sizeof(*x));
 	if (!x)
 		return err_note(-ENOMEM, "schedule: out of memory");
 	*x = (struct exchange){.schedule = s, .kind = kind, .rank = rank, .elements = elements, .element_bytes = data_bytes(type),
+	                       .grain = exchange_grain(kind, type, device != NULL), .device = device,
 	                       .type = data_mpi_type(type), .op = data_mpi_op(op), .step_count = schedule_steps(s)};
 	int status = open_due(x);
 	if (status == 0)
 		status = open_steps(x);
+	if (status == -ENOMEM)
+		err_note(status, "schedule: out of memory");
+	if (status == 0)
+		status = open_scratch(x);
 	if (status) {
 		exchange_close(x);
-		return status == -ENOMEM ? err_note(status, "schedule: out of memory") : status;
+		return status;
 	}
 	*x_p = x;
 	return 0;
@@ -353,6 +375,42 @@ static void move_parcels(const struct exchange *x, const struct step *t, const s
 	crew_must(MPI_Waitall((int)t->count, x->requests, MPI_STATUSES_IGNORE), "MPI_Waitall");
 }
 
+/* A parcel's spans to the staging memory where it waits to be sent, or what came from there to its place. */
+static void stage(const struct exchange *x, const struct step *t, const struct parcel *p, const struct memory *m)
+{
+	char *staging = place_of(p, m);
+	for (uint32_t i = p->first_span; i < p->first_span + p->spans; i++) {
+		uint64_t offset = t->spans[i].first * x->element_bytes, bytes = t->spans[i].count * x->element_bytes;
+		char *in = m->at[IN] + offset, *out = m->at[OUT] + offset, *arrived = x->device->arrived + offset;
+		if (p->send)
+			device_vectors_copy(x->device, staging, p->own ? in : out, bytes);
+		else
+			device_vectors_copy(x->device, p->reduce && !p->own ? arrived : out, staging, bytes);
+		if (!p->send && p->reduce)
+			device_vectors_add(x->device, out, p->own ? in : arrived, bytes);
+		staging += bytes;
+	}
+}
+
+static void run_staged(struct exchange *x, const struct step *t, const struct memory *m)
+{
+	/* MPI sees staging memory, and adds nothing. */
+	const struct memory moved = {.at = {[SCRATCH] = m->at[SCRATCH]}, .dry = true};
+	for (uint32_t i = t->receptions; i < t->count; i++) {
+		stage(x, t, &t->parcels[i], m);
+		x->sent_messages++;
+		x->sent_bytes += (uint64_t)t->parcels[i].count * x->element_bytes;
+	}
+	/* Also for copies of what came in the step before, from where this one receives. */
+	device_vectors_wait(x->device);
+	if (t->count == 2 && t->receptions == 1)
+		swap_parcels(x, t, &moved);
+	else
+		move_parcels(x, t, &moved);
+	for (uint32_t i = 0; i < t->receptions; i++)
+		stage(x, t, &t->parcels[i], m);
+}
+
 static void run_step(struct exchange *x, const struct step *t, const struct memory *m)
 {
 	for (uint32_t i = t->receptions; i < t->count; i++) {
@@ -371,27 +429,42 @@ static void run_step(struct exchange *x, const struct step *t, const struct memo
 			take(x, t, &t->parcels[i], m);
 }
 
+static void copy(const struct exchange *x, char *to, const char *from, uint64_t bytes)
+{
+	if (x->device)
+		device_vectors_copy(x->device, to, from, bytes);
+	else
+		memcpy(to, from, bytes);
+}
+
 /* What the schedule expects to be in the vector that it works on. */
 static void begin(const struct exchange *x, const char *in, char *out)
 {
 	if (x->copies_first)
-		memcpy(out, in, x->elements * x->element_bytes);
+		copy(x, out, in, x->elements * x->element_bytes);
 	for (unsigned part = 0; x->kind == SCHEDULE_ALLGATHER && part < schedule_parts(x->schedule); part++) {
 		struct span s = exchange_block(x, part);
-		memcpy(out + s.first * x->element_bytes, in + s.first * x->element_bytes, s.count * x->element_bytes);
+		copy(x, out + s.first * x->element_bytes, in + s.first * x->element_bytes, s.count * x->element_bytes);
 	}
 }
 
 void exchange_run(struct exchange *x, const void *in, void *out, bool dry)
 {
-	struct memory m = {.at = {[IN] = (char *)(uintptr_t)in, [OUT] = out, [SCRATCH] = x->scratch}, .dry = dry};
+	char *scratch = x->device ? x->device->staging : x->scratch;
+	struct memory m = {.at = {[IN] = (char *)(uintptr_t)in, [OUT] = out, [SCRATCH] = scratch}, .dry = dry};
 	if (!dry)
 		begin(x, in, out);
 	for (uint32_t i = 0; i < x->step_count; i++) {
 		if (!x->ready && load(x, i, &x->due) != 0)
 			crew_give_up("step %u: %s", i, err_text());
-		run_step(x, x->ready ? &x->ready[i] : &x->due, &m);
+		const struct step *t = x->ready ? &x->ready[i] : &x->due;
+		if (x->device)
+			run_staged(x, t, &m);
+		else
+			run_step(x, t, &m);
 	}
+	if (x->device)
+		device_vectors_wait(x->device);
 }
 
 void exchange_planned(const struct exchange *x, uint64_t *messages_p, uint64_t *bytes_p)

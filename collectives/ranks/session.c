@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "collectives/ranks/session.h"
 #include "collectives/ranks/exchange.h"
+#include "collectives/ranks/rank_device.h"
 #include "lib/err.h"
 #include "lib/stats.h"
 
@@ -26,8 +27,11 @@ static struct {
 	const struct bench *bench;
 	struct order order; /* the last SESSION_OPEN */
 	uint64_t elements;
+	/* Host memory; on a device pinned, and what its vectors are filled from and checked in, and what the library takes. */
 	char *in, *out;
+	struct device_vectors vectors; /* dev NULL: there is no device */
 	int *counts, *starts; /* of the library's blocks */
+	bool even;            /* all of one length */
 	struct opened variant[VARIANTS];
 	char refusal[400];
 	double seconds;
@@ -53,6 +57,24 @@ int session_schedule(const struct bench_variant *v, const struct grid *grid, enu
 	return status == -ENOTSUP ? schedule_open(name, grid, ports, kind, SCHEDULE_INDEXED, s_p) : status;
 }
 
+static int open_host_memory(uint64_t bytes, char **at_p)
+{
+	void *at = NULL;
+	int status = rank_device() ? dev_alloc(rank_device(), DEV_MEM_PINNED, bytes, &at) : 0;
+	if (status)
+		return status;
+	*at_p = rank_device() ? at : malloc(bytes);
+	return *at_p ? 0 : err_note(-ENOMEM, "a vector of %llu bytes: out of memory", (unsigned long long)bytes);
+}
+
+static void free_host_memory(char *at)
+{
+	if (rank_device())
+		dev_free(rank_device(), at);
+	else
+		free(at);
+}
+
 static int close_case(void)
 {
 	for (unsigned v = 0; v < VARIANTS; v++) {
@@ -60,8 +82,9 @@ static int close_case(void)
 		schedule_close(now.variant[v].schedule);
 		now.variant[v] = (struct opened){0};
 	}
-	free(now.in);
-	free(now.out);
+	device_vectors_close(&now.vectors);
+	free_host_memory(now.in);
+	free_host_memory(now.out);
 	free(now.counts);
 	free(now.starts);
 	now.in = now.out = NULL;
@@ -69,24 +92,38 @@ static int close_case(void)
 	return 0;
 }
 
+static int open_device_vectors(void)
+{
+	int status = device_vectors_open(&now.vectors, rank_device(), now.order.bytes);
+	if (status)
+		return status;
+	device_vectors_copy(&now.vectors, now.vectors.in, now.in, now.order.bytes);
+	return device_vectors_result(&now.vectors);
+}
+
 static int open_vectors(void)
 {
-	uint64_t bytes = now.order.bytes + ALIGNMENT;
-	now.in = malloc(bytes);
-	now.out = malloc(bytes);
+	uint64_t bytes = now.order.bytes + ALIGNMENT, size = (uint64_t)crew.size;
+	uint64_t grain = exchange_grain(now.order.kind, now.order.type, rank_device() != NULL);
+	int status = open_host_memory(bytes, &now.in);
+	if (status == 0)
+		status = open_host_memory(bytes, &now.out);
+	if (status)
+		return status;
 	now.counts = malloc((size_t)crew.size * sizeof(int));
 	now.starts = malloc((size_t)crew.size * sizeof(int));
-	if (!now.in || !now.out || !now.counts || !now.starts)
-		return err_note(-ENOMEM, "two vectors of %llu bytes: out of memory", (unsigned long long)now.order.bytes);
+	if (!now.counts || !now.starts)
+		return err_note(-ENOMEM, "the blocks of %d ranks: out of memory", crew.size);
 	for (int r = 0; r < crew.size; r++) {
-		now.starts[r] = (int)exchange_cut(now.elements, (uint64_t)crew.size, (uint64_t)r);
-		now.counts[r] = (int)exchange_cut(now.elements, (uint64_t)crew.size, (uint64_t)r + 1) - now.starts[r];
+		now.starts[r] = (int)exchange_cut(now.elements, size, (uint64_t)r, grain);
+		now.counts[r] = (int)exchange_cut(now.elements, size, (uint64_t)r + 1, grain) - now.starts[r];
 	}
+	now.even = now.elements % (size * grain) == 0;
 	if (!now.order.dry)
 		data_fill(now.in, now.order.type, now.order.seed, crew.rank, 0, now.elements);
 	if (!now.order.dry)
 		memset(now.out, 0, now.order.bytes);
-	return 0;
+	return rank_device() ? open_device_vectors() : 0;
 }
 
 static int open_variant(unsigned v, const struct grid *grid)
@@ -95,7 +132,7 @@ static int open_variant(unsigned v, const struct grid *grid)
 	int status = session_schedule(&now.bench->variants[v], grid, now.order.ports, now.order.kind, &opened->schedule);
 	if (status == 0 && opened->schedule)
 		status = exchange_open(opened->schedule, now.order.kind, (uint32_t)crew.rank, now.elements, now.order.type,
-		                       now.order.op, &opened->exchange);
+		                       now.order.op, now.vectors.dev ? &now.vectors : NULL, &opened->exchange);
 	if (status != -ENOTSUP)
 		return status;
 	opened->refused = true;
@@ -125,25 +162,42 @@ __attribute__((noinline)) static void run_library(void)
 	MPI_Datatype type = data_mpi_type(now.order.type);
 	MPI_Op op = data_mpi_op(now.order.op);
 	uint64_t own = (uint64_t)now.starts[crew.rank] * data_bytes(now.order.type);
-	bool even = now.elements % (uint64_t)crew.size == 0;
 	int count = now.counts[crew.rank], code;
 	if (now.order.kind == SCHEDULE_ALLREDUCE)
 		code = MPI_Allreduce(now.in, now.out, (int)now.elements, type, op, MPI_COMM_WORLD);
-	else if (now.order.kind == SCHEDULE_REDUCE_SCATTER && even)
+	else if (now.order.kind == SCHEDULE_REDUCE_SCATTER && now.even)
 		code = MPI_Reduce_scatter_block(now.in, now.out + own, count, type, op, MPI_COMM_WORLD);
 	else if (now.order.kind == SCHEDULE_REDUCE_SCATTER)
 		code = MPI_Reduce_scatter(now.in, now.out + own, now.counts, type, op, MPI_COMM_WORLD);
-	else if (even)
+	else if (now.even)
 		code = MPI_Allgather(now.in + own, count, type, now.out, count, type, MPI_COMM_WORLD);
 	else
 		code = MPI_Allgatherv(now.in + own, count, type, now.out, now.counts, now.starts, type, MPI_COMM_WORLD);
 	crew_must(code, "the library's collective");
 }
 
+/* The library sees host memory: what it takes is copied down whole, and what it leaves up. */
+static void run_library_staged(void)
+{
+	struct device_vectors *d = &now.vectors;
+	uint64_t element = data_bytes(now.order.type), all = now.order.bytes;
+	uint64_t own = (uint64_t)now.starts[crew.rank] * element, block = (uint64_t)now.counts[crew.rank] * element;
+	bool gathers = now.order.kind == SCHEDULE_ALLGATHER, scatters = now.order.kind == SCHEDULE_REDUCE_SCATTER;
+	device_vectors_copy(d, gathers ? now.in + own : now.in, gathers ? d->in + own : d->in, gathers ? block : all);
+	device_vectors_wait(d);
+	run_library();
+	device_vectors_copy(d, scatters ? d->out + own : d->out, scatters ? now.out + own : now.out, scatters ? block : all);
+	device_vectors_wait(d);
+}
+
 static void run_once(struct opened *v)
 {
-	if (v->exchange)
+	if (v->exchange && now.vectors.dev)
+		exchange_run(v->exchange, now.vectors.in, now.vectors.out, false);
+	else if (v->exchange)
 		exchange_run(v->exchange, now.in, now.out, now.order.dry);
+	else if (now.vectors.dev)
+		run_library_staged();
 	else
 		run_library();
 	v->runs++;
@@ -184,7 +238,7 @@ static int run(const struct order *o)
 	now.seconds = 0.0;
 	for (uint64_t left = o->iterations; left; left -= left < BATCH ? left : BATCH)
 		run_batch(&now.variant[o->variant], (uint32_t)(left < BATCH ? left : BATCH));
-	return 0;
+	return now.vectors.dev ? device_vectors_result(&now.vectors) : 0;
 }
 
 /* ------------------------------------------------------------------ check */
@@ -210,6 +264,12 @@ static int check_gathered(void)
 
 static int check(void)
 {
+	if (now.vectors.dev) {
+		device_vectors_copy(&now.vectors, now.out, now.vectors.out, now.order.bytes);
+		int status = device_vectors_result(&now.vectors);
+		if (status)
+			return status;
+	}
 	if (now.order.kind == SCHEDULE_ALLGATHER)
 		return check_gathered();
 	if (now.order.kind == SCHEDULE_REDUCE_SCATTER) {
@@ -224,16 +284,29 @@ static int check(void)
 	return 0;
 }
 
+static int spoil(void)
+{
+	memset(now.out, 0xa5, now.order.bytes);
+	if (!now.vectors.dev)
+		return 0;
+	/* Also what is staged. */
+	memset(now.in, 0xa5, now.order.bytes);
+	device_vectors_copy(&now.vectors, now.vectors.out, now.out, now.order.bytes);
+	device_vectors_copy(&now.vectors, now.vectors.arrived, now.out, now.order.bytes);
+	return device_vectors_result(&now.vectors);
+}
+
 static int act(const struct order *o)
 {
 	switch ((enum session_order)o->what) {
+	case SESSION_DEVICE:
+		return rank_device_open(&o->devices);
 	case SESSION_OPEN:
 		return open_case(o);
 	case SESSION_RUN:
 		return run(o);
 	case SESSION_SPOIL:
-		memset(now.out, 0xa5, now.order.bytes);
-		return 0;
+		return spoil();
 	case SESSION_CHECK:
 		return check();
 	case SESSION_CLOSE:

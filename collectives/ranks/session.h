@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * One case of a collective, as every rank has it open: the vectors, and for every variant the schedule and its exchange.
+ * One case of a collective, as every rank has it open: the vectors, in host memory or in that of the rank's device, and for every
+ * variant the schedule and its exchange.
  * Ranks do what orders say; the functions below are for the leader, after an order.
  */
 #ifndef GPUSIG_SESSION_H
@@ -18,6 +19,7 @@
 #define SESSION_LIBRARY "library"
 
 enum session_order {
+	SESSION_DEVICE, /* devices: from now on vectors live in the memory of every rank's own */
 	SESSION_OPEN,  /* bytes, seed, type, op, ports, kind, shape, variants, dry */
 	SESSION_RUN,   /* variant, iterations: each after a barrier, and timed */
 	SESSION_SPOIL, /* make the output wrong */

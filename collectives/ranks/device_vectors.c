@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "collectives/ranks/device_vectors.h"
+#include "device/kernels.h"
+
+/* What one thread block adds: more of them than there is work for start for nothing. */
+#define BLOCK_BYTES 4096u
+
+static uint64_t aligned(uint64_t bytes) { return (bytes + DEV_KERNEL_ALIGN - 1) / DEV_KERNEL_ALIGN * DEV_KERNEL_ALIGN; }
+
+int device_vectors_open(struct device_vectors *v, struct dev *dev, uint64_t bytes)
+{
+	char **const memory[] = {&v->in, &v->out, &v->arrived};
+	*v = (struct device_vectors){.dev = dev, .bytes = aligned(bytes)};
+	int status = dev_stream_open(dev, dev_props(dev)->priority_normal, &v->stream);
+	if (status == 0)
+		status = dev_kernel_find(dev, "reduce_add", &v->add);
+	for (unsigned i = 0; status == 0 && i < sizeof(memory) / sizeof(memory[0]); i++) {
+		void *at = NULL;
+		status = dev_alloc(dev, DEV_MEM_DEVICE, v->bytes, &at);
+		*memory[i] = at;
+	}
+	return status;
+}
+
+int device_vectors_stage(struct device_vectors *v, uint64_t bytes)
+{
+	void *at = NULL;
+	if (bytes <= v->staging_bytes)
+		return 0;
+	int status = dev_alloc(v->dev, DEV_MEM_PINNED, bytes, &at);
+	if (status)
+		return status;
+	dev_free(v->dev, v->staging);
+	v->staging = at;
+	v->staging_bytes = bytes;
+	return 0;
+}
+
+void device_vectors_close(struct device_vectors *v)
+{
+	if (!v->dev)
+		return;
+	if (v->stream)
+		dev_stream_sync(v->dev, v->stream);
+	dev_free(v->dev, v->in);
+	dev_free(v->dev, v->out);
+	dev_free(v->dev, v->arrived);
+	dev_free(v->dev, v->staging);
+	dev_stream_close(v->dev, v->stream);
+	*v = (struct device_vectors){0};
+}
+
+void device_vectors_copy(struct device_vectors *v, void *to, const void *from, uint64_t bytes)
+{
+	if (v->status == 0 && bytes > 0)
+		v->status = dev_copy(v->dev, v->stream, to, from, bytes);
+}
+
+void device_vectors_add(struct device_vectors *v, char *to, const char *from, uint64_t bytes)
+{
+	uint64_t whole = aligned(bytes), blocks = (whole + BLOCK_BYTES - 1) / BLOCK_BYTES;
+	uint32_t reps = 1, most = dev_props(v->dev)->busy_blocks;
+	const void *const args[] = {&to, &from, &whole, &reps};
+	struct dev_launch launch = {.grid = blocks < most ? (uint32_t)blocks : most, .args = args};
+	if (v->status == 0 && bytes > 0)
+		v->status = dev_launch(v->dev, v->stream, v->add, &launch);
+}
+
+void device_vectors_wait(struct device_vectors *v)
+{
+	int status = dev_stream_sync(v->dev, v->stream);
+	v->status = v->status ? v->status : status;
+}
+
+int device_vectors_result(struct device_vectors *v)
+{
+	device_vectors_wait(v);
+	int status = v->status;
+	v->status = 0;
+	return status;
+}
