@@ -7,7 +7,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from suite import duration, simgrid
+from suite import devices, duration, simgrid
 from suite.programs import Program
 
 # Open MPI refuses root and more ranks than cores unless told so, also in containers where both are usual.
@@ -47,14 +47,15 @@ def build(program: Program, settings: Settings, budget_s: float, done: Path) -> 
         return simgrid.command(program, done.parent, words[1:], settings.full, budget_s)
     if settings.full:
         words.append("--full")
-    return _launcher(program) + words
+    return _launcher(program, settings.device) + words
 
 
-def _launcher(program: Program) -> list[str]:
+def _launcher(program: Program, device: str) -> list[str]:
     if "mpi" not in program.needs:
         return []
-    # Under a batch system the processes are there already; here one rank a core.
+    # Under a batch system the processes are there already; here one rank a core, or a device.
     for name, value in _MPI_ENVIRONMENT.items():
         os.environ.setdefault(name, value)
-    ranks = min(_MOST_RANKS, max(_LEAST_RANKS, len(os.sched_getaffinity(0))))
+    most = devices.count(device) if devices.one_rank_each(device) else len(os.sched_getaffinity(0))
+    ranks = min(_MOST_RANKS, max(_LEAST_RANKS, most))
     return ["mpirun", "-np", str(ranks)]

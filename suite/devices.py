@@ -27,6 +27,16 @@ def choose(requested: str | None, known: list[Backend]) -> tuple[str, str]:
     return "host", "; ".join(["what is always here", *reasons])
 
 
+def one_rank_each(device: str) -> bool:
+    """Ranks take a device each where a device has a memory of its own; on the host they share the cores."""
+    return device.partition(":")[0] not in ("host", "sim")
+
+
+def _least(program: Program, device: str) -> int:
+    """Devices without which the program is left out of a run."""
+    return max(program.min_devices, 2 if "mpi" in program.needs and one_rank_each(device) else 1)
+
+
 def is_virtual(device: str) -> bool:
     """Simulated: what a program calls seconds says nothing about how long it takes."""
     return device.partition(":")[0] == "sim"
@@ -41,9 +51,9 @@ def count(device: str) -> int:
 
 def kept(chosen: list[Program], device: str) -> list[Program]:
     """What compares several devices is no part of a run on fewer."""
-    left = [program for program in chosen if program.min_devices <= count(device)]
+    left = [program for program in chosen if _least(program, device) <= count(device)]
     if not left:
-        least = min(program.min_devices for program in chosen)
+        least = min(_least(program, device) for program in chosen)
         raise Refusal(f"{chosen[0].name} needs {least} devices, such as --device {device.partition(':')[0]}:0-{least - 1}",
                       CANNOT_RUN)
     return left

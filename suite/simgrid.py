@@ -40,7 +40,7 @@ def offered(found: list[Program]) -> list[Program]:
 
 
 def kept(chosen: list[Program], device: str) -> list[Program]:
-    """Ranks run on the host: a run on another device goes without."""
+    """Simulated ranks run on the host: a run on another device goes without."""
     left = [p for p in chosen if p.name != NAME or device.partition(":")[0] == "host"]
     if not left:
         raise Refusal(f"{NAME} runs on the host, not on {device}", CANNOT_RUN)

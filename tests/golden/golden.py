@@ -49,7 +49,7 @@ def _about(name: str) -> dict:
 
 
 def _start(name: str, *more: str) -> str:
-    real = "mpi" in _about(name)["needs"]  # ranks run on the host alone, and have time for all of their few cases
+    real = "mpi" in _about(name)["needs"]  # ranks have time for all of their few cases
     ranks = ["mpirun", "-np", "2"] if real and "--list" not in more else []
     several = ["--device", "sim:0-3"] if _about(name)["min_devices"] > 1 else []
     options = [*OPTIONS, "--device", "host", "--budget", "60s"] if real else [*OPTIONS, *several]

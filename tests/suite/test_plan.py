@@ -3,7 +3,7 @@
 import unittest
 from pathlib import Path
 
-from suite import devices, duration, listing, plan
+from suite import command, devices, duration, listing, plan
 from suite.programs import Backend, Program, select
 from suite.refusal import CANNOT_RUN, USAGE, Refusal
 
@@ -49,6 +49,14 @@ class Time(unittest.TestCase):
             devices.kept([several], "sim:quiet:0")
         self.assertEqual(refused.exception.code, CANNOT_RUN)
         self.assertIn("a/d needs 2 devices", str(refused.exception))
+
+    def test_ranks_take_a_device_each_where_devices_have_memory(self):
+        ranks = Program("c/e", Path("/bin/c/e"), needs=("mpi",))
+        self.assertEqual(devices.kept([program("a/b"), ranks], "cuda"), [program("a/b")])
+        self.assertEqual(devices.kept([ranks], "cuda:0-3"), [ranks])
+        self.assertEqual(devices.kept([ranks], "host"), [ranks])
+        settings = command.Settings("cuda:0-3", 1, False, Path("records.jsonl"))
+        self.assertEqual(command.build(ranks, settings, 1.0, Path("done"))[:3], ["mpirun", "-np", "4"])
 
     def test_durations(self):
         for text, seconds in (("90", 90), ("90s", 90), ("2m", 120), ("1h", 3600), ("0.5", 0.5), ("1.5m", 90)):
