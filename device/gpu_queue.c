@@ -169,13 +169,14 @@ static void end(struct dev_stream *s)
 	free(s);
 }
 
-/* A stream that still works stays until the device is closed: what it uses must be known to be in use. */
+/* A stream that still works, or of which nobody can say, stays until the device is closed: what it uses must be known to be in use,
+ * and what it waits for. */
 void gpu_stream_close(struct dev *dev, struct dev_stream *s)
 {
 	struct gpu_dev *d = gpu_of(dev);
 	bool works = gpu_enter(d) == 0;
 	gpu_graph_abandon(s);
-	bool busy = works && d->driver->stream_query(s->handle) == -EAGAIN;
+	bool busy = !works || d->driver->stream_query(s->handle) == -EAGAIN;
 	gpu_lock();
 	s->closed = true;
 	if (!busy)
@@ -349,6 +350,19 @@ static uint32_t *take_value(struct dev_stream *s, uint64_t op, struct gpu_dev **
 	return at;
 }
 
+/* Pinned memory needs no driver, which is of use where the device is lost and still works: who said so may have been wrong. */
+static void let_go(struct gpu_dev *d, uint32_t *at)
+{
+	gpu_lock();
+	const struct gpu_memory *m = gpu_memory_find(d, at, sizeof(*at), false);
+	bool pinned = m && m->kind == DEV_MEM_PINNED;
+	gpu_unlock();
+	if (pinned)
+		__atomic_store_n(at, DEV_VALUE_MAX, __ATOMIC_RELEASE);
+	else
+		gpu_post_value(&d->dev, at, DEV_VALUE_MAX);
+}
+
 /* What waits for a value that nobody will write any more goes on, on other devices too if this one waits for them. */
 static void release(struct gpu_dev *d)
 {
@@ -360,18 +374,16 @@ static void release(struct gpu_dev *d)
 			at = take_value(s, UINT64_MAX, &owner);
 			gpu_unlock();
 			if (at)
-				gpu_post_value(&owner->dev, at, DEV_VALUE_MAX);
+				let_go(owner, at);
 		} while (at);
 	}
 }
 
 void gpu_queue_close(struct gpu_dev *d)
 {
-	bool works = gpu_enter(d) == 0;
-	if (works && d->own) {
+	if (d->own)
 		release(d);
-		works = gpu_enter(d) == 0;
-	}
+	bool works = gpu_enter(d) == 0;
 	while (d->streams) {
 		struct dev_stream *s = d->streams;
 		gpu_graph_abandon(s);

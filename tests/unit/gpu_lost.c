@@ -276,6 +276,19 @@ static void a_lost_device_cuda(void)
 	end();
 }
 
+/* The driver says so by mistake: nothing may wait for what goes on. */
+static void a_device_called_lost(void)
+{
+	begin("cuda:0,1");
+	ok(dev_wait_value(on.d, on.second, word(on.pinned), 1));
+	ok(dev_wait_value(on.d, on.s, word(on.pinned) + 1, 1));
+	setenv("FAKE_FAIL", "cuLaunchKernel=700", 1);
+	expect(launch(on.s) == -EIO);
+	unsetenv("FAKE_FAIL");
+	dev_stream_close(on.d, on.s);
+	end();
+}
+
 static void a_lost_device_hip(void) { a_lost_device("hip:0,1"); }
 
 /* The fakes are beside this program's folder, as the Makefile builds them; the loader looks where it was told at the start. */
@@ -307,6 +320,7 @@ int main(int argc, char **argv)
 	test(a_graph_without_end_hip);
 	test(a_graph_half_noted_cuda);
 	test(a_graph_half_noted_hip);
+	test(a_device_called_lost);
 	test(a_lost_device_cuda);
 	test(a_lost_device_hip);
 	return test_done();
