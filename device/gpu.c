@@ -219,7 +219,8 @@ int gpu_open(const struct gpu_vendor *vendor, const char *model, unsigned index,
 		char why[300];
 		snprintf(why, sizeof(why), "%s", err_text());
 		stop(d);
-		return err_note(rc, "open %s:%u: %s", vendor->name, index, why);
+		/* What a driver finds invalid then is not what the caller wrote. */
+		return err_note(rc == -EINVAL ? -EIO : rc, "open %s:%u: %s", vendor->name, index, why);
 	}
 	gpu_lock();
 	d->next = open_devices;

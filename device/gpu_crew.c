@@ -7,11 +7,10 @@
 
 struct crew {
 	struct dev_crew crew; /* first */
+	const struct gpu_collectives *library;
 	struct gpu_dev *members[DEV_MAX];
 	void *comms[DEV_MAX];
 };
-
-static const struct gpu_collectives *library_of(const struct crew *c) { return c->members[0]->vendor->collectives; }
 
 /* Looking for the library takes a while: done for those who asked. */
 bool gpu_crew_able(const struct gpu_dev *d, unsigned count, uint32_t want)
@@ -29,11 +28,12 @@ int gpu_crew_open(struct dev *const *devs, size_t count, struct dev_crew **crew_
 		c->members[i] = gpu_of(devs[i]);
 		indices[i] = c->members[i]->ordinal;
 	}
+	c->library = gpu_of(devs[0])->vendor->collectives;
 	c->crew.ops = devs[0]->ops;
 	c->crew.count = count;
 	int rc = gpu_enter(c->members[0]);
 	if (!rc)
-		rc = library_of(c)->open(indices, count, c->comms, c->crew.library, sizeof(c->crew.library));
+		rc = c->library->open(indices, count, c->comms, c->crew.library, sizeof(c->crew.library));
 	gpu_leave();
 	if (rc) {
 		free(c);
@@ -46,7 +46,7 @@ int gpu_crew_open(struct dev *const *devs, size_t count, struct dev_crew **crew_
 void gpu_crew_close(struct dev_crew *crew)
 {
 	struct crew *c = (struct crew *)crew;
-	library_of(c)->close(c->comms, crew->count);
+	c->library->close(c->comms, crew->count);
 	gpu_leave();
 	free(c);
 }
@@ -59,7 +59,7 @@ static int enqueue_all(struct crew *c, struct dev_stream *const *streams, float 
 		rc = gpu_enter(c->members[i]);
 		if (!rc)
 			rc = gpu_answer(c->members[i],
-			                library_of(c)->allreduce(c->comms[i], streams[i]->handle, buffers[i], count));
+			                c->library->allreduce(c->comms[i], streams[i]->handle, buffers[i], count));
 	}
 	return rc;
 }
@@ -75,11 +75,11 @@ int gpu_allreduce(struct dev_crew *crew, struct dev_stream *const *streams, floa
 		rc = gpu_enqueue(c->members[i], streams[i], &range, 1);
 	}
 	if (!rc)
-		rc = gpu_answer(c->members[0], library_of(c)->begin());
+		rc = gpu_answer(c->members[0], c->library->begin());
 	if (rc)
 		return rc;
 	rc = enqueue_all(c, streams, buffers, count);
-	int ended = library_of(c)->end();
+	int ended = c->library->end();
 	gpu_leave();
 	return rc ? rc : gpu_answer(c->members[0], ended);
 }

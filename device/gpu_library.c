@@ -86,7 +86,7 @@ static int open_first_time(struct gpu_library *l)
 	}
 	if (!l->why[0])
 		return 0;
-	for (const struct gpu_symbol *s = l->symbols; s->name; s++)
+	for (const struct gpu_symbol *s = l->symbols; s && s->name; s++)
 		set_slot(s, NULL);
 	dlclose(handle);
 	return -ENODEV;

@@ -169,8 +169,8 @@ static void end(struct dev_stream *s)
 	free(s);
 }
 
-/* A stream that still works, or of which nobody can say, stays until the device is closed: what it uses must be known to be in use,
- * and what it waits for. */
+/* A stream that still works, or of which nobody can say, stays until the device is closed: what it uses, and what it waits for,
+ * must be known. */
 void gpu_stream_close(struct dev *dev, struct dev_stream *s)
 {
 	struct gpu_dev *d = gpu_of(dev);

@@ -27,8 +27,8 @@ _SANITIZED = {
 # What is enough of a program for a sanitizer: on the simulated device no clock ends it.
 _FIRST_CASES = 3
 _SMOKE = ["--budget", "0.3s", "--min-samples", "6", "--max-samples", "6"]
-# Backends of GPUs, which tests run on fake drivers (tests/fakes).
-_GPUS = ("cuda", "hip")
+# Every other backend is one of GPUs, and has devices on fake drivers (tests/fakes).
+_WITHOUT_DRIVER = ("sim", "host")
 _FOUND_BY_SANITIZER = re.compile(r"ERROR: \w+Sanitizer|WARNING: ThreadSanitizer|runtime error:")
 
 
@@ -39,20 +39,20 @@ class Variant:
     name: str
     make: tuple[str, ...] = ()
     needs: str = "cc"
-    devices: tuple[str, ...] = ("sim", "host")
+    devices: tuple[str, ...] = _WITHOUT_DRIVER  # {0} is the first backend of GPUs
     without: tuple[str, ...] = ()
     gpus: tuple[str, ...] = ()  # what conformance is run on
 
 
 # gpu_faults starts some hundred programs: where memory is watched, and once besides.
-RELEASE = Variant("release", gpus=("cuda", "cuda:0,1", "hip", "hip:0,1"))
+RELEASE = Variant("release", gpus=("{0}", "{0}:0,1", "{1}", "{1}:0,1"))
 DEBUG = Variant("debug", ("VARIANT=debug",), without=("gpu_faults",))
-ADDRESS = Variant("address", ("SAN=address",), devices=("sim", "host", "cuda"), gpus=("cuda:0,1", "hip:0,1"))
-UNDEFINED = Variant("undefined", ("SAN=undefined",), devices=("sim", "host", "hip"), without=("gpu_faults",),
-                    gpus=("cuda:0,1", "hip:0,1"))
+ADDRESS = Variant("address", ("SAN=address",), devices=("sim", "host", "{0}"), gpus=("{0}:0,1", "{1}:0,1"))
+UNDEFINED = Variant("undefined", ("SAN=undefined",), devices=("sim", "host", "{1}"), without=("gpu_faults",),
+                    gpus=("{0}:0,1", "{1}:0,1"))
 # Only the host, and fake drivers over it, run threads; a test of statistics on one thread takes minutes under this sanitizer, and
 # shows nothing.
-THREAD = Variant("thread", ("SAN=thread",), devices=("host",), without=("bench_aa", "gpu_faults"), gpus=("cuda:0,1",))
+THREAD = Variant("thread", ("SAN=thread",), devices=("host",), without=("bench_aa", "gpu_faults"), gpus=("{0}:0,1",))
 CLANG = Variant("clang", ("CC=clang",), "clang")
 ALONE = Variant("alone", ("HAVE_MPI=0", "HAVE_HWLOC=0", "HAVE_NVCC=0"))
 
@@ -83,10 +83,10 @@ def units(variant: Variant, tools: Tools) -> Outcome:
 
 def gpu(variant: Variant, tools: Tools) -> Outcome:
     """Conformance of the GPU backends, on fake drivers."""
-    total = Outcome()
+    total, backends = Outcome(), _gpu_backends(variant, tools)
     for path in _built(variant, tools, "tests/unit/conformance*"):
         name = f"{variant.name}/{path.name} on fakes"
-        command = [*_layout(variant, tools), str(path), *variant.gpus]
+        command = [*_layout(variant, tools), str(path), *(spec.format(*backends) for spec in variant.gpus)]
         ran = tools.start(f"gpu-{name}", command, 600, **_on_fakes(path), **_SANITIZED)
         total += _sanitized(name, ran, of_tap(name, ran.out, ran.code))
         if "# SKIP no device" in ran.out:
@@ -99,13 +99,13 @@ def programs(variant: Variant, tools: Tools) -> Outcome:
     about = {path: _about(variant, tools, path) for path in _built(variant, tools, "bin/*/*")}
     # MPI libraries keep memory and race by design: programs of ranks are left to their own tests.
     built = {path: said for path, said in about.items() if "mpi" not in said["needs"]}
-    total = Outcome()
+    total, backends = Outcome(), _gpu_backends(variant, tools)
     for path, said in built.items():
         several = f":0-{said['min_devices'] - 1}" if said["min_devices"] > 1 else ""
-        for device in (f"{kind}{several}" for kind in variant.devices):
+        for device in (f"{kind.format(*backends)}{several}" for kind in variant.devices):
             name = f"{variant.name}/{path.parent.name}/{path.name} on {device}"
             program = [*_layout(variant, tools), str(path), "--device", device]
-            environment = {**_SANITIZED, **(_on_fakes(path) if device.startswith(_GPUS) else {})}
+            environment = {**_SANITIZED, **({} if device.startswith(_WITHOUT_DRIVER) else _on_fakes(path))}
             done = tools.logs / "done"
             cases = tools.start(f"cases-{name}", [*program, "--list"], 60, **environment).out.splitlines()
             done.write_text("".join(f"{key}\n" for key in cases[_FIRST_CASES:]), encoding="utf-8")
@@ -214,6 +214,19 @@ def _on_fakes(path: Path) -> dict[str, str]:
     """What lets a built program find the fake drivers of its build, which have the first of the names that are looked for."""
     others = os.environ.get("LD_LIBRARY_PATH")
     return {"LD_LIBRARY_PATH": f"{path.parents[2] / 'fakes'}{':' if others else ''}{others or ''}"}
+
+
+def _gpu_backends(variant: Variant, tools: Tools) -> list[str]:
+    """As the programs name those that have devices on the fakes."""
+    names: list[str] = []
+    for path in _built(variant, tools, "bin/*/*")[:1]:
+        command = [*_layout(variant, tools), str(path), "--devices"]
+        said = tools.start(f"devices-{variant.name}", command, 60, **_on_fakes(path), **_SANITIZED)
+        rows = [json.loads(line) for line in said.out.splitlines()]
+        names = [row["name"] for row in rows if row["devices"] and row["name"] not in _WITHOUT_DRIVER]
+    if len(names) < 2:
+        raise OSError(f"the fake drivers of {variant.name} have devices for {names or 'no backend'}: make fakes")
+    return names
 
 
 def _about(variant: Variant, tools: Tools, path: Path) -> dict:

@@ -1,0 +1,175 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-3-Clause
+# The programs on GPUs that are fake (tests/fakes): what is missing is named, what fails is in the records, nothing hangs.
+
+# shellcheck disable=SC2154 # run sets status, output, stderr and their lines; helpers sets root
+load bats/helpers
+
+bin=${GPUSIG_BIN:-$root/bin}
+QUICK='--budget 20s --min-samples 6 --max-samples 6 --warm-up 0 --format json'
+SMALL='--op read,write --footprint 64K,128K'
+
+# The folder of this build that has the fake drivers, or those without one function.
+fakes() { echo "$(readlink -f "$bin")/../fakes${1:+-without-$1}"; }
+
+setup_file() {
+	[ -e "$(fakes)/libcuda.so.1" ] || make -C "$root" --no-print-directory fakes
+}
+
+# program NAME DEVICE OPTIONS: `run` of a program on the fakes, or those in $drivers; what it is to fail by is in the environment.
+program() {
+	local name=$1 device=$2
+	shift 2
+	# shellcheck disable=SC2086 # QUICK is a list of words
+	run --separate-stderr env "LD_LIBRARY_PATH=${drivers:-$(fakes)}" timeout -s KILL 60 "$bin/$name" --device "$device" $QUICK "$@"
+	echo "$name $device $*: $status $stderr"
+}
+
+# After program: 77, one line on stderr that has all the words, and no records.
+cannot_run() {
+	[ "$status" = 77 ]
+	[ -z "$output" ]
+	[ "${#stderr_lines[@]}" = 1 ]
+	for word in "$@"; do [[ $stderr == *"$word"* ]]; done
+}
+
+# Nothing on a fake is worth its numbers: a run that is flagged throughout is as good as another.
+ran() { [ "$status" = 0 ] || [ "$status" = 3 ]; }
+
+cases() { json "$1" <<<"$output"; }
+
+# lost CAUSE: every case of the four failed by it.
+lost() {
+	[ "$status" = 1 ]
+	cases "[r['status'] for r in rows if r['kind'] == 'case'] == ['failed'] * 4 and rows[-1]['kind'] == 'end'"
+	cases "all('$1' in r['reason'] for r in rows if r['kind'] == 'case')"
+	cases "rows[-1]['exit'] == 1 and rows[-1]['cases']['failed'] == 4"
+}
+
+# without FUNCTION: drivers that lack it, by the build that is tested.
+without() {
+	[ -z "${GPUSIG_BIN:-}" ] || skip 'drivers are made for the build of bin alone'
+	make -C "$root" --no-print-directory fakes "WITHOUT=$1" >/dev/null
+	drivers=$(fakes "$1")
+	[ -e "$drivers/libcuda.so.1" ] || skip "bin is not of the build that make has now"
+}
+
+@test "without a driver it is 77 and what is missing is named" {
+	for device in cuda hip; do
+		"$bin/micro/memory" --devices | grep -q "\"name\":\"$device\",\"devices\":0," || skip "there is a GPU here"
+		drivers=/nonexistent program micro/memory $device
+		cannot_run "$device"
+	done
+	drivers=/nonexistent program micro/memory cuda
+	cannot_run 'libcuda'
+}
+
+@test "a driver without a device is 77" {
+	for device in cuda hip; do
+		FAKE_GPUS=0 program micro/memory $device
+		cannot_run "$device" 'is here' 'finds no GPU'
+	done
+}
+
+@test "a driver that is too old is 77, with its version and the least" {
+	FAKE_DRIVER_VERSION=11010 program micro/memory cuda
+	cannot_run 'CUDA 11.1' 'too old' '11.2'
+}
+
+@test "a driver that lacks a function is 77 and names it" {
+	without cuStreamWaitValue32_v2
+	program micro/memory cuda
+	cannot_run 'has no function cuStreamWaitValue32_v2'
+}
+
+@test "a device beyond those that are there is 77, and they are listed" {
+	program micro/memory cuda:2
+	cannot_run 'there is no cuda:2, only cuda:0-1'
+	FAKE_GPUS=1 program micro/memory hip:0,1
+	cannot_run 'there is no hip:1, only hip:0'
+}
+
+@test "without a compiler the kernels are those of the build, and where it made none it is 77" {
+	without nvrtcCompileProgram
+	# shellcheck disable=SC2086 # SMALL is a list of words
+	program micro/memory cuda $SMALL
+	if "$bin/micro/memory" --version | grep -q '^nvcc 1$'; then
+		ran
+		cases 'rows[0]["device"][0]["driver"].endswith("kernels compiled with the build")'
+		cases 'all(r["check"]["status"] == "ok" for r in rows if r["kind"] == "case")'
+	else
+		cannot_run 'NVRTC has no function nvrtcCompileProgram'
+	fi
+}
+
+@test "records of programs on GPUs fit the schema, and say what the device is and how it is" {
+	for device in cuda hip; do
+		for name in micro/memory micro/copy_path micro/launch micro/occupancy collectives/device_allreduce; do
+			several=$("$bin/$name" --about | json 'rows[0]["min_devices"] == 1' || echo :0,1)
+			"$bin/$name" --device sim --list | tail -n +2 >"$BATS_TEST_TMPDIR/done"
+			[ -z "$several" ] || "$bin/$name" --device sim:0,1 --list | tail -n +2 >"$BATS_TEST_TMPDIR/done"
+			program "$name" "$device$several" --budget 0.1s
+			ran
+			cases 'any(r["kind"] == "case" and r["status"] == "ok" for r in rows)'
+			cases "rows[0]['device'][0]['backend'] == '$device' and rows[0]['device'][0]['name'] == 'Fake GPU'"
+			cases 'rows[0]["device"][0]["arch"].startswith(("sm_90", "gfx90a"))'
+			cases 'rows[0]["device"][0]["driver"].startswith(("CUDA 13.0, NVRTC", "HIP 6.4.43482, HIPRTC"))'
+			cases '{"timer_step", "timer_offset_error", "power"} <= set(rows[0]["device"][0]["state"])'
+			printf '%s\n' "$output" >>"$BATS_TEST_TMPDIR/records"
+		done
+	done
+	python=$(sh "$root/suite/find_python.sh" jsonschema) || skip 'no Python with jsonschema'
+	"$python" "$root/tests/bats/fits_schema.py" "$root/reports/schema/record.schema.json" "$BATS_TEST_TMPDIR/records"
+}
+
+@test "memory from one device to the other" {
+	for device in cuda hip; do
+		program micro/copy_path $device:0,1 --direction peer --size 4K,1M --path engine,kernel
+		ran
+		cases '[r["status"] for r in rows if r["kind"] == "case"] == ["ok", "ok"]'
+		cases 'all(r["check"]["status"] == "ok" for r in rows if r["kind"] == "case")'
+	done
+}
+
+@test "what does not fit into a small memory is left out with the reason, the rest is measured" {
+	FAKE_MEMORY_BYTES=$((16 << 20)) program micro/copy_path cuda --direction local --size 4K,64M,1M --path engine,kernel
+	ran
+	cases '[r["status"] for r in rows if r["kind"] == "case"] == ["ok", "skipped", "ok"]'
+	cases 'all("free memory" in r["reason"] for r in rows if r["kind"] == "case" and r["status"] == "skipped")'
+}
+
+@test "a function that fails once fails a case, with the driver's words, and the next one works" {
+	for fault in cuMemAlloc_v2:1=CUDA_ERROR_INVALID_VALUE cuLaunchKernel:9=CUDA_ERROR_INVALID_VALUE; do
+		# shellcheck disable=SC2086 # SMALL is a list of words
+		FAKE_FAIL=$fault program micro/memory cuda $SMALL
+		[ "$status" = 1 ]
+		[[ $stderr == *"${fault%%:*}: invalid argument (CUDA_ERROR_INVALID_VALUE, 1)"* ]]
+		cases '[r["status"] for r in rows if r["kind"] == "case"] == ["failed", "ok", "ok", "ok"]'
+		cases "'${fault%%:*}: invalid argument' in rows[1]['reason'] and rows[-1]['kind'] == 'end' and rows[-1]['exit'] == 1"
+	done
+}
+
+@test "what fails while a device is opened is 1 with the driver's words, and no record" {
+	for fault in cuLaunchKernel:1 cuStreamSynchronize:1 cuModuleLoadData:1; do
+		FAKE_FAIL=$fault=1 program micro/memory cuda
+		[ "$status" = 1 ]
+		[ -z "$output" ]
+		[[ $stderr == *"open cuda:0: ${fault%:1}: invalid argument"* ]]
+	done
+}
+
+@test "a device that is lost is said once a case, with the first cause, and the program ends" {
+	# shellcheck disable=SC2086 # SMALL is a list of words
+	{
+		FAKE_KERNEL_FAIL=gpusig_read program micro/memory cuda $SMALL
+		lost 'unspecified launch failure (CUDA_ERROR_LAUNCH_FAILED, 719)'
+		FAKE_KERNEL_FAIL=gpusig_read program micro/memory hip $SMALL
+		lost 'unspecified launch failure (hipErrorLaunchFailure, 719)'
+		FAKE_LOST=12 program micro/memory hip $SMALL
+		lost '(hipErrorUnknown, 999)'
+		FAKE_FAIL=cuLaunchKernel:9=700 program micro/memory cuda $SMALL
+		lost 'cuLaunchKernel: an illegal memory access was encountered (CUDA_ERROR_ILLEGAL_ADDRESS, 700)'
+		FAKE_FAIL=cuStreamSynchronize:9=719 program micro/memory cuda $SMALL
+		lost 'cuStreamSynchronize: unspecified launch failure'
+	}
+}
