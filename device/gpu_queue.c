@@ -384,8 +384,8 @@ void gpu_queue_close(struct gpu_dev *d)
 	if (d->own)
 		release(d);
 	bool works = gpu_enter(d) == 0;
-	while (d->streams) {
-		struct dev_stream *s = d->streams;
+	for (struct dev_stream *s = d->streams, *next; s; s = next) {
+		next = s->next;
 		gpu_graph_abandon(s);
 		if (works)
 			d->driver->stream_sync(s->handle);
