@@ -14,6 +14,7 @@
 #include "lib/bench_own.h"
 #include "lib/err.h"
 
+#include <assert.h>
 #include <errno.h>
 
 /* No cache has longer lines, nor fetches more than two neighbours of 128 bytes at once. */
@@ -67,6 +68,7 @@ static int admit(const struct bench_case *c)
 static struct chain link_chain(const struct state *s, const uint32_t *order, uint64_t *successor)
 {
 	uint32_t least = 0;
+	assert(s->length > 0);
 	for (uint32_t i = 1; i < s->length; i++)
 		least = order[i] < order[least] ? i : least;
 	for (uint32_t i = 0; i < s->length; i++)
