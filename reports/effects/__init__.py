@@ -7,7 +7,7 @@ from typing import Dict, List, Mapping, Optional
 
 from reports.curves import Curve
 from reports.effects import (collectives, contention, copies, gemm, generic, latency, launch, memory, node, occupancy, priority,
-                             reduce, simulated, torus)
+                             reduce, shaping, simulated, torus)
 from reports.records import Group
 from reports.section import Effect, Section
 
@@ -23,6 +23,7 @@ EFFECTS: Dict[str, Effect] = {
     "micro/occupancy": occupancy.EFFECT,
     "micro/priority": priority.EFFECT,
     "micro/reduce": reduce.EFFECT,
+    "overlap/shaping": shaping.EFFECT,
     "collectives/allreduce": collectives.ALLREDUCE,
     "collectives/reduce_scatter": collectives.REDUCE_SCATTER,
     "collectives/allgather": collectives.ALLGATHER,

@@ -105,6 +105,13 @@ class Page(workplace.Scratch):
         self.assertIn("the longest of the devices&#39; own durations", page)
         self.assertNotIn("of the library,", page)
 
+    def test_a_shaped_loop_shows_its_curves_and_its_best_setting(self) -> None:
+        self.run_build(synthetic.shaping().text())
+        page = self.page().replace("\N{NO-BREAK SPACE}", " ")
+        for words in ("equal priority", ">urgent<", ">bound<", "Communication: stand-in",
+                      "shaped and priority with 16 KiB claimed"):
+            self.assertIn(words, page)
+
     def test_the_policy_admits_the_style_and_nothing_else(self) -> None:
         import base64
         import hashlib

@@ -101,6 +101,33 @@ class Truth(workplace.Scratch):
         self.assertEqual(found["formula_agrees"], {"same": 3, "of": 3})
         self.assertEqual([s["residents"] for s in found["steps"]], [4, 4, 2])
 
+    def test_the_best_setting_of_a_loop_is_against_serial_and_plain_overlap(self) -> None:
+        section = self.signature(synthetic.shaping().text()).json["programs"]["overlap/shaping"]
+        best, other = section["findings"]["best"]
+        self.assertEqual((best["scenario"], best["setting"]), ("mb-ar", "shaped_priority"))
+        self.assertEqual((best["shared_byte"], best["blocks"]), (16384, 8))
+        self.assertAlmostEqual(best["time_ratio"], 0.7)
+        self.assertAlmostEqual(best["normalised_time"], 7 / 9)
+        self.assertEqual((other["scenario"], other["setting"], other["time_ratio"]), ("cb-ar", "serial", 1.0))
+        self.assertEqual(section["reading"], "Shaped and priority with 16 KiB claimed gains most, in mb-ar: 22 % less time than "
+                         "plain overlap and 30 % less than serial; nothing is faster than serial in cb-ar; the "
+                         "communication is a stand-in that uses no link.")
+
+    def test_plain_overlap_may_be_best(self) -> None:
+        w = synthetic.shaping()
+        for line in w.lines[1:-1]:
+            for entry in line["derived"]:
+                if entry["name"] == "time" and entry["variant"] == "overlap":
+                    entry["value"] = 1e-3
+        reading = self.signature(w.text()).json["programs"]["overlap/shaping"]["reading"]
+        self.assertIn("No setting is faster than plain overlap", reading)
+
+    def test_a_flagged_loop_is_no_finding(self) -> None:
+        flag = {"flag": "contended", "variant": None, "reason": "other processes took 80 % of the cores"}
+        section = self.signature(synthetic.shaping(flags=[flag]).text()).json["programs"]["overlap/shaping"]
+        self.assertEqual(section["findings"]["best"], [])
+        self.assertIn("contended", section["reading"])
+
     def test_the_lead_of_an_allreduce_changes_where_the_lines_meet(self) -> None:
         found = self.findings(synthetic.allreduce().text(), "collectives/allreduce")["places"][0]
         self.assertEqual([lead["algorithm"] for lead in found["leaders"]], ["rd-l", "swing-b"])
