@@ -16,7 +16,7 @@ from reports.section import Effect, Figure, Panels, Section, Table
 # In words, and on which line of the curves; plain overlap and priority are a claim of nothing.
 SETTINGS = {"serial": "serial", "overlap": "plain overlap", "shaped": "shaped", "priority": "priority",
             "shaped_priority": "shaped and priority"}
-EQUAL, URGENT, BOUND = "equal priority", "urgent", "bound"
+EQUAL, URGENT, IDEAL = "equal priority", "urgent", "ideal"
 LINES = {"overlap": EQUAL, "shaped": EQUAL, "priority": URGENT, "shaped_priority": URGENT}
 NOT_A_SETTING = ("shared", "blocks")
 
@@ -101,12 +101,12 @@ def _curves(section: Section) -> Mapping[Tuple[Tuple[str, str], ...], Dict[str, 
         if not is_number(case.axes.get("shared")):
             continue
         place = tuple((k, str(v)) for k, v in case.axes.items() if k != "shared")
-        lines = panels.setdefault(place, {EQUAL: [], URGENT: [], BOUND: []})
+        lines = panels.setdefault(place, {EQUAL: [], URGENT: [], IDEAL: []})
         for derived in case.derived:
             if derived.value is None:
                 continue
             if derived.name == "time_ratio_pipelined":
-                lines[BOUND].append(_mark(case, derived))
+                lines[IDEAL].append(_mark(case, derived))
             elif derived.name == "time_ratio" and derived.variant in LINES and _on_line(case, derived.variant):
                 lines[LINES[derived.variant]].append(_mark(case, derived))
     return panels
@@ -122,7 +122,7 @@ def _panels(section: Section) -> List[Figure]:
     panels, charts = _curves(section), []
     unit = axis_unit(section.group, "shared")
     for place, lines in list(panels.items())[:generic.MAX_PANELS]:
-        series = [Series(name, sorted(marks, key=lambda m: m.x), colour, dashed=name == BOUND)
+        series = [Series(name, sorted(marks, key=lambda m: m.x), colour, dashed=name == IDEAL)
                   for colour, (name, marks) in enumerate(lines.items()) if marks]
         if series:
             charts.append(LineChart(_title(place, panels), "shared memory claimed per block", unit, "", series, [(1.0, "serial")],
@@ -132,7 +132,7 @@ def _panels(section: Section) -> List[Figure]:
     share_ranges(charts)
     hidden = len(panels) - generic.MAX_PANELS
     text = ("Time of the overlapped loop over serial time, by what each block of the products claims; with no claim and equal "
-            "priority it is plain overlap. Urgent: communications are in the stream of highest priority. Bound: "
+            "priority it is plain overlap. Urgent: communications are in the stream of highest priority. Ideal: "
             "(g + (i-1) max(g, c) + c) / (i (g + c)) of the isolated times of a product and a communication.")
     if hidden > 0:
         text += " %d more panels are in the tables." % hidden
@@ -150,7 +150,7 @@ def figures(section: Section) -> List[Figure]:
     caption = ("The fastest of all settings, serial and plain overlap among them; its ratios are to those of its own case. The "
                "best of many looks a little better than it is. Communication: %s." % (
                    "; ".join(section.findings["exchange"]) or "not said"))
-    heads = ["scenario", "fastest", "communication blocks", "time, serial = 1", "bound", "plain overlap = 1", "both ran",
+    heads = ["scenario", "fastest", "communication blocks", "time, serial = 1", "ideal", "plain overlap = 1", "both ran",
              "first block waits"]
     shown = _panels(section) + ([Table(heads, rows, caption, 2)] if rows else [])
     return shown or generic.figures(section)

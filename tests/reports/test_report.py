@@ -108,7 +108,7 @@ class Page(workplace.Scratch):
     def test_a_shaped_loop_shows_its_curves_and_its_best_setting(self) -> None:
         self.run_build(synthetic.shaping().text())
         page = self.page().replace("\N{NO-BREAK SPACE}", " ")
-        for words in ("equal priority", ">urgent<", ">bound<", "Communication: stand-in",
+        for words in ("equal priority", ">urgent<", ">ideal<", "Communication: stand-in",
                       "shaped and priority with 16 KiB claimed"):
             self.assertIn(words, page)
 
