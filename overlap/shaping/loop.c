@@ -25,7 +25,7 @@ static int gemm(struct loop *l, unsigned i, bool claim)
 static int try_claim(struct loop *l)
 {
 	int status = gemm(l, 0, true);
-	if (status == -EINVAL)
+	if (status == -EINVAL && l->claim_bytes)
 		return -ENOTSUP;
 	int ran = dev_stream_sync(l->dev, l->queue[LOOP_SAME]);
 	return status ? status : ran;
