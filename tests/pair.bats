@@ -1,0 +1,102 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-3-Clause
+# A product beside a transfer: right results from every transfer, known truth on the simulated device, and what can't be done is said.
+
+# shellcheck disable=SC2154 # run sets status, output, stderr and their lines; helpers sets root
+load bats/helpers
+
+program=${GPUSIG_BIN:-$root/bin}/overlap/pair
+QUICK='--min-samples 6 --max-samples 6 --warm-up 0 --budget 0.1s --format json'
+
+# measure DEVICES OPTIONS
+measure() {
+	local devices=$1
+	shift
+	# shellcheck disable=SC2086 # QUICK is a list of words
+	run --separate-stderr timeout 120 "$program" --device "$devices" $QUICK "$@"
+	echo "$devices $*: $status $stderr"
+}
+
+# model LINES: writes ./model.sim, like the quiet one but for these lines
+model() { printf 'like = quiet\n%s\n' "$1" >"$BATS_TEST_TMPDIR/model.sim"; }
+
+@test "every transfer by every mover brings the right bytes beside a right product, on 2 to 5 devices" {
+	for last in 1 2 4; do
+		measure "sim:0-$last" --shape 96x80x64 --size 8K,3M --mover engine,kernel,kernel:1,kernel:units/2 --budget 10s
+		[ "$status" = 0 ]
+		json 'sum(r["kind"] == "case" for r in rows) == 7 * 2 * 4 and all(r["status"] == "ok" and r["check"]["status"] == "ok"
+			and all(m["realised"] for m in r["mechanism"]) for r in rows if r["kind"] == "case")' <<<"$output"
+	done
+}
+
+@test "on the host, with the cores divided" {
+	[ "$(nproc)" -ge 2 ] || skip "two devices need two cores"
+	measure host:0,1 --shape n64 --size 64K --budget 30s
+	[ "$status" = 0 ] || [ "$status" = 3 ]
+	json 'sum(r["kind"] == "case" and r["check"]["status"] == "ok" for r in rows) == 14' <<<"$output"
+}
+
+@test "a transfer that brings a wrong bit and a product that is wrong are found" {
+	cd "$BATS_TEST_TMPDIR"
+	model 'corrupt_copy_every = 1'
+	measure sim:./model.sim:0,1 --shape n64 --size 8K --transfer all-to-all --mover engine
+	[ "$status" = 1 ]
+	[[ $stderr == *"wrong result: "* ]]
+	model 'corrupt_launch_every = 1'
+	measure sim:./model.sim --shape n64 --size 8K --transfer up --mover engine
+	[ "$status" = 1 ]
+	[[ $stderr == *"wrong result: gemm_alone"* ]]
+}
+
+@test "an engine that shares nothing with the product hides behind it: S is the ideal and no side pays" {
+	cd "$BATS_TEST_TMPDIR"
+	model 'llc_bandwidth = 1e15
+memory_bandwidth = 1e15
+host_bandwidth = 1e15'
+	measure sim:./model.sim --shape n256 --size 0.5x,1x,2x --transfer up --mover engine
+	[ "$status" = 0 ]
+	json 'all(abs(d["value"] - 1) < 0.05 for r in rows if r["kind"] == "case" for d in r["derived"]
+		if d["name"] in ("fraction_of_ideal", "fraction_of_bound", "CIL"))' <<<"$output"
+	json '[(r["facts"]["class"], r["facts"]["who_paid_gemm_first"], r["facts"]["who_paid_transfer_first"]) for r in rows
+		if r["kind"] == "case"] == [(c, "neither", "neither") for c in ("G-long", "GC-equal", "C-long")]' <<<"$output"
+}
+
+@test "a kernel that waits for slots gains nothing, and the side that came second pays" {
+	cd "$BATS_TEST_TMPDIR"
+	model 'units = 1
+slots_per_unit = 1'
+	measure sim:./model.sim --shape n256 --size 1x --transfer local --mover kernel
+	json 'all(abs(d["value"]) < 0.1 for r in rows if r["kind"] == "case" for d in r["derived"]
+		if d["name"] == "fraction_of_ideal")' <<<"$output"
+	json 'next(r["facts"] for r in rows if r["kind"] == "case")["who_paid_gemm_first"] == "transfer"' <<<"$output"
+	json 'next(r["facts"] for r in rows if r["kind"] == "case")["who_paid_transfer_first"] == "gemm"' <<<"$output"
+}
+
+@test "a transfer that is nothing beside the product gives no fraction, and says why" {
+	measure sim --shape 64x64x16384 --size 4K --transfer up --mover engine
+	json 'all(d["value"] is None and d["reason"] for r in rows if r["kind"] == "case" for d in r["derived"]
+		if d["name"] == "fraction_of_ideal")' <<<"$output"
+	json 'all("noise" in r["facts"]["no_fraction_of_ideal"] for r in rows if r["kind"] == "case")' <<<"$output"
+}
+
+@test "the bytes that were found are in the record and take as long as the product" {
+	measure sim --shape n256 --size 0.5x,2x --transfer down
+	json 'all(r["facts"]["transfer_bytes"] % 4096 == 0 for r in rows if r["kind"] == "case")' <<<"$output"
+	json 'all(abs(times["transfer_alone"] / times["gemm_alone"] / float(r["case"]["size"][:-1]) - 1) < 0.15
+		for r in rows if r["kind"] == "case" for times in [{v["name"]: v["median_s"] for v in r["variants"]}])' <<<"$output"
+}
+
+@test "what one device, or one without engines, can't do is skipped with the reason and the rest goes on" {
+	cd "$BATS_TEST_TMPDIR"
+	model 'copy_engines = 0
+lacks = copy_engine'
+	measure sim:./model.sim --shape n64 --size 8K
+	[ "$status" = 0 ]
+	json '{r["reason"] for r in rows if r["kind"] == "case" and r["status"] == "skipped" and r["case"]["mover"] == "engine"
+		and r["case"]["transfer"] == "up"} == {"device 0 of the list has no copy engine"}' <<<"$output"
+	json '{r["case"]["transfer"] for r in rows if r["kind"] == "case" and "two devices" in (r.get("reason") or "")} == {
+		"peer", "all-gather", "reduce-scatter", "all-to-all"}' <<<"$output"
+	json 'sum(r["kind"] == "case" and r["status"] == "ok" for r in rows) == 3' <<<"$output"
+	measure sim --shape n64 --size 1000T --transfer up
+	[ "$status" = 77 ]
+}
