@@ -4,11 +4,11 @@
  * (arXiv 2401.16677), which no device here has, beside the sequential way. Nothing of it is measured.
  *
  * N GPUs each make n bytes of partial sums in N chunks; GPU i hands on to i-1, and chunk i of the sum ends at GPU i.
- *   sequential  the product is written, then N-1 steps: the sender reads its chunk, and from the second step on also what came in,
- *               the receiver writes what comes; the owner reads both and writes the sum.
- *   T3          GPU i starts with chunk i+1 (stagger), whose stores go straight to its neighbour; later chunks are stored at home.
- *               Memory adds what is written to what is there. A chunk that has its two updates, its own and the neighbour's, is
- *               handed on by DMA, which reads it once; the last one stays.
+ *   sequential  the product is written, then N-1 steps: the sender reads its chunk, and from the second step on also what came
+ *               in, the receiver writes what comes; the owner reads both and writes the sum.
+ *   T3          GPU i starts with chunk i+1 (stagger), whose stores go straight to its neighbour; later chunks are stored at
+ *               home. Memory adds what is written to what is there. A chunk that has its two updates, its own and the
+ *               neighbour's, is handed on by DMA, which reads it once; the last one stays.
  * In units of n: reads (2N-1)/N and (N-2)/N, writes 2 and 2(N-1)/N.
  */
 #ifndef GPUSIG_TRAFFIC_H
