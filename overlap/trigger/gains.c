@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#define LEAST_IDEAL 1.02
 #define MODEL_GPUS 8u /* where there are not three devices */
 
 const struct way trigger_ways[VARIANTS] = {
@@ -38,9 +39,11 @@ static double ideal_speedup(const struct bench_case *c, const double *t)
 	return (t[GEMM_ALONE] + t[SEND_ALONE]) / fmax(t[GEMM_ALONE], t[SEND_ALONE]);
 }
 
+/* Where next to nothing is to be gained a fraction of it is noise. */
 static double fraction_of_ideal(const struct bench_case *c, const double *t)
 {
-	return (speedup(c, t) - 1.0) / (ideal_speedup(c, t) - 1.0);
+	double ideal = ideal_speedup(c, t);
+	return ideal < LEAST_IDEAL ? NAN : (speedup(c, t) - 1.0) / (ideal - 1.0);
 }
 
 static double bound(const struct bench_case *c, const double *t)
@@ -82,9 +85,9 @@ static int derive_sent(struct bench_case *c, unsigned v)
 	if (v != WHOLE)
 		status = bench_derive(c, "S", (int)v, "", own | 1u << WHOLE, speedup,
 		                      "seconds(whole_then_send) / seconds; software trigger");
-	if (status == 0 && v != WHOLE)
+	if (status == 0 && v > WHOLE_TILED)
 		status = bench_derive(c, "fraction_of_ideal", (int)v, "", own | 1u << WHOLE | baselines, fraction_of_ideal,
-		                      "(S - 1) / (S_ideal - 1), unclamped; software trigger");
+		                      "(S - 1) / (S_ideal - 1), unclamped; none where S_ideal < 1.02; software trigger");
 	if (status == 0 && trigger_ways[v].making == MAKE_COUNTING)
 		status = bench_derive(c, "S_tiled", (int)v, "", own | 1u << WHOLE_TILED, speedup_tiled,
 		                      "seconds(whole_tiled_then_send) / seconds: the same product; software trigger");
