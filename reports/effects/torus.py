@@ -30,7 +30,8 @@ def networks(group: Group) -> Dict[Network, Dict[str, List[Case]]]:
     found: Dict[Network, Dict[str, List[Case]]] = {}
     for case in group.cases.values():
         place = tuple(str(case.axes.get(name, "")) for name in ("shape", "ports", "step", "hop", "bandwidth"))
-        if is_number(case.axes.get("size")) and value(case, "time") is not None:
+        bytes_ = case.axes.get("size")
+        if is_number(bytes_) and bytes_ > 0 and value(case, "time") is not None:
             found.setdefault(place, {}).setdefault(str(case.axes.get("algorithm", "")), []).append(case)
     for own in found.values():
         for cases in own.values():
