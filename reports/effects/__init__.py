@@ -8,6 +8,7 @@ from typing import Dict, List, Mapping, Optional
 from reports.curves import Curve
 from reports.effects import (collectives, contention, copies, gemm, generic, latency, launch, memory, node, occupancy, priority,
                              reduce, shaping, simulated, torus)
+                             reduce, simulated, torus, trigger)
 from reports.records import Group
 from reports.section import Effect, Section
 
@@ -24,6 +25,7 @@ EFFECTS: Dict[str, Effect] = {
     "micro/priority": priority.EFFECT,
     "micro/reduce": reduce.EFFECT,
     "overlap/shaping": shaping.EFFECT,
+    "overlap/trigger": trigger.EFFECT,
     "collectives/allreduce": collectives.ALLREDUCE,
     "collectives/reduce_scatter": collectives.REDUCE_SCATTER,
     "collectives/allgather": collectives.ALLGATHER,

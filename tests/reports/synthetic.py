@@ -237,6 +237,32 @@ def allreduce(program: str = "collectives/allreduce", flags: Sequence[Json] = ()
     return w.end()
 
 
+# of a product that takes 1 ms and a send that takes 0.8 ms: bands -> (split, triggered)
+TRIGGER = {4: (1.4e-3, 1.25e-3), 16: (1.6e-3, 1.1e-3)}
+TRIGGER_WHOLE_S = 1.8e-3
+
+
+def trigger(**more: Any) -> Writer:
+    w = Writer("overlap/trigger", [headline("trigger_speedup", "S", "direction=down", "triggered", unit="")],
+               [axis("shape", "", ["n256"]), axis("direction", "", ["down"]), axis("bands", "", list(TRIGGER))], **more)
+    for bands, (split_s, triggered_s) in TRIGGER.items():
+        times = {"gemm_alone": 1e-3, "gemm_tiled": 1e-3, "gemm_counting": 1.01e-3, "send_alone": 0.8e-3,
+                 "whole_then_send": TRIGGER_WHOLE_S, "split": split_s, "triggered": triggered_s,
+                 "first_of_whole": TRIGGER_WHOLE_S, "first_of_split": split_s / bands,
+                 "first_of_triggered": TRIGGER_WHOLE_S / bands}
+        derived = [value("time", n, t, "s") for n, t in times.items()]
+        derived += [value("S", n, TRIGGER_WHOLE_S / times[n]) for n in ("split", "triggered")]
+        derived += [value("S_tiled", "triggered", 1.01 * TRIGGER_WHOLE_S / triggered_s)]
+        derived += [value("exposed_tail", n, times[n] - 1e-3, "s") for n in ("whole_then_send", "split", "triggered")]
+        derived += [value("time_to_first_byte", n, t, "s") for n, t in times.items() if n.startswith("first")]
+        derived += [value("tracker_cost", "gemm_counting", 1.01),
+                    value("t3_model_read_ratio", None, 2.5, formula="MODEL of T3's hardware: reads")]
+        variants = [w.variant(n, t) for n, t in times.items()]
+        line = w.case({"shape": "n256", "direction": "down", "bands": bands}, variants, derived)
+        line["facts"] = {"m": 256, "n": 256, "k": 256, "bands_sent": bands}
+    return w.end()
+
+
 def device_allreduce(**more: Any) -> Writer:
     """Among devices that have no library of their own."""
     sizes = [32, 2048, 131072, 2097152]
@@ -328,6 +354,7 @@ def unknown(**more: Any) -> Writer:
 
 ALL: Sequence[Callable[..., Writer]] = (node, memory, latency, copies, launch, efficiency, split, contention, occupancy,
                                         shaping, allreduce, device_allreduce, torus, simgrid, unknown)
+                                        allreduce, device_allreduce, torus, trigger, simgrid, unknown)
 
 
 def everything(**more: Any) -> str:

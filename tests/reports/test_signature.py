@@ -85,6 +85,25 @@ class Truth(workplace.Scratch):
         self.assertEqual(found["rule"]["asked"][0]["predicted"], "k")
         self.assertEqual(found["rule"]["right"], 1)
 
+    def test_a_trigger_is_read_at_its_best_case(self) -> None:
+        found = self.findings(synthetic.trigger().text(), "overlap/trigger")
+        self.assertEqual((found["trigger"], found["best"]["variant"], found["best"]["bands"]), ("software", "triggered", 16))
+        self.assertAlmostEqual(found["best"]["value"], 1.8 / 1.1)
+        self.assertEqual({(r["variant"], r["bands"]) for r in found["gains"]},
+                         {(v, b) for v in ("split", "triggered") for b in (4, 16)})
+        text = self.signature(synthetic.trigger().text()).json["programs"]["overlap/trigger"]["reading"]
+        for part in ("software trigger gains:", "1.64×", "16 bands), 1.65× of the same tiles", "1.12×", "6.2 %", "1.01"):
+            self.assertIn(part, text)
+
+    def test_a_trigger_that_gains_nothing_says_so(self) -> None:
+        w = synthetic.trigger()
+        for line in w.lines[1:-1]:
+            for entry in line["derived"]:
+                if entry["name"] == "S":
+                    entry["value"] = 0.5
+        text = self.signature(w.text()).json["programs"]["overlap/trigger"]["reading"]
+        self.assertIn("gains nothing: product and send are 0.500×", text)
+
     def test_contention_has_both_sides(self) -> None:
         cells = self.findings(synthetic.contention().text(), "micro/contention")["cil"]
         self.assertEqual({(c["of"], c["beside"]): c["value"] for c in cells},
