@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 import statistics
 from dataclasses import dataclass, field
-from typing import List, Optional, Sequence, Tuple
+from typing import Callable, List, Optional, Sequence, Tuple
 
 from reports.quantity import axis_value, digits, human, human_interval, scale_of
 from reports.svg import Canvas, Scale, linear_ticks, log_ticks, shorten, spread, text_width, tick_text
@@ -203,17 +203,21 @@ class Cell:
 
 
 def draw_heat(rows: Sequence[str], columns: Sequence[str], cells: Sequence[Sequence[Optional[Cell]]],
-              row_title: str, column_title: str, neutral: float = 1.0) -> str:
-    """Warm above `neutral`, cool below; the number stands in every cell."""
-    side, tall = 84.0, 40.0
+              row_title: str, column_title: str, neutral: float = 1.0,
+              heat: Optional[Callable[[float], float]] = None) -> str:
+    """Warm above `neutral`, cool below, by their ratio; or as `heat` says, from 1 (warm) to -1. The number stands in every cell.
+    A column's name may have two lines."""
+    lines = [name.split("\n") for name in columns]
+    side, tall = max([84.0] + [text_width(line) + 10 for name in lines for line in name]), 40.0
     left = max([text_width(r) for r in rows] + [text_width(row_title)]) + 14
     canvas = Canvas(left + side * len(columns) + 2, 46 + tall * len(rows), "%s by %s" % (row_title, column_title))
     canvas.text(left, 12, column_title, "tick")
     canvas.text(0, 34, row_title, "tick")
     values = [c.value for row in cells for c in row if c and c.value is not None and c.valid and c.value > 0]
     most = max([abs(math.log(v / neutral)) for v in values] + [math.log(1.25)])
-    for j, name in enumerate(columns):
-        canvas.text(left + side * (j + 0.5), 34, name, "name", "middle")
+    for j, name in enumerate(lines):
+        for k, line in enumerate(name):
+            canvas.text(left + side * (j + 0.5), 34 - 11 * (len(name) - 1 - k), line, "name", "middle")
     for i, name in enumerate(rows):
         top = 42 + tall * i
         canvas.text(left - 8, top + tall / 2 + 4, name, "name", "end")
@@ -223,9 +227,9 @@ def draw_heat(rows: Sequence[str], columns: Sequence[str], cells: Sequence[Seque
                 canvas.rect(x + 1, top + 1, side - 2, tall - 2, "cell empty", cell.note if cell else "not measured")
                 canvas.text(x + side / 2, top + tall / 2 + 4, "–", "tick", "middle")
                 continue
-            heat = math.log(cell.value / neutral) / most if cell.value > 0 else 0.0
-            css = "cell empty" if not cell.valid else "cell hot" if heat >= 0 else "cell cold"
-            canvas.rect(x + 1, top + 1, side - 2, tall - 2, css, cell.note, opacity=0.06 + 0.64 * min(1.0, abs(heat)))
+            warm = heat(cell.value) if heat else math.log(cell.value / neutral) / most if cell.value > 0 else 0.0
+            css = "cell empty" if not cell.valid else "cell hot" if warm >= 0 else "cell cold"
+            canvas.rect(x + 1, top + 1, side - 2, tall - 2, css, cell.note, opacity=0.06 + 0.64 * min(1.0, abs(warm)))
             canvas.text(x + side / 2, top + tall / 2 + 4, digits(cell.value) + ("" if cell.valid else " ?"),
                         "cellvalue" if cell.valid else "tick", "middle")
     return canvas.render()

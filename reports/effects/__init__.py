@@ -9,6 +9,8 @@ from reports.curves import Curve
 from reports.effects import (collectives, contention, copies, gemm, generic, latency, launch, memory, node, occupancy, priority,
                              reduce, shaping, simulated, torus)
                              reduce, simulated, torus, trigger)
+from reports.effects import (collectives, contention, copies, gemm, generic, latency, launch, memory, node, occupancy, pair,
+                             priority, reduce, simulated, torus)
 from reports.records import Group
 from reports.section import Effect, Section
 
@@ -26,6 +28,7 @@ EFFECTS: Dict[str, Effect] = {
     "micro/reduce": reduce.EFFECT,
     "overlap/shaping": shaping.EFFECT,
     "overlap/trigger": trigger.EFFECT,
+    "overlap/pair": pair.EFFECT,
     "collectives/allreduce": collectives.ALLREDUCE,
     "collectives/reduce_scatter": collectives.REDUCE_SCATTER,
     "collectives/allgather": collectives.ALLGATHER,

@@ -338,6 +338,35 @@ def shaping(flags: Sequence[Json] = (), **more: Any) -> Writer:
             line = w.case({"scenario": scenario, "shared": shared, "blocks": 8}, [w.variant(n, t) for n, t in seconds.items()],
                           derived, flags=flags)
             line["facts"] = {"exchange": "stand-in: kernels within the memory of one device, no link"}
+# mover -> (CIL of the product, CIL of the transfer), beside sides that take a millisecond each alone
+PAIR = {"engine": (1.05, 1.1), "kernel": (1.6, 2.2)}
+PAIR_ORDER = 0.05  # what the transfer gains by being enqueued first, and the product pays
+
+
+def pair(**more: Any) -> Writer:
+    """A kernel beside a product takes longer than taking turns; among devices nothing is measured."""
+    axes = [axis("type", "", ["f32"]), axis("shape", "", ["n512", "g5"]), axis("transfer", "", ["up", "peer"]),
+            axis("mover", "", list(PAIR)), axis("size", "", ["1x"])]
+    w = Writer("overlap/pair", [headline("pair_of_ideal_engine", "fraction_of_ideal", "transfer=up mover=engine size=1x",
+                                         reduce="median", unit="")], axes, **more)
+    alone = 1e-3
+    for shape in ("n512", "g5"):
+        for mover, (product, transfer) in PAIR.items():
+            derived = [value("S_ideal", None, 2.0)]
+            facts = {"transfer_bytes": 1 << 20, "class": "GC-equal"}
+            for order, sign in (("gemm_first", 1), ("transfer_first", -1)):
+                sides = {"gemm": product - sign * PAIR_ORDER, "transfer": transfer + sign * PAIR_ORDER}
+                gain = 2 / max(sides.values())
+                derived.append(value("S", order, gain))
+                derived.append(value("fraction_of_ideal", order, gain - 1, ci_low=gain - 1.01, ci_high=gain - 0.99))
+                derived += [value("CIL", "%s_in_%s" % (side, order), loss) for side, loss in sides.items()]
+                derived.append(value("exposed_tail", order, alone * (max(sides.values()) - 1), "s"))
+                facts["who_paid_" + order] = "both"
+            line = w.case({"type": "f32", "shape": shape, "transfer": "up", "mover": mover, "size": "1x"},
+                          [w.variant("gemm_alone", alone), w.variant("transfer_alone", alone)], derived)
+            line["facts"] = facts
+            w.case({"type": "f32", "shape": shape, "transfer": "peer", "mover": mover, "size": "1x"}, status="skipped",
+                   reason="peer needs two devices")
     return w.end()
 
 
@@ -355,6 +384,7 @@ def unknown(**more: Any) -> Writer:
 ALL: Sequence[Callable[..., Writer]] = (node, memory, latency, copies, launch, efficiency, split, contention, occupancy,
                                         shaping, allreduce, device_allreduce, torus, simgrid, unknown)
                                         allreduce, device_allreduce, torus, trigger, simgrid, unknown)
+                                        pair, allreduce, device_allreduce, torus, simgrid, unknown)
 
 
 def everything(**more: Any) -> str:

@@ -111,6 +111,22 @@ class Page(workplace.Scratch):
         for words in ("equal priority", ">urgent<", ">ideal<", "Communication: stand-in",
                       "shaped and priority with 16 KiB claimed"):
             self.assertIn(words, page)
+    def test_pairs_are_a_map_of_the_better_order_warm_where_it_is_slower_than_taking_turns(self) -> None:
+        w = synthetic.pair()
+        for entry in w.lines[1]["derived"]:
+            if entry["name"] == "fraction_of_ideal":
+                entry.update(value=None, valid=False, reason="no block gave a finite value")
+        w.lines[1]["facts"]["no_fraction_of_ideal"] = "S_ideal 1.01 is not beyond noise, 1.04"
+        self.run_build(w.text())
+        page = self.page()
+        section = page[page.index("Overlap: a product beside a transfer"):]
+        self.assert_inert(page)
+        cells = re.findall(r'<rect class="(cell [a-z]+)"[^>]*><title>([^<]*)</title></rect><text[^>]*>([^<]*)</text>', section)
+        self.assertEqual([(css, text) for css, _, text in cells],
+                         [("cell empty", "–"), ("cell hot", "-0.0698"), ("cell cold", "0.818"), ("cell hot", "-0.0698")])
+        self.assertIn("is not beyond noise", cells[0][1])
+        self.assertIn("product first: 0.739 (", cells[2][1])
+        self.assertIn("transfer first: 0.818 (", cells[2][1])
 
     def test_the_policy_admits_the_style_and_nothing_else(self) -> None:
         import base64

@@ -115,6 +115,34 @@ class Truth(workplace.Scratch):
             entry["value"] = 1.01
         self.assertIn("Nothing here slows", self.signature(w.text()).json["programs"]["micro/contention"]["reading"])
 
+    def test_pair_has_both_orders_and_both_sides_and_who_paid(self) -> None:
+        pairs = self.findings(synthetic.pair().text(), "overlap/pair")["pairs"]
+        self.assertEqual(len(pairs), 8)
+        found = {(p["mover"], p["order"]): p for p in pairs if "shape=g5" in p["key"]}
+        first = found["engine", "transfer_first"]
+        self.assertAlmostEqual(first["cil_transfer"], 1.05)
+        self.assertAlmostEqual(first["cil_gemm"], 1.10)
+        self.assertAlmostEqual(first["fraction_of_ideal"], 2 / 1.1 - 1)
+        self.assertEqual((first["class"], first["who_paid"], first["S_ideal"]), ("GC-equal", "both", 2.0))
+        reading = self.signature(synthetic.pair().text()).json["programs"]["overlap/pair"]["reading"]
+        self.assertIn("an engine moves the bytes 0.779 and where a kernel does -0.0904", reading)
+        self.assertIn("enqueueing the transfer first gives 0.374, the product first 0.314; 4 of 8 would be better", reading)
+
+    def test_a_pair_with_nothing_to_gain_has_no_fraction_and_a_flagged_one_does_not_count(self) -> None:
+        w = synthetic.pair()
+        for line in w.lines:
+            for entry in line.get("derived", ()):
+                if entry["name"] == "fraction_of_ideal" and line["case"]["mover"] == "kernel":
+                    entry.update(value=None, valid=False, reason="no block gave a finite value")
+                elif line["case"]["shape"] == "g5":
+                    entry.update(valid=False)
+        pairs = self.findings(w.text(), "overlap/pair")["pairs"]
+        self.assertEqual({(p["mover"], "g5" in p["key"]) for p in pairs}, {("engine", False)})
+        for line in w.lines:
+            for entry in line.get("derived", ()):
+                entry.update(valid=False)
+        self.assertEqual(self.findings(w.text(), "overlap/pair")["pairs"], [])
+
     def test_occupancy_agrees_with_its_formula(self) -> None:
         found = self.findings(synthetic.occupancy().text(), "micro/occupancy")
         self.assertEqual(found["formula_agrees"], {"same": 3, "of": 3})
