@@ -6,11 +6,8 @@ from __future__ import annotations
 from typing import Dict, List, Mapping, Optional
 
 from reports.curves import Curve
-from reports.effects import (collectives, contention, copies, gemm, generic, latency, launch, memory, node, occupancy, priority,
-                             reduce, shaping, simulated, torus)
-                             reduce, simulated, torus, trigger)
 from reports.effects import (collectives, contention, copies, gemm, generic, latency, launch, memory, node, occupancy, pair,
-                             priority, reduce, simulated, torus)
+                             priority, reduce, shaping, simulated, torus, trigger)
 from reports.records import Group
 from reports.section import Effect, Section
 
@@ -26,9 +23,9 @@ EFFECTS: Dict[str, Effect] = {
     "micro/occupancy": occupancy.EFFECT,
     "micro/priority": priority.EFFECT,
     "micro/reduce": reduce.EFFECT,
+    "overlap/pair": pair.EFFECT,
     "overlap/shaping": shaping.EFFECT,
     "overlap/trigger": trigger.EFFECT,
-    "overlap/pair": pair.EFFECT,
     "collectives/allreduce": collectives.ALLREDUCE,
     "collectives/reduce_scatter": collectives.REDUCE_SCATTER,
     "collectives/allgather": collectives.ALLGATHER,

@@ -338,6 +338,9 @@ def shaping(flags: Sequence[Json] = (), **more: Any) -> Writer:
             line = w.case({"scenario": scenario, "shared": shared, "blocks": 8}, [w.variant(n, t) for n, t in seconds.items()],
                           derived, flags=flags)
             line["facts"] = {"exchange": "stand-in: kernels within the memory of one device, no link"}
+    return w.end()
+
+
 # mover -> (CIL of the product, CIL of the transfer), beside sides that take a millisecond each alone
 PAIR = {"engine": (1.05, 1.1), "kernel": (1.6, 2.2)}
 PAIR_ORDER = 0.05  # what the transfer gains by being enqueued first, and the product pays
@@ -382,9 +385,7 @@ def unknown(**more: Any) -> Writer:
 
 
 ALL: Sequence[Callable[..., Writer]] = (node, memory, latency, copies, launch, efficiency, split, contention, occupancy,
-                                        shaping, allreduce, device_allreduce, torus, simgrid, unknown)
-                                        allreduce, device_allreduce, torus, trigger, simgrid, unknown)
-                                        pair, allreduce, device_allreduce, torus, simgrid, unknown)
+                                        pair, shaping, trigger, allreduce, device_allreduce, torus, simgrid, unknown)
 
 
 def everything(**more: Any) -> str:

@@ -111,6 +111,7 @@ class Page(workplace.Scratch):
         for words in ("equal priority", ">urgent<", ">ideal<", "Communication: stand-in",
                       "shaped and priority with 16 KiB claimed"):
             self.assertIn(words, page)
+
     def test_pairs_are_a_map_of_the_better_order_warm_where_it_is_slower_than_taking_turns(self) -> None:
         w = synthetic.pair()
         for entry in w.lines[1]["derived"]:
