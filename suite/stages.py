@@ -20,7 +20,7 @@ _SANITIZED = {
     "ASAN_OPTIONS": "detect_leaks=1:abort_on_error=0:exitcode=99",
     "LSAN_OPTIONS": "suppressions=tests/lint/leaks.txt:print_suppressions=0",
     "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1:exitcode=99",
-    "TSAN_OPTIONS": "halt_on_error=1:exitcode=99",
+    "TSAN_OPTIONS": "halt_on_error=1:exitcode=99:suppressions=tests/lint/races.txt",
     # hwloc's plugins are closed before leaks are looked for, and then have no name that could be passed over.
     "HWLOC_PLUGINS_PATH": "/nonexistent",
 }
@@ -50,9 +50,11 @@ DEBUG = Variant("debug", ("VARIANT=debug",), without=("gpu_faults",))
 ADDRESS = Variant("address", ("SAN=address",), devices=("sim", "host", "{0}"), gpus=("{0}:0,1", "{1}:0,1"))
 UNDEFINED = Variant("undefined", ("SAN=undefined",), devices=("sim", "host", "{1}"), without=("gpu_faults",),
                     gpus=("{0}:0,1", "{1}:0,1"))
-# Only the host, and fake drivers over it, run threads; a test of statistics on one thread takes minutes under this sanitizer, and
-# shows nothing.
-THREAD = Variant("thread", ("SAN=thread",), devices=("host",), without=("bench_aa", "gpu_faults"), gpus=("{0}:0,1",))
+# Only the host, and fake drivers over it, run threads; a test of statistics on one thread takes minutes under this sanitizer, as
+# does the arithmetic of fake kernels, and shows nothing.
+_ARITHMETIC = tuple(f"conformance_{what} on fakes" for what in ("gemm", "kernels", "tiled"))
+THREAD = Variant("thread", ("SAN=thread",), devices=("host",), without=("bench_aa", "gpu_faults", *_ARITHMETIC),
+                 gpus=("{0}:0,1",))
 CLANG = Variant("clang", ("CC=clang",), "clang")
 ALONE = Variant("alone", ("HAVE_MPI=0", "HAVE_HWLOC=0", "HAVE_NVCC=0"))
 
@@ -85,6 +87,9 @@ def gpu(variant: Variant, tools: Tools) -> Outcome:
     """Conformance of the GPU backends, on fake drivers."""
     total, backends = Outcome(), _gpu_backends(variant, tools)
     for path in _built(variant, tools, "tests/unit/conformance*"):
+        if f"{path.name} on fakes" in variant.without:
+            total += skipped(f"{variant.name}/{path.name} on fakes: of no use in this variant")
+            continue
         name = f"{variant.name}/{path.name} on fakes"
         command = [*_layout(variant, tools), str(path), *(spec.format(*backends) for spec in variant.gpus)]
         ran = tools.start(f"gpu-{name}", command, 600, **_on_fakes(path), **_SANITIZED)

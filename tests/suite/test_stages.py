@@ -69,6 +69,10 @@ class Made(unittest.TestCase):
         found = Output(0, "ok 1 x\n1..1\n", "WARNING: ThreadSanitizer: data race")
         self.assertEqual(len(stages.gpu(stages.ADDRESS, self.tools(**{"b:0,1": found})).failures), 1)
 
+    def test_what_a_variant_goes_without_is_a_skip(self):
+        variant = stages.Variant("x", gpus=("{0}",), without=("conformance on fakes",))
+        self.assertEqual(str(stages.gpu(variant, self.tools())), "0 passed, 0 failed, 1 skipped")
+
     def test_headers_that_are_missing_are_skips(self):
         said = Output(0, "  ABI   tests/abi/a.c\nskip: tests/abi/b.c (not found: b.h)\n", "")
         outcome = stages.abi(self.tools(**{"check-abi": said}))
