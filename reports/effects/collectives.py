@@ -40,7 +40,7 @@ def curves(section: Section, quantity: str) -> Dict[Place, Dict[str, Curve]]:
     found: Dict[Place, Dict[str, Curve]] = {}
     for case, derived in section.values(quantity):
         bytes_ = case.axes.get("size")
-        if not is_number(bytes_) or not derived.variant:
+        if not is_number(bytes_) or bytes_ <= 0 or not derived.variant:
             continue
         place = tuple((k, v) for k, v in case.axes.items() if k != "size")
         curve = found.setdefault(place, {}).setdefault(
