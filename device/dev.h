@@ -184,6 +184,9 @@ struct dev_set {
  * -EINVAL: malformed spec or unknown backend. -ENODEV: the backend has no such device here; the text lists
  * what there is. Blocking. */
 int dev_open(const char *spec, uint32_t want, struct dev_set *set_p);
+
+/* Also with work queued: it ends first, and waits for values that hold it up are let go, those of another open device too
+ * where its streams hold up this one's. */
 void dev_close(struct dev_set *set);
 
 /* One line per backend built in: name, number of devices usable now, and why there is none. The text is
