@@ -213,7 +213,8 @@ check: all units ## unit tests only; ./gpusig test runs everything
 	$(if $(unit_tests),prove -q $(addprefix ./,$(unit_tests)),true)
 
 check-headers: ## compile every header alone
-	for h in $(sort $(wildcard lib/*.h device/*.h collectives/schedules/*.h collectives/devices/*.h topology/torus/*.h)); do \
+	for h in $(sort $(wildcard lib/*.h device/*.h collectives/schedules/*.h collectives/devices/*.h topology/torus/*.h \
+		overlap/*/*.h)); do \
 		printf "#include \"%s\"\ntypedef int header_alone;\n" "$$h" | $(CC) $(our_cppflags) $(our_cflags) -Werror -fsyntax-only -x c - || exit 1; done
 
 check-kernels: ## compile the GPUs' kernels with clang-19 for what distributions' HIPRTC does not know; none may spill

@@ -288,6 +288,11 @@ def harness(m: Machine) -> bool:
     print(f"\nharness: {1e9 * added['calibrated_s']:.2f} ns added per iteration of an empty body in calibrated samples, "
           f"{1e9 * added['single_s']:.0f} ns in samples of one iteration (bar: 100 ns)")
     good = max(added.values()) < 100e-9
+    for device in ("host", "host:0,1"):
+        edge = json.loads(subprocess.run([m.helpers / "graph_edges", device], capture_output=True, text=True, check=True).stdout)
+        print(f"harness: {1e9 * edge['enqueue_s']:.0f} ns to enqueue an edge of a graph of empty operations on {device}, "
+              f"{1e9 * edge['run_s']:.0f} ns to run it (bar: 2000 ns)")
+        good &= max(edge["enqueue_s"], edge["run_s"]) < 2e-6
     for device in ("sim", "host"):
         done = subprocess.run([m.helpers.parent / "unit/bench_aa", device], capture_output=True, text=True, check=False)
         found = re.search(r"# (.*) trials", done.stdout)

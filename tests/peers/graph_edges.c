@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What the executor of overlap/ adds: seconds for each edge of a graph of empty operations whose every node waits for the one
+ * before it in another lane, so that an edge is a node, a record and a wait. Once what run() takes to enqueue while a gate holds
+ * everything, once from the gate to the end on the device. The least of many runs.
+ *
+ *     graph_edges DEVICE   ->   {"enqueue_s": ..., "run_s": ..., "edges": ..., "lanes": ...}
+ */
+#include "lib/clock.h"
+#include "lib/err.h"
+#include "overlap/graph/work_graph.h"
+
+#include <stdio.h>
+
+enum { LANES = 4, NODES = 512, RUNS = 400 };
+
+static int lay_down(struct dev_set *set, struct work_graph *g)
+{
+	uint32_t lane[LANES], before = 0;
+	for (uint32_t i = 0; i < LANES; i++) {
+		uint32_t device = i % (uint32_t)set->count;
+		lane[i] = work_graph_lane(g, device, dev_props(set->dev[device])->priority_normal);
+	}
+	for (uint32_t i = 0; i < NODES; i++) {
+		uint32_t node = work_graph_empty(g, lane[i % LANES]);
+		if (i)
+			work_graph_edge(g, before, node);
+		before = node;
+	}
+	return work_graph_prepare(g);
+}
+
+static int measure(struct work_graph *g, double *enqueue_p, double *run_p)
+{
+	double enqueue = 1e9, whole = 1e9;
+	int status = 0;
+	for (int i = 0; status == 0 && i < RUNS; i++) {
+		double seconds = 0.0;
+		status = work_graph_hold(g);
+		uint64_t start = clock_ns();
+		status = status ? status : work_graph_run(g);
+		double took = 1e-9 * (double)(clock_ns() - start);
+		status = work_graph_release(g, status, &seconds);
+		enqueue = took < enqueue ? took : enqueue;
+		whole = seconds < whole ? seconds : whole;
+	}
+	*enqueue_p = enqueue / work_graph_waits(g);
+	*run_p = whole / work_graph_waits(g);
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	struct dev_set set;
+	struct work_graph *g = NULL;
+	double enqueue = 0.0, run = 0.0;
+	int status = dev_open(argc > 1 ? argv[1] : "host", 0, &set);
+	if (status == 0) {
+		for (size_t i = 1; status == 0 && i < set.count; i++)
+			status = dev_peer_enable(set.dev[0], set.dev[i]);
+		status = status ? status : work_graph_open(set.dev, set.count, &g);
+		status = status ? status : lay_down(&set, g);
+		status = status ? status : measure(g, &enqueue, &run);
+		if (status == 0)
+			printf("{\"enqueue_s\": %.4g, \"run_s\": %.4g, \"edges\": %u, \"lanes\": %d}\n", enqueue, run,
+			       work_graph_waits(g), LANES);
+		work_graph_close(g);
+		dev_close(&set);
+	}
+	if (status)
+		err_print("graph_edges: %s", err_text());
+	return status ? 1 : 0;
+}
