@@ -68,7 +68,7 @@ static void select_variants(struct bench_run *r)
 	for (size_t v = 0; v < r->variant_count; v++) {
 		const char *name = r->b->variants[v].name, *list = r->o.variants;
 		size_t length = strlen(name);
-		bool wanted = !list;
+		bool wanted = !list || r->b->variants[v].always;
 		for (const char *word = list; word && !wanted; word = strchr(word, ',') ? strchr(word, ',') + 1 : NULL)
 			wanted = strncmp(word, name, length) == 0 && (word[length] == ',' || word[length] == '\0');
 		r->selected |= (uint64_t)wanted << v;

@@ -45,6 +45,7 @@ struct bench_variant {
 	long param;       /* the program's own, such as a piece count */
 	unsigned queued;  /* BENCH_DEVICE: operations enqueued per iteration, for the queue's limit; 0 is 1 */
 	bool reference;   /* measured to bound the others; what it gives is recorded and is no result of the program */
+	bool always;      /* measured also when the user's list leaves it out; set-up turns it off where nothing needs it */
 };
 
 /* Work of one iteration, from which the harness derives rates: bytes moved, floating-point operations, messages.

@@ -87,14 +87,16 @@ void *own_host(struct bench_case *c, uint64_t bytes)
 	return keep(c, HOST, NULL, memory, status);
 }
 
-struct dev_stream *own_stream(struct bench_case *c, int priority)
+struct dev_stream *own_stream_on(struct bench_case *c, struct dev *dev, int priority)
 {
 	struct dev_stream *stream = NULL;
 	if (!ready(c))
 		return NULL;
-	int status = dev_stream_open(c->dev, priority, &stream);
-	return keep(c, STREAM, c->dev, stream, status);
+	int status = dev_stream_open(dev, priority, &stream);
+	return keep(c, STREAM, dev, stream, status);
 }
+
+struct dev_stream *own_stream(struct bench_case *c, int priority) { return own_stream_on(c, c->dev, priority); }
 
 struct dev_event *own_event(struct bench_case *c)
 {

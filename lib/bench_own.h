@@ -34,6 +34,7 @@ void *own_host(struct bench_case *c, uint64_t bytes);
 
 /* As dev_stream_open(), dev_event_open() and dev_kernel_find() on the case's device. */
 struct dev_stream *own_stream(struct bench_case *c, int priority);
+struct dev_stream *own_stream_on(struct bench_case *c, struct dev *dev, int priority);
 struct dev_event *own_event(struct bench_case *c);
 struct dev_kernel *own_kernel(struct bench_case *c, const char *name);
 

@@ -32,52 +32,61 @@ struct edge {
 
 struct lane {
 	uint32_t device;
-	int priority;
-	bool first; /* of its device */
 	struct dev_stream *stream;
-	struct dev_event *end;
-	uint32_t queued;
+	struct dev_event *begin, *end;
 };
 
-struct member {
-	struct dev *dev;
-	struct dev_kernel *kernel[KINDS];
-	struct dev_event *begin;
-	bool wanted[KINDS];
+struct work_lanes {
+	struct dev **devices;
+	struct lane *lanes;
+	size_t device_count, count, room;
+	uint32_t *gate, gate_value;
+	int status; /* the first error */
+	char text[256];
+};
+
+/* What a graph does in a lane. */
+struct share {
+	uint32_t queued; /* 0: nothing */
+	uint32_t first;  /* the device's first lane with work, which waits for the gate */
 };
 
 struct work_graph {
-	struct member *members;
-	struct lane *lanes;
+	struct work_lanes *all;
+	struct share *shares; /* by lane, as many as there were when it was prepared */
+	size_t lane_count;
+	struct dev_kernel *(*kernels)[KINDS]; /* by device */
 	struct node *nodes;
 	struct edge *edges; /* once prepared: by where they lead, without those that are implied */
-	size_t member_count, lane_count, lane_room, node_count, node_room, edge_count, edge_room;
-	uint32_t *gate, gate_value;
+	size_t node_count, node_room, edge_count, edge_room;
 	int status; /* the first error while it was laid down */
 	bool prepared;
 	char text[256];
 };
 
 /* The first error counts, and so does its text. */
-static int keep(struct work_graph *g, int status)
+static void note(int *first, char text[256], int status)
 {
-	if (g->status == 0 && status) {
-		g->status = status;
-		snprintf(g->text, sizeof(g->text), "%s", err_text());
-	}
-	return g->status;
+	if (*first || !status)
+		return;
+	*first = status;
+	snprintf(text, 256, "%s", err_text());
 }
 
-/* ------------------------------------------------------------------ laying down */
+static void keep(struct work_graph *g, int status) { note(&g->status, g->text, status); }
 
-int work_graph_open(struct dev *const *devices, size_t count, struct work_graph **g_p)
+static struct dev *device_of(const struct work_lanes *l, size_t lane) { return l->devices[l->lanes[lane].device]; }
+
+/* ------------------------------------------------------------------ lanes */
+
+int work_lanes_open(struct dev *const *devices, size_t count, struct work_lanes **l_p)
 {
 	void *gate = NULL;
-	struct work_graph *g = calloc(1, sizeof(*g));
-	struct member *members = calloc(count, sizeof(*members));
-	int status = g && members ? 0 : err_note(-ENOMEM, "a graph over %zu devices: out of memory", count);
+	struct work_lanes *l = calloc(1, sizeof(*l));
+	struct dev **own = calloc(count, sizeof(*own));
+	int status = l && own ? 0 : err_note(-ENOMEM, "lanes of %zu devices: out of memory", count);
 	for (size_t i = 0; status == 0 && i < count; i++) {
-		members[i].dev = devices[i];
+		own[i] = devices[i];
 		if (!dev_can(devices[i], DEV_CAP_WAIT_VALUE))
 			status = err_note(-ENOTSUP, "device %zu of the list can't wait for a value", i);
 	}
@@ -88,13 +97,88 @@ int work_graph_open(struct dev *const *devices, size_t count, struct work_graph 
 	if (status) {
 		if (gate)
 			dev_free(devices[0], gate);
-		free(members);
-		free(g);
+		free(own);
+		free(l);
 		return status;
 	}
-	g->members = members;
-	g->member_count = count;
-	g->gate = gate;
+	*l = (struct work_lanes){.devices = own, .device_count = count, .gate = gate};
+	*l_p = l;
+	return 0;
+}
+
+static int sync_lanes(struct work_lanes *l, int status)
+{
+	char text[256] = "";
+	int first = 0;
+	note(&first, text, status);
+	for (size_t i = 0; i < l->count; i++)
+		note(&first, text, dev_stream_sync(device_of(l, i), l->lanes[i].stream));
+	return first ? err_note(first, "%s", text) : 0;
+}
+
+void work_lanes_close(struct work_lanes *l)
+{
+	if (!l)
+		return;
+	sync_lanes(l, 0);
+	for (size_t i = 0; i < l->count; i++) {
+		dev_event_close(device_of(l, i), l->lanes[i].begin);
+		dev_event_close(device_of(l, i), l->lanes[i].end);
+		dev_stream_close(device_of(l, i), l->lanes[i].stream);
+	}
+	dev_free(l->devices[0], l->gate);
+	free(l->devices);
+	free(l->lanes);
+	free(l);
+}
+
+static int open_lane(struct dev *dev, int priority, struct lane *lane)
+{
+	int status = dev_stream_open(dev, priority, &lane->stream);
+	if (status == 0)
+		status = dev_event_open(dev, &lane->begin);
+	if (status == 0)
+		status = dev_event_open(dev, &lane->end);
+	if (status == 0)
+		return 0;
+	dev_event_close(dev, lane->begin);
+	dev_stream_close(dev, lane->stream);
+	return status;
+}
+
+uint32_t work_lane(struct work_lanes *l, uint32_t device, int priority)
+{
+	struct lane lane = {.device = device};
+	if (l->status == 0 && device >= l->device_count)
+		note(&l->status, l->text, err_note(-EINVAL, "a lane of device %u: there are %zu", device, l->device_count));
+	if (l->status == 0 && l->count == l->room) {
+		size_t more = l->room ? 2 * l->room : 16;
+		struct lane *grown = realloc(l->lanes, more * sizeof(*grown));
+		if (grown) {
+			l->lanes = grown;
+			l->room = more;
+		} else {
+			note(&l->status, l->text, err_note(-ENOMEM, "%zu lanes: out of memory", more));
+		}
+	}
+	if (l->status == 0)
+		note(&l->status, l->text, open_lane(l->devices[device], priority, &lane));
+	if (l->status)
+		return 0;
+	l->lanes[l->count] = lane;
+	return (uint32_t)l->count++;
+}
+
+/* ------------------------------------------------------------------ laying down */
+
+int work_graph_open(struct work_lanes *lanes, struct work_graph **g_p)
+{
+	if (lanes->status)
+		return err_note(lanes->status, "%s", lanes->text);
+	struct work_graph *g = calloc(1, sizeof(*g));
+	if (!g)
+		return err_note(-ENOMEM, "a graph: out of memory");
+	g->all = lanes;
 	*g_p = g;
 	return 0;
 }
@@ -103,20 +187,11 @@ void work_graph_close(struct work_graph *g)
 {
 	if (!g)
 		return;
-	work_graph_sync(g, 0);
+	sync_lanes(g->all, 0);
 	for (size_t i = 0; i < g->node_count; i++)
-		if (g->nodes[i].over)
-			dev_event_close(g->members[g->lanes[g->nodes[i].lane].device].dev, g->nodes[i].over);
-	for (size_t i = 0; i < g->lane_count; i++) {
-		struct dev *dev = g->members[g->lanes[i].device].dev;
-		dev_event_close(dev, g->lanes[i].end);
-		dev_stream_close(dev, g->lanes[i].stream);
-	}
-	for (size_t i = 0; i < g->member_count; i++)
-		dev_event_close(g->members[i].dev, g->members[i].begin);
-	dev_free(g->members[0].dev, g->gate);
-	free(g->members);
-	free(g->lanes);
+		dev_event_close(device_of(g->all, g->nodes[i].lane), g->nodes[i].over);
+	free(g->shares);
+	free(g->kernels);
 	free(g->nodes);
 	free(g->edges);
 	free(g);
@@ -141,25 +216,11 @@ static void *room(struct work_graph *g, void *at, size_t count, size_t *room_p, 
 	return grown;
 }
 
-uint32_t work_graph_lane(struct work_graph *g, uint32_t device, int priority)
-{
-	g->lanes = room(g, g->lanes, g->lane_count, &g->lane_room, sizeof(*g->lanes));
-	if (g->status == 0 && device >= g->member_count)
-		keep(g, err_note(-EINVAL, "a lane of device %u: there are %zu", device, g->member_count));
-	if (g->status)
-		return 0;
-	bool first = true;
-	for (size_t i = 0; i < g->lane_count; i++)
-		first = first && g->lanes[i].device != device;
-	g->lanes[g->lane_count] = (struct lane){.device = device, .priority = priority, .first = first};
-	return (uint32_t)g->lane_count++;
-}
-
 static uint32_t add_node(struct work_graph *g, struct node node)
 {
 	g->nodes = room(g, g->nodes, g->node_count, &g->node_room, sizeof(*g->nodes));
-	if (g->status == 0 && node.lane >= g->lane_count)
-		keep(g, err_note(-EINVAL, "a node in lane %u: there are %zu", node.lane, g->lane_count));
+	if (g->status == 0 && node.lane >= g->all->count)
+		keep(g, err_note(-EINVAL, "a node in lane %u: there are %zu", node.lane, g->all->count));
 	if (g->status == 0 && (node.kind == ADD || node.kind == COPY_BY_KERNEL) &&
 	    (node.blocks == 0 || node.bytes == 0 || node.bytes % DEV_KERNEL_ALIGN || (uintptr_t)node.to % DEV_KERNEL_ALIGN ||
 	     (uintptr_t)node.from % DEV_KERNEL_ALIGN))
@@ -167,7 +228,6 @@ static uint32_t add_node(struct work_graph *g, struct node node)
 		                 (unsigned long long)node.bytes, node.blocks, DEV_KERNEL_ALIGN));
 	if (g->status)
 		return 0;
-	g->members[g->lanes[node.lane].device].wanted[node.kind] = true;
 	g->nodes[g->node_count] = node;
 	return (uint32_t)g->node_count++;
 }
@@ -217,15 +277,16 @@ static int earlier(const void *left, const void *right)
 static int drop_implied(struct work_graph *g)
 {
 	size_t kept = 0;
-	uint32_t *waited = calloc(g->lane_count * g->lane_count + 1, sizeof(*waited));
+	size_t lanes = g->all->count;
+	uint32_t *waited = calloc(lanes * lanes + 1, sizeof(*waited));
 	if (!waited)
-		return err_note(-ENOMEM, "edges among %zu lanes: out of memory", g->lane_count);
+		return err_note(-ENOMEM, "edges among %zu lanes: out of memory", lanes);
 	if (g->edge_count)
 		qsort(g->edges, g->edge_count, sizeof(*g->edges), earlier);
 	for (size_t i = 0; i < g->edge_count; i++) {
 		struct edge e = g->edges[i];
 		uint32_t from = g->nodes[e.from].lane, to = g->nodes[e.to].lane;
-		uint32_t *latest = &waited[to * g->lane_count + from];
+		uint32_t *latest = &waited[to * lanes + from];
 		if (from == to || *latest > e.from)
 			continue;
 		*latest = e.from + 1;
@@ -239,21 +300,6 @@ static int drop_implied(struct work_graph *g)
 	return 0;
 }
 
-static int open_lane(struct work_graph *g, struct lane *l)
-{
-	struct member *m = &g->members[l->device];
-	int status = dev_stream_open(m->dev, l->priority, &l->stream);
-	if (status == 0)
-		status = dev_event_open(m->dev, &l->end);
-	if (status == 0 && l->first)
-		status = dev_event_open(m->dev, &m->begin);
-	for (int kind = 0; status == 0 && l->first && kind < KINDS; kind++)
-		if (m->wanted[kind] && kernels[kind])
-			status = dev_kernel_find(m->dev, kernels[kind], &m->kernel[kind]);
-	l->queued = LANE_EXTRA;
-	return status;
-}
-
 static int open_events(struct work_graph *g)
 {
 	int status = 0;
@@ -261,37 +307,67 @@ static int open_events(struct work_graph *g)
 		struct node *from = &g->nodes[g->edges[i].from];
 		if (from->over)
 			continue;
-		status = dev_event_open(g->members[g->lanes[from->lane].device].dev, &from->over);
-		g->lanes[from->lane].queued++;
+		status = dev_event_open(device_of(g->all, from->lane), &from->over);
+		g->shares[from->lane].queued++;
 	}
 	return status;
 }
 
+static int find_kernels(struct work_graph *g)
+{
+	int status = 0;
+	for (size_t i = 0; status == 0 && i < g->node_count; i++) {
+		const struct node *n = &g->nodes[i];
+		struct dev_kernel **kernel = &g->kernels[g->all->lanes[n->lane].device][n->kind];
+		if (kernels[n->kind] && !*kernel)
+			status = dev_kernel_find(device_of(g->all, n->lane), kernels[n->kind], kernel);
+	}
+	return status;
+}
+
+/* What each lane is given, and whose first lane it is. */
+static int share_out(struct work_graph *g)
+{
+	const struct work_lanes *l = g->all;
+	for (size_t i = 0; i < g->node_count; i++)
+		g->shares[g->nodes[i].lane].queued += 1 + g->nodes[i].waits;
+	for (uint32_t i = 0; i < g->lane_count; i++) {
+		struct share *share = &g->shares[i];
+		if (share->queued == 0)
+			continue;
+		share->queued += LANE_EXTRA;
+		while (l->lanes[share->first].device != l->lanes[i].device || g->shares[share->first].queued == 0)
+			share->first++;
+		uint32_t most = dev_props(device_of(l, i))->max_queued;
+		if (share->queued > most)
+			return err_note(-ENOTSUP, "%u operations in a stream that takes %u", share->queued, most);
+	}
+	return 0;
+}
+
 int work_graph_prepare(struct work_graph *g)
 {
+	if (g->status == 0 && g->prepared)
+		keep(g, err_note(-EINVAL, "a graph is prepared once"));
 	if (g->status)
 		return err_note(g->status, "%s", g->text);
 	g->prepared = true;
-	int status = drop_implied(g);
-	for (size_t i = 0; status == 0 && i < g->lane_count; i++)
-		status = open_lane(g, &g->lanes[i]);
+	g->lane_count = g->all->count;
+	g->shares = calloc(g->lane_count + 1, sizeof(*g->shares));
+	g->kernels = calloc(g->all->device_count, sizeof(*g->kernels));
+	int status = g->shares && g->kernels ? drop_implied(g) : err_note(-ENOMEM, "a graph: out of memory");
 	if (status == 0)
 		status = open_events(g);
-	for (size_t i = 0; i < g->node_count; i++)
-		g->lanes[g->nodes[i].lane].queued += 1 + g->nodes[i].waits;
-	for (size_t i = 0; status == 0 && i < g->lane_count; i++) {
-		uint32_t most = dev_props(g->members[g->lanes[i].device].dev)->max_queued;
-		if (g->lanes[i].queued > most)
-			status = err_note(-ENOTSUP, "%u operations in a stream that takes %u", g->lanes[i].queued, most);
-	}
-	return status;
+	if (status == 0)
+		status = find_kernels(g);
+	return status ? status : share_out(g);
 }
 
 uint32_t work_graph_most_queued(const struct work_graph *g)
 {
 	uint32_t most = 0;
 	for (size_t i = 0; i < g->lane_count; i++)
-		most = g->lanes[i].queued > most ? g->lanes[i].queued : most;
+		most = g->shares[i].queued > most ? g->shares[i].queued : most;
 	return most;
 }
 
@@ -299,30 +375,30 @@ uint32_t work_graph_waits(const struct work_graph *g) { return (uint32_t)g->edge
 
 /* ------------------------------------------------------------------ running */
 
-static int launch(const struct member *m, struct dev_stream *stream, const struct node *n)
+static int launch(const struct work_graph *g, const struct lane *lane, const struct node *n)
 {
 	uint32_t reps = 1;
 	const void *const args[] = {&n->to, &n->from, &n->bytes, &reps};
 	struct dev_launch l = {.grid = n->blocks, .args = args};
-	return dev_launch(m->dev, stream, m->kernel[n->kind], &l);
+	return dev_launch(g->all->devices[lane->device], lane->stream, g->kernels[lane->device][n->kind], &l);
 }
 
 static int enqueue(const struct work_graph *g, const struct node *n)
 {
-	const struct lane *lane = &g->lanes[n->lane];
-	const struct member *m = &g->members[lane->device];
+	const struct lane *lane = &g->all->lanes[n->lane];
+	struct dev *dev = g->all->devices[lane->device];
 	int status = 0;
 	for (uint32_t i = 0; status == 0 && i < n->waits; i++)
-		status = dev_stream_wait(m->dev, lane->stream, g->nodes[g->edges[n->first_wait + i].from].over);
+		status = dev_stream_wait(dev, lane->stream, g->nodes[g->edges[n->first_wait + i].from].over);
 	if (status)
 		return status;
 	if (n->kind == COPY)
-		status = dev_copy(m->dev, lane->stream, n->to, n->from, n->bytes);
+		status = dev_copy(dev, lane->stream, n->to, n->from, n->bytes);
 	else if (n->kind == GEMM)
-		status = dev_gemm(m->dev, lane->stream, &n->gemm);
+		status = dev_gemm(dev, lane->stream, &n->gemm);
 	else
-		status = launch(m, lane->stream, n);
-	return status || !n->over ? status : dev_event_record(m->dev, lane->stream, n->over);
+		status = launch(g, lane, n);
+	return status || !n->over ? status : dev_event_record(dev, lane->stream, n->over);
 }
 
 int work_graph_run(struct work_graph *g)
@@ -336,44 +412,33 @@ int work_graph_run(struct work_graph *g)
 /* Only first lanes wait for the gate: what another lane does never begins before the stamp. */
 int work_graph_hold(struct work_graph *g)
 {
+	struct work_lanes *l = g->all;
 	int status = 0;
-	g->gate_value++;
-	for (size_t i = 0; status == 0 && i < g->lane_count; i++) {
-		const struct lane *l = &g->lanes[i];
-		struct member *m = &g->members[l->device];
-		if (l->first)
-			status = dev_wait_value(m->dev, l->stream, g->gate, g->gate_value);
+	l->gate_value++;
+	for (uint32_t i = 0; status == 0 && i < g->lane_count; i++) {
+		const struct lane *lane = &l->lanes[i];
+		struct dev *dev = device_of(l, i);
+		bool first = g->shares[i].first == i;
+		if (g->shares[i].queued == 0)
+			continue;
+		if (first)
+			status = dev_wait_value(dev, lane->stream, l->gate, l->gate_value);
 		if (status == 0)
-			status = l->first ? dev_event_record(m->dev, l->stream, m->begin) : dev_stream_wait(m->dev, l->stream, m->begin);
+			status = first ? dev_event_record(dev, lane->stream, lane->begin)
+			               : dev_stream_wait(dev, lane->stream, l->lanes[g->shares[i].first].begin);
 	}
 	return status;
 }
 
-static void note(int *first, char text[256], int status)
-{
-	if (*first || !status)
-		return;
-	*first = status;
-	snprintf(text, 256, "%s", err_text());
-}
-
-int work_graph_sync(struct work_graph *g, int status)
-{
-	char text[256] = "";
-	int first = 0;
-	note(&first, text, status);
-	for (size_t i = 0; i < g->lane_count; i++)
-		if (g->lanes[i].stream)
-			note(&first, text, dev_stream_sync(g->members[g->lanes[i].device].dev, g->lanes[i].stream));
-	return first ? err_note(first, "%s", text) : 0;
-}
+int work_graph_sync(struct work_graph *g, int status) { return sync_lanes(g->all, status); }
 
 int work_graph_lane_seconds(const struct work_graph *g, uint32_t lane, double *seconds_p)
 {
-	const struct lane *l = &g->lanes[lane];
-	const struct member *m = &g->members[l->device];
+	const struct lane *lanes = g->all->lanes;
 	double ns = 0.0;
-	int status = dev_event_elapsed_ns(m->dev, m->begin, l->end, &ns);
+	if (lane >= g->lane_count || g->shares[lane].queued == 0)
+		return err_note(-EINVAL, "lane %u has nothing to do", lane);
+	int status = dev_event_elapsed_ns(device_of(g->all, lane), lanes[g->shares[lane].first].begin, lanes[lane].end, &ns);
 	if (status == 0)
 		*seconds_p = 1e-9 * ns;
 	return status;
@@ -381,17 +446,20 @@ int work_graph_lane_seconds(const struct work_graph *g, uint32_t lane, double *s
 
 int work_graph_release(struct work_graph *g, int status, double *seconds_p)
 {
+	const struct work_lanes *l = g->all;
 	double longest = 0.0;
 	char text[256] = "";
 	int first = 0;
 	note(&first, text, status);
 	for (size_t i = 0; first == 0 && i < g->lane_count; i++)
-		note(&first, text, dev_event_record(g->members[g->lanes[i].device].dev, g->lanes[i].stream, g->lanes[i].end));
-	note(&first, text, dev_post_value(g->members[0].dev, g->gate, g->gate_value));
+		if (g->shares[i].queued)
+			note(&first, text, dev_event_record(device_of(l, i), l->lanes[i].stream, l->lanes[i].end));
+	note(&first, text, dev_post_value(l->devices[0], l->gate, l->gate_value));
 	note(&first, text, work_graph_sync(g, 0));
 	for (uint32_t i = 0; first == 0 && i < g->lane_count; i++) {
 		double seconds = 0.0;
-		note(&first, text, work_graph_lane_seconds(g, i, &seconds));
+		if (g->shares[i].queued)
+			note(&first, text, work_graph_lane_seconds(g, i, &seconds));
 		longest = seconds > longest ? seconds : longest;
 	}
 	if (first)

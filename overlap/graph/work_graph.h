@@ -3,8 +3,9 @@
  * A graph of operations over the devices of a run, put on streams: the executor of overlap/. What is to be done is data, laid
  * down once; what costs time happens in work_graph_prepare(), and work_graph_run() only enqueues.
  *
- *     work_graph_open(devices, count, &g);
- *     lane = work_graph_lane(g, 0, priority);        a stream of device 0
+ *     work_lanes_open(devices, count, &lanes);
+ *     lane = work_lane(lanes, 0, priority);          a stream of device 0, for as many graphs as there are
+ *     work_graph_open(lanes, &g);
  *     copy = work_graph_copy(g, other, to, from, bytes, 0);
  *     gemm = work_graph_gemm(g, lane, &product);
  *     work_graph_edge(g, copy, gemm);                the product starts after the copy
@@ -15,14 +16,15 @@
  *
  * Order.     Nodes of one lane follow each other as they were added. Edges go from nodes to later ones; those between lanes, also
  *            of different devices, become event records and waits. An edge that others of the same two lanes imply costs nothing.
- * Errors.    Sticky while a graph is laid down: lanes and nodes need not be looked at, work_graph_prepare() gives the first
- *            error. A run that fails half-way leaves nothing that waits for ever.
+ * Errors.    Sticky while lanes are added and a graph is laid down: work_graph_open() and work_graph_prepare() give the first
+ *            error, nothing before need be looked at. A run that fails half-way leaves nothing that waits for ever.
  * Waiting.   work_graph_run() neither allocates nor waits, as long as the lanes' queues take what work_graph_most_queued() says:
  *            -ENOTSUP from prepare when they don't. A run reuses the memory and the events of the one before: the caller waits
- *            in between, with work_graph_release() or work_graph_sync().
- * Time.      From the gate on: each device stamps its beginning on its first lane, on which its other lanes wait, and the end of
- *            every lane. Durations are between stamps of one device; the longest counts.
- * Ownership. The devices outlive the graph and are peers of each other where nodes reach from one to another; memory is the
+ *            in between, with work_graph_release() or work_graph_sync(), also between graphs over the same lanes. The first
+ *            run is one without a gate: a library may wait for the whole device in a stream's first product.
+ * Time.      From the gate on: each device stamps its beginning on its first lane with work, on which its other lanes wait, and
+ *            the end of every lane. Durations are between stamps of one device; the longest counts.
+ * Ownership. The lanes outlive their graphs, the devices their lanes. Devices are peers of each other where nodes reach from one to another; memory is the
  *            caller's.
  */
 #ifndef GPUSIG_OVERLAP_WORK_GRAPH_H
@@ -30,15 +32,20 @@
 
 #include "device/dev.h"
 
+struct work_lanes;
 struct work_graph;
 
-/* Needs DEV_CAP_WAIT_VALUE of the first device, whose memory holds the gate, and of all that get lanes: -ENOTSUP. */
-int work_graph_open(struct dev *const *devices, size_t count, struct work_graph **g_p);
+/* Needs DEV_CAP_WAIT_VALUE of all devices: -ENOTSUP. The gate lies in memory of the first one. */
+int work_lanes_open(struct dev *const *devices, size_t count, struct work_lanes **l_p);
+/* Waits for the lanes first. NULL is accepted. */
+void work_lanes_close(struct work_lanes *l);
+
+/* Opens a stream of a device, with a priority as dev_stream_open() takes it. */
+uint32_t work_lane(struct work_lanes *l, uint32_t device, int priority);
+
+int work_graph_open(struct work_lanes *lanes, struct work_graph **g_p);
 /* Waits for the lanes first. NULL is accepted. */
 void work_graph_close(struct work_graph *g);
-
-/* A stream of a device; a priority as dev_stream_open() takes it. */
-uint32_t work_graph_lane(struct work_graph *g, uint32_t device, int priority);
 
 /* Nodes; each gives its number. `blocks` 0: by the device's engine; else so many blocks of the kernel copy_nt, which wants
  * multiples of DEV_KERNEL_ALIGN: -EINVAL. */
@@ -52,7 +59,7 @@ uint32_t work_graph_empty(struct work_graph *g, uint32_t lane);
 /* `to` was added after `from`, else -EINVAL. */
 void work_graph_edge(struct work_graph *g, uint32_t from, uint32_t to);
 
-/* Opens streams, events and kernels. Nothing can be added afterwards. */
+/* Opens events and finds kernels. Nothing can be added afterwards. */
 int work_graph_prepare(struct work_graph *g);
 
 /* Of a prepared graph: the most operations that a run with its gate and stamps enqueues on one lane; waits of all lanes. */

@@ -79,8 +79,8 @@ struct overlap_transfer {
 };
 
 /* Rows [row, row + rows) of C from columns [column, column + columns) of A, which begin at element a_at of A with leading
- * dimension lda; `adds` to what is there. Starts after transfers [first_transfer, first_transfer + transfers). A device's pieces follow
- * each other. */
+ * dimension lda; `adds` to what is there. Starts after transfers [first_transfer, first_transfer + transfers). A device's
+ * pieces follow each other. */
 struct overlap_piece {
 	uint32_t device, step, row, rows, column, columns, lda;
 	uint64_t a_at;

@@ -14,20 +14,23 @@
 
 enum { LANES = 4, NODES = 512, RUNS = 400 };
 
-static int lay_down(struct dev_set *set, struct work_graph *g)
+static int lay_down(struct dev_set *set, struct work_lanes *lanes, struct work_graph **g_p)
 {
 	uint32_t lane[LANES], before = 0;
 	for (uint32_t i = 0; i < LANES; i++) {
 		uint32_t device = i % (uint32_t)set->count;
-		lane[i] = work_graph_lane(g, device, dev_props(set->dev[device])->priority_normal);
+		lane[i] = work_lane(lanes, device, dev_props(set->dev[device])->priority_normal);
 	}
+	int status = work_graph_open(lanes, g_p);
+	if (status)
+		return status;
 	for (uint32_t i = 0; i < NODES; i++) {
-		uint32_t node = work_graph_empty(g, lane[i % LANES]);
+		uint32_t node = work_graph_empty(*g_p, lane[i % LANES]);
 		if (i)
-			work_graph_edge(g, before, node);
+			work_graph_edge(*g_p, before, node);
 		before = node;
 	}
-	return work_graph_prepare(g);
+	return work_graph_prepare(*g_p);
 }
 
 static int measure(struct work_graph *g, double *enqueue_p, double *run_p)
@@ -52,19 +55,21 @@ static int measure(struct work_graph *g, double *enqueue_p, double *run_p)
 int main(int argc, char **argv)
 {
 	struct dev_set set;
+	struct work_lanes *lanes = NULL;
 	struct work_graph *g = NULL;
 	double enqueue = 0.0, run = 0.0;
 	int status = dev_open(argc > 1 ? argv[1] : "host", 0, &set);
 	if (status == 0) {
 		for (size_t i = 1; status == 0 && i < set.count; i++)
 			status = dev_peer_enable(set.dev[0], set.dev[i]);
-		status = status ? status : work_graph_open(set.dev, set.count, &g);
-		status = status ? status : lay_down(&set, g);
+		status = status ? status : work_lanes_open(set.dev, set.count, &lanes);
+		status = status ? status : lay_down(&set, lanes, &g);
 		status = status ? status : measure(g, &enqueue, &run);
 		if (status == 0)
 			printf("{\"enqueue_s\": %.4g, \"run_s\": %.4g, \"edges\": %u, \"lanes\": %d}\n", enqueue, run,
 			       work_graph_waits(g), LANES);
 		work_graph_close(g);
+		work_lanes_close(lanes);
 		dev_close(&set);
 	}
 	if (status)

@@ -11,6 +11,7 @@ enum { FLOATS = 1024, BYTES = FLOATS * sizeof(float) };
 
 static struct {
 	struct dev_set set;
+	struct work_lanes *lanes;
 	struct work_graph *g;
 } here;
 
@@ -23,7 +24,8 @@ static void begin(const char *spec)
 	for (size_t i = 1; i < here.set.count; i++)
 		for (size_t k = 0; k < i; k++)
 			ok(dev_peer_enable(here.set.dev[i], here.set.dev[k]));
-	ok(work_graph_open(here.set.dev, here.set.count, &here.g));
+	ok(work_lanes_open(here.set.dev, here.set.count, &here.lanes));
+	ok(work_graph_open(here.lanes, &here.g));
 }
 
 static void begin_plain(const char *model)
@@ -32,18 +34,21 @@ static void begin_plain(const char *model)
 	here.set = sim.set;
 	sim.set.count = 0;
 	ok(dev_peer_enable(here.set.dev[0], here.set.dev[1]));
-	ok(work_graph_open(here.set.dev, here.set.count, &here.g));
+	ok(work_lanes_open(here.set.dev, here.set.count, &here.lanes));
+	ok(work_graph_open(here.lanes, &here.g));
 }
 
 static void end(void)
 {
 	work_graph_close(here.g);
+	work_lanes_close(here.lanes);
 	here.g = NULL;
+	here.lanes = NULL;
 	dev_close(&here.set);
 	here.set.count = 0;
 }
 
-static uint32_t lane(uint32_t device) { return work_graph_lane(here.g, device, dev_props(here.set.dev[device])->priority_normal); }
+static uint32_t lane(uint32_t device) { return work_lane(here.lanes, device, dev_props(here.set.dev[device])->priority_normal); }
 
 static float *floats(uint32_t device, float value)
 {
@@ -155,6 +160,35 @@ static void implied_edges_cost_nothing(void)
 	end();
 }
 
+/* Two graphs over the same lanes, one of which leaves a lane alone; another lane is nobody's. */
+static void graphs_share_lanes(void)
+{
+	struct work_graph *other = NULL;
+	double seconds;
+	begin("host:0,1");
+	float *a = floats(0, 1), *b = floats(1, 2), *c = floats(1, 3);
+	uint32_t idle = lane(0), first = lane(0), second = lane(1);
+	ok(work_graph_open(here.lanes, &other));
+	uint32_t there = work_graph_copy(here.g, first, b, a, BYTES, 0);
+	work_graph_edge(here.g, there, work_graph_copy(here.g, second, c, b, BYTES, 0));
+	work_graph_add(other, second, c, b, BYTES, 1);
+	ok(work_graph_prepare(here.g));
+	ok(work_graph_prepare(other));
+	lane(1); /* one more doesn't concern them */
+	for (int i = 0; i < 3; i++) {
+		expect(run() > 0);
+		expect(at(1, c) == 1);
+		ok(work_graph_hold(other));
+		ok(work_graph_release(other, work_graph_run(other), &seconds));
+		expect(at(1, c) == 2);
+	}
+	ok(work_graph_lane_seconds(other, second, &seconds));
+	expect_error(work_graph_lane_seconds(other, first, &seconds), -EINVAL);
+	expect_error(work_graph_lane_seconds(here.g, idle, &seconds), -EINVAL);
+	work_graph_close(other);
+	end();
+}
+
 static void products_add_over_their_edges(void)
 {
 	begin("host:0,1");
@@ -188,8 +222,15 @@ static void mistakes_are_said(void)
 	expect(strstr(err_text(), "an edge from node 1 to 0") != NULL);
 	end();
 	begin("sim:0,1");
-	work_graph_lane(here.g, 2, 0);
+	work_graph_empty(here.g, 0);
 	expect_error(work_graph_prepare(here.g), -EINVAL);
+	expect_str(err_text(), "a node in lane 0: there are 0");
+	work_graph_close(here.g);
+	work_lane(here.lanes, 2, 0);
+	lane(0);
+	expect_error(work_graph_open(here.lanes, &here.g), -EINVAL);
+	expect_str(err_text(), "a lane of device 2: there are 2");
+	here.g = NULL;
 	end();
 	begin("sim:0,1");
 	a = floats(0, 1);
@@ -213,7 +254,7 @@ static void mistakes_are_said(void)
 	expect_error(work_graph_prepare(here.g), -EINVAL);
 	end();
 	ok(sim_try(PLAIN "lacks = wait_value\n", ":0,1"));
-	expect_error(work_graph_open(sim.set.dev, 2, &here.g), -ENOTSUP);
+	expect_error(work_lanes_open(sim.set.dev, 2, &here.lanes), -ENOTSUP);
 	dev_close(&sim.set);
 }
 
@@ -243,6 +284,7 @@ int main(void)
 	test(edges_order_on_simulated_devices);
 	test(what_no_edge_orders_runs_at_once);
 	test(implied_edges_cost_nothing);
+	test(graphs_share_lanes);
 	test(products_add_over_their_edges);
 	test(mistakes_are_said);
 	test(a_failure_is_reported_and_hangs_nobody);
