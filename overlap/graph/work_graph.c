@@ -373,6 +373,8 @@ uint32_t work_graph_most_queued(const struct work_graph *g)
 
 uint32_t work_graph_waits(const struct work_graph *g) { return (uint32_t)g->edge_count; }
 
+uint32_t work_graph_lanes(const struct work_graph *g) { return (uint32_t)g->lane_count; }
+
 /* ------------------------------------------------------------------ running */
 
 static int launch(const struct work_graph *g, const struct lane *lane, const struct node *n)
@@ -437,7 +439,7 @@ int work_graph_lane_seconds(const struct work_graph *g, uint32_t lane, double *s
 	const struct lane *lanes = g->all->lanes;
 	double ns = 0.0;
 	if (lane >= g->lane_count || g->shares[lane].queued == 0)
-		return err_note(-EINVAL, "lane %u has nothing to do", lane);
+		return err_note(-ENOENT, "lane %u has nothing to do", lane);
 	int status = dev_event_elapsed_ns(device_of(g->all, lane), lanes[g->shares[lane].first].begin, lanes[lane].end, &ns);
 	if (status == 0)
 		*seconds_p = 1e-9 * ns;

@@ -24,8 +24,8 @@
  *            run is one without a gate: a library may wait for the whole device in a stream's first product.
  * Time.      From the gate on: each device stamps its beginning on its first lane with work, on which its other lanes wait, and
  *            the end of every lane. Durations are between stamps of one device; the longest counts.
- * Ownership. The lanes outlive their graphs, the devices their lanes. Devices are peers of each other where nodes reach from one to another; memory is the
- *            caller's.
+ * Ownership. The lanes outlive their graphs, the devices their lanes. Devices are peers of each other where nodes reach from
+ *            one to another; memory is the caller's.
  */
 #ifndef GPUSIG_OVERLAP_WORK_GRAPH_H
 #define GPUSIG_OVERLAP_WORK_GRAPH_H
@@ -65,6 +65,8 @@ int work_graph_prepare(struct work_graph *g);
 /* Of a prepared graph: the most operations that a run with its gate and stamps enqueues on one lane; waits of all lanes. */
 uint32_t work_graph_most_queued(const struct work_graph *g);
 uint32_t work_graph_waits(const struct work_graph *g);
+/* Lanes that there were when it was prepared, with or without work. */
+uint32_t work_graph_lanes(const struct work_graph *g);
 
 int work_graph_hold(struct work_graph *g);
 int work_graph_run(struct work_graph *g);
@@ -72,7 +74,7 @@ int work_graph_run(struct work_graph *g);
 /* Stamp the ends, open the gate, wait for all. Whatever `status` says, the lanes are let go; gives the first error. */
 int work_graph_release(struct work_graph *g, int status, double *seconds_p);
 
-/* From its device's beginning to the lane's end, in the latest release. */
+/* From its device's beginning to the lane's end, in the latest release. -ENOENT: the lane has no work in this graph. */
 int work_graph_lane_seconds(const struct work_graph *g, uint32_t lane, double *seconds_p);
 
 /* Wait for all lanes, whatever became of enqueueing; `status` when it is not 0, else the first error. */

@@ -183,8 +183,9 @@ static void graphs_share_lanes(void)
 		expect(at(1, c) == 2);
 	}
 	ok(work_graph_lane_seconds(other, second, &seconds));
-	expect_error(work_graph_lane_seconds(other, first, &seconds), -EINVAL);
-	expect_error(work_graph_lane_seconds(here.g, idle, &seconds), -EINVAL);
+	expect_error(work_graph_lane_seconds(other, first, &seconds), -ENOENT);
+	expect_error(work_graph_lane_seconds(here.g, idle, &seconds), -ENOENT);
+	expect(work_graph_lanes(here.g) == 3);
 	work_graph_close(other);
 	end();
 }
