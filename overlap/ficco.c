@@ -141,6 +141,7 @@ static int derive(struct bench_case *c)
 	bench_fact_number(c, "copy_blocks", r->blocks);
 	bench_fact_text(c, "peers_are", c->devices->count > 1 ? "devices" : "pinned host memory");
 	bench_fact_text(c, "left_out", r->left_out);
+	bench_fact_text(c, "left_out_why", r->why);
 	return effects_derive(r, c);
 }
 

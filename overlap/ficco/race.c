@@ -38,6 +38,7 @@ static void leave_out(struct race *r, struct bench_case *c, enum overlap_schedul
 	size_t used = strlen(r->left_out);
 	bench_variant_off(c, schedule);
 	snprintf(r->left_out + used, sizeof(r->left_out) - used, "%s%s", used ? " " : "", overlap_schedules[schedule]);
+	snprintf(r->why, sizeof(r->why), "%.159s", err_text());
 }
 
 /* What a plan or the devices refuse is left out; other errors are errors. */

@@ -32,7 +32,7 @@ struct race {
 	enum overlap_schedule arranged;  /* OVERLAP_SCHEDULES: none */
 	uint64_t most_iterations[RACE_VARIANTS];
 	double transfer_s[RACE_VARIANTS]; /* of parts beside each other: the transfers, in the latest body with most iterations */
-	char left_out[200];
+	char left_out[200], why[160]; /* the schedules, and the reason for the last of them */
 };
 
 /* In set-up. Turns off variants that can't be had here and keeps their names in left_out. -ENOTSUP with a text when none is left,

@@ -1,0 +1,169 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-3-Clause
+# Schedules of a product and its communication: every one gives the product, times keep to what they are made of, and what can't
+# be done is said.
+
+# shellcheck disable=SC2154 # run sets status, output, stderr and their lines; helpers sets root
+load bats/helpers
+
+program=${GPUSIG_BIN:-$root/bin}/overlap/ficco
+QUICK='--min-samples 6 --max-samples 6 --warm-up 0 --budget 60s --format json'
+ALL=ag-gemm,gemm-rs,a2a-gemm,a2a-gemm-uneven
+SIX=serial,shard,uniform-fused-1d,hetero-fused-1d,hetero-unfused-1d,uniform-fused-2d
+
+# measure DEVICES OPTIONS
+measure() {
+	local devices=$1
+	shift
+	# shellcheck disable=SC2086 # QUICK is a list of words
+	run --separate-stderr timeout 120 "$program" --device "$devices" $QUICK "$@"
+	echo "$devices $*: $status $stderr"
+}
+
+# model LINE...: a simulated machine that is "quiet" but for these lines
+model() {
+	printf '%s\n' 'like = quiet' "$@" >"$BATS_TEST_TMPDIR/a.model"
+	machine=sim:$BATS_TEST_TMPDIR/a.model
+}
+
+# all_right CASES: so many, all of them ok and checked
+all_right() {
+	json "[(r['status'], r['check']['status']) for r in rows if r['kind'] == 'case'] == $1 * [('ok', 'ok')]" <<<"$output"
+}
+
+@test "as scripts call it, on the host with the cores divided" {
+	[ "$(nproc)" -ge 2 ] || skip "two devices need two cores"
+	measure host:0,1 --shape g5 --mflop 20 --schedule $SIX --op ag-gemm --mover engine,kernel
+	skip_if_77
+	[ "$status" = 0 ] || [ "$status" = 3 ]
+	all_right 2
+}
+
+@test "every schedule gives the product on 2 to 8 devices, engine and kernel" {
+	for last in 1 2 3 4 6 7; do
+		measure "sim:quiet:0-$last" --op $ALL --shape 130x64x192 --mover engine
+		[ "$status" = 0 ]
+		all_right 4
+	done
+	measure sim:quiet:0-3 --op $ALL --shape 64x128x256 --mover kernel --blocks 3
+	[ "$status" = 0 ]
+	all_right 4
+	json 'all(r["facts"]["copy_blocks"] == 3 for r in rows if r["kind"] == "case")' <<<"$output"
+}
+
+# Where links are slow a product that doesn't wait computes with what isn't there; where units are, a transfer leaves too early.
+@test "nothing starts before what it depends on, whichever is the slower" {
+	model 'peer_bandwidth = 1e7' 'link_up_bandwidth = 1e7' 'link_down_bandwidth = 1e7'
+	for devices in "" :0-3; do
+		measure "$machine$devices" --op $ALL --shape 64x64x64
+		[ "$status" = 0 ]
+		all_right 8
+	done
+	model 'flops_f32 = 1e8' 'memory_bandwidth = 1e9'
+	for devices in "" :0-3; do
+		measure "$machine$devices" --op $ALL --shape 64x64x64 --mover engine
+		[ "$status" = 0 ]
+		all_right 4
+	done
+}
+
+@test "one device has its peers in pinned host memory and says so" {
+	measure sim:quiet --op $ALL --shape 96x64x64 --mover engine --peers 3
+	[ "$status" = 0 ]
+	all_right 4
+	json 'all(r["facts"]["peers_are"] == "pinned host memory" and r["facts"]["members"] == 3 for r in rows if r["kind"] == "case")' \
+		<<<"$output"
+	measure sim:quiet:0,1 --shape 96x64x64 --mover engine --op ag-gemm
+	json 'rows[1]["facts"]["peers_are"] == "devices" and rows[1]["facts"]["members"] == 2' <<<"$output"
+}
+
+@test "no schedule beats its own parts, speedups are those of the times, and the winner is the fastest" {
+	model
+	measure "$machine:0-3" --op $ALL --shape 256x64x1024 --mover engine
+	[ "$status" = 0 ]
+	json 'all(t[s] >= (1 - 1e-9) * max(t[s + "-gemms"], t[s + "-transfers"])
+		for r in rows if r["kind"] == "case" for t in [{v["name"]: v["median_s"] for v in r["variants"]}]
+		for s in t if s + "-gemms" in t)' <<<"$output"
+	json 'all(abs(d["value"] * t[d["variant"]] / t["serial"] - 1) < 1e-9
+		for r in rows if r["kind"] == "case" for t in [{v["name"]: v["median_s"] for v in r["variants"]}]
+		for d in r["derived"] if d["name"] == "speedup")' <<<"$output"
+	json 'all(1 <= d["value"] <= 2 for r in rows if r["kind"] == "case" for d in r["derived"] if d["name"] == "ideal_speedup")' \
+		<<<"$output"
+	json "all(r['facts']['winner'] == min((v['median_s'], v['name']) for v in r['variants'] if v['name'] in '$SIX'.split(','))[1]
+		for r in rows if r['kind'] == 'case')" <<<"$output"
+}
+
+# The simulated link is one into and one out of a device, as behind a switch: pieces move as fast as the whole.
+@test "behind a switch all ways to communicate take the same time" {
+	model 'peer_bandwidth = 1e8' 'launch_ns = 0' 'copy_ns = 0' 'event_ns = 0' 'value_ns = 0' 'block_ns = 0'
+	measure "$machine:0-3" --op ag-gemm,a2a-gemm --shape 256x64x256 --mover engine
+	[ "$status" = 0 ]
+	json 'all(abs(d["value"] - 1) < 0.01 for r in rows if r["kind"] == "case" for d in r["derived"] if d["name"] == "DIL_comm")' \
+		<<<"$output"
+}
+
+@test "messages and bytes are those of the schedule" {
+	measure sim:quiet:0-3 --op ag-gemm --shape 64x64x64 --mover engine
+	json '[v["model"]["messages"] for v in rows[1]["variants"]][:6] == [12, 12, 48, 48, 48, 48]' <<<"$output"
+	json '{v["model"]["bytes"] for v in rows[1]["variants"] if v["model"]["bytes"]} == {4 * 3 / 4 * 64 * 64 * 4}' <<<"$output"
+}
+
+@test "what schedules are held against is measured for those that were chosen, and for no other" {
+	measure sim:quiet:0,1 --op ag-gemm --shape 64x64x64 --mover engine --schedule shard
+	[ "$status" = 0 ]
+	json '[v["name"] for v in rows[1]["variants"]] == ["shard", "gemm", "communication", "shard-gemms", "shard-transfers", "shard-beside"]' \
+		<<<"$output"
+	json 'rows[1]["facts"]["winner"] == "shard"' <<<"$output"
+}
+
+@test "a schedule that means nothing here is left out by name, with the reason; alone it is 77" {
+	measure sim:quiet:0-3 --op gemm-rs --shape 64x64x64 --mover engine
+	[ "$status" = 0 ]
+	json '"uniform-fused-2d" == rows[1]["facts"]["left_out"] and "gemm-rs has nothing to send" in rows[1]["facts"]["left_out_why"]' \
+		<<<"$output"
+	measure sim:quiet:0-3 --op gemm-rs --shape 64x64x64 --mover engine --schedule uniform-fused-2d
+	[ "$status" = 77 ]
+	[[ $stderr == *"gemm-rs has nothing to send"* ]]
+}
+
+@test "shapes that can't be cut and sizes beyond memory are skipped, and the rest goes on" {
+	model 'memory_bytes = 16M'
+	measure "$machine:0-3" --op ag-gemm --shape 3x64x64,15x64x64,64x64x64,4096x1024x4096 --mover engine
+	[ "$status" = 0 ]
+	json '[r["status"] for r in rows if r["kind"] == "case"] == ["skipped", "ok", "ok", "skipped"]' <<<"$output"
+	json '"be cut in" in rows[1]["reason"] and "GB" in rows[4]["reason"]' <<<"$output"
+	json 'rows[2]["facts"]["left_out"] == "uniform-fused-1d hetero-fused-1d hetero-unfused-1d"' <<<"$output"
+	measure sim:quiet:0-3 --op ag-gemm,gemm-rs --shape 64x30x30,64x64x64 --mover engine,kernel
+	json '[r["status"] for r in rows if r["kind"] == "case"] == ["ok", "skipped", "ok", "ok", "skipped", "skipped", "ok", "ok"]' \
+		<<<"$output"
+}
+
+@test "what does not go together is 2, and what the device lacks 77" {
+	for bad in "sim:0,1 --peers 3" "sim --peers 1" "sim --peers 17" "sim --mover engine --blocks 4" "sim --op nonsense" \
+		"sim --schedule nonsense"; do
+		# shellcheck disable=SC2086 # a device and options
+		measure $bad
+		[ "$status" = 2 ]
+		[ -z "$output" ]
+	done
+	for what in gemm wait_value; do
+		model "lacks = $what"
+		measure "$machine:0,1" --shape 64x64x64
+		[ "$status" = 77 ]
+	done
+	model 'lacks = peer'
+	measure "$machine:0,1" --shape 64x64x64 --op ag-gemm
+	[ "$status" = 77 ]
+	[[ $stderr == *"has no peers"* ]]
+	model 'lacks = copy_engine'
+	measure "$machine:0,1" --shape 64x64x64 --op ag-gemm
+	[ "$status" = 0 ]
+	json '[r["status"] for r in rows if r["kind"] == "case"] == ["skipped", "ok"]' <<<"$output"
+}
+
+@test "wrong bytes are found" {
+	model 'corrupt_copy_every = 40'
+	measure "$machine:0-3" --op ag-gemm --shape 64x64x64 --mover engine
+	[ "$status" = 1 ]
+	[[ $stderr == *"wrong result"* ]]
+}
