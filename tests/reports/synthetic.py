@@ -152,6 +152,33 @@ def contention(**more: Any) -> Writer:
     return w.end()
 
 
+FICCO_TIMES = {"serial": 3e-3, "shard": 2.5e-3, "hetero-fused-1d": 2e-3}
+FICCO_GEMM, FICCO_COMM = 1.8e-3, 1.2e-3  # so that the ideal speedup is 5/3
+
+
+def ficco(times: Optional[Dict[str, float]] = None, **more: Any) -> Writer:
+    """Two shapes: one that overlap makes faster, and one where every schedule loses."""
+    w = Writer("overlap/ficco", [headline("ficco_best_speedup", "best_speedup", None, None, "max", "", "higher")],
+               [axis("op", "", ["ag-gemm"]), axis("shape", "", ["g5", "g6"]), axis("mover", "", ["engine"])],
+               references=["gemm", "communication"], **more)
+    ideal = (FICCO_GEMM + FICCO_COMM) / FICCO_GEMM
+    for shape, slower in (("g5", 1.0), ("g6", 2.0)):
+        own = {n: t * (slower if n != "serial" else 1.0) for n, t in (times or FICCO_TIMES).items()}
+        derived = [value("ideal_speedup", None, ideal, ci_low=ideal, ci_high=ideal)]
+        for name, seconds in own.items():
+            gain = own["serial"] / seconds
+            derived.append(value("time", name, seconds, "s"))
+            if name != "serial":
+                derived += [value("speedup", name, gain, ci_low=gain * 0.99, ci_high=gain * 1.01),
+                            value("fraction_of_ideal", name, (gain - 1) / (ideal - 1)),
+                            value("DIL_gemm", name, 1.1), value("DIL_comm", name, 1.3), value("CIL_gemm", name, 1.05)]
+        best = max(own["serial"] / t for n, t in own.items() if n != "serial")
+        derived.append(value("best_speedup", None, best))
+        line = w.case({"op": "ag-gemm", "shape": shape, "mover": "engine"}, [w.variant(n, t) for n, t in own.items()], derived)
+        line["facts"] = {"m": 64, "n": 64, "k": 2048, "winner": min(own, key=lambda n: own[n])}
+    return w.end()
+
+
 def occupancy(**more: Any) -> Writer:
     w = Writer("micro/occupancy", [], [axis("shared", "byte", [0, 16384])], **more)
     for shared in (0, 16384, 32768):
@@ -385,7 +412,7 @@ def unknown(**more: Any) -> Writer:
 
 
 ALL: Sequence[Callable[..., Writer]] = (node, memory, latency, copies, launch, efficiency, split, contention, occupancy,
-                                        pair, shaping, trigger, allreduce, device_allreduce, torus, simgrid, unknown)
+                                        pair, shaping, ficco, trigger, allreduce, device_allreduce, torus, simgrid, unknown)
 
 
 def everything(**more: Any) -> str:

@@ -97,6 +97,19 @@ class Page(workplace.Scratch):
         for program in ("micro/memory", "gemm/split", "overlap/novel"):
             self.assertIn(program, page)
 
+    def test_schedules_have_bars_with_serial_and_ideal(self) -> None:
+        self.run_build(synthetic.ficco().text())
+        page = self.page()
+        self.assert_inert(page)
+        bars = re.findall(r'<svg[^>]*aria-label="ag-gemm g[56][^"]*".*?</svg>', page, re.S)
+        self.assertEqual(len(bars), 2)
+        for drawn in bars:
+            self.assertEqual(drawn.count('class="bar"'), 2)
+            self.assertEqual((drawn.count('class="bound"'), drawn.count('class="reference"')), (1, 1))
+            self.assertIn(">ideal</text>", drawn)
+        self.assertIn("hetero-fused-1d: 1.50× serial", bars[0])
+        self.assertIn("not clamped", page)
+
     def test_allreduce_without_a_library_shows_times_and_who_leads(self) -> None:
         self.run_build(synthetic.device_allreduce().text())
         page = self.page().replace("\N{NO-BREAK SPACE}", " ")

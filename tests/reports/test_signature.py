@@ -143,6 +143,29 @@ class Truth(workplace.Scratch):
                 entry.update(valid=False)
         self.assertEqual(self.findings(w.text(), "overlap/pair")["pairs"], [])
 
+    def test_schedules_are_held_against_serial_and_the_ideal(self) -> None:
+        found = self.findings(synthetic.ficco().text(), "overlap/ficco")
+        won, lost = found["cases"]
+        self.assertEqual((won["winner"], won["best"], lost["winner"]), ("hetero-fused-1d", "hetero-fused-1d", "serial"))
+        self.assertEqual(found["overlap_wins"], 1)
+        self.assertAlmostEqual(won["speedup"], 1.5)
+        self.assertAlmostEqual(won["ideal"], 5 / 3)
+        self.assertAlmostEqual(won["fraction_of_ideal"], 0.75)
+        self.assertLess(lost["fraction_of_ideal"], 0)  # never clamped
+        reading = self.signature(synthetic.ficco().text()).json["programs"]["overlap/ficco"]["reading"]
+        self.assertEqual(reading, "Overlap beats serial beyond doubt in 1 of 2 cases; the best is hetero-fused-1d for ag-gemm "
+                         "g5 64×64×2048 by engine, 1.50× of an ideal 1.67×; fastest most often: hetero-fused-1d (1 of 2).")
+
+    def test_schedules_that_were_flagged_are_in_no_finding(self) -> None:
+        w = synthetic.ficco()
+        for line in w.lines[1:3]:
+            for entry in line["derived"]:
+                if entry["variant"] == "hetero-fused-1d":
+                    entry["valid"] = False
+        found = self.findings(w.text(), "overlap/ficco")
+        self.assertEqual([c["best"] for c in found["cases"]], ["shard", "shard"])
+        self.assertNotIn("hetero-fused-1d", found["cases"][0]["times_s"])
+
     def test_occupancy_agrees_with_its_formula(self) -> None:
         found = self.findings(synthetic.occupancy().text(), "micro/occupancy")
         self.assertEqual(found["formula_agrees"], {"same": 3, "of": 3})
