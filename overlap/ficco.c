@@ -130,6 +130,15 @@ static int prove(struct bench_case *c)
 	return own_status(c) ? own_status(c) : hold_prove_engine(c, uses, to, from, PROOF_BYTES);
 }
 
+/* Of a device's product; more than m only where experts are not equally popular. */
+static uint32_t most_rows(const struct overlap_plan *p)
+{
+	uint32_t most = 0;
+	for (uint32_t d = 0; d < p->problem.devices; d++)
+		most = p->all_rows[d] > most ? p->all_rows[d] : most;
+	return most;
+}
+
 static int derive(struct bench_case *c)
 {
 	const struct race *r = race(c);
@@ -138,6 +147,7 @@ static int derive(struct bench_case *c)
 	bench_fact_number(c, "n", p->n);
 	bench_fact_number(c, "k", p->k);
 	bench_fact_number(c, "members", p->devices);
+	bench_fact_number(c, "most_rows", most_rows(r->serial));
 	bench_fact_number(c, "copy_blocks", r->blocks);
 	bench_fact_text(c, "peers_are", c->devices->count > 1 ? "devices" : "pinned host memory");
 	bench_fact_text(c, "left_out", r->left_out);
