@@ -63,6 +63,7 @@ peer_sources := $(sort $(wildcard tests/peers/*.c))
 objects_of = $(patsubst %.c,$(build)/obj/%.o,$(1))
 archive := $(build)/libgpusig.a
 programs := $(patsubst %.c,$(build)/bin/%,$(plain_programs) $(mpi_programs))
+advice := $(build)/bin/libgpusig_advise.so
 unit_tests := $(patsubst %.c,$(build)/%,$(unit_sources))
 peers := $(patsubst %.c,$(build)/%,$(peer_sources))
 
@@ -76,7 +77,7 @@ endif
 .SECONDARY:
 .PHONY: all fakes gpu-peers ranks smpi check check-headers check-abi check-kernels config help list units peers reproduction install clean FORCE
 
-all: $(programs) skipped ## build every program (the default)
+all: $(programs) $(advice) skipped ## build every program (the default)
 	$(if $(filter release,$(VARIANT)$(SAN)),ln -sfnr $(build)/bin $(LINK))
 
 units: $(unit_tests) ## build the unit tests
@@ -106,6 +107,17 @@ $(patsubst %.c,$(build)/bin/%,$(mpi_programs)): $(build)/bin/%: %.c $(archive)
 	$(call say,MPICC,$@)
 	mkdir -p $(@D)
 	$(mpi_compile) -MMD -MP -MF $@.d $(LDFLAGS) $< $(archive) -o $@ $(our_ldlibs) $(LDLIBS)
+
+# What ./gpusig advise and a runtime call: lib/advise.h, of position-independent objects, needing libc alone.
+$(advice): $(patsubst %.c,$(build)/pic/%.o,$(sort $(wildcard lib/advise*.c)) lib/err.c)
+	$(call say,LD,$@)
+	mkdir -p $(@D)
+	$(CC) $(our_cflags) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(@F) $^ -o $@ -lm $(LDLIBS)
+
+$(build)/pic/%.o: %.c
+	$(call say,CC,$<)
+	mkdir -p $(@D)
+	$(compile) -fPIC -MMD -MP -c $< -o $@
 
 # Stand-in driver libraries for tests/unit (tests/fakes/README.md): position-independent objects of their own, of which only the
 # vendor's functions are to be seen. With WITHOUT=FUNCTION they lack that function.
@@ -256,6 +268,7 @@ reproduction: all ## docs/reproduction/swing.md: the paper, the model, and simul
 install: all ## copy the programs to $(DESTDIR)$(PREFIX)/libexec/gpusig
 	for p in $(plain_programs:.c=) $(mpi_programs:.c=); do \
 		install -D $(build)/bin/$$p "$(DESTDIR)$(or $(PREFIX),/usr/local)/libexec/gpusig/$$p"; done
+	install -D $(advice) "$(DESTDIR)$(or $(PREFIX),/usr/local)/libexec/gpusig/$(notdir $(advice))"
 
 clean: ## remove everything that was built
 	rm -rf build bin

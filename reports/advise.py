@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Advice: lib/advise.h by ctypes. What is predicted is predicted there, and nowhere else."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import os
+from pathlib import Path
+from typing import Any, Dict, List, Optional
+
+from reports.advise_machine import Machine
+from reports.jsonl import Json
+
+LIBRARY = "libgpusig_advise.so"
+_HOME = Path(__file__).resolve().parent.parent
+_SCHEDULES, _MOVERS, _TYPES, _OPS, _LINKS = 6, 2, 6, 4, 3
+_ENODATA = 61
+
+
+class Unbuilt(RuntimeError):
+    """The library is not here."""
+
+
+class NoData(ValueError):
+    """The signature lacks what the question needs."""
+
+
+class _Question(ctypes.Structure):
+    _fields_ = [(n, ctypes.c_uint32) for n in ("m", "n", "k", "devices")] + [("op", ctypes.c_int), ("type", ctypes.c_int)]
+
+
+class _Candidate(ctypes.Structure):
+    _fields_ = [("schedule", ctypes.c_int), ("mover", ctypes.c_int), ("seconds", ctypes.c_double), ("gemm_s", ctypes.c_double),
+                ("comm_s", ctypes.c_double), ("gemms", ctypes.c_uint32), ("copies", ctypes.c_uint32),
+                ("extrapolated", ctypes.c_bool)]
+
+
+class _Advice(ctypes.Structure):
+    _fields_ = [("candidate", _Candidate * (_SCHEDULES * _MOVERS)), ("candidates", ctypes.c_uint), ("gemm_s", ctypes.c_double),
+                ("comm_s", ctypes.c_double), ("link", ctypes.c_int), ("shared_bytes", ctypes.c_int64),
+                ("priority", ctypes.c_int), ("allreduce", ctypes.c_char * 24), ("allreduce_s", ctypes.c_double),
+                ("allreduce_bytes", ctypes.c_double), ("extrapolated", ctypes.c_bool), ("why", ctypes.c_char * 384)]
+
+
+def library_path() -> Path:
+    return Path(os.environ.get("GPUSIG_BIN") or _HOME / "bin") / LIBRARY
+
+
+class Adviser:
+    """A machine that has been learned. Raises Unbuilt, ValueError for lines that are none."""
+
+    def __init__(self, machine: Machine, path: Optional[Path] = None) -> None:
+        path = path or library_path()
+        try:
+            self._lib = ctypes.CDLL(str(path))
+        except OSError as why:
+            raise Unbuilt("%s can't be loaded: %s" % (path.name, why)) from None
+        self._lib.err_text.restype = ctypes.c_char_p
+        for name in ("machine", "question", "advice"):
+            getattr(self._lib, "advise_%s_bytes" % name).restype = ctypes.c_size_t
+        if (self._lib.advise_question_bytes(), self._lib.advise_advice_bytes()) != tuple(map(ctypes.sizeof, (_Question, _Advice))):
+            raise Unbuilt("%s is of another version" % path.name)
+        self.ops = self._names("ops", _OPS)
+        self.types = self._names("types", _TYPES)
+        self._schedules, self._movers, self._links = (
+            self._names(n, c) for n, c in (("schedules", _SCHEDULES), ("movers", _MOVERS), ("links", _LINKS)))
+        self._machine = ctypes.create_string_buffer(self._lib.advise_machine_bytes())
+        for line in machine.lines:
+            if self._lib.advise_learn(self._machine, line.encode("utf-8", "replace")):
+                raise ValueError("%s: %s" % (line[:80], self._text()))
+        self._lib.advise_prepare(self._machine)
+
+    def _names(self, name: str, count: int) -> List[str]:
+        return [w.decode() for w in (ctypes.c_char_p * count).in_dll(self._lib, "advise_" + name)]
+
+    def _text(self) -> str:
+        return self._lib.err_text().decode("utf-8", "replace")
+
+    def ask(self, m: int, n: int, k: int, devices: int, op: str, kind: str) -> Json:
+        """ValueError for a question that has no answer, NoData where the machine lacks the measurements."""
+        for word, words, what in ((op, self.ops, "operation"), (kind, self.types, "type")):
+            if word not in words:
+                raise ValueError("there is no %s '%s', only %s" % (what, word, " ".join(words)))
+        for name, side in (("m", m), ("n", n), ("k", k), ("devices", devices)):
+            if not 0 < side < 1 << 32:
+                raise ValueError("--%s %d is not from 1 to 2^32 - 1" % (name, side))
+        question = _Question(m, n, k, devices, self.ops.index(op), self.types.index(kind))
+        advice = _Advice()
+        status = self._lib.advise(self._machine, ctypes.byref(question), ctypes.byref(advice))
+        if status:
+            raise (NoData if status == -_ENODATA else ValueError)(self._text())
+        return self._json(advice)
+
+    def _json(self, advice: _Advice) -> Json:
+        candidates: List[Dict[str, Any]] = [
+            {"schedule": self._schedules[c.schedule], "mover": self._movers[c.mover], "predicted_s": c.seconds,
+             "gemm_s": c.gemm_s, "comm_s": c.comm_s, "gemms": c.gemms, "copies": c.copies, "extrapolated": c.extrapolated}
+            for c in advice.candidate[:advice.candidates]]
+        allreduce = None
+        if advice.allreduce:
+            allreduce = {"algorithm": advice.allreduce.decode(), "predicted_s": advice.allreduce_s}
+        return {"candidates": candidates, "pick": {key: candidates[0][key] for key in ("schedule", "mover", "predicted_s")},
+                "gemm_s": advice.gemm_s, "comm_s": advice.comm_s, "link": self._links[advice.link],
+                "shared_bytes": advice.shared_bytes if advice.shared_bytes >= 0 else None,
+                "priority": {1: "high", 0: "normal"}.get(advice.priority), "allreduce": allreduce,
+                "message_bytes": advice.allreduce_bytes, "extrapolated": advice.extrapolated, "why": advice.why.decode()}

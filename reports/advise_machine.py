@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A signature's measured curves as the lines that lib/advise.h learns a machine from, and what is missing for better advice."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass, field
+from typing import Any, Dict, Iterator, List, Optional, Tuple
+
+from reports.jsonl import Json, is_number
+
+_SIDES = re.compile(r"(\d{1,9})×(\d{1,9})×(\d{1,9})\Z")
+_KERNELS = ("kernel_nt", "kernel")  # copies that leave the caches to the product come first
+MOST_PRODUCTS, MOST_POINTS = 256, 24  # as in lib/advise.h
+_LINKS = ("peer", "up", "down")
+
+
+@dataclass
+class Machine:
+    lines: List[str] = field(default_factory=list)
+    notes: List[str] = field(default_factory=list)  # what was assumed for want of a measurement, and which program measures it
+
+    def add(self, *words: Any) -> None:
+        self.lines.append(" ".join("%.9g" % w if isinstance(w, float) else str(w) for w in words))
+
+    def curve(self, words: Tuple[Any, ...], points: List[Tuple[float, float]]) -> None:
+        """Thinned evenly to what there is room for, ends kept."""
+        points = sorted(p for p in points if p[0] > 0 and p[1] > 0)
+        if len(points) > MOST_POINTS:
+            points = [points[round(i * (len(points) - 1) / (MOST_POINTS - 1))] for i in range(MOST_POINTS)]
+        for x, y in points:
+            self.add(*words, float(x), float(y))
+
+    @property
+    def text(self) -> str:
+        return "".join(line + "\n" for line in self.lines)
+
+
+def _program(signature: Json, name: str) -> Json:
+    return signature["programs"].get(name) or {"curves": [], "findings": {}, "facts": {}}
+
+
+def _points(curve: Json) -> List[Tuple[float, float]]:
+    return [(p["x"], p["value"]) for p in curve["points"] if is_number(p["x"]) and is_number(p["value"])]
+
+
+def _curves(signature: Json, program: str, derived: str) -> Iterator[Json]:
+    return (c for c in _program(signature, program)["curves"] if c["derived"] == derived)
+
+
+def _metric(signature: Json, name: str) -> Optional[float]:
+    entry = signature["metrics"].get(name)
+    return entry["value"] if entry and is_number(entry["value"]) else None
+
+
+# ------------------------------------------------------------------ products
+
+
+def _sides_of(program: Json, where: Json) -> Optional[Tuple[float, float, float]]:
+    wanted = {k: str(v) for k, v in where.items()}
+    for key, facts in program["facts"].items():
+        own = dict(word.split("=", 1) for word in key.split() if "=" in word)
+        if own == wanted and all(is_number(facts.get(s)) for s in "mnk"):
+            return float(facts["m"]), float(facts["n"]), float(facts["k"])
+    return None
+
+
+def _products(signature: Json) -> Dict[str, List[Tuple[float, ...]]]:
+    """type -> (m, n, k, adds, seconds): whole ones first, then pieces of cut ones, the fewest pieces first."""
+    found: Dict[str, List[Tuple[float, ...]]] = {}
+    for row in _program(signature, "gemm/efficiency")["findings"].get("rates", []):
+        match = _SIDES.search(str(row["shape"]))
+        if match and row["value"] > 0:
+            m, n, k = (float(g) for g in match.groups())
+            found.setdefault(row["type"], []).append((m, n, k, 0.0, 2 * m * n * k / row["value"]))
+    split = _program(signature, "gemm/split")
+    pieces = []
+    for curve in _curves(signature, "gemm/split", "flop_rate"):
+        sides = _sides_of(split, curve["where"])
+        if sides is None or curve["axis"] not in ("m", "n", "k"):
+            continue
+        cut = "mnk".index(curve["axis"])
+        for count, rate in _points(curve):
+            seconds = 2 * sides[0] * sides[1] * sides[2] / rate / count
+            part = [s / count if i == cut else s for i, s in enumerate(sides)]
+            pieces.append((count, str(curve["where"].get("type", "")), (*part, (count - 1) / count if cut == 2 else 0.0, seconds)))
+    for _, kind, product in sorted(pieces):
+        if min(product[:3]) >= 1:
+            found.setdefault(kind, []).append(product)
+    return found
+
+
+def _learn_products(signature: Json, machine: Machine) -> None:
+    for kind, rows in _products(signature).items():
+        for row in rows[:MOST_PRODUCTS]:
+            machine.add("gemm", kind, *(float(x) for x in row))
+    if not _program(signature, "gemm/split")["curves"]:
+        machine.notes.append("what cutting costs is taken from whole products of other shapes: gemm/split was not measured")
+
+
+# ------------------------------------------------------------------ copies
+
+
+def _learn_copies(signature: Json, machine: Machine) -> None:
+    known = set()
+    for link in _LINKS:
+        rates = {c["variant"]: c for c in _curves(signature, "micro/copy_path", "bandwidth") if c["where"].get("direction") == link}
+        kernel = next((k for k in _KERNELS if k in rates), None)
+        for mover, variant in (("engine", "engine"), ("kernel", kernel)):
+            if variant in rates:
+                machine.curve(("copy", mover, link), [(x, x / rate) for x, rate in _points(rates[variant]) if rate > 0])
+                known.add(link)
+        for curve in _curves(signature, "micro/copy_path", "both_ways_time_ratio"):
+            if curve["where"].get("direction") == link and curve["variant"] == "both_ways":
+                machine.curve(("bothways", "engine", link), _points(curve))
+    if known and "peer" not in known:
+        machine.notes.append("copies between devices are taken to be as those up and down between host and device: peer copies "
+                             "were not measured (micro/copy_path --direction peer)")
+
+
+def _learn_device(signature: Json, machine: Machine) -> None:
+    device = next(iter(signature["devices"].values()), {})
+    if is_number(device.get("copy_engines")) and device["copy_engines"] > 0:
+        machine.add("engines", int(device["copy_engines"]))
+    rates = [p["value"] for c in _curves(signature, "collectives/device_allreduce", "bus_bandwidth") for p in c["points"]]
+    if rates:
+        machine.add("ingress", float(max(rates)))
+    else:
+        machine.notes.append("as much is taken to come in from all peers as from one: collectives/device_allreduce was not measured")
+
+
+def _learn_contention(signature: Json, machine: Machine) -> None:
+    losses = {(c["of"], c["beside"]): c["value"] for c in _program(signature, "micro/contention")["findings"].get("cil", [])}
+    missing = []
+    for mover in ("engine", "kernel"):
+        pair = losses.get(("gemm", mover + " copy")), losses.get((mover + " copy", "gemm"))
+        if None in pair:
+            missing.append(mover)
+        else:
+            machine.add("cil", mover, *(float(p) for p in pair))
+    if missing:
+        machine.notes.append("products and %s copies are taken not to slow each other: micro/contention was not measured"
+                             % " or ".join(missing))
+
+
+# ------------------------------------------------------------------ the rest
+
+
+def _learn_costs(signature: Json, machine: Machine) -> None:
+    hop = _metric(signature, "micro/launch/stream_hop_time{variant=stream_hop}")
+    launch = _metric(signature, "micro/launch/time{variant=back_to_back}")
+    if hop is None or launch is None:
+        machine.notes.append("waiting for another stream is taken to cost nothing: micro/launch was not measured")
+    else:
+        machine.add("hop", max(0.0, hop - launch))
+    triad = next((c for c in _curves(signature, "micro/memory", "bandwidth")
+                  if c["variant"] == "regular" and c["where"].get("op") == "triad"), None)
+    if triad is None:
+        machine.notes.append("adding what arrives is taken to cost nothing: micro/memory was not measured")
+    else:  # two operands read, one written: a third of the footprint each
+        machine.curve(("reduce",), [(x / 3, x / rate + (launch or 0.0)) for x, rate in _points(triad) if rate > 0])
+
+
+def _learn_shaping(signature: Json, machine: Machine) -> None:
+    rates = next((dict(_points(c)) for c in _curves(signature, "micro/occupancy", "flop_rate") if c["variant"] == "load"), {})
+    waits = next((dict(_points(c)) for c in _curves(signature, "micro/occupancy", "time") if c["variant"] == "foreign_wait"), {})
+    for shared in sorted(set(rates) & set(waits))[:MOST_POINTS]:
+        machine.add("occupancy", float(shared), float(rates[shared]), float(waits[shared]))
+    ratios = [m["value"] for name, m in sorted(signature["metrics"].items())
+              if name.startswith("micro/priority/wait_ratio{variant=high") and is_number(m["value"])]
+    if ratios:
+        machine.add("priority", float(ratios[-1]))
+
+
+def _ranks(shape: str) -> int:
+    return math.prod(int(side) for side in shape.split("x")) if re.fullmatch(r"\d{1,6}(x\d{1,6})*", shape) else 0
+
+
+def _learn_allreduce(signature: Json, machine: Machine) -> None:
+    """Among devices; where there are none, among ranks."""
+    for name in ("collectives/device_allreduce", "collectives/allreduce"):
+        program = _program(signature, name)
+        counts = {facts.get("devices") for facts in program["facts"].values() if is_number(facts.get("devices"))}
+        found = False
+        for curve in _curves(signature, name, "bandwidth"):
+            devices = _ranks(str(curve["where"].get("shape", ""))) or (int(counts.copy().pop()) if len(counts) == 1 else 0)
+            if devices < 2 or curve["axis"] != "size" or not re.fullmatch(r"[\w.-]{1,23}", str(curve["variant"])):
+                continue
+            machine.curve(("allreduce", curve["variant"], devices), [(x, x / rate) for x, rate in _points(curve) if rate > 0])
+            found = True
+        if found:
+            return
+
+
+def machine_of(signature: Json) -> Machine:
+    machine = Machine()
+    machine.lines.append("# %s" % signature["device"])
+    _learn_products(signature, machine)
+    _learn_copies(signature, machine)
+    _learn_device(signature, machine)
+    _learn_contention(signature, machine)
+    _learn_costs(signature, machine)
+    _learn_shaping(signature, machine)
+    _learn_allreduce(signature, machine)
+    return machine
