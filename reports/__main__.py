@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """python -m reports build DIR      DIR/records.jsonl -> DIR/signature.json and DIR/report.html, and the headline
+python -m reports advise SIGNATURE  which schedule for a product with its communication: reports/advise_command.py
 python -m reports validate FILE     check every line of records, or a signature, against the schema
 
 Exit codes: 0 ok, 1 something measured was wrong or failed, 2 usage, 3 no valid metric, 77 no page: jinja2 is missing.
@@ -13,7 +14,7 @@ import tempfile
 from pathlib import Path
 from typing import List
 
-from reports import validate
+from reports import advise_command, validate
 from reports.headline import headline
 from reports.records import read
 from reports.report import Missing, render
@@ -88,7 +89,9 @@ def main(arguments: List[str]) -> int:
         return build_folder(Path(arguments[1]))
     if len(arguments) == 2 and arguments[0] == "validate":
         return validate.validate_file(Path(arguments[1]))
-    complain("usage: python -m reports build DIR | validate FILE")
+    if arguments[:1] == ["advise"]:
+        return advise_command.main(arguments[1:])
+    complain("usage: python -m reports build DIR | advise SIGNATURE ... | validate FILE")
     return USAGE
 
 

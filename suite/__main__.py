@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""python -m suite [--cwd DIR] [--check-options] run|list|report|test ...; ./gpusig help has the words for users."""
+"""python -m suite [--cwd DIR] [--check-options] run|list|report|advise|test ...; ./gpusig help has the words for users."""
 from __future__ import annotations
 
 import argparse
@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import NoReturn
 
-from suite import duration, listing, report, run
+from suite import advise, duration, listing, report, run
 from suite.refusal import Refusal
 
 _HOME = Path(__file__).resolve().parent.parent
@@ -41,6 +41,7 @@ def _parser() -> _Parser:
 
     commands.add_parser("list", **plain).add_argument("--markdown", action="store_true")
     commands.add_parser("report", **plain).add_argument("rest", nargs=argparse.REMAINDER)
+    commands.add_parser("advise", **plain).add_argument("rest", nargs=argparse.REMAINDER)
     for command in commands.choices.values():
         command.add_argument("--no-install", action="store_true")
     return main
@@ -79,6 +80,8 @@ def main(arguments: list[str]) -> int:
         return listing.command(bin_dir, sources, given.markdown)
     if given.command == "report":
         return report.command(given.cwd, [word for word in given.rest if word != "--no-install"])
+    if given.command == "advise":
+        return advise.command(given.cwd, given.rest)
     from suite import checks  # only here: measuring does not wait for it
 
     return checks.command(_HOME, given.only, given.stages)

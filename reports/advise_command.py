@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""python -m reports advise SIGNATURE --m M --n N --k K --devices G --op OP --type TYPE [--format table|json|machine]"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any, List, NoReturn, Tuple
+
+from reports.advise import Adviser, NoData, Unbuilt
+from reports.advise_machine import Machine, machine_of
+from reports.jsonl import Json, Unusable, parse_line
+from reports.quantity import human, size
+
+OK, BAD, USAGE, CANNOT = 0, 1, 2, 77
+SCHEMA, VERSION = "gpusig.advice", "1.0.0"
+FORMATS = ("table", "json", "machine")
+_MOST_BYTES = 256 << 20
+
+
+class Refused(ValueError):
+    """What cannot be answered, and the exit code that says so."""
+
+    def __init__(self, text: str, code: int = USAGE) -> None:
+        super().__init__(text)
+        self.code = code
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise Refused(message + "; see ./gpusig help")
+
+
+def _count(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or not 0 < int(text) < 1 << 32:
+        raise argparse.ArgumentTypeError("'%s' is not a whole number from 1 to 2^32 - 1" % text[:40])
+    return int(text)
+
+
+def parse(arguments: List[str]) -> argparse.Namespace:
+    parser = _Parser(prog="gpusig advise", add_help=False, allow_abbrev=False)
+    parser.add_argument("signature", type=Path)
+    for side in ("m", "n", "k", "devices"):
+        parser.add_argument("--" + side, type=_count)
+    parser.add_argument("--op")
+    parser.add_argument("--type", dest="kind")
+    parser.add_argument("--format", default="table")
+    given = parser.parse_args(arguments)
+    if given.format not in FORMATS:
+        raise Refused("there is no format '%s', only %s" % (given.format[:40], " ".join(FORMATS)))
+    absent = [name for name, key in (("--m", "m"), ("--n", "n"), ("--k", "k"), ("--devices", "devices"), ("--op", "op"),
+                                     ("--type", "kind")) if getattr(given, key) is None]
+    if absent and given.format != "machine":
+        raise Refused("advise needs %s: ./gpusig advise SIGNATURE --m M --n N --k K --devices G --op OP --type TYPE" %
+                      " ".join(absent))
+    return given
+
+
+# ------------------------------------------------------------------ the signature
+
+
+def read_signature(path: Path) -> Json:
+    """Of a file, or of the folder of a run."""
+    path = path / "signature.json" if path.is_dir() else path
+    try:
+        if path.stat().st_size > _MOST_BYTES:
+            raise Refused("%s: too large for a signature" % path)
+        signature = parse_line(path.read_bytes())
+    except OSError as why:
+        raise Refused("%s: %s" % (path, why.strerror)) from None
+    except Unusable as why:
+        raise Refused("%s: %s" % (path, why), BAD) from None
+    if signature.get("schema") != "gpusig.signature":
+        raise Refused("%s: not a signature, as ./gpusig run makes it" % path, BAD)
+    if not str(signature.get("version", "")).startswith("1."):
+        raise Refused("%s: a signature of version %s; this reads 1" % (path, str(signature.get("version"))[:20]), BAD)
+    return signature
+
+
+def _machine(signature: Json, path: Path) -> Machine:
+    try:
+        return machine_of(signature)
+    except (KeyError, TypeError, AttributeError, ValueError) as why:
+        raise Refused("%s: malformed: %s %s" % (path, type(why).__name__, str(why)[:80]), BAD) from None
+
+
+def _lacking(signature: Json, kind: str, why: NoData) -> str:
+    """Which program has to be run for the curve that is missing, and why it may be missing."""
+    program = "gemm/efficiency" if "product" in str(why) else "micro/copy_path"
+    flagged = sum(entry.get("program") == program for entry in signature.get("invalid", []))
+    text = "the signature lacks what this takes: %s; run %s" % (why, program)
+    text += " --type %s" % kind if program == "gemm/efficiency" else ""
+    return text + (" again, of which %d values were flagged invalid" % flagged if flagged else "")
+
+
+# ------------------------------------------------------------------ the answer
+
+
+def answer(signature: Json, given: Any, path: Path) -> Json:
+    machine = _machine(signature, path)
+    try:
+        adviser = Adviser(machine)
+    except Unbuilt as why:
+        raise Refused("no advice: %s; build it with make" % why, CANNOT) from None
+    except ValueError as why:
+        raise Refused("%s: malformed: %s" % (path, why), BAD) from None
+    try:
+        advice = adviser.ask(given.m, given.n, given.k, given.devices, given.op, given.kind)
+    except NoData as why:
+        raise Refused(_lacking(signature, given.kind, why), CANNOT) from None
+    except ValueError as why:
+        raise Refused(str(why)) from None
+    question = {"m": given.m, "n": given.n, "k": given.k, "devices": given.devices, "op": given.op, "type": given.kind}
+    notes = list(machine.notes)
+    if advice["extrapolated"]:
+        notes.append("the shapes or sizes of the pick are outside those measured: extrapolated")
+    if signature.get("simulated"):
+        notes.append("simulated: the signature is of a model in virtual time")
+    return dict({"schema": SCHEMA, "version": VERSION, "device": signature["device"], "question": question, "notes": notes}, **advice)
+
+
+def _rows(advice: Json) -> List[Tuple[str, ...]]:
+    rows = [("schedule", "mover", "predicted", "products", "transfers", "")]
+    for c in advice["candidates"]:
+        rows.append((c["schedule"], c["mover"], human(c["predicted_s"], "s"), human(c["gemm_s"], "s"), human(c["comm_s"], "s"),
+                     "extrapolated" if c["extrapolated"] else ""))
+    return rows
+
+
+def table(advice: Json) -> str:
+    q, pick, sum_ = advice["question"], advice["pick"], advice["allreduce"]
+    lines = ["%s of %d×%d×%d %s among %d devices, as measured on %s" % (q["op"], q["m"], q["n"], q["k"], q["type"], q["devices"],
+                                                                      advice["device"]),
+             "", "schedule          %s" % pick["schedule"], "mover             %s" % pick["mover"],
+             "predicted         %s" % human(pick["predicted_s"], "s")]
+    shared = advice["shared_bytes"]
+    lines.append("shared memory     %s" % ("not measured" if shared is None else "%s a block of the product" % size(shared)
+                                           if shared else "as it is"))
+    lines.append("priority          %s" % {"high": "high for the transfers", "normal": "as it is", None: "not measured"}[advice["priority"]])
+    lines.append("allreduce         %s" % ("%s for %s: %s" % (sum_["algorithm"], size(advice["message_bytes"]),
+                                                              human(sum_["predicted_s"], "s")) if sum_ else "not measured"))
+    lines += ["why               %s" % advice["why"], ""]
+    rows = _rows(advice)
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    lines += ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows]
+    return "\n".join(lines + [""] * bool(advice["notes"]) + ["note: " + note for note in advice["notes"]]) + "\n"
+
+
+def main(arguments: List[str]) -> int:
+    try:
+        given = parse(arguments)
+        signature = read_signature(given.signature)
+        if given.format == "machine":
+            print(_machine(signature, given.signature).text, end="")
+            return OK
+        advice = answer(signature, given, given.signature)
+    except Refused as why:
+        print("gpusig: advise: %s" % why, file=sys.stderr)
+        return why.code
+    print(json.dumps(advice, ensure_ascii=False, allow_nan=False, indent=1) if given.format == "json" else table(advice),
+          end="" if given.format == "table" else "\n")
+    return OK
