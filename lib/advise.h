@@ -44,7 +44,7 @@ extern const char *const advise_links[ADVISE_LINKS];
 #define ADVISE_ALGORITHMS 24
 #define ADVISE_DEVICES 64 /* at most */
 
-/* x rises; between two points both are interpolated in their logarithms. */
+/* x rises. Times are interpolated linearly, as a start-up cost and a bandwidth make them; ratios and rates in the logarithms. */
 struct advise_curve {
 	unsigned points;
 	double x[ADVISE_POINTS], y[ADVISE_POINTS], log_x[ADVISE_POINTS], log_y[ADVISE_POINTS];

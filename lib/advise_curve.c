@@ -32,6 +32,8 @@ double curve_at(const struct advise_curve *c, double x, bool grows, bool *outsid
 		return grows ? c->y[last] * x / c->x[last] : c->y[last];
 	while (x > c->x[i])
 		i++;
+	if (grows)
+		return c->y[i - 1] + (x - c->x[i - 1]) * (c->y[i] - c->y[i - 1]) / (c->x[i] - c->x[i - 1]);
 	double share = (log(x) - c->log_x[i - 1]) / (c->log_x[i] - c->log_x[i - 1]);
 	return exp(c->log_y[i - 1] + share * (c->log_y[i] - c->log_y[i - 1]));
 }

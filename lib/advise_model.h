@@ -7,8 +7,9 @@
 
 #include "lib/advise.h"
 
-/* Value at x >= 0. Below the first point that point's value: what starting costs stays. Above the last the value grows with x
- * when `grows`, else stays. Sets *outside_p outside the points; the curve has at least one. */
+/* Value at x >= 0 of a curve with at least one point. Where y is a time that `grows` with x, it is linear between two points, as
+ * a start-up cost and a bandwidth make it, and proportional to x above the last. Else it is linear in the logarithms, and the
+ * last value stays. Below the first point that point's value: what starting costs stays. Sets *outside_p outside the points. */
 double curve_at(const struct advise_curve *c, double x, bool grows, bool *outside_p);
 
 /* -EINVAL unless x rises and both are positive; -ENOSPC when it is full. */
@@ -60,9 +61,6 @@ void schedule_view(struct advise_view *v, const struct advise_machine *m, const 
 
 /* Fill the pipeline of a candidate whose schedule and mover are set; its other fields but `seconds` are set too. */
 void schedule_build(const struct advise_view *v, struct advise_candidate *c, struct pipeline *p);
-
-/* Seconds until every device has `bytes` from every other one, by this mover; `first`: nothing ran before. */
-double exchange_seconds(const struct advise_view *v, enum advise_mover mover, double bytes, bool first, bool *outside_p);
 
 /* The fastest allreduce of so many bytes among the question's devices; NULL when none was measured among so many. */
 const struct advise_allreduce *allreduce_best(const struct advise_view *v, double bytes, double *seconds_p, bool *outside_p);

@@ -13,8 +13,11 @@
 /* Copies from different peers that one device has under way at once. */
 static double lanes(const struct advise_view *v, enum advise_mover mover)
 {
-	double peers = v->question->devices - 1, engines = v->machine->engines;
-	return mover == ADVISE_KERNEL ? peers : engines < 1 ? 1 : fmin(engines, peers);
+	double peers = v->question->devices - 1, engines = v->machine->engines < 1 ? 1 : v->machine->engines;
+	/* Where host memory stands for a peer, what it sends is copied by the same engines as what it gets. */
+	if (v->link != ADVISE_PEER && !v->arriving)
+		engines /= 2;
+	return mover == ADVISE_KERNEL ? peers : fmin(engines, peers);
 }
 
 static double copy_seconds(const struct advise_view *v, enum advise_mover mover, double bytes, bool *outside_p)
@@ -22,24 +25,32 @@ static double copy_seconds(const struct advise_view *v, enum advise_mover mover,
 	return curve_at(&v->machine->copy[mover][v->link], bytes, true, outside_p);
 }
 
-/* Copies at once start beside each other's bytes, and share what comes in: as much as one copy, where no more was measured. Each
- * pays for what goes out at the same time. A first one has nothing to start beside. */
-double exchange_seconds(const struct advise_view *v, enum advise_mover mover, double bytes, bool first, bool *outside_p)
+/* So many copies to or from peers, of the same size: `lanes` at once, which share what comes in (as much as one copy, where no
+ * more was measured) and start together; each pays for what goes the other way at the same time. `more`: others follow and fill
+ * the last lanes. */
+static double copies_seconds(const struct advise_view *v, enum advise_mover mover, double bytes, double copies, bool more,
+                             bool *outside_p)
 {
 	const struct advise_machine *m = v->machine;
 	const struct advise_curve *against = &m->both_ways[mover][v->link];
-	double peers = v->question->devices - 1, at_once = lanes(v, mover), loss = 1;
+	double at_once = lanes(v, mover), waves = ceil(copies / at_once), last = copies - at_once * (waves - 1);
+	double one = copy_seconds(v, mover, bytes, outside_p), start = fmin(m->copy[mover][v->link].y[0], one), moving = one - start;
+	double loss = against->points > 0 ? fmax(1, curve_at(against, bytes, false, outside_p)) : 1;
+	double shared = m->ingress > 0 ? fmin(moving, bytes / m->ingress) : moving; /* what one of many at once adds */
+	double full = start + loss * fmax(moving, at_once * shared);
+	return more ? waves * full : (waves - 1) * full + start + loss * fmax(moving, last * shared);
+}
+
+/* Step `at` of `count`, in each of which every device gets `bytes` from every other one. */
+static double exchange_seconds(const struct advise_view *v, enum advise_mover mover, double bytes, unsigned at, unsigned count,
+                               bool *outside_p)
+{
+	const struct advise_machine *m = v->machine;
+	double peers = v->question->devices - 1;
 	if (m->exchange_devices[mover] == v->question->devices)
 		return curve_at(&m->exchange[mover], bytes, true, outside_p);
-	double one = copy_seconds(v, mover, bytes, outside_p);
-	double start = fmin(m->copy[mover][v->link].y[0], one), moving = one - start;
-	if (against->points > 0)
-		loss = fmax(1, curve_at(against, bytes, false, outside_p));
-	moving *= loss;
-	double shared = peers * moving, each = peers / at_once * (start + moving);
-	if (m->ingress > 0)
-		shared = fmin(shared, loss * peers * bytes / m->ingress);
-	return first ? fmax(start + shared, ceil(peers / at_once) * (start + moving)) : fmax(shared, each);
+	double until = copies_seconds(v, mover, bytes, (at + 1) * peers, at + 1 < count, outside_p);
+	return at == 0 ? until : until - copies_seconds(v, mover, bytes, at * peers, true, outside_p);
 }
 
 const struct advise_allreduce *allreduce_best(const struct advise_view *v, double bytes, double *seconds_p, bool *outside_p)
@@ -66,7 +77,8 @@ static double reduce_seconds(const struct advise_view *v, double bytes, bool *ou
 }
 
 /* Where the sum goes to all: what was added is spread again. */
-static double sum_seconds(const struct advise_view *v, enum advise_mover mover, double bytes, bool first, bool *outside_p)
+static double sum_seconds(const struct advise_view *v, enum advise_mover mover, double bytes, unsigned at, unsigned count,
+                          bool *outside_p)
 {
 	double peers = v->question->devices - 1, whole = 0;
 	bool outside = false;
@@ -74,14 +86,15 @@ static double sum_seconds(const struct advise_view *v, enum advise_mover mover, 
 		*outside_p |= outside;
 		return whole;
 	}
-	return 2 * exchange_seconds(v, mover, bytes, first, outside_p) + peers * reduce_seconds(v, bytes, outside_p);
+	return 2 * exchange_seconds(v, mover, bytes, at, count, outside_p) + peers * reduce_seconds(v, bytes, outside_p);
 }
 
 /* Until every device has `bytes` from each other one. */
-static double step_seconds(const struct advise_view *v, enum advise_mover mover, double bytes, bool first, bool *outside_p)
+static double step_seconds(const struct advise_view *v, enum advise_mover mover, double bytes, unsigned at, unsigned count,
+                           bool *outside_p)
 {
-	return v->question->op == ADVISE_GEMM_AR ? sum_seconds(v, mover, bytes, first, outside_p)
-	                                         : exchange_seconds(v, mover, bytes, first, outside_p);
+	return v->question->op == ADVISE_GEMM_AR ? sum_seconds(v, mover, bytes, at, count, outside_p)
+	                                         : exchange_seconds(v, mover, bytes, at, count, outside_p);
 }
 
 /* The same with one peer. */
@@ -129,61 +142,59 @@ static void add_comm(struct plan *s, double seconds, unsigned copies, int after)
 	s->candidate->comm_s += seconds;
 }
 
-/* Parts of equal work, each a transfer and the products of one kind that belong to it; and the device's own shard, that needs
- * none: first where A arrives, last where C leaves. */
-struct parts {
-	unsigned count, copies, gemms;
-	double first, each; /* seconds of the transfers */
-	enum advise_piece piece;
-	bool own;
-};
-
-static void add_parts(struct plan *s, const struct parts *parts)
+/* A part is a transfer and the products that belong to it. */
+static void add_part(struct plan *s, double seconds, unsigned copies, enum advise_piece piece, unsigned gemms)
 {
 	bool arriving = s->view->arriving;
-	if (parts->own && arriving)
-		add_gemm(s, PIECE_SHARD, 1, -1);
-	for (unsigned i = 0; i < parts->count; i++) {
-		int at = (int)i;
-		add_comm(s, i == 0 ? parts->first : parts->each, parts->copies, arriving ? -1 : at);
-		add_gemm(s, parts->piece, parts->gemms, arriving ? at : -1);
-	}
-	if (parts->own && !arriving)
-		add_gemm(s, PIECE_SHARD, 1, -1);
+	int at = (int)s->pipeline->comm.items;
+	add_comm(s, seconds, copies, arriving ? -1 : at);
+	add_gemm(s, piece, gemms, arriving ? at : -1);
 }
 
-/* Pieces arrive `lanes` at a time, and a product may start with each such group. */
-static void split_steps(const struct plan *s, struct parts *parts)
+/* One peer after the other. */
+static void add_shards(struct plan *s)
 {
-	unsigned peers = parts->copies, groups = (unsigned)ceil(peers / lanes(s->view, s->candidate->mover));
-	if (peers % groups || parts->count * groups + 1 > PIPELINE_ITEMS)
-		groups = 1;
-	*parts = (struct parts){.count = parts->count * groups, .copies = peers / groups, .gemms = peers / groups,
-	                        .first = parts->first / groups, .each = parts->each / groups, .piece = PIECE_SMALL, .own = true};
+	double seconds = peer_seconds(s->view, s->candidate->mover, s->view->shard_bytes, &s->candidate->extrapolated);
+	for (unsigned peer = 1; peer < s->view->question->devices; peer++)
+		add_part(s, seconds, 1, PIECE_SHARD, 1);
 }
 
-static struct parts parts_of(const struct advise_view *v, struct advise_candidate *c)
+/* So many steps, in each of which all exchange a part of what they have. */
+static void add_steps(struct plan *s, unsigned count, enum advise_piece piece)
 {
-	static const enum advise_piece piece[] = {PIECE_WHOLE, PIECE_SHARD, PIECE_SHARD, PIECE_REMOTE, PIECE_SMALL, PIECE_SLICE};
-	unsigned devices = v->question->devices, peers = devices - 1;
-	struct parts parts = {.count = devices, .copies = peers, .gemms = 1, .piece = piece[c->schedule],
-	                      .own = c->schedule == ADVISE_SHARD || c->schedule == ADVISE_HETERO_FUSED_1D};
-	if (c->schedule == ADVISE_SHARD) {
-		parts.count = peers;
-		parts.copies = 1;
-		parts.first = parts.each = peer_seconds(v, c->mover, v->shard_bytes, &c->extrapolated);
-		return parts;
+	const struct advise_view *v = s->view;
+	for (unsigned at = 0; at < count; at++)
+		add_part(s, step_seconds(v, s->candidate->mover, v->shard_bytes / count, at, count, &s->candidate->extrapolated),
+		         v->question->devices - 1, piece, 1);
+}
+
+/* Every piece that arrives, or leaves, is a product: as many at once as there are lanes, whatever their step. More than fit into
+ * the queues go together. */
+static void add_pieces(struct plan *s)
+{
+	const struct advise_view *v = s->view;
+	unsigned devices = v->question->devices, all = devices * (devices - 1);
+	unsigned each = (unsigned)ceil(lanes(v, s->candidate->mover)), most = PIPELINE_ITEMS - 1;
+	if (each * most < all)
+		each = (all + most - 1) / most;
+	double steps = 0;
+	for (unsigned at = 0; at < devices; at++)
+		steps += step_seconds(v, s->candidate->mover, v->shard_bytes / devices, at, devices, &s->candidate->extrapolated);
+	for (unsigned done = 0; done < all; done += each) {
+		unsigned now = all - done < each ? all - done : each;
+		add_part(s, steps * now / all, now, PIECE_SMALL, now);
 	}
-	if (c->schedule == ADVISE_SERIAL)
-		parts.count = 1;
-	double bytes = v->shard_bytes / parts.count;
-	parts.first = step_seconds(v, c->mover, bytes, true, &c->extrapolated);
-	parts.each = step_seconds(v, c->mover, bytes, false, &c->extrapolated);
-	return parts;
 }
 
 void schedule_build(const struct advise_view *v, struct advise_candidate *c, struct pipeline *p)
 {
+	/* Of what a step makes one product; its device's own shard is one by itself where it comes first or last. */
+	static const enum advise_piece fused[ADVISE_SCHEDULES] = {
+		[ADVISE_SERIAL] = PIECE_WHOLE,
+		[ADVISE_UNIFORM_FUSED_1D] = PIECE_SHARD,
+		[ADVISE_HETERO_FUSED_1D] = PIECE_REMOTE,
+		[ADVISE_UNIFORM_FUSED_2D] = PIECE_SLICE,
+	};
 	struct plan s = {v, c, p};
 	const struct advise_machine *m = v->machine;
 	p->gemm.items = p->comm.items = 0;
@@ -193,10 +204,17 @@ void schedule_build(const struct advise_view *v, struct advise_candidate *c, str
 	c->gemm_s = c->comm_s = 0;
 	c->gemms = c->copies = 0;
 	c->extrapolated = false;
-	struct parts parts = parts_of(v, c);
-	if (c->schedule == ADVISE_HETERO_UNFUSED_1D)
-		split_steps(&s, &parts);
-	add_parts(&s, &parts);
+	bool own = c->schedule == ADVISE_SHARD || c->schedule == ADVISE_HETERO_FUSED_1D || c->schedule == ADVISE_HETERO_UNFUSED_1D;
+	if (own && v->arriving)
+		add_gemm(&s, PIECE_SHARD, 1, -1);
+	if (c->schedule == ADVISE_SHARD)
+		add_shards(&s);
+	else if (c->schedule == ADVISE_HETERO_UNFUSED_1D)
+		add_pieces(&s);
+	else
+		add_steps(&s, c->schedule == ADVISE_SERIAL ? 1 : v->question->devices, fused[c->schedule]);
+	if (own && !v->arriving)
+		add_gemm(&s, PIECE_SHARD, 1, -1);
 	p->tail_s = tail_seconds(v, c->schedule, &c->extrapolated);
 }
 
@@ -208,6 +226,20 @@ static double element_bytes(enum advise_type type, bool result)
 	return type == ADVISE_F8 && result ? 2 : bytes[type];
 }
 
+static bool link_measured(const struct advise_machine *m, enum advise_link link)
+{
+	return m->copy[ADVISE_ENGINE][link].points > 0 || m->copy[ADVISE_KERNEL][link].points > 0;
+}
+
+/* Peers; else the host's memory stands for them, in the direction the bytes take or in the other. */
+static enum advise_link link_of(const struct advise_machine *m, bool arriving)
+{
+	enum advise_link with = arriving ? ADVISE_UP : ADVISE_DOWN, against = arriving ? ADVISE_DOWN : ADVISE_UP;
+	if (link_measured(m, ADVISE_PEER))
+		return ADVISE_PEER;
+	return link_measured(m, with) || !link_measured(m, against) ? with : against;
+}
+
 void schedule_view(struct advise_view *v, const struct advise_machine *m, const struct advise_question *q)
 {
 	const double g = q->devices, rows = q->m, columns = q->n, depth = q->k;
@@ -216,9 +248,7 @@ void schedule_view(struct advise_view *v, const struct advise_machine *m, const 
 	v->arriving = q->op == ADVISE_AG_GEMM || q->op == ADVISE_A2A_GEMM;
 	v->shard_bytes = rows / g * (v->arriving ? depth : columns) * element_bytes(q->type, !v->arriving);
 	v->c_bytes = rows * columns * element_bytes(q->type, true);
-	v->link = v->arriving ? ADVISE_UP : ADVISE_DOWN;
-	if (m->copy[ADVISE_ENGINE][ADVISE_PEER].points > 0 || m->copy[ADVISE_KERNEL][ADVISE_PEER].points > 0)
-		v->link = ADVISE_PEER;
+	v->link = link_of(m, v->arriving);
 	const struct advise_shape shape[PIECES] = {
 		[PIECE_WHOLE] = {rows, columns, depth, 0},
 		[PIECE_SHARD] = {rows / g, columns, depth, 0},

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """python -m reports build DIR      DIR/records.jsonl -> DIR/signature.json and DIR/report.html, and the headline
 python -m reports advise SIGNATURE  which schedule for a product with its communication: reports/advise_command.py
-python -m reports validate FILE     check every line of records, or a signature, against the schema
+python -m reports validate FILE     check every line of records, a signature, or advice, against the schema
 
 Exit codes: 0 ok, 1 something measured was wrong or failed, 2 usage, 3 no valid metric, 77 no page: jinja2 is missing.
 """

@@ -59,7 +59,8 @@ class Adviser:
         self._lib.err_text.restype = ctypes.c_char_p
         for name in ("machine", "question", "advice"):
             getattr(self._lib, "advise_%s_bytes" % name).restype = ctypes.c_size_t
-        if (self._lib.advise_question_bytes(), self._lib.advise_advice_bytes()) != tuple(map(ctypes.sizeof, (_Question, _Advice))):
+        ours = ctypes.sizeof(_Question), ctypes.sizeof(_Advice)
+        if (self._lib.advise_question_bytes(), self._lib.advise_advice_bytes()) != ours:
             raise Unbuilt("%s is of another version" % path.name)
         self.ops = self._names("ops", _OPS)
         self.types = self._names("types", _TYPES)

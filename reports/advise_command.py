@@ -7,7 +7,7 @@ import argparse
 import json
 import sys
 from pathlib import Path
-from typing import Any, List, NoReturn, Tuple
+from typing import Any, List, NoReturn, Optional, Tuple
 
 from reports.advise import Adviser, NoData, Unbuilt
 from reports.advise_machine import Machine, machine_of
@@ -118,7 +118,8 @@ def answer(signature: Json, given: Any, path: Path) -> Json:
         notes.append("the shapes or sizes of the pick are outside those measured: extrapolated")
     if signature.get("simulated"):
         notes.append("simulated: the signature is of a model in virtual time")
-    return dict({"schema": SCHEMA, "version": VERSION, "device": signature["device"], "question": question, "notes": notes}, **advice)
+    head = {"schema": SCHEMA, "version": VERSION, "device": signature["device"], "question": question, "notes": notes}
+    return dict(head, **advice)
 
 
 def _rows(advice: Json) -> List[Tuple[str, ...]]:
@@ -129,19 +130,26 @@ def _rows(advice: Json) -> List[Tuple[str, ...]]:
     return rows
 
 
+_PRIORITIES = {"high": "high for the transfers", "normal": "as it is", None: "not measured"}
+
+
+def _shared(shared: Optional[int]) -> str:
+    if shared is None:
+        return "not measured"
+    return "%s a block of the product" % size(shared) if shared else "as it is"
+
+
 def table(advice: Json) -> str:
-    q, pick, sum_ = advice["question"], advice["pick"], advice["allreduce"]
-    lines = ["%s of %d×%d×%d %s among %d devices, as measured on %s" % (q["op"], q["m"], q["n"], q["k"], q["type"], q["devices"],
-                                                                      advice["device"]),
-             "", "schedule          %s" % pick["schedule"], "mover             %s" % pick["mover"],
-             "predicted         %s" % human(pick["predicted_s"], "s")]
-    shared = advice["shared_bytes"]
-    lines.append("shared memory     %s" % ("not measured" if shared is None else "%s a block of the product" % size(shared)
-                                           if shared else "as it is"))
-    lines.append("priority          %s" % {"high": "high for the transfers", "normal": "as it is", None: "not measured"}[advice["priority"]])
-    lines.append("allreduce         %s" % ("%s for %s: %s" % (sum_["algorithm"], size(advice["message_bytes"]),
-                                                              human(sum_["predicted_s"], "s")) if sum_ else "not measured"))
-    lines += ["why               %s" % advice["why"], ""]
+    q, pick, best = advice["question"], advice["pick"], advice["allreduce"]
+    summed = "not measured among so many"
+    if best:
+        summed = "%s for %s: %s" % (best["algorithm"], size(advice["message_bytes"]), human(best["predicted_s"], "s"))
+    facts = [("schedule", pick["schedule"]), ("mover", pick["mover"]), ("predicted", human(pick["predicted_s"], "s")),
+             ("shared memory", _shared(advice["shared_bytes"])), ("priority", _PRIORITIES[advice["priority"]]),
+             ("allreduce", summed), ("why", advice["why"])]
+    lines = ["%s of %d×%d×%d %s among %d devices, as measured on %s" % (
+        q["op"], q["m"], q["n"], q["k"], q["type"], q["devices"], advice["device"]), ""]
+    lines += ["%-16s  %s" % fact for fact in facts] + [""]
     rows = _rows(advice)
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     lines += ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows]

@@ -11,7 +11,7 @@ from typing import Any, Dict, Iterator, List, Optional, Tuple
 from reports.jsonl import Json, is_number
 
 _SIDES = re.compile(r"(\d{1,9})×(\d{1,9})×(\d{1,9})\Z")
-_KERNELS = ("kernel_nt", "kernel")  # copies that leave the caches to the product come first
+_KERNELS = ("kernel_nt", "kernel")  # of as many blocks as keep the device busy
 MOST_PRODUCTS, MOST_POINTS = 256, 24  # as in lib/advise.h
 _LINKS = ("peer", "up", "down")
 
@@ -80,11 +80,11 @@ def _products(signature: Json) -> Dict[str, List[Tuple[float, ...]]]:
         sides = _sides_of(split, curve["where"])
         if sides is None or curve["axis"] not in ("m", "n", "k"):
             continue
-        cut = "mnk".index(curve["axis"])
+        cut, kind = "mnk".index(curve["axis"]), str(curve["where"].get("type", ""))
         for count, rate in _points(curve):
             seconds = 2 * sides[0] * sides[1] * sides[2] / rate / count
             part = [s / count if i == cut else s for i, s in enumerate(sides)]
-            pieces.append((count, str(curve["where"].get("type", "")), (*part, (count - 1) / count if cut == 2 else 0.0, seconds)))
+            pieces.append((count, kind, (*part, (count - 1) / count if cut == 2 else 0.0, seconds)))
     for _, kind, product in sorted(pieces):
         if min(product[:3]) >= 1:
             found.setdefault(kind, []).append(product)
@@ -102,11 +102,27 @@ def _learn_products(signature: Json, machine: Machine) -> None:
 # ------------------------------------------------------------------ copies
 
 
-def _learn_copies(signature: Json, machine: Machine) -> None:
+def _blocks_to_saturate(signature: Json, link: str) -> Optional[float]:
+    """More blocks copy no faster, and leave less to the product."""
+    rows = [r for r in _program(signature, "micro/copy_path")["findings"].get("saturation", [])
+            if r["mover"] == "kernel" and r["where"].get("direction") == link and is_number(r["blocks"])]
+    return max(rows, key=lambda r: r["where"].get("size", 0))["blocks"] if rows else None
+
+
+def _kernel_of(rates: Dict[str, Json], blocks: Optional[float]) -> Optional[str]:
+    """The measured kernel of about so many blocks."""
+    counted = {int(name[7:]): name for name in rates if re.fullmatch(r"kernel_\d{1,6}", name)}
+    if blocks and counted:
+        return counted[min(counted, key=lambda b: (abs(math.log(b / blocks)), b))]
+    return next((k for k in _KERNELS if k in rates), None)
+
+
+def _learn_copies(signature: Json, machine: Machine, blocks: Optional[int]) -> None:
     known = set()
     for link in _LINKS:
-        rates = {c["variant"]: c for c in _curves(signature, "micro/copy_path", "bandwidth") if c["where"].get("direction") == link}
-        kernel = next((k for k in _KERNELS if k in rates), None)
+        rates = {c["variant"]: c for c in _curves(signature, "micro/copy_path", "bandwidth")
+                 if c["where"].get("direction") == link}
+        kernel = _kernel_of(rates, blocks or _blocks_to_saturate(signature, link))
         for mover, variant in (("engine", "engine"), ("kernel", kernel)):
             if variant in rates:
                 machine.curve(("copy", mover, link), [(x, x / rate) for x, rate in _points(rates[variant]) if rate > 0])
@@ -127,7 +143,8 @@ def _learn_device(signature: Json, machine: Machine) -> None:
     if rates:
         machine.add("ingress", float(max(rates)))
     else:
-        machine.notes.append("as much is taken to come in from all peers as from one: collectives/device_allreduce was not measured")
+        machine.notes.append("as much is taken to come in from all peers as from one: collectives/device_allreduce was not "
+                             "measured")
 
 
 def _learn_contention(signature: Json, machine: Machine) -> None:
@@ -193,11 +210,12 @@ def _learn_allreduce(signature: Json, machine: Machine) -> None:
             return
 
 
-def machine_of(signature: Json) -> Machine:
+def machine_of(signature: Json, blocks: Optional[int] = None) -> Machine:
+    """`blocks`: of a kernel that copies; None: the least that saturate the way."""
     machine = Machine()
     machine.lines.append("# %s" % signature["device"])
     _learn_products(signature, machine)
-    _learn_copies(signature, machine)
+    _learn_copies(signature, machine, blocks)
     _learn_device(signature, machine)
     _learn_contention(signature, machine)
     _learn_costs(signature, machine)

@@ -13,6 +13,7 @@ from typing import Any, Dict, List, Mapping, Tuple, Union
 
 from reports import effects
 from reports.curves import Curve, curves_of, flags_of, why_invalid
+from reports.effects import advice
 from reports.jsonl import Json
 from reports.metrics import (all_of, brief, choose_primary, formulas_of, metric, metric_name, primary_of,
                              shortened)
@@ -213,6 +214,11 @@ def build(records: Records) -> Signature:
         "programs": {_section_name(s, main): _section_json(s) for s in sections}, "metrics": metrics,
         "primary_missing": missing, "not_measured": [e for g in groups for e in _not_measured(g)] + _unstarted(records, main),
         "invalid": [e for g in groups if _measured(g) for e in _invalid(g)], "unusable": unusable}
+    for section in sections:  # what all others say has to be known first
+        if section.group.program == advice.PROGRAM:
+            section.findings["advice"] = advice.score(section, result)
+            section.reading += " " + advice.reading(section.findings["advice"])
+            result["programs"][_section_name(section, main)] = _section_json(section)
     return Signature(result, sections)
 
 

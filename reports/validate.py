@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Hold records or a signature against reports/schema. For programs' tests; building a report needs none of it."""
+"""Hold records, a signature or advice against reports/schema. For programs' tests; building a report needs none of it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ def _problems(path: Path) -> Iterator[Tuple[int, str]]:
 
     if path.suffix == ".json":
         value = json.loads(path.read_text(encoding="utf-8"))
-        yield from ((1, text) for text in complaints(jsonschema.Draft7Validator(schema("signature")), value))
+        name = "advice" if isinstance(value, dict) and value.get("schema") == "gpusig.advice" else "signature"
+        yield from ((1, text) for text in complaints(jsonschema.Draft7Validator(schema(name)), value))
         return
     validator = jsonschema.Draft7Validator(schema("record"))
     with open(path, "rb") as stream:

@@ -23,7 +23,7 @@ setup() {
 	run --separate-stderr "$root/gpusig" help
 	[ "$status" = 0 ]
 	[ -z "$stderr" ]
-	for word in run report list test --budget --resume 'Exit codes'; do [[ $output == *"$word"* ]]; done
+	for word in run report advise list test --budget --resume 'Exit codes'; do [[ $output == *"$word"* ]]; done
 	run --separate-stderr "$root/gpusig" run --budget nonsense --help
 	[ "$status" = 0 ]
 	[ -z "$stderr" ]
@@ -54,7 +54,7 @@ setup() {
 	fake micro/a steady
 	for words in 'run --devices host' 'run --budget' 'run stray' 'run --bud 5s' 'list --markup' 'run --seed -1' \
 		'run --seed 1x' 'run --seed 18446744073709551616' 'report' 'report --open' 'test --fast' 'run --out a --resume b' \
-		'list stray' 'report a b' 'run --seed' 'run --only'; do
+		'list stray' 'report a b' 'run --seed' 'run --only' 'advise' 'advise --m 1'; do
 		echo "# $words"
 		# shellcheck disable=SC2086 # words is a command line
 		run --separate-stderr "$root/gpusig" $words

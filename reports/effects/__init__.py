@@ -8,6 +8,8 @@ from typing import Dict, List, Mapping, Optional
 from reports.curves import Curve
 from reports.effects import (collectives, contention, copies, ficco, gemm, generic, latency, launch, memory, node, occupancy,
                              pair, priority, reduce, shaping, simulated, torus, trigger)
+from reports.effects import (advice, collectives, contention, copies, gemm, generic, latency, launch, memory, node, occupancy,
+                             priority, reduce, simulated, torus)
 from reports.records import Group
 from reports.section import Effect, Section
 
@@ -27,6 +29,7 @@ EFFECTS: Dict[str, Effect] = {
     "overlap/shaping": shaping.EFFECT,
     "overlap/trigger": trigger.EFFECT,
     "overlap/ficco": ficco.EFFECT,
+    advice.PROGRAM: advice.EFFECT,
     "collectives/allreduce": collectives.ALLREDUCE,
     "collectives/reduce_scatter": collectives.REDUCE_SCATTER,
     "collectives/allgather": collectives.ALLGATHER,

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import random
 from pathlib import Path
-from typing import Any, Callable, Dict, List, Optional, Sequence
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
 Json = Dict[str, Any]
 
@@ -205,6 +205,30 @@ def efficiency(**more: Any) -> Writer:
     return w.end()
 
 
+def products(**more: Any) -> Writer:
+    """gemm/efficiency as the program writes it: with the sides among the facts."""
+    w = Writer("gemm/efficiency", [], [axis("type", "", ["f32"]), axis("shape", "", [])], **more)
+    for m in (64, 512, 4096):
+        for n in (64, 512, 4096):
+            for k in (64, 512, 4096):
+                seconds = 2e-6 + 2 * m * n * k / PRODUCT_RATE
+                line = w.case({"type": "f32", "shape": "%dx%dx%d" % (m, n, k)}, [w.variant("gemm", seconds)],
+                              [value("flop_rate", "gemm", 2 * m * n * k / seconds, "flop/s")])
+                line["facts"] = {"m": m, "n": n, "k": k}
+    return w.end()
+
+
+def ficco(schedules: Mapping[Tuple[int, int, int], Mapping[str, float]], members: int = 4, **more: Any) -> Writer:
+    """overlap/ficco: shape -> schedule -> seconds."""
+    w = Writer("overlap/ficco", [], [axis("op", "", ["ag-gemm"]), axis("shape", "", [])], **more)
+    for (m, n, k), times in schedules.items():
+        axes = {"op": "ag-gemm", "shape": "%dx%dx%d" % (m, n, k), "type": "f32", "mover": "engine", "blocks": 0, "peers": 0}
+        variants = [w.variant(name, seconds) for name, seconds in times.items()]
+        line = w.case(axes, variants, [value("speedup", v["name"], times["serial"] / v["median_s"]) for v in variants])
+        line["facts"] = {"m": m, "n": n, "k": k, "members": members, "copy_blocks": 0}
+    return w.end()
+
+
 def node(**more: Any) -> Writer:
     w = Writer("topology/node", **more)
     w.case({})["facts"] = {"tree": "Machine#0[NUMANode(5594MB) L3(32MB)[Core#0[PU#0] Core#1[PU#1]]]", "cores": 2}
@@ -298,7 +322,7 @@ def device_allreduce(**more: Any) -> Writer:
         variants = [w.variant(name, alpha + size / rate, size) for name, (alpha, rate) in ALLREDUCE.items() if name != "library"]
         derived = [value("time", v["name"], v["median_s"], "s", ci_low=v["ci_low_s"], ci_high=v["ci_high_s"]) for v in variants]
         derived += [value("bus_bandwidth", v["name"], 1.5 * size / v["median_s"], "byte/s") for v in variants]
-        w.case({"size": size}, variants, derived)
+        w.case({"size": size}, variants, derived)["facts"] = {"devices": 4}
     return w.end()
 
 
@@ -324,6 +348,7 @@ def torus(**more: Any) -> Writer:
     return w.end()
 
 
+PRODUCT_RATE = 1e12
 SIMGRID_OFF = 1.004  # simulated over modelled
 
 

@@ -85,12 +85,13 @@ static double seconds(const struct advise_advice *a, enum advise_schedule schedu
 
 /* ------------------------------------------------------------------ curves and products */
 
-static void curves_interpolate_in_logarithms(void)
+static void curves_between_points(void)
 {
 	struct advise_curve c = {0};
 	bool outside = false;
 	expect(curve_add(&c, 100, 10) == 0 && curve_add(&c, 10000, 1000) == 0);
-	expect_near(curve_at(&c, 1000, true, &outside), 100, 1e-9);
+	expect_near(curve_at(&c, 1000, false, &outside), 100, 1e-9);
+	expect_near(curve_at(&c, 1090, true, &outside), 109, 1e-9);
 	expect(!outside);
 	expect_near(curve_at(&c, 40000, true, &outside), 4000, 1e-9);
 	expect(outside);
@@ -410,7 +411,7 @@ static void what_cannot_be_cut(void)
 
 int main(void)
 {
-	test(curves_interpolate_in_logarithms);
+	test(curves_between_points);
 	test(products_between_shapes);
 	test(tiles_and_waves_are_found);
 	test(pipeline_by_hand);

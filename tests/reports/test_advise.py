@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Advice from a signature: what is learned of it, what is asked, how it is told, and how it is scored."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import unittest
+from pathlib import Path
+from typing import Dict, List, Tuple
+from unittest import mock
+
+import synthetic
+import workplace
+
+from reports import advise_command, validate
+from reports.advise import Adviser, NoData, Unbuilt, library_path
+from reports.advise_machine import MOST_POINTS, MOST_PRODUCTS, Machine, machine_of
+from reports.effects import advice
+
+try:
+    import jsonschema
+except ImportError:
+    jsonschema = None
+
+BUILT = library_path().exists()
+OPTIONS = ["--m", "4096", "--n", "512", "--k", "512", "--devices", "4", "--op", "ag-gemm", "--type", "f32"]
+
+
+def curves() -> str:
+    parts = (synthetic.products, synthetic.copies, synthetic.contention, synthetic.launch, synthetic.memory, synthetic.occupancy,
+             synthetic.device_allreduce)
+    return "".join(part().text() for part in parts)
+
+
+class Learning(workplace.Scratch):
+    def lines(self, text: str) -> List[List[str]]:
+        return [line.split() for line in machine_of(self.signature(text).json).lines]
+
+    def test_products_keep_their_seconds(self) -> None:
+        found = {tuple(map(float, w[2:5])): float(w[6]) for w in self.lines(synthetic.products().text()) if w[0] == "gemm"}
+        self.assertEqual(len(found), 27)
+        for (m, n, k), seconds in found.items():
+            self.assertAlmostEqual(seconds / (2e-6 + 2 * m * n * k / synthetic.PRODUCT_RATE), 1, delta=1e-6)
+
+    def test_pieces_of_a_cut_product(self) -> None:
+        split = synthetic.split()
+        case = split.lines[1]
+        whole = 2 * 128 * 128 * 2048 / 1e-3
+        case["derived"] = [synthetic.value("flop_rate", "k%d" % n, whole / 1.1, "flop/s") for n in (2, 4, 8)]
+        found = {w[4]: w for w in self.lines(split.text()) if w[0] == "gemm"}
+        self.assertEqual(sorted(found), ["1024", "256", "512"])
+        self.assertEqual(found["256"][2:6], ["128", "128", "256", "0.875"])
+        self.assertAlmostEqual(float(found["256"][6]), 1.1e-3 / 8, delta=1e-9)
+
+    def test_copies_keep_start_and_bandwidth(self) -> None:
+        points = [(float(w[3]), float(w[4])) for w in self.lines(synthetic.copies().text()) if w[:3] == ["copy", "engine", "up"]]
+        self.assertEqual(len(points), 8)
+        for size, seconds in points:
+            self.assertAlmostEqual(seconds / (synthetic.ALPHA_S + size / synthetic.ENGINE_RATE), 1, delta=0.003)
+
+    def test_a_kernel_of_so_many_blocks(self) -> None:
+        signature = self.signature(synthetic.copies().text()).json
+        for blocks, rate in ((1, 0.25), (4, 1.0)):
+            last = [line.split() for line in machine_of(signature, blocks).lines if line.startswith("copy kernel up")][-1]
+            moving = float(last[3]) / (synthetic.KERNEL_RATE * rate)
+            self.assertAlmostEqual(float(last[4]) / (synthetic.KERNEL_ALPHA_S + moving), 1, delta=0.01)
+
+    def test_what_is_missing_is_noted_with_its_program(self) -> None:
+        notes = " ".join(machine_of(self.signature(synthetic.copies().text()).json).notes)
+        for program in ("gemm/split", "collectives/device_allreduce", "micro/contention", "micro/launch", "micro/memory",
+                        "--direction peer"):
+            self.assertIn(program, notes)
+
+    def test_curves_are_thinned_to_the_room_there_is(self) -> None:
+        machine = Machine()
+        machine.curve(("reduce",), [(float(i), float(i)) for i in range(1, 100)])
+        self.assertEqual(len(machine.lines), MOST_POINTS)
+        self.assertEqual((machine.lines[0], machine.lines[-1]), ("reduce 1 1", "reduce 99 99"))
+
+
+@unittest.skipUnless(BUILT, "%s is not built" % library_path().name)
+class Asking(workplace.Scratch):
+    def test_every_line_is_understood(self) -> None:
+        machine = machine_of(self.signature(curves()).json)
+        words = {line.split()[0] for line in machine.lines}
+        self.assertEqual(words, {"#", "gemm", "copy", "engines", "ingress", "reduce", "occupancy", "allreduce"})
+        Adviser(machine)
+
+    def test_room_is_as_in_the_header(self) -> None:
+        header = (workplace.ROOT / "lib" / "advise.h").read_text(encoding="utf-8")
+        self.assertIn("#define ADVISE_PRODUCTS %d\n" % MOST_PRODUCTS, header)
+        self.assertIn("#define ADVISE_POINTS %d\n" % MOST_POINTS, header)
+
+    def test_the_library_knows_the_schema(self) -> None:
+        adviser = Adviser(machine_of(self.signature(curves()).json))
+        question = validate.schema("advice")["properties"]["question"]["properties"]
+        self.assertEqual((adviser.ops, adviser.types), (question["op"]["enum"], question["type"]["enum"]))
+
+    def test_sides_that_dominate(self) -> None:
+        adviser = Adviser(machine_of(self.signature(curves()).json))
+        answer = adviser.ask(4096, 4096, 4096, 4, "ag-gemm", "f32")
+        self.assertAlmostEqual(answer["gemm_s"] / (2 * 4096 ** 3 / synthetic.PRODUCT_RATE), 1, delta=0.02)
+        self.assertGreaterEqual(answer["pick"]["predicted_s"], max(answer["gemm_s"], answer["comm_s"]) * 0.98)
+        predicted = [c["predicted_s"] for c in answer["candidates"]]
+        self.assertEqual(predicted, sorted(predicted))
+        self.assertIn("serial", [c["schedule"] for c in answer["candidates"]])
+
+    def test_refusals(self) -> None:
+        adviser = Adviser(machine_of(self.signature(curves()).json))
+        for question, text in (((0, 1, 1, 2, "ag-gemm", "f32"), "--m 0"), ((64, 64, 64, 1, "ag-gemm", "f32"), "takes two"),
+                               ((64, 64, 64, 2, "gemm", "f32"), "ag-gemm gemm-rs"),
+                               ((64, 64, 64, 2, "ag-gemm", "i8"), "f32 f64")):
+            with self.assertRaisesRegex(ValueError, text):
+                adviser.ask(*question)
+        with self.assertRaises(NoData):
+            adviser.ask(64, 64, 64, 2, "ag-gemm", "bf16")
+
+    def test_without_the_library(self) -> None:
+        with self.assertRaises(Unbuilt):
+            Adviser(Machine(), self.folder / "libnone.so")
+
+
+@unittest.skipUnless(BUILT, "%s is not built" % library_path().name)
+class Telling(workplace.Scratch):
+    def advise(self, *words: str) -> Tuple[int, str, str]:
+        out, err = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            code = advise_command.main(list(words))
+        return code, out.getvalue(), err.getvalue()
+
+    def stored(self, text: str) -> Path:
+        path = self.folder / "signature.json"
+        path.write_text(self.signature(text).text(), encoding="utf-8")
+        return path
+
+    @unittest.skipUnless(jsonschema, "jsonschema is not installed")
+    def test_json_is_as_the_schema_says(self) -> None:
+        path = self.stored(curves())
+        for op in ("ag-gemm", "gemm-rs", "a2a-gemm", "gemm-ar"):
+            code, out, err = self.advise(str(path), *OPTIONS, "--op", op, "--format", "json")
+            self.assertEqual((code, err), (0, ""))
+            jsonschema.Draft7Validator(validate.schema("advice")).validate(json.loads(out))
+
+    def test_the_table_names_pick_and_reason(self) -> None:
+        code, out, err = self.advise(str(self.folder if self.stored(curves()) else ""), *OPTIONS)
+        self.assertEqual((code, err), (0, ""))
+        for word in ("schedule", "mover", "serial", "hetero-unfused-1d", "why", "note: "):
+            self.assertIn(word, out)
+
+    def test_the_machine_is_what_the_library_reads(self) -> None:
+        code, out, _ = self.advise(str(self.stored(curves())), "--format", "machine")
+        self.assertEqual(code, 0)
+        machine = Machine(out.splitlines())
+        self.assertEqual(Adviser(machine).ask(512, 512, 512, 4, "ag-gemm", "f32"),
+                         Adviser(machine_of(self.signature(curves()).json)).ask(512, 512, 512, 4, "ag-gemm", "f32"))
+
+    def test_bad_input_is_one_line(self) -> None:
+        good = self.stored(curves())
+        broken, other, few = (self.folder / name for name in ("broken.json", "other.json", "few.json"))
+        broken.write_text("{", encoding="utf-8")
+        other.write_text('{"schema": "gpusig.advice"}', encoding="utf-8")
+        signature = json.loads(good.read_text(encoding="utf-8"))
+        few.write_text(json.dumps(dict(signature, programs={"gemm/efficiency": 3})), encoding="utf-8")
+        bare = self.folder / "bare.json"
+        bare.write_text(json.dumps(dict(signature, programs={})), encoding="utf-8")
+        for path, words, code, text in (
+                (self.folder / "none.json", OPTIONS, 2, "No such file"), (broken, OPTIONS, 1, "not JSON"),
+                (other, OPTIONS, 1, "not a signature"), (few, OPTIONS, 1, "malformed"),
+                (bare, OPTIONS, 77, "run gemm/efficiency --type f32"), (good, OPTIONS[:-1] + ["bf16"], 77, "run gemm/efficiency"),
+                (good, OPTIONS[:-1] + ["i8"], 2, "only f32"), (good, OPTIONS + ["--op", "gemm"], 2, "only ag-gemm"),
+                (good, OPTIONS + ["--m", "-1"], 2, "whole number"), (good, OPTIONS[:-2], 2, "needs --type"),
+                (good, OPTIONS + ["--devices", "65"], 2, "more than"), (good, OPTIONS + ["--format", "xml"], 2, "no format")):
+            got, out, err = self.advise(str(path), *words)
+            self.assertEqual((got, out, err.count("\n")), (code, "", 1), err)
+            self.assertIn(text, err)
+
+
+@unittest.skipUnless(BUILT, "%s is not built" % library_path().name)
+class Scoring(workplace.Scratch):
+    SHAPES = ((1024, 256, 300), (2048, 128, 512), (640, 96, 2048), (4096, 512, 4096))
+
+    def times(self, slower: Dict[int, float]) -> Dict[Tuple[int, int, int], Dict[str, float]]:
+        """All schedules take twice what the advised one takes; at some shapes another one takes less than that."""
+        adviser = Adviser(machine_of(self.signature(curves()).json))
+        found = {}
+        for i, (m, n, k) in enumerate(self.SHAPES):
+            candidates = [c for c in adviser.ask(m, n, k, 4, "ag-gemm", "f32")["candidates"] if c["mover"] == "engine"]
+            found[m, n, k] = {c["schedule"]: 2e-3 for c in candidates}
+            found[m, n, k][candidates[0]["schedule"]] = 1e-3
+            if i in slower:
+                found[m, n, k][candidates[-1]["schedule"]] = 1e-3 / (1 + slower[i])
+        return found
+
+    def score(self, slower: Dict[int, float]) -> dict:
+        text = curves() + synthetic.ficco(self.times(slower)).text()
+        return self.signature(text).json["programs"]["overlap/ficco"]["findings"]["advice"]
+
+    def test_hits_and_losses_are_counted(self) -> None:
+        score = self.score({1: 0.10})
+        self.assertEqual((score["scenarios"], score["hits"], score["seen"]["scenarios"]), (3, 2, 1))
+        self.assertAlmostEqual(score["mean_loss_when_wrong"], 0.10, delta=0.003)
+        self.assertAlmostEqual(score["mean_loss"], 0.10 / 3, delta=0.001)
+        self.assertEqual([t["hit"] for t in score["table"]].count(False), 1)
+        self.assertEqual([t["unseen"] for t in score["table"]].count(False), 1)
+
+    def test_what_the_noise_hides_is_a_hit(self) -> None:
+        score = self.score({1: 0.0005})
+        self.assertEqual(score["hits"], 3)
+        self.assertIsNone(score["mean_loss_when_wrong"])
+
+    def test_invalid_schedules_do_not_compete(self) -> None:
+        ficco = synthetic.ficco(self.times({1: 0.10}))
+        case = ficco.lines[2]
+        best = min(case["variants"], key=lambda v: v["median_s"])["name"]
+        case["validity"]["flags"] = [{"flag": "noisy", "variant": best, "reason": "noisy"}]
+        score = self.signature(curves() + ficco.text()).json["programs"]["overlap/ficco"]["findings"]["advice"]
+        self.assertEqual((score["scenarios"], score["hits"]), (3, 3))
+
+    def test_without_curves_there_is_a_reason(self) -> None:
+        text = synthetic.ficco({(64, 64, 64): {"serial": 1e-3, "shard": 2e-3}}).text()
+        section = self.signature(text).json["programs"]["overlap/ficco"]
+        self.assertEqual((section["findings"]["advice"]["scenarios"], section["findings"]["advice"]["left_out"]), (0, 1))
+        self.assertIn("Advice is not scored", section["reading"])
+
+    def test_without_the_library_there_is_a_reason(self) -> None:
+        with mock.patch.dict("os.environ", {"GPUSIG_BIN": str(self.folder)}):
+            section = self.signature(curves() + synthetic.ficco({(64, 64, 64): {"serial": 1e-3}}).text()).json
+        self.assertIn("can't be loaded", section["programs"]["overlap/ficco"]["findings"]["advice"]["reason"])
+
+    def test_wilson_by_the_book(self) -> None:
+        self.assertIsNone(advice.wilson(0, 0))
+        low, high = advice.wilson(81, 100) or (0, 0)
+        self.assertAlmostEqual(low, 0.7222, delta=5e-4)
+        self.assertAlmostEqual(high, 0.8749, delta=5e-4)
+
+    @unittest.skipUnless(workplace.HAVE_JINJA2, "jinja2 is not installed")
+    def test_the_report_shows_the_score(self) -> None:
+        from reports.report import render
+
+        page = render(self.signature(curves() + synthetic.ficco(self.times({1: 0.10})).text()))
+        for words in ("2 of 3 unseen", "always serial", "advised took"):
+            self.assertIn(words, page)
+
+
+if __name__ == "__main__":
+    unittest.main()
