@@ -104,18 +104,19 @@ static double peer_seconds(const struct advise_view *v, enum advise_mover mover,
 	return v->question->op == ADVISE_GEMM_AR ? 2 * seconds + reduce_seconds(v, bytes, outside_p) : seconds;
 }
 
-/* What is left to add when the last transfer and the last product are done. A device that computes its own shard last has added
- * up those of the others meanwhile. */
-static double tail_seconds(const struct advise_view *v, enum advise_schedule schedule, bool *outside_p)
+/* What is left to add when the last transfer and the last product are done: what came in the last lanes. A device that computes
+ * its own shard last has added up those of the others meanwhile. */
+static double tail_seconds(const struct advise_view *v, const struct advise_candidate *c, bool *outside_p)
 {
-	double g = v->question->devices, s = v->shard_bytes;
+	double g = v->question->devices, s = v->shard_bytes, at_once = lanes(v, c->mover);
 	if (v->question->op != ADVISE_GEMM_RS)
 		return 0;
-	if (schedule == ADVISE_SERIAL)
-		return (g - 1) * reduce_seconds(v, s, outside_p);
-	if (schedule == ADVISE_SHARD)
+	if (c->schedule == ADVISE_SHARD)
 		return reduce_seconds(v, s, outside_p);
-	return (schedule == ADVISE_UNIFORM_FUSED_1D ? g - 1 : g) * reduce_seconds(v, s / g, outside_p);
+	double last = c->copies - at_once * (ceil(c->copies / at_once) - 1);
+	if (c->schedule == ADVISE_SERIAL)
+		return last * reduce_seconds(v, s, outside_p);
+	return (c->schedule == ADVISE_UNIFORM_FUSED_1D ? last : g) * reduce_seconds(v, s / g, outside_p);
 }
 
 /* ------------------------------------------------------------------ queues */
@@ -215,7 +216,7 @@ void schedule_build(const struct advise_view *v, struct advise_candidate *c, str
 		add_steps(&s, c->schedule == ADVISE_SERIAL ? 1 : v->question->devices, fused[c->schedule]);
 	if (own && !v->arriving)
 		add_gemm(&s, PIECE_SHARD, 1, -1);
-	p->tail_s = tail_seconds(v, c->schedule, &c->extrapolated);
+	p->tail_s = tail_seconds(v, c, &c->extrapolated);
 }
 
 /* ------------------------------------------------------------------ the question */

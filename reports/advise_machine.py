@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 import re
+import statistics
 from dataclasses import dataclass, field
 from typing import Any, Dict, Iterator, List, Optional, Tuple
 
@@ -179,6 +180,19 @@ def _learn_costs(signature: Json, machine: Machine) -> None:
         machine.curve(("reduce",), [(x / 3, x / rate + (launch or 0.0)) for x, rate in _points(triad) if rate > 0])
 
 
+def _learn_shaped(signature: Json, machine: Machine) -> None:
+    """The setting of overlap/shaping that gains most over plain overlap, by the median over its scenarios."""
+    ratios: Dict[Tuple[float, int], List[float]] = {}
+    for name, entry in signature["metrics"].items():
+        match = re.match(r"overlap/shaping/normalised_time\{variant=(shaped|priority|shaped_priority),.*?shared=(\d+)", name)
+        if match and is_number(entry["value"]):
+            shared = float(match.group(2)) if match.group(1) != "priority" else 0.0
+            ratios.setdefault((shared, int(match.group(1) != "shaped")), []).append(entry["value"])
+    if ratios:
+        (shared, high), values = min(ratios.items(), key=lambda r: (statistics.median(r[1]), r[0]))
+        machine.add("shaped", shared, high, float(statistics.median(values)))
+
+
 def _learn_shaping(signature: Json, machine: Machine) -> None:
     rates = next((dict(_points(c)) for c in _curves(signature, "micro/occupancy", "flop_rate") if c["variant"] == "load"), {})
     waits = next((dict(_points(c)) for c in _curves(signature, "micro/occupancy", "time") if c["variant"] == "foreign_wait"), {})
@@ -220,5 +234,6 @@ def machine_of(signature: Json, blocks: Optional[int] = None) -> Machine:
     _learn_contention(signature, machine)
     _learn_costs(signature, machine)
     _learn_shaping(signature, machine)
+    _learn_shaped(signature, machine)
     _learn_allreduce(signature, machine)
     return machine

@@ -3,7 +3,8 @@
 
 A scenario is one case of overlap/ficco: a shape, an operation, a mover. Its schedules ran interleaved, so they compare.
 A hit: the interval of the median of the advised schedule reaches that of the fastest one. Nothing of overlap/ficco is
-fitted; where the curves hold the whole product itself, the case is tallied apart as seen.
+fitted; where the curves hold the whole product itself, the case is tallied apart as seen. Where noise lets no schedule be
+slower than the fastest, any advice would hit: undecided, and in no tally.
 """
 
 from __future__ import annotations
@@ -78,6 +79,7 @@ def _scenario(case: Case, adviser: Adviser, seen: set) -> Optional[Json]:
     return {"key": case.key, "op": str(axes.get("op")), "mover": mover, "type": str(axes.get("type")), "m": int(sides[0]),
             "n": int(sides[1]), "k": int(sides[2]), "devices": int(sides[3]), "pick": pick, "best": best.name,
             "hit": _is_hit(measured[pick], best), "loss": measured[pick].median_s / best.median_s - 1,
+            "decided": any(not _is_hit(v, best) for v in measured.values()),
             "unseen": (axes.get("type"), *sides[:3]) not in seen, "extrapolated": predicted[pick]["extrapolated"],
             "schedules": [{"schedule": s, "predicted_s": c["predicted_s"], "measured_s": measured[s].median_s}
                           for s, c in predicted.items() if s in measured]}
@@ -134,12 +136,15 @@ def score(section: Section, signature: Json) -> Json:
         return {"formula": FORMULA, "reason": str(why)}
     scenarios = [s for _, s in found]
     errors = [abs(math.log(s["predicted_s"] / s["measured_s"])) for o in scenarios for s in o["schedules"]]
-    unseen = [s for s in scenarios if s["unseen"]]
-    result = dict(_tally(unseen), formula=FORMULA, seen=_tally([s for s in scenarios if not s["unseen"]]), table=scenarios,
-                  always=_always([(c, s) for c, s in found if s["unseen"]]), left_out=left_out,
+    unseen = [s for s in scenarios if s["unseen"] and s["decided"]]
+    seen_ones = [s for s in scenarios if not s["unseen"] and s["decided"]]
+    result = dict(_tally(unseen), formula=FORMULA, seen=_tally(seen_ones), table=scenarios,
+                  undecided=sum(not s["decided"] for s in scenarios), left_out=left_out,
+                  always=_always([(c, s) for c, s in found if s["unseen"] and s["decided"]]),
                   median_error=math.expm1(statistics.median(errors)) if errors else None)
     if not unseen:
-        result["reason"] = "no case of a shape that the curves do not hold, with a product of its type and two valid schedules"
+        result["reason"] = ("no case of a shape that the curves do not hold has a product of its type, two valid schedules and a "
+                            "schedule that is slower beyond noise")
     return result
 
 
@@ -163,7 +168,7 @@ def figures(advice: Json) -> List[Figure]:
     rows = [[s["op"], "%d×%d×%d" % (s["m"], s["n"], s["k"]), "%s, %d" % (s["mover"], s["devices"]), s["pick"], s["best"],
              human(_time(s, s["pick"], "predicted_s"), "s"), human(_time(s, s["pick"], "measured_s"), "s"),
              human(_time(s, s["best"], "measured_s"), "s"), percent(s["loss"]),
-             ("hit" if s["hit"] else "miss") + ("" if s["unseen"] else ", seen")] for s in advice["table"][:_MAX_ROWS]]
+             _verdict(s)] for s in advice["table"][:_MAX_ROWS]]
     caption = "Predicted from curves, measured here. %s." % (FORMULA[:1].upper() + FORMULA[1:])
     if advice["median_error"] is not None:
         caption += " Half of all predictions are within %s." % percent(advice["median_error"])
@@ -172,6 +177,11 @@ def figures(advice: Json) -> List[Figure]:
     always = [["advice"] + _scores(advice)] + [["always " + a["schedule"]] + _scores(a) for a in advice["always"]]
     return [Table(["rule", "scenarios", "hits", "share", "mean loss when wrong", "mean loss"], always,
                   "Unseen scenarios: the advice beside always doing the same."), table]
+
+
+def _verdict(scenario: Json) -> str:
+    word = "undecided" if not scenario["decided"] else "hit" if scenario["hit"] else "miss"
+    return word if scenario["unseen"] else word + ", seen"
 
 
 def _scores(t: Json) -> List[str]:

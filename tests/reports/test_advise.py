@@ -210,6 +210,11 @@ class Scoring(workplace.Scratch):
         self.assertEqual(score["hits"], 3)
         self.assertIsNone(score["mean_loss_when_wrong"])
 
+    def test_where_noise_hides_all_nothing_is_scored(self) -> None:
+        times = {shape: {name: 1e-3 for name in own} for shape, own in self.times({}).items()}
+        score = self.signature(curves() + synthetic.ficco(times).text()).json["programs"]["overlap/ficco"]["findings"]["advice"]
+        self.assertEqual((score["scenarios"], score["seen"]["scenarios"], score["undecided"]), (0, 0, 4))
+
     def test_invalid_schedules_do_not_compete(self) -> None:
         ficco = synthetic.ficco(self.times({1: 0.10}))
         case = ficco.lines[2]
