@@ -6,8 +6,8 @@
  *     struct advise_machine machine = {0};
  *     while (fgets(line, sizeof(line), file))            a file of ./gpusig advise SIGNATURE --format machine
  *             status = advise_learn(&machine, line);
- *     advise_prepare(&machine);                          once; under a millisecond
- *     advise(&machine, &question, &advice);              a few microseconds; may run in many threads at once
+ *     advise_prepare(&machine);                          once; some milliseconds
+ *     advise(&machine, &question, &advice);              microseconds, more with more devices; may run in many threads at once
  *
  * Nothing allocates, blocks or does input and output. Errors are -errno with a text (lib/err.h). To take it along: lib/advise*
  * and lib/err.

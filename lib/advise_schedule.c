@@ -25,32 +25,24 @@ static double copy_seconds(const struct advise_view *v, enum advise_mover mover,
 	return curve_at(&v->machine->copy[mover][v->link], bytes, true, outside_p);
 }
 
-/* So many copies to or from peers, of the same size: `lanes` at once, which share what comes in (as much as one copy, where no
- * more was measured) and start together; each pays for what goes the other way at the same time. `more`: others follow and fill
- * the last lanes. */
-static double copies_seconds(const struct advise_view *v, enum advise_mover mover, double bytes, double copies, bool more,
-                             bool *outside_p)
+/* Copies of one size to or from peers: `lanes` at once, which share what comes in (as much as one copy, where no more was
+ * measured) and start together; each pays for what goes the other way at the same time. */
+struct transfers {
+	double peers, lanes, start, moving, shared; /* shared: what one of many at once adds to the time of all */
+	double exchange;    /* all of a step, where it was measured as one; else 0 */
+	double times, more; /* where the sum goes to all, it is spread as it came, after additions */
+};
+
+static double copies_seconds(const struct transfers *t, double copies)
 {
-	const struct advise_machine *m = v->machine;
-	const struct advise_curve *against = &m->both_ways[mover][v->link];
-	double at_once = lanes(v, mover), waves = ceil(copies / at_once), last = copies - at_once * (waves - 1);
-	double one = copy_seconds(v, mover, bytes, outside_p), start = fmin(m->copy[mover][v->link].y[0], one), moving = one - start;
-	double loss = against->points > 0 ? fmax(1, curve_at(against, bytes, false, outside_p)) : 1;
-	double shared = m->ingress > 0 ? fmin(moving, bytes / m->ingress) : moving; /* what one of many at once adds */
-	double full = start + loss * fmax(moving, at_once * shared);
-	return more ? waves * full : (waves - 1) * full + start + loss * fmax(moving, last * shared);
+	return t->start + fmax(t->moving, copies * t->shared);
 }
 
-/* Step `at` of `count`, in each of which every device gets `bytes` from every other one. */
-static double exchange_seconds(const struct advise_view *v, enum advise_mover mover, double bytes, unsigned at, unsigned count,
-                               bool *outside_p)
+/* Until so many copies are done; `more`: others follow and fill the last lanes. */
+static double until(const struct transfers *t, double copies, bool more)
 {
-	const struct advise_machine *m = v->machine;
-	double peers = v->question->devices - 1;
-	if (m->exchange_devices[mover] == v->question->devices)
-		return curve_at(&m->exchange[mover], bytes, true, outside_p);
-	double until = copies_seconds(v, mover, bytes, (at + 1) * peers, at + 1 < count, outside_p);
-	return at == 0 ? until : until - copies_seconds(v, mover, bytes, at * peers, true, outside_p);
+	double waves = ceil(copies / t->lanes), last = more ? t->lanes : copies - t->lanes * (waves - 1);
+	return (waves - 1) * copies_seconds(t, t->lanes) + copies_seconds(t, last);
 }
 
 const struct advise_allreduce *allreduce_best(const struct advise_view *v, double bytes, double *seconds_p, bool *outside_p)
@@ -76,28 +68,43 @@ static double reduce_seconds(const struct advise_view *v, double bytes, bool *ou
 	return v->machine->reduce.points > 0 ? curve_at(&v->machine->reduce, bytes, true, outside_p) : 0;
 }
 
-/* Where the sum goes to all: what was added is spread again. */
-static double sum_seconds(const struct advise_view *v, enum advise_mover mover, double bytes, unsigned at, unsigned count,
-                          bool *outside_p)
+/* Every device has `bytes` for every other one, or where the sum goes to all, as many of it. */
+static struct transfers transfers_of(const struct advise_view *v, enum advise_mover mover, double bytes, bool *outside_p)
 {
-	double peers = v->question->devices - 1, whole = 0;
+	const struct advise_machine *m = v->machine;
+	const struct advise_curve *copy = &m->copy[mover][v->link], *against = &m->both_ways[mover][v->link];
+	struct transfers t = {.peers = v->question->devices - 1, .lanes = lanes(v, mover), .times = 1};
 	bool outside = false;
-	if (allreduce_best(v, bytes * (peers + 1), &whole, &outside)) {
+	if (v->question->op == ADVISE_GEMM_AR && allreduce_best(v, bytes * (t.peers + 1), &t.exchange, &outside)) {
 		*outside_p |= outside;
-		return whole;
+		return t;
 	}
-	return 2 * exchange_seconds(v, mover, bytes, at, count, outside_p) + peers * reduce_seconds(v, bytes, outside_p);
+	if (v->question->op == ADVISE_GEMM_AR) {
+		t.times = 2;
+		t.more = t.peers * reduce_seconds(v, bytes, outside_p);
+	}
+	if (m->exchange_devices[mover] == v->question->devices) {
+		t.exchange = curve_at(&m->exchange[mover], bytes, true, outside_p);
+		return t;
+	}
+	double one = copy_seconds(v, mover, bytes, outside_p);
+	double loss = against->points > 0 ? fmax(1, curve_at(against, bytes, false, outside_p)) : 1;
+	t.start = fmin(copy->y[0], one);
+	t.moving = loss * (one - t.start);
+	t.shared = m->ingress > 0 ? fmin(t.moving, loss * bytes / m->ingress) : t.moving;
+	return t;
 }
 
-/* Until every device has `bytes` from each other one. */
-static double step_seconds(const struct advise_view *v, enum advise_mover mover, double bytes, unsigned at, unsigned count,
-                           bool *outside_p)
+/* Step `at` of `count`. */
+static double step_seconds(const struct transfers *t, unsigned at, unsigned count)
 {
-	return v->question->op == ADVISE_GEMM_AR ? sum_seconds(v, mover, bytes, at, count, outside_p)
-	                                         : exchange_seconds(v, mover, bytes, at, count, outside_p);
+	double seconds = t->exchange;
+	if (!(seconds > 0))
+		seconds = until(t, (at + 1) * t->peers, at + 1 < count) - (at == 0 ? 0 : until(t, at * t->peers, true));
+	return t->times * seconds + t->more;
 }
 
-/* The same with one peer. */
+/* From or to one peer. */
 static double peer_seconds(const struct advise_view *v, enum advise_mover mover, double bytes, bool *outside_p)
 {
 	double seconds = copy_seconds(v, mover, bytes, outside_p);
@@ -164,9 +171,9 @@ static void add_shards(struct plan *s)
 static void add_steps(struct plan *s, unsigned count, enum advise_piece piece)
 {
 	const struct advise_view *v = s->view;
+	struct transfers t = transfers_of(v, s->candidate->mover, v->shard_bytes / count, &s->candidate->extrapolated);
 	for (unsigned at = 0; at < count; at++)
-		add_part(s, step_seconds(v, s->candidate->mover, v->shard_bytes / count, at, count, &s->candidate->extrapolated),
-		         v->question->devices - 1, piece, 1);
+		add_part(s, step_seconds(&t, at, count), v->question->devices - 1, piece, 1);
 }
 
 /* Every piece that arrives, or leaves, is a product: as many at once as there are lanes, whatever their step. More than fit into
@@ -178,9 +185,10 @@ static void add_pieces(struct plan *s)
 	unsigned each = (unsigned)ceil(lanes(v, s->candidate->mover)), most = PIPELINE_ITEMS - 1;
 	if (each * most < all)
 		each = (all + most - 1) / most;
+	struct transfers t = transfers_of(v, s->candidate->mover, v->shard_bytes / devices, &s->candidate->extrapolated);
 	double steps = 0;
 	for (unsigned at = 0; at < devices; at++)
-		steps += step_seconds(v, s->candidate->mover, v->shard_bytes / devices, at, devices, &s->candidate->extrapolated);
+		steps += step_seconds(&t, at, devices);
 	for (unsigned done = 0; done < all; done += each) {
 		unsigned now = all - done < each ? all - done : each;
 		add_part(s, steps * now / all, now, PIECE_SMALL, now);

@@ -85,5 +85,5 @@ advise() {
 	run nm -D --undefined-only "$root/bin/libgpusig_advise.so"
 	[ "$status" = 0 ]
 	[[ $output == *snprintf* ]]
-	! grep -Ew '(malloc|calloc|realloc|aligned_alloc|posix_memalign|strdup|fopen|open|read|printf|puts|pthread_[a-z_]+)(@.*)?' <<<"$output"
+	run ! grep -Ew '(malloc|calloc|realloc|aligned_alloc|posix_memalign|strdup|fopen|open|read|printf|puts|pthread_[a-z_]+)(@.*)?' <<<"$output"
 }
