@@ -218,7 +218,7 @@ def products(**more: Any) -> Writer:
     return w.end()
 
 
-def ficco(schedules: Mapping[Tuple[int, int, int], Mapping[str, float]], members: int = 4, **more: Any) -> Writer:
+def raced(schedules: Mapping[Tuple[int, int, int], Mapping[str, float]], members: int = 4, **more: Any) -> Writer:
     """overlap/ficco: shape -> schedule -> seconds."""
     w = Writer("overlap/ficco", [], [axis("op", "", ["ag-gemm"]), axis("shape", "", [])], **more)
     for (m, n, k), times in schedules.items():

@@ -194,7 +194,7 @@ class Scoring(workplace.Scratch):
         return found
 
     def score(self, slower: Dict[int, float]) -> dict:
-        text = curves() + synthetic.ficco(self.times(slower)).text()
+        text = curves() + synthetic.raced(self.times(slower)).text()
         return self.signature(text).json["programs"]["overlap/ficco"]["findings"]["advice"]
 
     def test_hits_and_losses_are_counted(self) -> None:
@@ -212,11 +212,11 @@ class Scoring(workplace.Scratch):
 
     def test_where_noise_hides_all_nothing_is_scored(self) -> None:
         times = {shape: {name: 1e-3 for name in own} for shape, own in self.times({}).items()}
-        score = self.signature(curves() + synthetic.ficco(times).text()).json["programs"]["overlap/ficco"]["findings"]["advice"]
+        score = self.signature(curves() + synthetic.raced(times).text()).json["programs"]["overlap/ficco"]["findings"]["advice"]
         self.assertEqual((score["scenarios"], score["seen"]["scenarios"], score["undecided"]), (0, 0, 4))
 
     def test_invalid_schedules_do_not_compete(self) -> None:
-        ficco = synthetic.ficco(self.times({1: 0.10}))
+        ficco = synthetic.raced(self.times({1: 0.10}))
         case = ficco.lines[2]
         best = min(case["variants"], key=lambda v: v["median_s"])["name"]
         case["validity"]["flags"] = [{"flag": "noisy", "variant": best, "reason": "noisy"}]
@@ -224,14 +224,14 @@ class Scoring(workplace.Scratch):
         self.assertEqual((score["scenarios"], score["hits"]), (3, 3))
 
     def test_without_curves_there_is_a_reason(self) -> None:
-        text = synthetic.ficco({(64, 64, 64): {"serial": 1e-3, "shard": 2e-3}}).text()
+        text = synthetic.raced({(64, 64, 64): {"serial": 1e-3, "shard": 2e-3}}).text()
         section = self.signature(text).json["programs"]["overlap/ficco"]
         self.assertEqual((section["findings"]["advice"]["scenarios"], section["findings"]["advice"]["left_out"]), (0, 1))
         self.assertIn("Advice is not scored", section["reading"])
 
     def test_without_the_library_there_is_a_reason(self) -> None:
         with mock.patch.dict("os.environ", {"GPUSIG_BIN": str(self.folder)}):
-            section = self.signature(curves() + synthetic.ficco({(64, 64, 64): {"serial": 1e-3}}).text()).json
+            section = self.signature(curves() + synthetic.raced({(64, 64, 64): {"serial": 1e-3}}).text()).json
         self.assertIn("can't be loaded", section["programs"]["overlap/ficco"]["findings"]["advice"]["reason"])
 
     def test_wilson_by_the_book(self) -> None:
@@ -244,7 +244,7 @@ class Scoring(workplace.Scratch):
     def test_the_report_shows_the_score(self) -> None:
         from reports.report import render
 
-        page = render(self.signature(curves() + synthetic.ficco(self.times({1: 0.10})).text()))
+        page = render(self.signature(curves() + synthetic.raced(self.times({1: 0.10})).text()))
         for words in ("2 of 3 unseen", "always serial", "advised took"):
             self.assertIn(words, page)
 
