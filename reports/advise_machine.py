@@ -83,6 +83,8 @@ def _products(signature: Json) -> Dict[str, List[Tuple[float, ...]]]:
             continue
         cut, kind = "mnk".index(curve["axis"]), str(curve["where"].get("type", ""))
         for count, rate in _points(curve):
+            if not (count >= 1 and rate > 0):
+                continue
             seconds = 2 * sides[0] * sides[1] * sides[2] / rate / count
             part = [s / count if i == cut else s for i, s in enumerate(sides)]
             pieces.append((count, kind, (*part, (count - 1) / count if cut == 2 else 0.0, seconds)))
@@ -140,7 +142,7 @@ def _learn_device(signature: Json, machine: Machine) -> None:
     device = next(iter(signature["devices"].values()), {})
     if is_number(device.get("copy_engines")) and device["copy_engines"] > 0:
         machine.add("engines", int(device["copy_engines"]))
-    rates = [p["value"] for c in _curves(signature, "collectives/device_allreduce", "bus_bandwidth") for p in c["points"]]
+    rates = [y for c in _curves(signature, "collectives/device_allreduce", "bus_bandwidth") for _, y in _points(c) if y > 0]
     if rates:
         machine.add("ingress", float(max(rates)))
     else:
@@ -196,7 +198,7 @@ def _learn_shaped(signature: Json, machine: Machine) -> None:
 def _learn_shaping(signature: Json, machine: Machine) -> None:
     rates = next((dict(_points(c)) for c in _curves(signature, "micro/occupancy", "flop_rate") if c["variant"] == "load"), {})
     waits = next((dict(_points(c)) for c in _curves(signature, "micro/occupancy", "time") if c["variant"] == "foreign_wait"), {})
-    for shared in sorted(set(rates) & set(waits))[:MOST_POINTS]:
+    for shared in sorted(s for s in set(rates) & set(waits) if rates[s] > 0 and waits[s] > 0)[:MOST_POINTS]:
         machine.add("occupancy", float(shared), float(rates[shared]), float(waits[shared]))
     ratios = [m["value"] for name, m in sorted(signature["metrics"].items())
               if name.startswith("micro/priority/wait_ratio{variant=high") and is_number(m["value"])]

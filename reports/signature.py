@@ -217,7 +217,7 @@ def build(records: Records) -> Signature:
     for section in sections:  # what all others say has to be known first
         if section.group.program == advice.PROGRAM:
             section.findings["advice"] = advice.score(section, result)
-            section.reading += " " + advice.reading(section.findings["advice"])
+            section.reading = " ".join(t for t in (section.reading, advice.reading(section.findings["advice"])) if t)
             result["programs"][_section_name(section, main)] = _section_json(section)
     return Signature(result, sections)
 

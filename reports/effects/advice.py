@@ -44,7 +44,7 @@ def _measured(case: Case, names: List[str]) -> Dict[str, Variant]:
     flagged = {f.variant for f in case.flags}
     if None in flagged or case.status != "ok":
         return {}
-    return {v.name: v for v in case.variants if v.name in names and v.median_s and v.name not in invalid | flagged}
+    return {v.name: v for v in case.variants if v.name in names and (v.median_s or 0) > 0 and v.name not in invalid | flagged}
 
 
 def _is_hit(advised: Variant, best: Variant) -> bool:
@@ -132,7 +132,7 @@ def score(section: Section, signature: Json) -> Json:
             scenario = _scenario(case, advisers[blocks], seen)
             left_out += scenario is None
             found += [(case, scenario)] if scenario else []
-    except Unbuilt as why:
+    except (Unbuilt, ValueError) as why:  # no library, or curves that it does not take
         return {"formula": FORMULA, "reason": str(why)}
     scenarios = [s for _, s in found]
     errors = [abs(math.log(s["predicted_s"] / s["measured_s"])) for o in scenarios for s in o["schedules"]]
@@ -152,8 +152,9 @@ def score(section: Section, signature: Json) -> Json:
 
 
 def reading(advice: Json) -> str:
+    """Nothing where there is no score: the findings have the reason."""
     if advice.get("hit_rate") is None:
-        return "Advice is not scored: %s." % advice["reason"]
+        return ""
     share = [percent(x) for x in (advice["hit_rate"], *advice["hit_rate_ci"])]
     text = "Advice from the other programs' curves names a fastest schedule in %d of %d unseen scenarios (%s; 95 %%: %s to %s)"
     text %= (advice["hits"], advice["scenarios"], *share)

@@ -227,7 +227,8 @@ class Scoring(workplace.Scratch):
         text = synthetic.raced({(64, 64, 64): {"serial": 1e-3, "shard": 2e-3}}).text()
         section = self.signature(text).json["programs"]["overlap/ficco"]
         self.assertEqual((section["findings"]["advice"]["scenarios"], section["findings"]["advice"]["left_out"]), (0, 1))
-        self.assertIn("Advice is not scored", section["reading"])
+        self.assertIn("no case", section["findings"]["advice"]["reason"])
+        self.assertNotIn("dvice", section["reading"])
 
     def test_without_the_library_there_is_a_reason(self) -> None:
         with mock.patch.dict("os.environ", {"GPUSIG_BIN": str(self.folder)}):
