@@ -6,10 +6,8 @@ from __future__ import annotations
 from typing import Dict, List, Mapping, Optional
 
 from reports.curves import Curve
-from reports.effects import (collectives, contention, copies, ficco, gemm, generic, latency, launch, memory, node, occupancy,
-                             pair, priority, reduce, shaping, simulated, torus, trigger)
-from reports.effects import (advice, collectives, contention, copies, gemm, generic, latency, launch, memory, node, occupancy,
-                             priority, reduce, simulated, torus)
+from reports.effects import (advice, collectives, contention, copies, ficco, gemm, generic, latency, launch, memory, node,
+                             occupancy, pair, priority, reduce, shaping, simulated, torus, trigger)
 from reports.records import Group
 from reports.section import Effect, Section
 
@@ -28,8 +26,7 @@ EFFECTS: Dict[str, Effect] = {
     "overlap/pair": pair.EFFECT,
     "overlap/shaping": shaping.EFFECT,
     "overlap/trigger": trigger.EFFECT,
-    "overlap/ficco": ficco.EFFECT,
-    advice.PROGRAM: advice.EFFECT,
+    advice.PROGRAM: advice.scored(ficco.EFFECT),
     "collectives/allreduce": collectives.ALLREDUCE,
     "collectives/reduce_scatter": collectives.REDUCE_SCATTER,
     "collectives/allgather": collectives.ALLGATHER,
