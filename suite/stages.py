@@ -46,7 +46,7 @@ class Variant:
 
 # gpu_faults starts some hundred programs: where memory is watched, and once besides.
 RELEASE = Variant("release", gpus=("{0}", "{0}:0,1", "{1}", "{1}:0,1"))
-DEBUG = Variant("debug", ("VARIANT=debug",), without=("gpu_faults",))
+DEBUG = Variant("debug", ("VARIANT=debug",))
 ADDRESS = Variant("address", ("SAN=address",), devices=("sim", "host", "{0}"), gpus=("{0}:0,1", "{1}:0,1"))
 UNDEFINED = Variant("undefined", ("SAN=undefined",), devices=("sim", "host", "{1}"), without=("gpu_faults",),
                     gpus=("{0}:0,1", "{1}:0,1"))
@@ -104,23 +104,29 @@ def programs(variant: Variant, tools: Tools) -> Outcome:
     about = {path: _about(variant, tools, path) for path in _built(variant, tools, "bin/*/*")}
     # MPI libraries keep memory and race by design: programs of ranks are left to their own tests.
     built = {path: said for path, said in about.items() if "mpi" not in said["needs"]}
-    total, backends = Outcome(), _gpu_backends(variant, tools)
+    backends = _gpu_backends(variant, tools)
+    jobs = []
     for path, said in built.items():
         several = f":0-{said['min_devices'] - 1}" if said["min_devices"] > 1 else ""
-        for device in (f"{kind.format(*backends)}{several}" for kind in variant.devices):
-            name = f"{variant.name}/{path.parent.name}/{path.name} on {device}"
-            program = [*_layout(variant, tools), str(path), "--device", device]
-            environment = {**_SANITIZED, **({} if device.startswith(_WITHOUT_DRIVER) else _on_fakes(path))}
-            done = tools.logs / "done"
-            cases = tools.start(f"cases-{name}", [*program, "--list"], 60, **environment).out.splitlines()
-            done.write_text("".join(f"{key}\n" for key in cases[_FIRST_CASES:]), encoding="utf-8")
-            ran = tools.start(f"program-{name}", [*program, *_SMOKE, "--done", str(done)], 120, **environment)
-            if ran.code == 77:
-                total += skipped(f"{name}: {ran.tail(1)}")
-            else:
-                good = ran.code in (0, 3)
-                total += _sanitized(name, ran, passed() if good else failed(f"{name}: exit {ran.code}\n{ran.tail()}"))
-    return total if built else skipped(f"programs {variant.name}: none are built")
+        jobs += [(path, f"{kind.format(*backends)}{several}") for kind in variant.devices]
+    if not jobs:
+        return skipped(f"programs {variant.name}: none are built")
+    return tools.each(jobs, lambda job: _first_cases(variant, tools, *job))
+
+
+def _first_cases(variant: Variant, tools: Tools, path: Path, device: str) -> Outcome:
+    name = f"{variant.name}/{path.parent.name}/{path.name} on {device}"
+    program = [*_layout(variant, tools), str(path), "--device", device]
+    on_fakes = not device.startswith(_WITHOUT_DRIVER)
+    environment = {**_SANITIZED, **(_on_fakes(path) if on_fakes else {})}
+    done = tools.logs / f"done-{variant.name}-{path.parent.name}-{path.name}-{device}"
+    cases = tools.start(f"cases-{name}", [*program, "--list"], 60, **environment).out.splitlines()
+    done.write_text("".join(f"{key}\n" for key in cases[1 if on_fakes else _FIRST_CASES:]), encoding="utf-8")
+    ran = tools.start(f"program-{name}", [*program, *_SMOKE, "--done", str(done)], 180, **environment)
+    if ran.code == 77:
+        return skipped(f"{name}: {ran.tail(1)}")
+    good = ran.code in (0, 3)
+    return _sanitized(name, ran, passed() if good else failed(f"{name}: exit {ran.code}\n{ran.tail()}"))
 
 
 def bats(tools: Tools) -> Outcome:
@@ -270,7 +276,6 @@ STAGES: dict[str, Callable[[Tools], Outcome]] = {
     "shellcheck": shell,
     "headers": headers,
     "build debug": partial(build, DEBUG),
-    "units debug": partial(units, DEBUG),
     "build address": partial(build, ADDRESS),
     "units address": partial(units, ADDRESS),
     "gpu address": partial(gpu, ADDRESS),

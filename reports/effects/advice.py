@@ -17,7 +17,6 @@ from typing import Any, Dict, List, Optional, Tuple
 from reports.advise import Adviser, Unbuilt
 from reports.advise_machine import machine_of
 from reports.curves import why_invalid
-from reports.effects import generic
 from reports.jsonl import Json, is_number
 from reports.quantity import human, percent
 from reports.records import Case, Variant
@@ -202,6 +201,3 @@ def scored(effect: Effect) -> Effect:
         return effect.figures(section) + figures(section.findings.get("advice", {}))
 
     return dataclasses.replace(effect, figures=own_figures)
-
-
-EFFECT = scored(Effect("Overlap: which schedule?", generic.findings, generic.reading, generic.figures))
