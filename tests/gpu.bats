@@ -122,6 +122,18 @@ without() {
 	"$python" "$root/tests/bats/fits_schema.py" "$root/reports/schema/record.schema.json" "$BATS_TEST_TMPDIR/records"
 }
 
+@test "products of the vendors' libraries, and what is done beside them, are right" {
+	for device in cuda hip; do
+		program gemm/efficiency "$device" --shape n64 --type f32,bf16 --variant gemm
+		ran
+		cases "[r['check']['status'] for r in rows if r['kind'] == 'case'] == ['ok', 'ok']"
+		cases "rows[0]['device'][0]['blas'] != ''"
+		program overlap/ficco "$device:0,1" --shape 64x64x64 --op ag-gemm --mover engine --schedule serial,shard
+		ran
+		cases "[r['check']['status'] for r in rows if r['kind'] == 'case'] == ['ok']"
+	done
+}
+
 @test "memory from one device to the other" {
 	for device in cuda hip; do
 		program micro/copy_path $device:0,1 --direction peer --size 4K,1M --path engine,kernel
