@@ -3,6 +3,7 @@
 #include "device/kernels.h"
 #include "lib/err.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -109,6 +110,7 @@ static bool concerns(const struct builder *b, const struct overlap_transfer *t)
 static uint32_t piece_before(const struct builder *b, const struct overlap_transfer *t)
 {
 	uint32_t each = (uint32_t)(b->p->piece_count / b->p->problem.devices);
+	assert(each > 0);
 	return t->piece == OVERLAP_NONE || b->o->member[t->from].dev ? t->piece : t->piece % each;
 }
 

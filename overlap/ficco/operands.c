@@ -109,7 +109,7 @@ static int8_t *slabs_of(struct operands *o, struct bench_case *c, uint32_t sende
 	uint32_t k = p->problem.k, parts = p->problem.devices, groups = p->problem.op == OVERLAP_AG_GEMM ? 1 : parts;
 	int8_t *slabs = own_host(c, p->send_elements[sender]), *at = slabs;
 	const int8_t *from = o->member[sender].host_a;
-	for (uint32_t group = 0; slabs && group < groups; group++) {
+	for (uint32_t group = 0; slabs && from && group < groups; group++) {
 		uint32_t rows = p->rows[groups == 1 ? sender : group][sender];
 		for (uint32_t slab = 0; slab < parts; slab++) {
 			uint32_t first = overlap_cut(k, parts, slab), width = overlap_cut(k, parts, slab + 1) - first;
@@ -365,7 +365,7 @@ static int check_device(struct checker *x, uint32_t device)
 	const struct member *m = &x->o->member[device];
 	const struct overlap_plan *p = x->p;
 	uint64_t bytes = (uint64_t)p->all_rows[device] * p->problem.n * x->o->result_bytes;
-	x->c = malloc(bytes);
+	x->c = malloc(bytes + 1); /* a device may have no rows */
 	int status = x->c ? dev_download(m->dev, x->c, m->c, bytes) : err_note(-ENOMEM, "check of C: out of memory");
 	for (size_t i = 0; status == 0 && i < p->block_count; i++)
 		if (p->blocks[i].device == device)
@@ -379,7 +379,7 @@ static int check_landed(const struct operands *o, const struct overlap_plan *p, 
 {
 	const struct member *m = &o->member[0];
 	uint64_t bytes = landed_bytes(o, peer), at = overlap_plan_send_at(p, 0, peer) * o->element_bytes;
-	void *sent = malloc(bytes);
+	void *sent = malloc(bytes + 1);
 	int status = sent ? dev_download(m->dev, sent, (p->k_steps > 1 ? m->slabs : m->send) + at, bytes)
 	                  : err_note(-ENOMEM, "check of peer %u: out of memory", peer);
 	if (status == 0 && memcmp(sent, o->member[peer].landed, bytes) != 0)
@@ -391,7 +391,7 @@ static int check_landed(const struct operands *o, const struct overlap_plan *p, 
 int operands_check(const struct operands *o, struct bench_case *c, const struct overlap_plan *plan)
 {
 	uint32_t n = plan->problem.n, k = plan->problem.k;
-	struct checker x = {.o = o, .p = plan, .t = malloc(((uint64_t)n + (uint64_t)o->devices * k) * sizeof(double))};
+	struct checker x = {.o = o, .p = plan, .t = calloc((uint64_t)n + (uint64_t)o->devices * k, sizeof(double))};
 	int status = x.t ? 0 : err_note(-ENOMEM, "check of C: out of memory");
 	for (uint32_t i = 0; status == 0 && i < n; i++)
 		x.t[i] = (rng_below(&c->rng, 2) ? 1.0 : -1.0) * (1.0 + (double)rng_below(&c->rng, T_VALUES));

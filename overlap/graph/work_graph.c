@@ -83,7 +83,7 @@ int work_lanes_open(struct dev *const *devices, size_t count, struct work_lanes 
 {
 	void *gate = NULL;
 	struct work_lanes *l = calloc(1, sizeof(*l));
-	struct dev **own = calloc(count, sizeof(*own));
+	struct dev **own = calloc(count, sizeof(struct dev *));
 	int status = l && own ? 0 : err_note(-ENOMEM, "lanes of %zu devices: out of memory", count);
 	for (size_t i = 0; status == 0 && i < count; i++) {
 		own[i] = devices[i];

@@ -179,7 +179,7 @@ static void make_arrivals(struct maker *x)
 {
 	struct overlap_plan *p = x->p;
 	uint32_t devices = p->problem.devices;
-	struct overlap_block block[OVERLAP_MOST_DEVICES];
+	struct overlap_block block[OVERLAP_MOST_DEVICES] = {{0}};
 	if (x->rules->own_apart) {
 		add_own(x);
 		add_piece(x, 0, 0, x->at, 0, (uint32_t)p->transfer_count);
