@@ -15,7 +15,6 @@
 
 /* 11.2 is the first driver with everything in CUDA_FUNCTIONS. */
 #define OLDEST_DRIVER 11020
-#define TEXT_BYTES 256
 
 _Static_assert(sizeof(cuda_pointer) == sizeof(void *), "device pointers are passed as void *");
 _Static_assert(sizeof(struct cuda_ipc_memory) == sizeof(struct dev_ipc), "an IPC handle fits");
@@ -34,7 +33,9 @@ static const struct gpu_symbol symbols[] = {CUDA_FUNCTIONS(REQUIRED) CUDA_OPTION
 #undef OPTIONAL
 
 static const char *const files[] = {"libcuda.so.1", "libcuda.so", NULL};
-static struct gpu_library library = {.title = "the NVIDIA driver (libcuda)", .files = files, .symbols = symbols};
+static int start(void);
+static struct gpu_library library = {
+	.title = "the NVIDIA driver (libcuda)", .files = files, .symbols = symbols, .start = start};
 
 /* ------------------------------------------------------------------ results */
 
@@ -112,26 +113,7 @@ static int start(void)
 	return rc ? err_note(-ENODEV, "%s", err_text()) : 0;
 }
 
-static struct {
-	pthread_once_t once;
-	int rc;
-	char why[TEXT_BYTES];
-} started = {.once = PTHREAD_ONCE_INIT};
-
-static void load_once(void)
-{
-	started.rc = gpu_library_open(&library);
-	if (!started.rc)
-		started.rc = start();
-	if (started.rc)
-		snprintf(started.why, sizeof(started.why), "%s", err_text());
-}
-
-static int load(void)
-{
-	pthread_once(&started.once, load_once);
-	return started.rc ? err_note(started.rc, "%s", started.why) : 0;
-}
+static int load(void) { return gpu_library_open(&library); }
 
 static int count(unsigned *count_p)
 {
@@ -143,7 +125,6 @@ static int count(unsigned *count_p)
 }
 
 /* ------------------------------------------------------------------ devices */
-
 
 /* What an older driver does not know stays 0. */
 static int attribute(cuda_device device, int which)

@@ -92,12 +92,22 @@ static int open_first_time(struct gpu_library *l)
 	return -ENODEV;
 }
 
+static int start(struct gpu_library *l)
+{
+	int rc = l->start ? l->start() : 0;
+	if (rc)
+		snprintf(l->why, sizeof(l->why), "%s", err_text());
+	return rc;
+}
+
 int gpu_library_open(struct gpu_library *l)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 	pthread_mutex_lock(&lock);
 	if (!l->tried) {
 		l->rc = open_first_time(l);
+		if (!l->rc)
+			l->rc = start(l);
 		l->tried = true;
 	}
 	pthread_mutex_unlock(&lock);

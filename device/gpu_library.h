@@ -33,6 +33,9 @@ struct gpu_library {
 	const char *const *folders;       /* NULL, or a list that ends with NULL; "$CUDA_HOME/lib64" begins with what the
 	                                     environment says, and is left out where that is unset */
 	const struct gpu_symbol *symbols; /* NULL, or a list that ends with a name of NULL */
+	int (*start)(void);               /* NULL, or what has to be done once when the slots are set; its answer, with its text,
+	                                     is then that of gpu_library_open(), and the library stays open; it
+	                                     can't open another library */
 	/* Of gpu_library_open(). */
 	bool tried;
 	int rc;
@@ -44,7 +47,7 @@ struct gpu_library {
  * then in each folder. Once in a process: later calls return the first one's answer and its text. Any thread, at any time;
  * slots are set when the call returns 0.
  * -ENODEV, with a text that tells apart: no file of any of the names; a file that can't be loaded, and why; a file that
- * lacks a function, and which. Slots are then NULL. */
+ * lacks a function, and which. Slots are then NULL. Else what start() says. */
 int gpu_library_open(struct gpu_library *library);
 
 #endif

@@ -13,8 +13,6 @@
 #include "device/hip_abi.h"
 #include "lib/err.h"
 
-#define TEXT_BYTES 256
-
 _Static_assert(sizeof(struct hip_ipc_memory) == sizeof(struct dev_ipc), "an IPC handle fits");
 
 #define SLOT(name, arguments) int(*name) arguments;
@@ -37,8 +35,9 @@ static const struct gpu_symbol symbols[] = {HIP_FUNCTIONS(REQUIRED) HIP_OPTIONAL
 
 static const char *const files[] = {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libamdhip64.so", NULL};
 static const char *const folders[] = {"$ROCM_PATH/lib", "/opt/rocm/lib", NULL};
+static int start(void);
 static struct gpu_library library = {
-	.title = "the HIP runtime (libamdhip64)", .files = files, .folders = folders, .symbols = symbols};
+	.title = "the HIP runtime (libamdhip64)", .files = files, .folders = folders, .symbols = symbols, .start = start};
 
 /* ------------------------------------------------------------------ results */
 
@@ -102,26 +101,7 @@ static int start(void)
 	return rc ? err_note(-ENODEV, "%s", err_text()) : 0;
 }
 
-static struct {
-	pthread_once_t once;
-	int rc;
-	char why[TEXT_BYTES];
-} started = {.once = PTHREAD_ONCE_INIT};
-
-static void load_once(void)
-{
-	started.rc = gpu_library_open(&library);
-	if (!started.rc)
-		started.rc = start();
-	if (started.rc)
-		snprintf(started.why, sizeof(started.why), "%s", err_text());
-}
-
-static int load(void)
-{
-	pthread_once(&started.once, load_once);
-	return started.rc ? err_note(started.rc, "%s", started.why) : 0;
-}
+static int load(void) { return gpu_library_open(&library); }
 
 static int count(unsigned *count_p)
 {

@@ -94,6 +94,26 @@ static void folders(void)
 	rmdir(folder);
 }
 
+static int starts;
+
+static int start_fails(void)
+{
+	starts++;
+	return cosine && cosine(0) == 1 ? err_note(-ENODEV, "the machine said no %d", starts) : -EINVAL;
+}
+
+/* Once, with the slots set; later calls have the first one's answer. */
+static void started(void)
+{
+	struct gpu_library l = {.title = "libm", .files = libm, .symbols = cosine_only, .start = start_fails};
+	for (int i = 0; i < 2; i++) {
+		err_clear();
+		expect(gpu_library_open(&l) == -ENODEV);
+		expect_str(err_text(), "the machine said no 1");
+	}
+	expect(starts == 1);
+}
+
 static struct gpu_library raced = {.title = "libm", .files = libm, .symbols = cosine_only};
 
 static void *open_and_call(void *result)
@@ -121,6 +141,7 @@ int main(void)
 	test(missing_file);
 	test(missing_symbol);
 	test(folders);
+	test(started);
 	test(many_threads);
 	return test_done();
 }
