@@ -3,16 +3,33 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stddef.h>
 
 /* More than this many wake-ups at a time, and the rest is issued under the lock. */
 #define DEFERRED 256
 
-static pthread_mutex_t lock = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP;
+/* Some microseconds: whoever sleeps here loses its core to the work that becomes ready meanwhile. */
+#define SPINS 200
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct host_sleeper *to_wake[DEFERRED];
 static size_t to_wake_count;
 
-void host_lock(void) { pthread_mutex_lock(&lock); }
+static _Thread_local volatile bool is_mine;
+
+void host_lock(void)
+{
+	is_mine = true;
+	for (int i = 0; i < SPINS; i++) {
+		if (pthread_mutex_trylock(&lock) == 0)
+			return;
+		host_pause();
+	}
+	pthread_mutex_lock(&lock);
+}
+
+bool host_lock_is_mine(void) { return is_mine; }
 
 void host_unlock(void)
 {
@@ -22,13 +39,25 @@ void host_unlock(void)
 		mine[i] = to_wake[i];
 	to_wake_count = 0;
 	pthread_mutex_unlock(&lock);
-	for (size_t i = 0; i < count; i++)
+	is_mine = false;
+	if (count == 0)
+		return;
+	const int here = sched_getcpu();
+	size_t kept = 0;
+	for (size_t i = 0; i < count; i++) {
+		if (mine[i]->core == here)
+			mine[kept++] = mine[i];
+		else
+			sem_post(&mine[i]->sem);
+	}
+	for (size_t i = 0; i < kept; i++)
 		sem_post(&mine[i]->sem);
 }
 
-void host_sleeper_init(struct host_sleeper *s)
+void host_sleeper_init(struct host_sleeper *s, int core)
 {
 	s->asleep = false;
+	s->core = core;
 	sem_init(&s->sem, 0, 0);
 }
 

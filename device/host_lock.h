@@ -17,14 +17,19 @@
 struct host_sleeper {
 	sem_t sem;
 	bool asleep;
+	int core; /* that it is pinned to, or -1 */
 };
 
 void host_lock(void);
 
-/* Release the lock, then issue the wake-ups asked for since host_lock(). */
+/* Release the lock, then issue the wake-ups asked for since host_lock(), in their order, those for the caller's own core last:
+ * whoever wakes up there may run at once, and the caller not before its next turn. */
 void host_unlock(void);
 
-void host_sleeper_init(struct host_sleeper *s);
+/* Does the calling thread have the lock, or wait for it? Also for signal handlers. */
+bool host_lock_is_mine(void);
+
+void host_sleeper_init(struct host_sleeper *s, int core);
 void host_sleeper_destroy(struct host_sleeper *s);
 
 /* Called with the lock held: release it and sleep until host_wake(). Returns without the lock. */

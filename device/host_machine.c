@@ -70,7 +70,7 @@ size_t host_cores_of(const char *root, const int *allowed, size_t allowed_count,
 
 size_t host_cores(int cores[HOST_MAX_CORES])
 {
-	const size_t most = 8 * HOST_MAX_CORES;
+	const size_t most = HOST_MOST_CORE;
 	const size_t bytes = CPU_ALLOC_SIZE(most);
 	cpu_set_t *mask = CPU_ALLOC(most);
 	int *allowed = malloc(most * sizeof(*allowed));
@@ -98,7 +98,7 @@ int host_thread_start(pthread_t *thread_p, const int *cores, size_t count, void 
 {
 	pthread_attr_t attr;
 	sigset_t all, before;
-	const size_t most = 8 * HOST_MAX_CORES, bytes = CPU_ALLOC_SIZE(most);
+	const size_t most = HOST_MOST_CORE, bytes = CPU_ALLOC_SIZE(most);
 	cpu_set_t *mask = CPU_ALLOC(most);
 	if (!mask)
 		return -ENOMEM;

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #define HOST_MAX_CORES 1024
+#define HOST_MOST_CORE (8 * HOST_MAX_CORES) /* numbers of cores are below */
 
 /* Processors of this process, one per physical core: the first of each core's hardware threads in the
  * affinity mask, ascending. `root` is "" for this machine; a test gives a folder that holds a recorded

@@ -12,18 +12,17 @@
 static bool is_done(struct host_waiter *w) { return atomic_load_explicit(&w->done, memory_order_acquire); }
 
 /* Lock held on entry, not on return. Polls first: waking up takes longer than most launches. */
-static void await(struct host_dev *d, struct host_waiter **list)
+static void await(struct host_waiter **list)
 {
 	struct host_waiter w = {.next = *list};
-	host_sleeper_init(&w.sleeper);
+	host_sleeper_init(&w.sleeper, -1);
 	*list = &w;
 	host_unlock();
 	const uint64_t start = clock_ns();
-	while (!is_done(&w) && host_units_polling_is_free(&d->units) && clock_ns() - start < HOST_SPIN_NS) {
+	do {
 		for (int i = 0; i < 16 && !is_done(&w); i++)
 			host_pause();
-		sched_yield();
-	}
+	} while (!is_done(&w) && host_units_polling_is_free() && !host_core_wanted() && clock_ns() - start < HOST_SPIN_NS);
 	host_lock();
 	if (is_done(&w))
 		host_unlock();
@@ -64,7 +63,7 @@ int host_stream_open(struct dev *dev, int priority, struct dev_stream **s_p)
 static void drain(struct dev_stream *s)
 {
 	if (s->first)
-		await(s->dev, &s->waiters);
+		await(&s->waiters);
 	else
 		host_unlock();
 }
@@ -177,6 +176,7 @@ int host_event_query(struct dev *dev, struct dev_event *e)
 
 int host_event_sync(struct dev *dev, struct dev_event *e)
 {
+	(void)dev;
 	host_lock();
 	if (!e->latest) {
 		host_unlock();
@@ -185,7 +185,7 @@ int host_event_sync(struct dev *dev, struct dev_event *e)
 	if (e->latest->done)
 		host_unlock();
 	else
-		await(host_dev_of(dev), &e->latest->waiters);
+		await(&e->latest->waiters);
 	return 0;
 }
 

@@ -12,6 +12,9 @@
 #include "lib/clock.h"
 #include "lib/err.h"
 
+/* Resident blocks of all devices by core. */
+static atomic_uint blocks_on[HOST_MOST_CORE];
+
 /* ------------------------------------------------------------------ placing blocks */
 
 uint32_t host_units_residents(uint64_t claim_bytes)
@@ -42,18 +45,83 @@ static struct host_unit *place_for(struct host_units *u, const struct host_launc
 	return best;
 }
 
+/* Whom do threads of this unit share its core with? */
+static enum host_sharing sharing(struct host_unit *unit)
+{
+	struct host_units *u = unit->all;
+	if (atomic_load(&unit->mixed))
+		return HOST_WITH_PEERS;
+	bool copies = residents(unit) > 0 && atomic_load_explicit(&u->copying, memory_order_relaxed) > 0 &&
+	              atomic_load_explicit(&u->idle, memory_order_relaxed) == 0;
+	return copies ? HOST_WITH_OTHERS : HOST_ALONE;
+}
+
+static bool has_mail(atomic_bool *mail) { return atomic_load_explicit(mail, memory_order_acquire); }
+
+static enum host_sharing slot_shares(void *slot)
+{
+	struct host_slot *s = slot;
+	return has_mail(&s->mail) ? sharing(s->unit) : HOST_ALONE;
+}
+
+static enum host_sharing engine_shares(void *engine)
+{
+	struct host_engine *e = engine;
+	bool full = atomic_load_explicit(&e->all->idle, memory_order_relaxed) == 0;
+	return has_mail(&e->mail) && full ? HOST_WITH_OTHERS : HOST_ALONE;
+}
+
+/* All that have work there. */
+static void share_unit(struct host_unit *unit)
+{
+	for (uint32_t i = 0; i < HOST_SLOTS; i++)
+		if (slot_shares(&unit->slots[i]) != HOST_ALONE)
+			host_turn_shared(&unit->slots[i].turn);
+}
+
+/* Copies, and no unit without a block: nobody knows whose core an engine has. */
+static void share_with_engines(struct host_units *u)
+{
+	for (uint32_t i = 0; i < u->count; i++)
+		share_unit(&u->units[i]);
+	for (uint32_t i = 0; i < HOST_ENGINES; i++)
+		if (engine_shares(&u->engines[i]) != HOST_ALONE)
+			host_turn_shared(&u->engines[i].turn);
+}
+
+/* Whose first resident block is of another launch than a later one. */
+static bool is_mixed(const struct host_unit *unit)
+{
+	const struct host_launch *first = NULL;
+	for (uint32_t i = 0; i < HOST_SLOTS; i++) {
+		const struct host_launch *l = unit->slots[i].launch;
+		if (l && first && l != first)
+			return true;
+		first = l ? l : first;
+	}
+	return false;
+}
+
 static void place(struct host_unit *unit, struct host_launch *l)
 {
 	struct host_slot *slot = unit->free;
 	unit->free = slot->next_free;
 	unit->shared_bytes += l->claim_bytes;
 	unit->alone |= l->alone;
-	if (atomic_fetch_add_explicit(&unit->resident, 1, memory_order_relaxed) == 0)
+	const bool first = atomic_fetch_add_explicit(&unit->resident, 1, memory_order_relaxed) == 0;
+	atomic_fetch_add_explicit(&blocks_on[unit->core], 1, memory_order_relaxed);
+	if (first)
 		atomic_fetch_sub_explicit(&unit->all->idle, 1, memory_order_relaxed);
 	slot->launch = l;
 	slot->block = l->started++;
 	atomic_store_explicit(&slot->mail, true, memory_order_release);
 	host_wake(&slot->sleeper);
+	if (!first)
+		atomic_store(&unit->mixed, is_mixed(unit));
+	if (first && atomic_load_explicit(&unit->all->copying, memory_order_relaxed) > 0)
+		share_with_engines(unit->all);
+	else if (sharing(unit) != HOST_ALONE)
+		share_unit(unit);
 }
 
 static void displace(struct host_slot *slot, const struct host_launch *l)
@@ -63,6 +131,10 @@ static void displace(struct host_slot *slot, const struct host_launch *l)
 	unit->alone &= !l->alone;
 	slot->next_free = unit->free;
 	unit->free = slot;
+	slot->launch = NULL;
+	if (atomic_load(&unit->mixed))
+		atomic_store(&unit->mixed, is_mixed(unit));
+	atomic_fetch_sub_explicit(&blocks_on[unit->core], 1, memory_order_relaxed);
 	if (atomic_fetch_sub_explicit(&unit->resident, 1, memory_order_relaxed) == 1)
 		atomic_fetch_add_explicit(&unit->all->idle, 1, memory_order_relaxed);
 }
@@ -94,21 +166,16 @@ void host_units_dispatch(struct host_units *u)
 
 /* ------------------------------------------------------------------ polling and sleeping */
 
-bool host_units_polling_is_free(struct host_units *u)
+bool host_units_polling_is_free(void)
 {
 	const int here = sched_getcpu();
-	for (uint32_t i = 0; i < u->count; i++)
-		if (u->units[i].core == here)
-			return residents(&u->units[i]) == 0;
-	return true;
+	return here < 0 || here >= HOST_MOST_CORE || atomic_load_explicit(&blocks_on[here], memory_order_relaxed) == 0;
 }
 
 static bool may_poll(struct host_slot *slot)
 {
 	return residents(slot->unit) == 0 && atomic_load_explicit(&slot->unit->spinner, memory_order_relaxed) == slot;
 }
-
-static bool has_mail(atomic_bool *mail) { return atomic_load_explicit(mail, memory_order_acquire); }
 
 /* Returns with mail, or because the threads are to quit. */
 static void await_block(struct host_slot *slot)
@@ -121,8 +188,7 @@ static void await_block(struct host_slot *slot)
 				return;
 			host_pause();
 		}
-		sched_yield();
-	} while (may_poll(slot) && clock_ns() - start < HOST_SPIN_NS);
+	} while (may_poll(slot) && !host_core_wanted() && clock_ns() - start < HOST_SPIN_NS);
 	host_lock();
 	if (has_mail(&slot->mail) || slot->unit->all->quit)
 		host_unlock();
@@ -139,8 +205,8 @@ static void await_copy(struct host_engine *e)
 				return;
 			host_pause();
 		}
-		sched_yield();
-	} while (atomic_load_explicit(&e->all->idle, memory_order_relaxed) > 0 && clock_ns() - start < HOST_SPIN_NS);
+	} while (atomic_load_explicit(&e->all->idle, memory_order_relaxed) > 0 && !host_core_wanted() &&
+	         clock_ns() - start < HOST_SPIN_NS);
 	host_lock();
 	if (has_mail(&e->mail) || e->all->quit)
 		host_unlock();
@@ -165,26 +231,35 @@ static void block_ended(struct host_slot *slot, struct host_launch *l, uint64_t 
 	host_queue_progress(end_ns);
 	host_units_dispatch(u);
 	host_unlock();
+	host_turn_next(&slot->unit->seat);
 }
 
 static void *slot_main(void *arg)
 {
 	struct host_slot *slot = arg;
 	struct host_units *u = slot->unit->all;
+	host_turn_open(&slot->turn, &slot->unit->seat, slot_shares, slot);
 	for (;;) {
 		if (!has_mail(&slot->mail))
 			await_block(slot);
 		if (!has_mail(&slot->mail)) {
 			if (atomic_load(&u->quit))
-				return NULL;
+				break;
 			continue;
 		}
+		/* Whoever had this core a moment ago may hold the lock, and all wait for it to go on. */
+		host_lock();
+		host_unlock();
 		struct host_launch *l = slot->launch;
 		const struct host_block block = {
 			.index = slot->block, .grid = l->grid, .args = l->args, .cancelled = l->cancelled};
+		host_turn_begin(&slot->turn);
 		int rc = l->run(&block);
+		host_turn_end(&slot->turn);
 		block_ended(slot, l, clock_ns(), rc);
 	}
+	host_turn_close(&slot->turn);
+	return NULL;
 }
 
 static void regular(const struct host_copy *c, uint64_t offset, uint64_t bytes)
@@ -222,27 +297,33 @@ static void *engine_main(void *arg)
 {
 	struct host_engine *e = arg;
 	struct host_copy *c;
+	host_turn_open(&e->turn, NULL, engine_shares, e);
 	for (;;) {
 		if (!has_mail(&e->mail))
 			await_copy(e);
 		if (!has_mail(&e->mail)) {
 			if (atomic_load(&e->all->quit))
-				return NULL;
+				break;
 			continue;
 		}
 		host_lock();
 		while ((c = e->first) != NULL) {
 			e->first = c->next;
 			host_unlock();
+			host_turn_begin(&e->turn);
 			transfer(e->all, c);
+			host_turn_end(&e->turn);
 			const uint64_t end_ns = clock_ns();
 			host_lock();
 			host_queue_copy_ended(c, end_ns);
 			host_queue_progress(end_ns);
 		}
 		atomic_store_explicit(&e->mail, false, memory_order_relaxed);
+		atomic_fetch_sub_explicit(&e->all->copying, 1, memory_order_relaxed);
 		host_unlock();
 	}
+	host_turn_close(&e->turn);
+	return NULL;
 }
 
 void host_units_copy(struct host_units *u, uint32_t engine, struct host_copy *c)
@@ -254,8 +335,14 @@ void host_units_copy(struct host_units *u, uint32_t engine, struct host_copy *c)
 	else
 		e->first = c;
 	e->last = c;
+	const bool at_work = has_mail(&e->mail);
 	atomic_store_explicit(&e->mail, true, memory_order_release);
 	host_wake(&e->sleeper);
+	if (at_work)
+		return;
+	atomic_fetch_add_explicit(&u->copying, 1, memory_order_relaxed);
+	if (atomic_load_explicit(&u->idle, memory_order_relaxed) == 0)
+		share_with_engines(u);
 }
 
 /* ------------------------------------------------------------------ open and close */
@@ -267,7 +354,7 @@ static int start_unit(struct host_units *u, struct host_unit *unit, int core)
 	for (uint32_t i = HOST_SLOTS; i-- > 0;) {
 		struct host_slot *slot = &unit->slots[i];
 		slot->unit = unit;
-		host_sleeper_init(&slot->sleeper);
+		host_sleeper_init(&slot->sleeper, core);
 		int rc = host_thread_start(&slot->thread, &core, 1, slot_main, slot);
 		if (rc)
 			return err_note(rc, "start a worker on core %d: %s", core, strerror(-rc));
@@ -293,7 +380,7 @@ int host_units_open(struct host_units *u, const int *cores, uint32_t count)
 	for (uint32_t i = 0; i < HOST_ENGINES && !rc; i++) {
 		struct host_engine *e = &u->engines[i];
 		e->all = u;
-		host_sleeper_init(&e->sleeper);
+		host_sleeper_init(&e->sleeper, count == 1 ? cores[0] : -1);
 		rc = host_thread_start(&e->thread, cores, count, engine_main, e);
 		if (rc)
 			return err_note(rc, "start a copy engine: %s", strerror(-rc));

@@ -3,10 +3,10 @@
  * Units and copy engines: the threads that do the work of one host device.
  *
  * A unit is a core. It has HOST_SLOTS slots, each a thread pinned to the core; a resident block is one
- * that has been given to a slot. Blocks that share a unit are therefore time-sliced by the kernel, as
- * warps share an SM. Every block claims a part of the unit's pool of HOST_SHARED_BYTES, rounded up to
- * HOST_SHARED_GRANULARITY; no kernel of device/kernels.h looks into its claim, so the pool is accounted
- * for and not backed by memory.
+ * that has been given to a slot. Blocks that share a unit are therefore time-sliced, as warps share an SM;
+ * where their work differs they take shorter turns than the kernel's (host_turns.h). Every block claims a
+ * part of the unit's pool of HOST_SHARED_BYTES, rounded up to HOST_SHARED_GRANULARITY; no kernel of
+ * device/kernels.h looks into its claim, so the pool is accounted for and not backed by memory.
  *
  * Blocks are PUSHED to slots: whenever a launch becomes ready or a block ends, blocks are placed in the
  * order of stream priority, then of becoming ready, each on the unit with the fewest resident blocks (of
@@ -16,7 +16,7 @@
  * busy core could take a block while another core idles.)
  *
  * A thread that ran out of work polls for HOST_SPIN_NS before it sleeps, so that back-to-back launches need
- * no wake-up; it does not while its core has other blocks, and yields the core to whoever else wants it.
+ * no wake-up; it does not while its core has other blocks, and stops when somebody else wants the core.
  *
  * Copy engines are two threads that may run on any core of the device and compete there with blocks. Engine
  * 1 takes copies from DEVICE to PINNED memory, engine 0 all others and fills, so that both directions can be
@@ -37,6 +37,7 @@
 
 #include "device/host_kernels.h"
 #include "device/host_lock.h"
+#include "device/host_turns.h"
 
 #define HOST_SLOTS 8u
 #define HOST_SHARED_BYTES ((uint64_t)128 << 10)
@@ -80,6 +81,7 @@ struct host_slot {
 	pthread_t thread;
 	bool started;
 	struct host_sleeper sleeper;
+	struct host_turn turn;
 	/* The block to run. Written under the lock before `mail` is set, read by the thread after it saw it. */
 	struct host_launch *launch;
 	uint32_t block;
@@ -94,6 +96,8 @@ struct host_unit {
 	atomic_uint resident;                /* written under the lock */
 	struct host_slot *free;              /* latest used first: it may still be polling */
 	_Atomic(struct host_slot *) spinner; /* the one slot that may poll */
+	struct host_seat seat;
+	atomic_bool mixed;                   /* blocks of different launches are resident; written under the lock */
 	struct host_slot slots[HOST_SLOTS];
 };
 
@@ -103,6 +107,7 @@ struct host_engine {
 	pthread_t thread;
 	bool started;
 	struct host_sleeper sleeper;
+	struct host_turn turn;
 	atomic_bool mail;
 };
 
@@ -111,6 +116,7 @@ struct host_units {
 	struct host_unit *units;
 	uint64_t streaming_bytes; /* from this size on, engines write past the caches */
 	atomic_uint idle;         /* units without a block */
+	atomic_uint copying;      /* engines at work */
 	struct host_engine engines[HOST_ENGINES];
 	struct {
 		struct host_launch *first, *last;
@@ -142,7 +148,7 @@ void host_units_dispatch(struct host_units *u);
 /* Give a copy to an engine. */
 void host_units_copy(struct host_units *u, uint32_t engine, struct host_copy *c);
 
-/* Is some core of this device free for a host thread that polls? Lock not needed. */
-bool host_units_polling_is_free(struct host_units *u);
+/* Has no device a block on the caller's core, so that it may poll there? Lock not needed. */
+bool host_units_polling_is_free(void);
 
 #endif

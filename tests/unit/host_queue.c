@@ -64,10 +64,25 @@ static int order_run(const struct host_block *b)
 	return 0;
 }
 
+/* Both launches' blocks on the first unit count how often it changed hands between them. */
+#define BUSY_NS 40000000u
+static atomic_uint changes, whose;
+
+static int busy_run(const struct host_block *b)
+{
+	const unsigned me = *(const unsigned *)((const union kernel_arg *)b->args)[0].pointer;
+	const uint64_t start = clock_ns();
+	while (b->index == 0 && clock_ns() - start < BUSY_NS)
+		if (atomic_exchange(&whose, me) != me)
+			atomic_fetch_add(&changes, 1);
+	return 0;
+}
+
 #define PER_BLOCK { { .size = sizeof(void *), .extent = KERNEL_EXTENT_PER_BLOCK, .each = 8, .alignment = 8 } }
 static struct dev_kernel where = { .signature = { .name = "where", .parameters = PER_BLOCK }, .run = where_run };
 static struct dev_kernel crowd = { .signature.name = "crowd", .run = crowd_run };
 static struct dev_kernel fails = { .signature.name = "fails", .run = fail_run };
+static struct dev_kernel busy_kernel = { .signature = { .name = "busy", .parameters = PER_BLOCK }, .run = busy_run };
 static struct dev_kernel orders = { .signature = { .name = "orders", .parameters = PER_BLOCK }, .run = order_run };
 
 static struct dev_stream *stream(int priority)
@@ -118,6 +133,25 @@ static void a_full_grid_lands_one_on_each_unit(void)
 	}
 	ok(dev_free(d, cpus));
 	dev_stream_close(d, s);
+}
+
+/* The kernel's tick alone would do so once in one to ten milliseconds. */
+static void launches_on_one_unit_take_turns(void)
+{
+	const uint32_t units = d->props.units;
+	struct dev_stream *s[] = { stream(0), stream(0) };
+	unsigned *number[] = { get(8 * units), get(8 * units) };
+	atomic_store(&changes, 0);
+	*number[1] = 1;
+	for (int i = 0; i < 2; i++)
+		launch(s[i], &busy_kernel, units, 0, number[i]);
+	for (int i = 0; i < 2; i++)
+		ok(dev_stream_sync(d, s[i]));
+	expect(atomic_load(&changes) >= 50);
+	for (int i = 0; i < 2; i++) {
+		ok(dev_free(d, number[i]));
+		dev_stream_close(d, s[i]);
+	}
 }
 
 static void a_block_avoids_the_busy_unit(void)
@@ -347,6 +381,7 @@ int main(void)
 		return 77;
 	d = set.dev[0];
 	test(a_full_grid_lands_one_on_each_unit);
+	test(launches_on_one_unit_take_turns);
 	test(a_block_avoids_the_busy_unit);
 	test(residency_is_what_the_claim_allows);
 	test(a_launch_that_does_not_fit_holds_back_what_is_behind);
