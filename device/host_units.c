@@ -114,6 +114,7 @@ static void place(struct host_unit *unit, struct host_launch *l)
 		atomic_fetch_sub_explicit(&unit->all->idle, 1, memory_order_relaxed);
 	slot->launch = l;
 	slot->block = l->started++;
+	slot->number = unit->placed++;
 	atomic_store_explicit(&slot->mail, true, memory_order_release);
 	host_wake(&slot->sleeper);
 	if (!first)
@@ -234,6 +235,16 @@ static void block_ended(struct host_slot *slot, struct host_launch *l, uint64_t 
 	host_turn_next(&slot->unit->seat);
 }
 
+/* Whoever had this core a moment ago may hold the lock, and all wait for it to go on. And of blocks that become ready at about
+ * the same time, the kernel may wake a later one first. */
+static void await_core(struct host_slot *slot)
+{
+	host_lock();
+	host_unlock();
+	while (atomic_load(&slot->unit->begun) != slot->number)
+		sched_yield();
+}
+
 static void *slot_main(void *arg)
 {
 	struct host_slot *slot = arg;
@@ -247,13 +258,12 @@ static void *slot_main(void *arg)
 				break;
 			continue;
 		}
-		/* Whoever had this core a moment ago may hold the lock, and all wait for it to go on. */
-		host_lock();
-		host_unlock();
+		await_core(slot);
 		struct host_launch *l = slot->launch;
 		const struct host_block block = {
 			.index = slot->block, .grid = l->grid, .args = l->args, .cancelled = l->cancelled};
 		host_turn_begin(&slot->turn);
+		atomic_store(&slot->unit->begun, slot->number + 1);
 		int rc = l->run(&block);
 		host_turn_end(&slot->turn);
 		block_ended(slot, l, clock_ns(), rc);

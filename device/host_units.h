@@ -44,7 +44,7 @@
 #define HOST_SHARED_GRANULARITY ((uint64_t)256)
 #define HOST_ENGINES 2u
 #define HOST_LEVELS 3u /* of priority; higher is more urgent */
-#define HOST_SPIN_NS 50000u
+#define HOST_SPIN_NS 500000u
 #define HOST_STREAMING_MOST ((uint64_t)16 << 20)
 
 /* A grid of blocks. The owner fills all but the last group and keeps it in place until it has ended. */
@@ -85,6 +85,7 @@ struct host_slot {
 	/* The block to run. Written under the lock before `mail` is set, read by the thread after it saw it. */
 	struct host_launch *launch;
 	uint32_t block;
+	uint32_t number; /* of the block among those placed on this unit */
 	atomic_bool mail;
 };
 
@@ -97,6 +98,8 @@ struct host_unit {
 	struct host_slot *free;              /* latest used first: it may still be polling */
 	_Atomic(struct host_slot *) spinner; /* the one slot that may poll */
 	struct host_seat seat;
+	uint32_t placed;
+	atomic_uint begun;                   /* blocks begin in the order in which they were placed */
 	atomic_bool mixed;                   /* blocks of different launches are resident; written under the lock */
 	struct host_slot slots[HOST_SLOTS];
 };

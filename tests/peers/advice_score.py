@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How good is the advice on shapes that nobody has seen? Prints the score that a run's report would.
+
+    make score DEVICE=host:0,1                     about ten minutes on an idle machine
+    advice_score.py --device sim:0-3 --seed 7
+
+The curves are those of ./gpusig run; then overlap/ficco measures every schedule of shapes drawn from the seed, sides log-uniform, and
+./gpusig report holds the advice against them. Take a new seed after every change of lib/advise, or the shapes are seen.
+"""
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import random
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+HOME = Path(__file__).resolve().parent.parent.parent
+CURVES = ("gemm/*", "micro/copy_path", "micro/contention", "micro/launch", "micro/memory", "micro/occupancy", "micro/priority",
+          "collectives/device_allreduce")
+SIDES = {"m": (256, 4096), "n": (32, 1024), "k": (64, 4096)}
+STEP = 32  # every schedule cuts these, on up to four devices
+
+
+def shapes(count: int, seed: int, least: float, most: float) -> list[str]:
+    """Of which the product has between `least` and `most` million flops."""
+    draw, found = random.Random(seed), []
+    while len(found) < count:
+        m, n, k = (STEP * round(math.exp(draw.uniform(math.log(low), math.log(high))) / STEP) for low, high in SIDES.values())
+        if least <= 2e-6 * m * n * k <= most:
+            found.append(f"{m}x{n}x{k}")
+    return found
+
+
+def run(command: list[str], good: tuple[int, ...]) -> None:
+    print("+", " ".join(command), flush=True)
+    done = subprocess.run(command, cwd=HOME, check=False, stdout=subprocess.DEVNULL)
+    if done.returncode not in good:
+        sys.exit(f"advice_score: exit {done.returncode}")
+
+
+def percent(share: float | None) -> str:
+    return "-" if share is None else f"{100 * share:.1f} %"
+
+
+def show(score: dict) -> None:
+    if score.get("hit_rate") is None:
+        sys.exit(f"no score: {score.get('reason')}; undecided {score.get('undecided')}, left out {score.get('left_out')}")
+    for s in score["table"]:
+        verdict = "undecided" if not s["decided"] else "hit" if s["hit"] else "MISS"
+        print(f"{s['op']:9} {s['m']}x{s['n']}x{s['k']:<6} {s['mover']:6} {s['pick']:18} {s['best']:18} {percent(s['loss']):>8}  {verdict}")
+    low, high = score["hit_rate_ci"]
+    print(f"hits {score['hits']} of {score['scenarios']} unseen scenarios ({percent(score['hit_rate'])}, 95 %: {percent(low)} to "
+          f"{percent(high)}); mean loss when wrong {percent(score['mean_loss_when_wrong'])}, mean loss {percent(score['mean_loss'])}; "
+          f"undecided {score['undecided']}, left out {score['left_out']}; predictions within {percent(score['median_error'])} (median)")
+    for a in score["always"]:
+        print(f"always {a['schedule']:18} {a['hits']} of {a['scenarios']}, mean loss when wrong {percent(a['mean_loss_when_wrong'])}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--device", default="host:0,1")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--shapes", type=int, default=12)
+    parser.add_argument("--mflop", default="20:600", help="least and most")
+    parser.add_argument("--type", default="f32")
+    parser.add_argument("--op", default="ag-gemm,gemm-rs,a2a-gemm")
+    parser.add_argument("--curves", type=float, default=150, help="seconds for the curves")
+    parser.add_argument("--each", type=float, default=4, help="seconds for a scenario")
+    parser.add_argument("--out", help="a new folder; default: one in the temporary folder")
+    o = parser.parse_args()
+    least, most = (float(x) for x in o.mflop.split(":"))
+    folder = o.out or os.path.join(tempfile.mkdtemp(prefix="advice-"), "run")
+    drawn = shapes(o.shapes, o.seed, least, most)
+    only = [word for name in CURVES for word in ("--only", name)]
+    run(["./gpusig", "run", "--device", o.device, "--budget", f"{o.curves:g}s", "--seed", str(o.seed), "--out", folder, *only], (0, 3))
+    cases = 2 * len(drawn) * len(o.op.split(","))
+    run(["bin/overlap/ficco", "--device", o.device, "--shape", ",".join(drawn), "--op", o.op, "--type", o.type, "--mover",
+         "engine,kernel", "--budget", f"{o.each * cases:g}s", "--seed", str(o.seed), "--out", folder + "/records.jsonl"], (0, 3))
+    run(["./gpusig", "report", folder], (0, 3))
+    signature = json.loads((Path(folder) / "signature.json").read_text(encoding="utf-8"))
+    show(signature["programs"]["overlap/ficco"]["findings"]["advice"])
+    print("in", folder)
+
+
+if __name__ == "__main__":
+    main()
