@@ -56,7 +56,7 @@ static void set_timer(struct host_turn *t, uint64_t ns)
 void host_turn_begin(struct host_turn *t)
 {
 	atomic_store(&t->start_ns, clock_ns());
-	if (t->shares(t->of) == HOST_ALONE || !atomic_load(&t->there))
+	if (!t->shares(t->of) || !atomic_load(&t->there))
 		return;
 	t->since_ns = core_time_ns();
 	if (!atomic_exchange(&t->armed, true))
@@ -88,7 +88,7 @@ static void wait_for_turn(struct host_turn *t)
 	host_turn_next(seat);
 	const unsigned turn = atomic_load(&seat->turns);
 	atomic_fetch_add(&seat->waiting, 1);
-	if (t->shares(t->of) == HOST_WITH_PEERS)
+	if (t->shares(t->of))
 		syscall(SYS_futex, &seat->turns, FUTEX_WAIT_PRIVATE, turn, &most, NULL, 0);
 	atomic_fetch_sub(&seat->waiting, 1);
 }
@@ -97,7 +97,7 @@ void host_turn_end(struct host_turn *t) { atomic_store_explicit(&t->start_ns, 0,
 
 /* The time may have run while others had the core, and a turn that has just begun goes on; and while this thread has the lock
  * nobody else gets far. */
-static void end_turn(struct host_turn *t, enum host_sharing sharing)
+static void end_turn(struct host_turn *t)
 {
 	const uint64_t had_ns = core_time_ns() - t->since_ns;
 	uint64_t left_ns = HOST_TURN_NS;
@@ -106,10 +106,7 @@ static void end_turn(struct host_turn *t, enum host_sharing sharing)
 	} else if (host_lock_is_mine()) {
 		left_ns = SHORT_NS;
 	} else {
-		if (sharing == HOST_WITH_PEERS)
-			wait_for_turn(t);
-		else
-			sched_yield();
+		wait_for_turn(t);
 		t->since_ns = core_time_ns();
 	}
 	set_timer(t, left_ns);
@@ -120,12 +117,11 @@ static void on_signal(int number)
 	struct host_turn *t = mine;
 	const int kept = errno;
 	(void)number;
-	enum host_sharing sharing = t ? t->shares(t->of) : HOST_ALONE;
-	if (sharing != HOST_ALONE) {
-		end_turn(t, sharing);
+	if (t && t->shares(t->of)) {
+		end_turn(t);
 	} else if (t) {
 		atomic_store(&t->armed, false);
-		if (t->shares(t->of) != HOST_ALONE) /* again, since it was looked at */
+		if (t->shares(t->of)) /* again, since it was looked at */
 			host_turn_shared(t);
 	}
 	errno = kept;
@@ -141,16 +137,16 @@ static void take_signal(void)
 }
 
 /* Batch work does not preempt when it wakes up. The length is granted by Linux 6.12 or later, ignored by others. */
-static void wish_for_turns(bool waits)
+static void wish_for_turns(uint32_t policy)
 {
 	const struct attributes a = {.size = sizeof(a),
-	                             .policy = waits ? SCHED_BATCH : SCHED_OTHER,
+	                             .policy = policy,
 	                             .nice = getpriority(PRIO_PROCESS, 0),
 	                             .runtime_ns = KERNEL_TURN_NS};
 	syscall(SYS_sched_setattr, 0, &a, 0);
 }
 
-void host_turn_open(struct host_turn *t, struct host_seat *seat, enum host_sharing (*shares)(void *of), void *of)
+void host_turn_open(struct host_turn *t, struct host_seat *seat, bool (*shares)(void *of), void *of)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	struct sigevent e = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGURG};
@@ -159,7 +155,7 @@ void host_turn_open(struct host_turn *t, struct host_seat *seat, enum host_shari
 	t->seat = seat;
 	t->shares = shares;
 	t->of = of;
-	wish_for_turns(seat != NULL);
+	wish_for_turns(SCHED_BATCH);
 	e.sigev_notify_thread_id = (pid_t)syscall(SYS_gettid);
 	if (!handled || timer_create(CLOCK_MONOTONIC, &e, &t->timer))
 		return;
@@ -169,6 +165,8 @@ void host_turn_open(struct host_turn *t, struct host_seat *seat, enum host_shari
 	pthread_sigmask(SIG_UNBLOCK, &urgent, NULL);
 	atomic_store(&t->there, true);
 }
+
+void host_turn_preempts(void) { wish_for_turns(SCHED_OTHER); }
 
 void host_turn_close(struct host_turn *t)
 {

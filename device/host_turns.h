@@ -21,20 +21,14 @@
 
 #define HOST_TURN_NS 500000u
 
-enum host_sharing {
-	HOST_ALONE,
-	HOST_WITH_OTHERS, /* whose core is not known: the kernel chooses who is next */
-	HOST_WITH_PEERS,  /* threads of the same seat: who has had a turn stops until another of them has */
-};
-
 /* Threads that are pinned to the same core. */
 struct host_seat {
 	atomic_uint turns, waiting;
 };
 
 struct host_turn {
-	struct host_seat *seat; /* NULL: none */
-	enum host_sharing (*shares)(void *of);
+	struct host_seat *seat;
+	bool (*shares)(void *of);
 	void *of;
 	timer_t timer;
 	atomic_bool there, armed;
@@ -42,10 +36,12 @@ struct host_turn {
 	uint64_t since_ns;             /* time of the core that the thread had had when its turn began */
 };
 
-/* The calling thread takes turns from now on, while shares(of) says that its core is shared: that is asked by a signal handler,
- * so it reads atomics and nothing else. When it wakes up, a thread with a seat waits for turns of others; one without runs at
- * once. */
-void host_turn_open(struct host_turn *t, struct host_seat *seat, enum host_sharing (*shares)(void *of), void *of);
+/* The calling thread takes turns with others of its seat from now on, while shares(of) says that they have work too: that is asked
+ * by a signal handler, so it reads atomics and nothing else. When it wakes up it lets whoever has the core go on. */
+void host_turn_open(struct host_turn *t, struct host_seat *seat, bool (*shares)(void *of), void *of);
+
+/* The calling thread takes no turns: when it wakes up it preempts those that do. */
+void host_turn_preempts(void);
 
 /* By the same thread, before it ends. */
 void host_turn_close(struct host_turn *t);

@@ -45,48 +45,12 @@ static struct host_unit *place_for(struct host_units *u, const struct host_launc
 	return best;
 }
 
-/* Whom do threads of this unit share its core with? */
-static enum host_sharing sharing(struct host_unit *unit)
-{
-	struct host_units *u = unit->all;
-	if (atomic_load(&unit->mixed))
-		return HOST_WITH_PEERS;
-	bool copies = residents(unit) > 0 && atomic_load_explicit(&u->copying, memory_order_relaxed) > 0 &&
-	              atomic_load_explicit(&u->idle, memory_order_relaxed) == 0;
-	return copies ? HOST_WITH_OTHERS : HOST_ALONE;
-}
-
 static bool has_mail(atomic_bool *mail) { return atomic_load_explicit(mail, memory_order_acquire); }
 
-static enum host_sharing slot_shares(void *slot)
+static bool slot_shares(void *slot)
 {
 	struct host_slot *s = slot;
-	return has_mail(&s->mail) ? sharing(s->unit) : HOST_ALONE;
-}
-
-static enum host_sharing engine_shares(void *engine)
-{
-	struct host_engine *e = engine;
-	bool full = atomic_load_explicit(&e->all->idle, memory_order_relaxed) == 0;
-	return has_mail(&e->mail) && full ? HOST_WITH_OTHERS : HOST_ALONE;
-}
-
-/* All that have work there. */
-static void share_unit(struct host_unit *unit)
-{
-	for (uint32_t i = 0; i < HOST_SLOTS; i++)
-		if (slot_shares(&unit->slots[i]) != HOST_ALONE)
-			host_turn_shared(&unit->slots[i].turn);
-}
-
-/* Copies, and no unit without a block: nobody knows whose core an engine has. */
-static void share_with_engines(struct host_units *u)
-{
-	for (uint32_t i = 0; i < u->count; i++)
-		share_unit(&u->units[i]);
-	for (uint32_t i = 0; i < HOST_ENGINES; i++)
-		if (engine_shares(&u->engines[i]) != HOST_ALONE)
-			host_turn_shared(&u->engines[i].turn);
+	return has_mail(&s->mail) && atomic_load(&s->unit->mixed);
 }
 
 /* Whose first resident block is of another launch than a later one. */
@@ -117,12 +81,12 @@ static void place(struct host_unit *unit, struct host_launch *l)
 	slot->number = unit->placed++;
 	atomic_store_explicit(&slot->mail, true, memory_order_release);
 	host_wake(&slot->sleeper);
-	if (!first)
-		atomic_store(&unit->mixed, is_mixed(unit));
-	if (first && atomic_load_explicit(&unit->all->copying, memory_order_relaxed) > 0)
-		share_with_engines(unit->all);
-	else if (sharing(unit) != HOST_ALONE)
-		share_unit(unit);
+	if (first)
+		return;
+	atomic_store(&unit->mixed, is_mixed(unit));
+	for (uint32_t i = 0; i < HOST_SLOTS; i++)
+		if (slot_shares(&unit->slots[i]))
+			host_turn_shared(&unit->slots[i].turn);
 }
 
 static void displace(struct host_slot *slot, const struct host_launch *l)
@@ -197,6 +161,7 @@ static void await_block(struct host_slot *slot)
 		host_sleep(&slot->sleeper);
 }
 
+/* A thread that sleeps preempts the block that has its core when it wakes up; one that gave the core away would wait. */
 static void await_copy(struct host_engine *e)
 {
 	const uint64_t start = clock_ns();
@@ -206,8 +171,7 @@ static void await_copy(struct host_engine *e)
 				return;
 			host_pause();
 		}
-	} while (atomic_load_explicit(&e->all->idle, memory_order_relaxed) > 0 && !host_core_wanted() &&
-	         clock_ns() - start < HOST_SPIN_NS);
+	} while (host_units_polling_is_free() && !host_core_wanted() && clock_ns() - start < HOST_SPIN_NS);
 	host_lock();
 	if (has_mail(&e->mail) || e->all->quit)
 		host_unlock();
@@ -235,13 +199,22 @@ static void block_ended(struct host_slot *slot, struct host_launch *l, uint64_t 
 	host_turn_next(&slot->unit->seat);
 }
 
-/* Whoever had this core a moment ago may hold the lock, and all wait for it to go on. And of blocks that become ready at about
- * the same time, the kernel may wake a later one first. */
+/* Has an engine still to begin, and will need some block's core for that? */
+static bool engine_begins(struct host_units *u)
+{
+	bool begins = false;
+	for (uint32_t i = 0; i < HOST_ENGINES; i++)
+		begins |= has_mail(&u->engines[i].mail) && !atomic_load(&u->engines[i].at_work);
+	return begins && atomic_load_explicit(&u->idle, memory_order_relaxed) == 0;
+}
+
+/* Whoever had this core a moment ago may hold the lock, and all wait for it to go on. And of threads that become ready at about
+ * the same time, the kernel may let a later one begin. */
 static void await_core(struct host_slot *slot)
 {
 	host_lock();
 	host_unlock();
-	while (atomic_load(&slot->unit->begun) != slot->number)
+	while (atomic_load(&slot->unit->begun) != slot->number || engine_begins(slot->unit->all))
 		sched_yield();
 }
 
@@ -307,33 +280,30 @@ static void *engine_main(void *arg)
 {
 	struct host_engine *e = arg;
 	struct host_copy *c;
-	host_turn_open(&e->turn, NULL, engine_shares, e);
+	host_turn_preempts();
 	for (;;) {
 		if (!has_mail(&e->mail))
 			await_copy(e);
 		if (!has_mail(&e->mail)) {
 			if (atomic_load(&e->all->quit))
-				break;
+				return NULL;
 			continue;
 		}
+		atomic_store(&e->at_work, true);
 		host_lock();
 		while ((c = e->first) != NULL) {
 			e->first = c->next;
 			host_unlock();
-			host_turn_begin(&e->turn);
 			transfer(e->all, c);
-			host_turn_end(&e->turn);
 			const uint64_t end_ns = clock_ns();
 			host_lock();
 			host_queue_copy_ended(c, end_ns);
 			host_queue_progress(end_ns);
 		}
 		atomic_store_explicit(&e->mail, false, memory_order_relaxed);
-		atomic_fetch_sub_explicit(&e->all->copying, 1, memory_order_relaxed);
+		atomic_store(&e->at_work, false);
 		host_unlock();
 	}
-	host_turn_close(&e->turn);
-	return NULL;
 }
 
 void host_units_copy(struct host_units *u, uint32_t engine, struct host_copy *c)
@@ -345,14 +315,8 @@ void host_units_copy(struct host_units *u, uint32_t engine, struct host_copy *c)
 	else
 		e->first = c;
 	e->last = c;
-	const bool at_work = has_mail(&e->mail);
 	atomic_store_explicit(&e->mail, true, memory_order_release);
 	host_wake(&e->sleeper);
-	if (at_work)
-		return;
-	atomic_fetch_add_explicit(&u->copying, 1, memory_order_relaxed);
-	if (atomic_load_explicit(&u->idle, memory_order_relaxed) == 0)
-		share_with_engines(u);
 }
 
 /* ------------------------------------------------------------------ open and close */

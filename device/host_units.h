@@ -18,7 +18,8 @@
  * A thread that ran out of work polls for HOST_SPIN_NS before it sleeps, so that back-to-back launches need
  * no wake-up; it does not while its core has other blocks, and stops when somebody else wants the core.
  *
- * Copy engines are two threads that may run on any core of the device and compete there with blocks. Engine
+ * Copy engines are two threads that may run on any core of the device and preempt blocks there until the
+ * kernel's next tick. Engine
  * 1 takes copies from DEVICE to PINNED memory, engine 0 all others and fills, so that both directions can be
  * busy at once. An engine works in the order in which copies became ready. It writes past the caches
  * when source and destination together don't fit the last one, at the latest from HOST_STREAMING_MOST on: below,
@@ -110,8 +111,8 @@ struct host_engine {
 	pthread_t thread;
 	bool started;
 	struct host_sleeper sleeper;
-	struct host_turn turn;
 	atomic_bool mail;
+	atomic_bool at_work; /* with its mail */
 };
 
 struct host_units {
@@ -119,7 +120,6 @@ struct host_units {
 	struct host_unit *units;
 	uint64_t streaming_bytes; /* from this size on, engines write past the caches */
 	atomic_uint idle;         /* units without a block */
-	atomic_uint copying;      /* engines at work */
 	struct host_engine engines[HOST_ENGINES];
 	struct {
 		struct host_launch *first, *last;
