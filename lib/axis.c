@@ -152,7 +152,9 @@ static int plain_word(const struct axis *axis, const char *word, bool strict, co
 	char names[256] = "";
 	for (size_t i = 0; axis->words[i]; i++) {
 		if (strcmp(axis->words[i], word) == 0) {
-			if (axis->types && !strict && known && !(known->types >> i & 1))
+			bool no_type = axis->types && known && !(known->types >> i & 1);
+			bool no_peer = axis->peers && known && known->devices < 2 && strcmp(axis->peers, word) == 0;
+			if (!strict && (no_type || no_peer))
 				return 0;
 			return append(axis, list, (struct axis_value){.number = i, .word = axis->words[i]});
 		}

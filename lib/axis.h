@@ -34,6 +34,7 @@ struct axis {
 	const char *const *words;        /* WORD: what is allowed, NULL-terminated */
 	bool types;                      /* WORD: the words are those of enum dev_type, in order; a default list loses the types
 	                                    that matrix products of this device can't have */
+	const char *peers;               /* WORD: a default list loses this word where there is one device; NULL: none */
 	int (*accept)(const char *word); /* WORD: 0, or -EINVAL with a text that lists what exists */
 	uint64_t min, max;               /* SIZE, COUNT: bounds; max 0 is none */
 	uint64_t multiple;               /* SIZE, COUNT: values must be multiples of it; 0 is 1 */
@@ -44,6 +45,7 @@ struct axis_capacities {
 	uint64_t l1, l2, llc, mem, shared;
 	uint64_t shared_granularity, shared_reserved; /* of a block's claim, as in dev_props */
 	uint32_t types;                               /* 1u << enum dev_type */
+	size_t devices;
 };
 
 /* The default list: full or quick, of a wide device or another one, where time is virtual or real. */

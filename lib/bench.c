@@ -48,6 +48,7 @@ static int resolve_axes(struct bench_run *r)
 		.shared_granularity = p->shared_granularity_bytes,
 		.shared_reserved = p->shared_reserved_bytes,
 		.types = p->gemm_types,
+		.devices = r->set.count,
 	};
 	bool wide = (uint64_t)p->units * p->block_threads >= WIDE_THREADS;
 	r->count.total = 1;

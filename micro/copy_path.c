@@ -42,8 +42,8 @@ static const struct bench_variant variants[] = {
 enum { CEILING = sizeof(variants) / sizeof(variants[0]) - 4 };
 
 static const struct axis axes[] = {
-	{.name = "direction", .help = "from where to where", .kind = AXIS_WORD, .words = route_directions,
-	 .quick = "up,down,local", .full = "up,down,local,peer"},
+	{.name = "direction", .help = "from where to where; peer among several devices", .kind = AXIS_WORD, .words = route_directions,
+	 .peers = "peer", .quick = "up,down,local,peer"},
 	{.name = "size", .help = "bytes of one copy", .kind = AXIS_SIZE, .min = 4096, .multiple = 4096,
 	 .quick = "4K:64M:x16,64M", .full = "4K:256M:x2", .wide = "4K:64M:x16,64M,1G", .wide_full = "4K:1G:x2"},
 	{0}};

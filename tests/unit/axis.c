@@ -114,6 +114,23 @@ static void types_drop(void)
 	axis_free(&list);
 }
 
+static void peers_of_one_device(void)
+{
+	static const char *const allowed[] = {"up", "peer", NULL};
+	static const struct axis axis = {.name = "direction", .kind = AXIS_WORD, .words = allowed, .peers = "peer"};
+	static const struct axis_capacities one = {.devices = 1}, two = {.devices = 2};
+	struct axis_list list;
+	require(axis_parse(&axis, "up,peer", false, &one, &list) == 0);
+	expect(list.count == 1 && list.values[0].word == allowed[0]);
+	axis_free(&list);
+	require(axis_parse(&axis, "up,peer", false, &two, &list) == 0);
+	expect(list.count == 2);
+	axis_free(&list);
+	require(axis_parse(&axis, "up,peer", true, &one, &list) == 0);
+	expect(list.count == 2);
+	axis_free(&list);
+}
+
 static void defaults(void)
 {
 	static const struct axis all = {.quick = "1", .full = "2", .simulated = "3", .wide = "4", .wide_full = "5"};
@@ -136,6 +153,7 @@ int main(void)
 	test(words);
 	test(shared_fits);
 	test(types_drop);
+	test(peers_of_one_device);
 	test(defaults);
 	return test_done();
 }
