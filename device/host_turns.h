@@ -36,8 +36,8 @@ struct host_turn {
 	uint64_t since_ns;             /* time of the core that the thread had had when its turn began */
 };
 
-/* The calling thread takes turns with others of its seat from now on, while shares(of) says that they have work too: that is asked
- * by a signal handler, so it reads atomics and nothing else. When it wakes up it lets whoever has the core go on. */
+/* The calling thread takes turns with others of its seat from now on, while shares(of) says that they have work too: that is
+ * asked by a signal handler, so it reads atomics and nothing else. When it wakes up it lets whoever has the core go on. */
 void host_turn_open(struct host_turn *t, struct host_seat *seat, bool (*shares)(void *of), void *of);
 
 /* The calling thread takes no turns: when it wakes up it preempts those that do. */

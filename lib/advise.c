@@ -67,18 +67,25 @@ int advise_gemm_seconds(const struct advise_machine *m, enum advise_type type, s
 	return 0;
 }
 
-/* Fewer operations before more, where both are predicted to take as long. */
-static bool better(const struct advise_candidate *a, const struct advise_candidate *b)
+/* One that cuts the product stands on more predictions, and has to be better than they are sure. */
+static double charged(const struct advise_advice *a, const struct advise_candidate *c)
 {
-	if (a->seconds < b->seconds || a->seconds > b->seconds)
-		return a->seconds < b->seconds;
+	return c->schedule == ADVISE_SERIAL ? c->seconds : c->seconds * (1 + a->error);
+}
+
+/* Fewer operations before more, where both are predicted to take as long. */
+static bool better(const struct advise_advice *all, const struct advise_candidate *a, const struct advise_candidate *b)
+{
+	double left = charged(all, a), right = charged(all, b);
+	if (left < right || left > right)
+		return left < right;
 	return a->gemms + a->copies < b->gemms + b->copies;
 }
 
 static void insert(struct advise_advice *a, const struct advise_candidate *c)
 {
 	unsigned at = a->candidates++;
-	for (; at > 0 && better(c, &a->candidate[at - 1]); at--)
+	for (; at > 0 && better(a, c, &a->candidate[at - 1]); at--)
 		a->candidate[at] = a->candidate[at - 1];
 	a->candidate[at] = *c;
 }
@@ -103,6 +110,7 @@ int advise(const struct advise_machine *m, const struct advise_question *q, stru
 		return status;
 	schedule_view(&view, m, q);
 	a.link = view.link;
+	a.error = m->gemm[q->type].error;
 	for (unsigned i = 0; i < ADVISE_SCHEDULES * ADVISE_MOVERS; i++) {
 		struct advise_candidate c = {.schedule = i / ADVISE_MOVERS, .mover = i % ADVISE_MOVERS};
 		if (!measured(m, c.mover, view.link) || !applies(c.schedule, &view))

@@ -63,8 +63,8 @@ struct advise_gemm {
 		double seconds;
 		double place[4], residual; /* log2 of the sides, adds; log of seconds / model */
 	} product[ADVISE_PRODUCTS];
-	double tile, wave, cost[5], low[3], high[3]; /* least and greatest place */
-	bool whole_waves;
+	double tile, wave, least, cost[5], low[3], high[3]; /* least and greatest place */
+	double near, error;                          /* median of what a product is off by, seen from the others */
 };
 
 struct advise_machine {
@@ -109,8 +109,10 @@ struct advise_candidate {
 };
 
 struct advise_advice {
-	struct advise_candidate candidate[ADVISE_SCHEDULES * ADVISE_MOVERS]; /* fastest first; ties: the fewer operations */
+	/* Best first: by predicted time, to which schedules that cut the product have `error` added; ties: the fewer operations. */
+	struct advise_candidate candidate[ADVISE_SCHEDULES * ADVISE_MOVERS];
 	unsigned candidates;
+	double error;               /* share by which half of the measured products are off, foretold from the others */
 	double gemm_s, comm_s;      /* the whole product and the whole exchange by the faster mover */
 	enum advise_link link;      /* whose curve stands for the way between devices */
 	int64_t shared_bytes;       /* of a block of the product, to leave room for the mover; -1 not measured */

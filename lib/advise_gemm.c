@@ -4,30 +4,29 @@
  * waves make, so a model takes the steps out first:
  *
  *     seconds = c0 + work * (c1 K + c2) + c3 (MK + KN) + c4 MN if it adds to what is there
- *     work = tile^2 * max(tiles, wave) or tile^2 * wave * ceil(tiles / wave)
+ *     work = tile^2 * (whole waves + max(tiles of the last wave, least, where it has any))
  *
- * c >= 0, tile and wave are those with the least squared relative error over the measured products, so a machine without
- * steps gets tile 1 and wave 1. What the model leaves is interpolated between the nearest shapes.
+ * wave: tiles that run at once; least: of which fewer take as long. c >= 0, tile, wave and least are those with the least squared
+ * relative error over the measured products. What the model leaves is interpolated between the nearest shapes.
  */
 #include "lib/advise_model.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { COSTS = 5 };
 
 static const double tiles_tried[] = {1, 8, 16, 32, 64, 96, 128, 192, 256};
 static const double waves_tried[] = {1, 2, 4, 8, 16, 32, 48, 64, 80, 96, 108, 128, 132, 160, 192, 256, 304, 384, 512};
+static const double shares_tried[] = {0, 0.125, 0.25, 0.375, 0.5, 0.75, 1}; /* least / wave */
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 static double work(const struct advise_gemm *g, struct advise_shape s)
 {
 	double tiles = ceil(s.m / g->tile) * ceil(s.n / g->tile);
-	if (g->whole_waves)
-		tiles = g->wave * ceil(tiles / g->wave);
-	else if (tiles < g->wave)
-		tiles = g->wave;
-	return tiles * g->tile * g->tile;
+	double whole = g->wave * floor(tiles / g->wave), last = tiles - whole;
+	return (whole + (last > 0 ? fmax(last, g->least) : 0)) * g->tile * g->tile;
 }
 
 static void terms(const struct advise_gemm *g, struct advise_shape s, double term[COSTS])
@@ -125,29 +124,82 @@ static void place_of(struct advise_shape s, double place[4])
 	place[3] = s.adds;
 }
 
-void gemm_prepare_model(struct advise_gemm *g)
+/* The residuals around a place, weighted by distance; `near` is the square of the distance within which they count alike. Far
+ * from all that was measured they say nothing: their share is a half where the nearest is a doubling away. */
+static double residual_at(const struct advise_gemm *g, const double place[4], double near, unsigned without)
 {
-	struct advise_gemm best = {.tile = 1, .wave = 1};
-	double least = INFINITY;
-	for (size_t t = 0; t < COUNT(tiles_tried); t++) {
-		for (size_t w = 0; w < 2 * COUNT(waves_tried); w++) {
-			g->tile = tiles_tried[t];
-			g->wave = waves_tried[w / 2];
-			g->whole_waves = w % 2;
-			double error = fit(g);
-			if (error >= least * (1 - 1e-6))
-				continue;
-			least = error;
-			best.tile = g->tile;
-			best.wave = g->wave;
-			best.whole_waves = g->whole_waves;
-			memcpy(best.cost, g->cost, sizeof(best.cost));
-		}
+	double sum = 0, weights = 1;
+	for (unsigned p = 0; p < g->products; p++) {
+		const struct advise_product *m = &g->product[p];
+		double square = near;
+		if (p == without)
+			continue;
+		for (unsigned i = 0; i < 4; i++)
+			square += (place[i] - m->place[i]) * (place[i] - m->place[i]);
+		double weight = 1 / (square * square);
+		weights += weight;
+		sum += weight * m->residual;
+	}
+	return sum / weights;
+}
+
+static int rises(const void *left, const void *right)
+{
+	const double *a = left, *b = right;
+	return (*a > *b) - (*a < *b);
+}
+
+/* The median of how far products are from what the others foretell. */
+static double error_within(const struct advise_gemm *g, double near)
+{
+	double off[ADVISE_PRODUCTS];
+	for (unsigned p = 0; p < g->products; p++)
+		off[p] = fabs(residual_at(g, g->product[p].place, near, p) - g->product[p].residual);
+	qsort(off, g->products, sizeof(off[0]), rises);
+	return off[g->products / 2];
+}
+
+/* Steps that the model does not know want the nearest products, noise wants many: what errs least. */
+static void choose_near(struct advise_gemm *g)
+{
+	static const double tried[] = {1e-3, 1e-2, 0.1, 0.3, 1, 3};
+	g->error = INFINITY;
+	for (size_t t = 0; t < COUNT(tried); t++) {
+		double error = error_within(g, tried[t]);
+		if (error >= g->error)
+			continue;
+		g->error = error;
+		g->near = tried[t];
+	}
+}
+
+static void choose_steps(struct advise_gemm *g)
+{
+	struct advise_gemm best = {.tile = 1, .wave = 1, .least = 1};
+	double least_error = INFINITY;
+	const size_t waves = COUNT(waves_tried), shares = COUNT(shares_tried), all = COUNT(tiles_tried) * waves * shares;
+	for (size_t i = 0; i < all; i++) {
+		g->tile = tiles_tried[i / shares / waves];
+		g->wave = waves_tried[i / shares % waves];
+		g->least = shares_tried[i % shares] * g->wave;
+		double error = fit(g);
+		if (error >= least_error * (1 - 1e-6))
+			continue;
+		least_error = error;
+		best.tile = g->tile;
+		best.wave = g->wave;
+		best.least = g->least;
+		memcpy(best.cost, g->cost, sizeof(best.cost));
 	}
 	g->tile = best.tile;
 	g->wave = best.wave;
-	g->whole_waves = best.whole_waves;
+	g->least = best.least;
 	memcpy(g->cost, best.cost, sizeof(g->cost));
+}
+
+void gemm_prepare_model(struct advise_gemm *g)
+{
+	choose_steps(g);
 	for (unsigned p = 0; p < g->products; p++) {
 		struct advise_product *m = &g->product[p];
 		place_of(m->shape, m->place);
@@ -157,6 +209,7 @@ void gemm_prepare_model(struct advise_gemm *g)
 		}
 		m->residual = log(m->seconds / modelled(g, m->shape));
 	}
+	choose_near(g);
 }
 
 /* A side beyond any that was measured, by more than half a doubling. */
@@ -170,19 +223,9 @@ static bool outside(const struct advise_gemm *g, const double place[4])
 
 double gemm_seconds(const struct advise_gemm *g, struct advise_shape s, bool *outside_p)
 {
-	double place[4], sum = 0, weights = 0;
+	double place[4];
 	place_of(s, place);
-	for (unsigned p = 0; p < g->products; p++) {
-		const struct advise_product *m = &g->product[p];
-		double square = 1e-3; /* so that a shape that was measured takes its own residual, not all of it */
-		for (unsigned i = 0; i < 4; i++)
-			square += (place[i] - m->place[i]) * (place[i] - m->place[i]);
-		double weight = 1.0 / (square * square);
-		weights += weight;
-		sum += weight * m->residual;
-	}
 	if (outside(g, place))
 		*outside_p = true;
-	/* Far from all that was measured, a residual says nothing: its share is a half where the nearest is a doubling away. */
-	return modelled(g, s) * exp(sum / (weights + 1.0));
+	return modelled(g, s) * exp(residual_at(g, place, g->near, g->products));
 }

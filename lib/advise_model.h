@@ -23,7 +23,7 @@ double gemm_seconds(const struct advise_gemm *g, struct advise_shape shape, bool
 
 /* A schedule: a queue of products and a queue of transfers on one device, each in order; an item may wait for one of the other
  * queue, by its index there, or -1. */
-#define PIPELINE_ITEMS 192
+#define PIPELINE_ITEMS 50
 
 struct pipeline_queue {
 	unsigned items;

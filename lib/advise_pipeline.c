@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "lib/advise_model.h"
 
+#include <assert.h>
 #include <math.h>
 
 void pipeline_add(struct pipeline_queue *q, double seconds, int after)
 {
+	assert(q->items < PIPELINE_ITEMS && seconds >= 0);
 	q->seconds[q->items] = seconds;
 	q->after[q->items++] = after;
 }

@@ -126,6 +126,14 @@ static double tail_seconds(const struct advise_view *v, const struct advise_cand
 	return (c->schedule == ADVISE_UNIFORM_FUSED_1D ? last : g) * reduce_seconds(v, s / g, outside_p);
 }
 
+/* All that a device adds up. What is not left to the end takes the units from the products. */
+static double additions_seconds(const struct advise_view *v, bool *outside_p)
+{
+	if (v->question->op != ADVISE_GEMM_RS)
+		return 0;
+	return (v->question->devices - 1) * reduce_seconds(v, v->shard_bytes, outside_p);
+}
+
 /* ------------------------------------------------------------------ queues */
 
 struct plan {
@@ -159,12 +167,30 @@ static void add_part(struct plan *s, double seconds, unsigned copies, enum advis
 	add_gemm(s, piece, gemms, arriving ? at : -1);
 }
 
+/* More parts are taken in groups: a decision is to take microseconds. */
+#define PARTS_MOST 24
+
+static void add_parts(struct plan *s, unsigned count, const double *seconds, unsigned copies, enum advise_piece piece)
+{
+	unsigned each = (count + PARTS_MOST - 1) / PARTS_MOST;
+	for (unsigned at = 0; at < count; at += each) {
+		unsigned now = count - at < each ? count - at : each;
+		double sum = 0;
+		for (unsigned i = at; i < at + now; i++)
+			sum += seconds[i];
+		add_part(s, sum, now * copies, piece, now);
+	}
+}
+
 /* One peer after the other. */
 static void add_shards(struct plan *s)
 {
-	double seconds = peer_seconds(s->view, s->candidate->mover, s->view->shard_bytes, &s->candidate->extrapolated);
-	for (unsigned peer = 1; peer < s->view->question->devices; peer++)
-		add_part(s, seconds, 1, PIECE_SHARD, 1);
+	double one = peer_seconds(s->view, s->candidate->mover, s->view->shard_bytes, &s->candidate->extrapolated);
+	double seconds[ADVISE_DEVICES];
+	unsigned peers = s->view->question->devices - 1;
+	for (unsigned peer = 0; peer < peers; peer++)
+		seconds[peer] = one;
+	add_parts(s, peers, seconds, 1, PIECE_SHARD);
 }
 
 /* So many steps, in each of which all exchange a part of what they have. */
@@ -172,8 +198,10 @@ static void add_steps(struct plan *s, unsigned count, enum advise_piece piece)
 {
 	const struct advise_view *v = s->view;
 	struct transfers t = transfers_of(v, s->candidate->mover, v->shard_bytes / count, &s->candidate->extrapolated);
+	double seconds[ADVISE_DEVICES];
 	for (unsigned at = 0; at < count; at++)
-		add_part(s, step_seconds(&t, at, count), v->question->devices - 1, piece, 1);
+		seconds[at] = step_seconds(&t, at, count);
+	add_parts(s, count, seconds, v->question->devices - 1, piece);
 }
 
 /* Every piece that arrives, or leaves, is a product: as many at once as there are lanes, whatever their step. More than fit into
@@ -182,7 +210,8 @@ static void add_pieces(struct plan *s)
 {
 	const struct advise_view *v = s->view;
 	unsigned devices = v->question->devices, all = devices * (devices - 1);
-	unsigned each = (unsigned)ceil(lanes(v, s->candidate->mover)), most = PIPELINE_ITEMS - 1;
+	unsigned each = (unsigned)ceil(lanes(v, s->candidate->mover));
+	unsigned most = PIPELINE_ITEMS - 2; /* without its own shard, and additions */
 	if (each * most < all)
 		each = (all + most - 1) / most;
 	struct transfers t = transfers_of(v, s->candidate->mover, v->shard_bytes / devices, &s->candidate->extrapolated);
@@ -225,6 +254,9 @@ void schedule_build(const struct advise_view *v, struct advise_candidate *c, str
 	if (own && !v->arriving)
 		add_gemm(&s, PIECE_SHARD, 1, -1);
 	p->tail_s = tail_seconds(v, c, &c->extrapolated);
+	double beside_s = additions_seconds(v, &c->extrapolated) - p->tail_s;
+	if (c->schedule != ADVISE_SERIAL && beside_s > 0)
+		pipeline_add(&p->gemm, beside_s, -1);
 }
 
 /* ------------------------------------------------------------------ the question */

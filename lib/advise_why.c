@@ -83,6 +83,12 @@ static void explain_serial(struct advise_advice *a, struct scale s, const char *
 		next++;
 	if (next == end)
 		return;
+	if (next->seconds < serial->seconds) {
+		snprintf(a->why + used, sizeof(a->why) - (size_t)used,
+		         "; %s might need %.3g, which is within the %.1f %% that products are foretold to%s",
+		         advise_schedules[next->schedule], next->seconds * s.factor, 100 * a->error, more);
+		return;
+	}
 	double longer = 100 * (next->gemm_s / a->gemm_s - 1), moved = 100 * (next->comm_s / serial->comm_s - 1);
 	snprintf(a->why + used, sizeof(a->why) - (size_t)used,
 	         "; the best of the others, %s, would need %.3g: its %u products take %+.0f %%, its %u copies %+.0f %%%s",

@@ -37,8 +37,9 @@ class _Candidate(ctypes.Structure):
 
 
 class _Advice(ctypes.Structure):
-    _fields_ = [("candidate", _Candidate * (_SCHEDULES * _MOVERS)), ("candidates", ctypes.c_uint), ("gemm_s", ctypes.c_double),
-                ("comm_s", ctypes.c_double), ("link", ctypes.c_int), ("shared_bytes", ctypes.c_int64),
+    _fields_ = [("candidate", _Candidate * (_SCHEDULES * _MOVERS)), ("candidates", ctypes.c_uint), ("error", ctypes.c_double),
+                ("gemm_s", ctypes.c_double), ("comm_s", ctypes.c_double), ("link", ctypes.c_int),
+                ("shared_bytes", ctypes.c_int64),
                 ("priority", ctypes.c_int), ("allreduce", ctypes.c_char * 24), ("allreduce_s", ctypes.c_double),
                 ("allreduce_bytes", ctypes.c_double), ("extrapolated", ctypes.c_bool), ("why", ctypes.c_char * 384)]
 
@@ -102,7 +103,7 @@ class Adviser:
         if advice.allreduce:
             allreduce = {"algorithm": advice.allreduce.decode(), "predicted_s": advice.allreduce_s}
         return {"candidates": candidates, "pick": {key: candidates[0][key] for key in ("schedule", "mover", "predicted_s")},
-                "gemm_s": advice.gemm_s, "comm_s": advice.comm_s, "link": self._links[advice.link],
+                "error": advice.error, "gemm_s": advice.gemm_s, "comm_s": advice.comm_s, "link": self._links[advice.link],
                 "shared_bytes": advice.shared_bytes if advice.shared_bytes >= 0 else None,
                 "priority": {1: "high", 0: "normal"}.get(advice.priority), "allreduce": allreduce,
                 "message_bytes": advice.allreduce_bytes, "extrapolated": advice.extrapolated, "why": advice.why.decode()}

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """How good is the advice on shapes that nobody has seen? Prints the score that a run's report would.
 
-    make score DEVICE=host:0,1                     about ten minutes on an idle machine
-    advice_score.py --device sim:0-3 --seed 7
+    advice_score.py --device host:0,1 --seed 7             seven minutes, on an idle machine
+    advice_score.py --device sim:0-3 --mflop 10:200
 
-The curves are those of ./gpusig run; then overlap/ficco measures every schedule of shapes drawn from the seed, sides log-uniform, and
-./gpusig report holds the advice against them. Take a new seed after every change of lib/advise, or the shapes are seen.
+The curves are those of ./gpusig run; then overlap/ficco measures every schedule of shapes drawn from the seed, sides
+log-uniform, and ./gpusig report holds the advice against them. Take a new seed after every change of lib/advise, or the
+shapes are seen.
 """
 from __future__ import annotations
 
@@ -52,13 +53,17 @@ def show(score: dict) -> None:
         sys.exit(f"no score: {score.get('reason')}; undecided {score.get('undecided')}, left out {score.get('left_out')}")
     for s in score["table"]:
         verdict = "undecided" if not s["decided"] else "hit" if s["hit"] else "MISS"
-        print(f"{s['op']:9} {s['m']}x{s['n']}x{s['k']:<6} {s['mover']:6} {s['pick']:18} {s['best']:18} {percent(s['loss']):>8}  {verdict}")
-    low, high = score["hit_rate_ci"]
-    print(f"hits {score['hits']} of {score['scenarios']} unseen scenarios ({percent(score['hit_rate'])}, 95 %: {percent(low)} to "
-          f"{percent(high)}); mean loss when wrong {percent(score['mean_loss_when_wrong'])}, mean loss {percent(score['mean_loss'])}; "
-          f"undecided {score['undecided']}, left out {score['left_out']}; predictions within {percent(score['median_error'])} (median)")
+        shape = f"{s['m']}x{s['n']}x{s['k']}"
+        print(f"{s['op']:9} {shape:14} {s['mover']:6} {s['pick']:18} {s['best']:18} {percent(s['loss']):>8}  {verdict}")
+    share, wrong = (percent(x) for x in (score["hit_rate"], score["mean_loss_when_wrong"]))
+    low, high = (percent(x) for x in score["hit_rate_ci"])
+    print(f"hits {score['hits']} of {score['scenarios']} unseen scenarios ({share}, 95 %: {low} to {high})")
+    print(f"mean loss when wrong {wrong}, over all {percent(score['mean_loss'])}")
+    print(f"undecided {score['undecided']}, left out {score['left_out']}; half of all predictions within "
+          f"{percent(score['median_error'])}")
     for a in score["always"]:
-        print(f"always {a['schedule']:18} {a['hits']} of {a['scenarios']}, mean loss when wrong {percent(a['mean_loss_when_wrong'])}")
+        wrong = percent(a["mean_loss_when_wrong"])
+        print(f"always {a['schedule']:18} {a['hits']} of {a['scenarios']}, mean loss when wrong {wrong}")
 
 
 def main() -> None:
@@ -77,7 +82,8 @@ def main() -> None:
     folder = o.out or os.path.join(tempfile.mkdtemp(prefix="advice-"), "run")
     drawn = shapes(o.shapes, o.seed, least, most)
     only = [word for name in CURVES for word in ("--only", name)]
-    run(["./gpusig", "run", "--device", o.device, "--budget", f"{o.curves:g}s", "--seed", str(o.seed), "--out", folder, *only], (0, 3))
+    run(["./gpusig", "run", "--device", o.device, "--budget", f"{o.curves:g}s", "--seed", str(o.seed), "--out", folder, *only],
+        (0, 3))
     cases = 2 * len(drawn) * len(o.op.split(","))
     run(["bin/overlap/ficco", "--device", o.device, "--shape", ",".join(drawn), "--op", o.op, "--type", o.type, "--mover",
          "engine,kernel", "--budget", f"{o.each * cases:g}s", "--seed", str(o.seed), "--out", folder + "/records.jsonl"], (0, 3))
