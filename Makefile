@@ -225,7 +225,7 @@ check: all units ## unit tests only; ./gpusig test runs everything
 	$(if $(unit_tests),prove -q $(addprefix ./,$(unit_tests)),true)
 
 check-headers: ## compile every header alone
-	for h in $(sort $(wildcard lib/*.h device/*.h collectives/schedules/*.h collectives/devices/*.h topology/torus/*.h \
+	for h in $(sort $(wildcard lib/*.h device/*.h micro/*/*.h collectives/schedules/*.h collectives/devices/*.h topology/torus/*.h \
 		overlap/*/*.h)); do \
 		printf "#include \"%s\"\ntypedef int header_alone;\n" "$$h" | $(CC) $(our_cppflags) $(our_cflags) -Werror -fsyntax-only -x c - || exit 1; done
 
