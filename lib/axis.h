@@ -34,7 +34,7 @@ struct axis {
 	const char *const *words;        /* WORD: what is allowed, NULL-terminated */
 	bool types;                      /* WORD: the words are those of enum dev_type, in order; a default list loses the types
 	                                    that matrix products of this device can't have */
-	const char *peers;               /* WORD: a default list loses this word where there is one device; NULL: none */
+	const char *peers;               /* WORD: a default list loses these where there is one device, "a,b"; NULL: none */
 	int (*accept)(const char *word); /* WORD: 0, or -EINVAL with a text that lists what exists */
 	uint64_t min, max;               /* SIZE, COUNT: bounds; max 0 is none */
 	uint64_t multiple;               /* SIZE, COUNT: values must be multiples of it; 0 is 1 */

@@ -54,6 +54,7 @@ static const struct axis axes[] = {
 	{.name = "mflop", .help = "g1..g16 are scaled to at most this many million flops", .kind = AXIS_COUNT, .min = 1,
 	 .quick = "500", .full = "4000", .simulated = "20", .wide = "200000", .wide_full = "2000000"},
 	{.name = "transfer", .help = "what moves beside it", .kind = AXIS_WORD, .words = transfer_kinds,
+	 .peers = "peer,all-gather,reduce-scatter,all-to-all",
 	 .quick = "up,down,local,peer,all-gather,reduce-scatter,all-to-all"},
 	{.name = "mover", .help = "engine, kernel, kernel:BLOCKS, or kernel:units/N", .kind = AXIS_WORD, .accept = accept_mover,
 	 .quick = "engine,kernel", .full = "engine,kernel,kernel:1,kernel:units/8", .wide = "engine,kernel,kernel:units/8",

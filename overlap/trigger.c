@@ -41,7 +41,7 @@ static const struct axis axes[] = {
 	{.name = "mflop", .help = "g1..g16 are scaled to at most this many million flops", .kind = AXIS_COUNT, .min = 1,
 	 .quick = "500", .full = "4000", .simulated = "60", .wide = "2000000", .wide_full = "8000000"},
 	{.name = "direction", .help = "where the product is sent", .kind = AXIS_WORD, .words = sender_directions,
-	 .quick = "down,local", .full = "down,local,peer,exchange"},
+	 .peers = "peer,exchange", .quick = "down,local,peer,exchange"},
 	{.name = "bands", .help = "parts of the product that are sent on their own", .kind = AXIS_COUNT, .min = 1,
 	 .max = SENDER_MOST_BANDS, .quick = "4,16,64", .simulated = "4,16"},
 	{.name = "mover", .help = "what copies", .kind = AXIS_WORD, .words = movers, .quick = "engine", .full = "engine,kernel"},

@@ -90,7 +90,7 @@ slots_per_unit = 1'
 	cd "$BATS_TEST_TMPDIR"
 	model 'copy_engines = 0
 lacks = copy_engine'
-	measure sim:./model.sim --shape n64 --size 8K
+	measure sim:./model.sim --shape n64 --size 8K --transfer up,down,local,peer,all-gather,reduce-scatter,all-to-all
 	[ "$status" = 0 ]
 	json '{r["reason"] for r in rows if r["kind"] == "case" and r["status"] == "skipped" and r["case"]["mover"] == "engine"
 		and r["case"]["transfer"] == "up"} == {"device 0 of the list has no copy engine"}' <<<"$output"

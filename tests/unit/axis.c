@@ -116,11 +116,11 @@ static void types_drop(void)
 
 static void peers_of_one_device(void)
 {
-	static const char *const allowed[] = {"up", "peer", NULL};
-	static const struct axis axis = {.name = "direction", .kind = AXIS_WORD, .words = allowed, .peers = "peer"};
+	static const char *const allowed[] = {"up", "peer", "all", NULL};
+	static const struct axis axis = {.name = "direction", .kind = AXIS_WORD, .words = allowed, .peers = "all,peer"};
 	static const struct axis_capacities one = {.devices = 1}, two = {.devices = 2};
 	struct axis_list list;
-	require(axis_parse(&axis, "up,peer", false, &one, &list) == 0);
+	require(axis_parse(&axis, "up,all,peer", false, &one, &list) == 0);
 	expect(list.count == 1 && list.values[0].word == allowed[0]);
 	axis_free(&list);
 	require(axis_parse(&axis, "up,peer", false, &two, &list) == 0);
