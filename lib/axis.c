@@ -140,7 +140,7 @@ static int number_word(const struct axis *axis, char *word, bool strict, const s
 	return status ? status : append_number(axis, list, value, word);
 }
 
-static bool in_list(const char *list, const char *word)
+bool axis_list_has(const char *list, const char *word)
 {
 	const size_t length = strlen(word);
 	for (const char *at = list; at; at = strchr(at, ',')) {
@@ -164,7 +164,7 @@ static int plain_word(const struct axis *axis, const char *word, bool strict, co
 	for (size_t i = 0; axis->words[i]; i++) {
 		if (strcmp(axis->words[i], word) == 0) {
 			bool no_type = axis->types && known && !(known->types >> i & 1);
-			bool no_peer = axis->peers && known && known->devices < 2 && in_list(axis->peers, word);
+			bool no_peer = axis->peers && known && known->devices < 2 && axis_list_has(axis->peers, word);
 			if (!strict && (no_type || no_peer))
 				return 0;
 			return append(axis, list, (struct axis_value){.number = i, .word = axis->words[i]});

@@ -51,6 +51,9 @@ struct axis_capacities {
 /* The default list: full or quick, of a wide device or another one, where time is virtual or real. */
 const char *axis_default(const struct axis *axis, bool full, bool wide, bool simulated);
 
+/* Is the word one of "a,b,c"? */
+bool axis_list_has(const char *list, const char *word);
+
 /* One value. `word` is NULL for numbers; words belong to the axis or to the list. */
 struct axis_value {
 	uint64_t number;

@@ -68,10 +68,7 @@ static void select_variants(struct bench_run *r)
 	r->selected = 0;
 	for (size_t v = 0; v < r->variant_count; v++) {
 		const char *name = r->b->variants[v].name, *list = r->o.variants;
-		size_t length = strlen(name);
-		bool wanted = !list || r->b->variants[v].always;
-		for (const char *word = list; word && !wanted; word = strchr(word, ',') ? strchr(word, ',') + 1 : NULL)
-			wanted = strncmp(word, name, length) == 0 && (word[length] == ',' || word[length] == '\0');
+		bool wanted = !list || r->b->variants[v].always || axis_list_has(list, name);
 		r->selected |= (uint64_t)wanted << v;
 	}
 }

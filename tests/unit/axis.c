@@ -131,6 +131,12 @@ static void peers_of_one_device(void)
 	axis_free(&list);
 }
 
+static void words_of_a_list(void)
+{
+	expect(axis_list_has("a", "a") && axis_list_has("ab,c", "ab") && axis_list_has("ab,c", "c") && axis_list_has("x,ab,c", "ab"));
+	expect(!axis_list_has("ab,c", "a") && !axis_list_has("ab,c", "b") && !axis_list_has("ab", "abc") && !axis_list_has("", "a"));
+}
+
 static void defaults(void)
 {
 	static const struct axis all = {.quick = "1", .full = "2", .simulated = "3", .wide = "4", .wide_full = "5"};
@@ -154,6 +160,7 @@ int main(void)
 	test(shared_fits);
 	test(types_drop);
 	test(peers_of_one_device);
+	test(words_of_a_list);
 	test(defaults);
 	return test_done();
 }
