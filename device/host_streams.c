@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
-#include <sched.h>
 #include <stdlib.h>
 
 #include "device/host_queue.h"

@@ -19,11 +19,10 @@
  * no wake-up; it does not while its core has other blocks, and stops when somebody else wants the core.
  *
  * Copy engines are two threads that may run on any core of the device and preempt blocks there until the
- * kernel's next tick. Engine
- * 1 takes copies from DEVICE to PINNED memory, engine 0 all others and fills, so that both directions can be
- * busy at once. An engine works in the order in which copies became ready. It writes past the caches
- * when source and destination together don't fit the last one, at the latest from HOST_STREAMING_MOST on: below,
- * ordinary stores were up to 1.4 times faster, above it up to 1.4 times slower.
+ * kernel's next tick. Engine 1 takes copies from DEVICE to PINNED memory, engine 0 all others and fills, so that
+ * both directions can be busy at once. An engine works in the order in which copies became ready. It writes past
+ * the caches when source and destination together don't fit the last one, at the latest from HOST_STREAMING_MOST
+ * on: below, ordinary stores were up to 1.4 times faster, above it up to 1.4 times slower.
  *
  * Whoever ends a piece of work reports to host_queue.h, which makes following work ready. All functions
  * are called with the lock held unless stated otherwise.
