@@ -11,8 +11,8 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct gpu_dev *open_devices; /* guarded by the lock */
 
-/* Whose context is current on this thread. */
-static _Thread_local const struct gpu_dev *current;
+/* Whose context is current on this thread: the device's number, for an address may be another device's by now. */
+static _Thread_local uint64_t current;
 
 void gpu_lock(void) { pthread_mutex_lock(&lock); }
 void gpu_unlock(void) { pthread_mutex_unlock(&lock); }
@@ -23,15 +23,20 @@ int gpu_enter(struct gpu_dev *d)
 {
 	if (atomic_load_explicit(&d->lost, memory_order_acquire))
 		return err_note(-EIO, "%s:%u is lost: %s", d->vendor->name, d->dev.index, d->lost_why);
-	if (current == d)
+	return gpu_answer(d, gpu_context_use(d));
+}
+
+int gpu_context_use(struct gpu_dev *d)
+{
+	if (current == d->number)
 		return 0;
 	int rc = d->driver->context_use(d->ordinal, d->context);
 	if (!rc)
-		current = d;
-	return gpu_answer(d, rc);
+		current = d->number;
+	return rc;
 }
 
-void gpu_leave(void) { current = NULL; }
+void gpu_leave(void) { current = 0; }
 
 int gpu_answer(struct gpu_dev *d, int rc)
 {
@@ -186,7 +191,7 @@ static int start(struct gpu_dev *d, uint32_t want)
 static void stop(struct gpu_dev *d)
 {
 	if (d->started) {
-		d->driver->context_use(d->ordinal, d->context);
+		gpu_context_use(d);
 		gpu_queue_close(d);
 		gpu_graphs_close(d);
 		gpu_gemm_close(d);
@@ -209,6 +214,8 @@ int gpu_open(const struct gpu_vendor *vendor, const char *model, unsigned index,
 	struct gpu_dev *d = calloc(1, sizeof(*d));
 	if (!d)
 		return err_note(-ENOMEM, "open %s:%u: out of memory", vendor->name, index);
+	static atomic_ullong opened;
+	d->number = atomic_fetch_add(&opened, 1) + 1;
 	d->dev.ops = vendor->ops;
 	d->dev.index = index;
 	d->ordinal = index;

@@ -99,6 +99,7 @@ struct gpu_dev {
 	const struct gpu_vendor *vendor;
 	const struct gpu_driver *driver;
 	unsigned ordinal; /* the driver's number of the device */
+	uint64_t number;  /* of this open, in this process */
 	void *context;
 	bool started; /* the context is open */
 	struct gpu_traits traits;
@@ -141,6 +142,9 @@ struct gpu_dev *gpu_open_devices(void);
 
 /* Begin an operation: 0 with the context current, or -EIO when the device is lost. */
 int gpu_enter(struct gpu_dev *d);
+
+/* The same without the question whether it is lost; any thread, with the lock or without. The driver's answer. */
+int gpu_context_use(struct gpu_dev *d);
 
 /* Some library may have changed what is current on this thread. */
 void gpu_leave(void);

@@ -153,7 +153,7 @@ void gpu_memory_forget(const struct dev_stream *s)
 	}
 }
 
-/* Asks the driver where our numbers don't tell. Lock held: a query does not wait. */
+/* Asks the driver, each stream in its own device's context, where our numbers don't tell. Lock held: a query does not wait. */
 static bool in_use(const struct gpu_memory *m)
 {
 	if (m->graphs)
@@ -162,7 +162,7 @@ static bool in_use(const struct gpu_memory *m)
 		struct dev_stream *s = m->uses[i].stream;
 		if (m->uses[i].op <= s->done)
 			continue;
-		if (s->noting || s->dev->driver->stream_query(s->handle) == -EAGAIN)
+		if (s->noting || gpu_context_use(s->dev) || s->dev->driver->stream_query(s->handle) == -EAGAIN)
 			return true;
 		s->done = s->queued;
 	}
@@ -287,6 +287,7 @@ int gpu_free(struct dev *dev, void *ptr)
 		return err_note(rc, "free %p: no allocation of this device starts there", ptr);
 	if (rc)
 		return err_note(rc, "free %p: queued work or a graph still uses it", ptr);
+	gpu_context_use(d); /* another device's streams may have been asked */
 	rc = give_back(m);
 	free(m->uses);
 	free(m);

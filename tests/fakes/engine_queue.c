@@ -126,9 +126,10 @@ int fake_stream_sync(struct fake_gpu *g, void *stream)
 int fake_stream_query(struct fake_gpu *g, void *stream)
 {
 	struct fake_stream *s;
-	(void)g;
 	fake_lock();
 	int rc = settled(stream, &s);
+	if (!rc && s->object.gpu != g) /* no manual promises an answer in another device's context */
+		rc = FAKE_INVALID_CONTEXT;
 	if (!rc && !is_idle(s))
 		rc = FAKE_NOT_READY;
 	else if (!rc)

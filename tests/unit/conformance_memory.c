@@ -212,6 +212,27 @@ static void peer_memory(void)
 	dev_close(&twin);
 }
 
+static void memory_that_a_peer_uses_is_ebusy(void)
+{
+	if (!on.other || !dev_can(on.d, DEV_CAP_PEER))
+		skip("there is no peer");
+	struct dev_stream *s = stream();
+	void *here = get(DEV_MEM_DEVICE, N), *there = NULL;
+	ok(dev_alloc(on.other, DEV_MEM_DEVICE, N, &there));
+	ok(dev_peer_enable(on.d, on.other));
+	ok(dev_fill(on.d, s, here, 1, N));
+	ok(dev_stream_sync(on.d, s));
+	struct gate g = gate_shut(s);
+	ok(dev_copy(on.d, s, there, here, N));
+	expect_error(dev_free(on.other, there), -EBUSY);
+	gate_open(&g);
+	ok(dev_stream_sync(on.d, s));
+	gate_done(&g);
+	ok(dev_free(on.other, there));
+	put(here);
+	dev_stream_close(on.d, s);
+}
+
 /* ------------------------------------------------------------------ values */
 
 static void waiting_for(enum dev_mem kind)
@@ -348,6 +369,7 @@ int main(int argc, char **argv)
 		RULE(allocation),
 		RULE(foreign_memory_is_efault),
 		RULE(memory_in_use_is_ebusy),
+		RULE(memory_that_a_peer_uses_is_ebusy),
 		RULE(copies_in_every_direction),
 		RULE(fills),
 		RULE(upload_and_download),
