@@ -62,6 +62,7 @@ static int errno_of(int result)
 		return -ENODEV;
 	case CUDA_ECC_UNCORRECTABLE:
 	case CUDA_NVLINK_UNCORRECTABLE:
+	case CUDA_CONTAINED:
 	case CUDA_CONTEXT_IS_DESTROYED:
 	case CUDA_UNKNOWN:
 		return -EIO;
@@ -316,13 +317,25 @@ static int copy_overlapping(void *stream, void *dst, const void *src, uint64_t b
 	size_t size = bytes, first = 0, wrong = 0;
 	struct cuda_copy_attributes attributes = {.source_order = CUDA_COPY_ORDER_STREAM, .flags = CUDA_COPY_PREFER_OVERLAP};
 	if (api.cuMemcpyBatchAsync_v2)
-		return CALL(cuMemcpyBatchAsync_v2, &to, &from, &size, 1, &attributes, &first, 1, stream);
-	return CALL(cuMemcpyBatchAsync, &to, &from, &size, 1, &attributes, &first, 1, &wrong, stream);
+		return api.cuMemcpyBatchAsync_v2(&to, &from, &size, 1, &attributes, &first, 1, stream);
+	return api.cuMemcpyBatchAsync(&to, &from, &size, 1, &attributes, &first, 1, &wrong, stream);
 }
 
-static int copy(void *stream, void *dst, const void *src, uint64_t bytes, enum gpu_direction direction)
+/* Drivers refuse a batch while a stream is captured, and for memory or devices that they do not serve this way: what
+ * cuMemcpyAsync then says counts. */
+static int copy_in_device_memory(void *stream, void *dst, const void *src, uint64_t bytes, bool captured)
 {
-	bool can_ask = api.cuMemcpyBatchAsync_v2 || api.cuMemcpyBatchAsync;
+	const bool can_ask = api.cuMemcpyBatchAsync_v2 || api.cuMemcpyBatchAsync;
+	int result = CUDA_NOT_SUPPORTED;
+	if (can_ask && bytes && !captured)
+		result = copy_overlapping(stream, dst, src, bytes);
+	if (result == CUDA_NOT_SUPPORTED || result == CUDA_INVALID_VALUE)
+		return CALL(cuMemcpyAsync, address(dst), address(src), bytes, stream);
+	return outcome(result, "cuMemcpyBatchAsync");
+}
+
+static int copy(void *stream, void *dst, const void *src, uint64_t bytes, enum gpu_direction direction, bool captured)
+{
 	switch (direction) {
 	case GPU_UP:
 		return CALL(cuMemcpyHtoDAsync_v2, address(dst), src, bytes, stream);
@@ -330,9 +343,7 @@ static int copy(void *stream, void *dst, const void *src, uint64_t bytes, enum g
 		return CALL(cuMemcpyDtoHAsync_v2, dst, address(src), bytes, stream);
 	case GPU_LOCAL:
 	case GPU_PEER:
-		if (can_ask && bytes)
-			return copy_overlapping(stream, dst, src, bytes);
-		break;
+		return copy_in_device_memory(stream, dst, src, bytes, captured);
 	case GPU_WITHIN_HOST:
 		break;
 	}

@@ -16,6 +16,7 @@ typedef void *cuda_handle; /* contexts, streams, events, modules, functions, gra
 /* Of the results, those we tell apart. */
 enum {
 	CUDA_OK = 0,
+	CUDA_INVALID_VALUE = 1,
 	CUDA_OUT_OF_MEMORY = 2,
 	CUDA_STUB_LIBRARY = 34,
 	CUDA_DEVICE_UNAVAILABLE = 46,
@@ -24,6 +25,7 @@ enum {
 	CUDA_ECC_UNCORRECTABLE = 214,
 	CUDA_PEER_UNSUPPORTED = 217,
 	CUDA_NVLINK_UNCORRECTABLE = 220,
+	CUDA_CONTAINED = 226,
 	CUDA_NOT_FOUND = 500,
 	CUDA_NOT_READY = 600,
 	CUDA_ILLEGAL_ADDRESS = 700,

@@ -24,8 +24,9 @@
  * Memory.    Pointers given to operations lie inside one live allocation of dev_alloc() (of this
  *            device, or of another one after dev_peer_enable()); anything else is -EFAULT. The host may
  *            read and write PINNED and PAGEABLE memory directly; DEVICE memory only on a device with
- *            DEV_CAP_HOST_ACCESS. PAGEABLE memory is for dev_copy() alone, and there the exception to
- *            "Waiting": vendors stage such copies through buffers of their own and may make the caller wait.
+ *            DEV_CAP_HOST_ACCESS. PAGEABLE memory is for dev_copy() alone. Copies of PAGEABLE memory, and those from
+ *            host memory to host memory, are the exception to "Waiting": the call may return only when the copy
+ *            is done, after all that is queued before it. So no such copy stands behind what its own thread lets go later.
  * Ownership. What an open, alloc or find returned belongs to the caller until the matching close or
  *            free. Closing a device closes everything still open on it. Kernels belong to the device.
  * Threads.   Any thread may call on a device; calls on one stream must not race each other.

@@ -84,8 +84,9 @@ struct gpu_driver {
 	int (*event_sync)(void *event);
 	int (*event_elapsed_ms)(void *from, void *to, float *ms_p);
 
-	/* GPU_LOCAL and GPU_PEER ask for a copy engine where the vendor lets one ask. */
-	int (*copy)(void *stream, void *dst, const void *src, uint64_t bytes, enum gpu_direction direction);
+	/* GPU_LOCAL and GPU_PEER ask for a copy engine where the vendor lets one ask: in a stream that is `captured` none does.
+	 * GPU_WITHIN_HOST may wait for the stream, and copy, before it returns. */
+	int (*copy)(void *stream, void *dst, const void *src, uint64_t bytes, enum gpu_direction direction, bool captured);
 	int (*fill)(void *stream, void *dst, uint8_t byte, uint64_t bytes);
 	int (*wait_value)(void *stream, uint32_t *at, uint32_t value); /* until *at >= value, unsigned */
 	int (*write_value)(void *stream, uint32_t *at, uint32_t value);

@@ -24,7 +24,8 @@ int gpu_copy(struct dev *dev, struct dev_stream *s, void *dst, const void *src, 
 	int rc = gpu_enqueue(d, s, ends, 2);
 	if (rc)
 		return rc;
-	return gpu_answer(d, d->driver->copy(s->handle, dst, src, bytes, direction(ends[0].found, ends[1].found)));
+	const enum gpu_direction way = direction(ends[0].found, ends[1].found);
+	return gpu_answer(d, d->driver->copy(s->handle, dst, src, bytes, way, s->noting != NULL));
 }
 
 int gpu_fill(struct dev *dev, struct dev_stream *s, void *dst, uint8_t byte, uint64_t bytes)

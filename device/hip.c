@@ -298,8 +298,9 @@ static int copy_without_units(void *stream, void *dst, const void *src, uint64_t
 	return outcome(result, "hipMemcpyAsync");
 }
 
-static int copy(void *stream, void *dst, const void *src, uint64_t bytes, enum gpu_direction direction)
+static int copy(void *stream, void *dst, const void *src, uint64_t bytes, enum gpu_direction direction, bool captured)
 {
+	(void)captured;
 	switch (direction) {
 	case GPU_UP:
 		return CALL(hipMemcpyAsync, dst, src, bytes, HIP_COPY_UP, stream);

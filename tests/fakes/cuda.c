@@ -26,6 +26,8 @@ static const struct fake_result_name results[] = {
 	{209, "CUDA_ERROR_NO_BINARY_FOR_GPU", "no kernel image is available for execution on the device"},
 	{214, "CUDA_ERROR_ECC_UNCORRECTABLE", "uncorrectable ECC error encountered"},
 	{217, "CUDA_ERROR_PEER_ACCESS_UNSUPPORTED", "peer access is not supported between these two devices"},
+	{220, "CUDA_ERROR_NVLINK_UNCORRECTABLE", "uncorrectable NVLink error detected during the execution"},
+	{226, "CUDA_ERROR_CONTAINED", "Invalid access of peer GPU memory over nvlink or a hardware error"},
 	{400, "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"},
 	{401, "CUDA_ERROR_ILLEGAL_STATE", "the operation cannot be performed in the present state"},
 	{500, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},

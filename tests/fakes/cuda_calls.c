@@ -227,6 +227,7 @@ int cuMemcpyDtoDAsync_v2(CUdeviceptr dst, CUdeviceptr src, size_t bytes, void *s
 	return rc ? rc : fake_copy(g, stream, pointer(dst), pointer(src), bytes);
 }
 
+/* In a stream that captures it is refused, and the capture goes on without it. */
 static int copy_batch(struct fake_gpu *g, const CUdeviceptr *dst, const CUdeviceptr *src, const size_t *bytes, size_t count,
                       const CUmemcpyAttributes *attributes, const size_t *first, size_t kinds, void *stream)
 {
@@ -235,6 +236,8 @@ static int copy_batch(struct fake_gpu *g, const CUdeviceptr *dst, const CUdevice
 		if (attributes[i].srcAccessOrder < 1 || attributes[i].srcAccessOrder > 3 || attributes[i].flags > 1 ||
 		    first[i] >= count || (i && first[i] <= first[i - 1]))
 			rc = FAKE_INVALID_VALUE;
+	if (!rc && fake_is_captured(stream))
+		rc = FAKE_CAPTURE_UNSUPPORTED;
 	for (size_t i = 0; i < count && !rc; i++)
 		rc = bytes[i] ? fake_copy(g, stream, pointer(dst[i]), pointer(src[i]), bytes[i]) : FAKE_INVALID_VALUE;
 	return rc;

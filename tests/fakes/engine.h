@@ -238,7 +238,8 @@ int fake_gpu_sync(struct fake_gpu *g);
 /* A device's streams and events go away. Lock held; released meanwhile. */
 void fake_queues_close(struct fake_gpu *g);
 
-/* Where source and destination are is for the caller to have checked. */
+/* Copies of pageable memory, and those from host memory to host memory, are done when this returns, as both vendors' manuals
+ * have it. */
 int fake_copy(struct fake_gpu *g, void *stream, void *dst, const void *src, uint64_t bytes);
 int fake_fill(struct fake_gpu *g, void *stream, void *dst, uint8_t byte, uint64_t bytes);
 int fake_wait_value(struct fake_gpu *g, void *stream, uint32_t *at, uint32_t value); /* until (int32_t)(*at - value) >= 0 */
@@ -256,6 +257,9 @@ int fake_graph_instantiate(struct fake_gpu *g, void *graph, void **exec_p);
 int fake_graph_launch(struct fake_gpu *g, void *exec, void *stream);
 int fake_graph_close(struct fake_gpu *g, void *graph, enum fake_kind kind);
 void fake_graph_free(struct fake_graph *graph); /* lock held */
+
+/* Is it a stream that captures? */
+bool fake_is_captured(const void *stream);
 
 /* A call that no capture allows: FAKE_OK, or the result, after which the capture is broken. Lock held. */
 int fake_capture_forbids(void);

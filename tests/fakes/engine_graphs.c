@@ -10,6 +10,15 @@ void fake_graph_free(struct fake_graph *graph)
 	fake_delete(&graph->object);
 }
 
+bool fake_is_captured(const void *stream)
+{
+	fake_lock();
+	const struct fake_stream *s = fake_stream_of(stream);
+	const bool captured = s && s->capture;
+	fake_unlock();
+	return captured;
+}
+
 int fake_capture_forbids(void)
 {
 	struct fake_gpu *g;

@@ -227,11 +227,13 @@ int fake_copy(struct fake_gpu *g, void *stream, void *dst, const void *src, uint
 	fake_lock();
 	const enum fake_place to = fake_place_of(dst, bytes), from = fake_place_of(src, bytes);
 	struct fake_stream *s = fake_stream_of(stream);
-	const bool staged = to == FAKE_PAGEABLE || from == FAKE_PAGEABLE;
+	const bool pageable = to == FAKE_PAGEABLE || from == FAKE_PAGEABLE;
+	const bool by_caller = pageable || (to != FAKE_DEVICE && from != FAKE_DEVICE);
 	int rc = s ? FAKE_OK : FAKE_INVALID_HANDLE;
 	if (!rc && (to == FAKE_NOWHERE || from == FAKE_NOWHERE || !dst || !src))
 		rc = FAKE_INVALID_VALUE;
-	if (!rc && staged && s->capture) {
+	const bool captured = s && s->capture;
+	if (!rc && pageable && captured) {
 		s->capture_broken = true;
 		rc = FAKE_CAPTURE_UNSUPPORTED;
 	}
@@ -239,7 +241,7 @@ int fake_copy(struct fake_gpu *g, void *stream, void *dst, const void *src, uint
 	if (!rc && bytes)
 		rc = fake_submit(s, &op);
 	fake_unlock();
-	return !rc && staged ? fake_stream_sync(g, stream) : rc;
+	return !rc && by_caller && !captured ? fake_stream_sync(g, stream) : rc;
 }
 
 int fake_fill(struct fake_gpu *g, void *stream, void *dst, uint8_t byte, uint64_t bytes)

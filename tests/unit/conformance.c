@@ -391,8 +391,7 @@ static void a_stream_waits_for_an_event(void)
 {
 	struct dev_stream *s = stream(), *waits = stream();
 	struct dev_event *e = event(), *after = event();
-	char *a = get(DEV_MEM_PINNED, N), *b = get(DEV_MEM_PINNED, N);
-	memset(a, 0, N);
+	char *a = get(DEV_MEM_DEVICE, N), *b = get(DEV_MEM_PINNED, N);
 	memset(b, 0, N);
 	struct gate g = gate_shut(s);
 	ok(dev_fill(on.d, s, a, 6, N));

@@ -167,8 +167,9 @@ static void a_graph_has_its_turn(void)
 	struct dev_stream *s = stream();
 	struct dev_event *e = event();
 	struct noted n = note(s);
-	char *after = get(DEV_MEM_PINNED, N);
-	memset(after, 0, N);
+	char *after = get(DEV_MEM_DEVICE, N), seen[N];
+	ok(dev_fill(on.d, s, after, 0, N));
+	ok(dev_stream_sync(on.d, s));
 	struct gate g = gate_shut(s);
 	ok(dev_graph_launch(on.d, s, n.graph));
 	ok(dev_copy(on.d, s, after, n.out, N));
@@ -180,10 +181,47 @@ static void a_graph_has_its_turn(void)
 	gate_open(&g);
 	ok(dev_stream_sync(on.d, s));
 	gate_done(&g);
-	expect(all_are(n.out, 1) && memcmp(after, n.out, N) == 0);
+	ok(dev_download(on.d, seen, after, N));
+	expect(all_are(n.out, 1) && memcmp(seen, n.out, N) == 0);
 	drop_noted(&n);
 	put(after);
 	dev_event_close(on.d, e);
+	dev_stream_close(on.d, s);
+}
+
+/* Copies that a vendor may have several functions for: a graph must not lose one. */
+static void a_graph_copies_within_and_between_devices(void)
+{
+	need(DEV_CAP_GRAPH);
+	const bool has_peer = on.other && dev_can(on.d, DEV_CAP_PEER);
+	struct dev_stream *s = stream();
+	struct dev_graph *graph = NULL;
+	char *from = get(DEV_MEM_DEVICE, N), *twin = get(DEV_MEM_DEVICE, N), *seen = get(DEV_MEM_PINNED, N);
+	char *there = twin;
+	if (has_peer) {
+		ok(dev_peer_enable(on.d, on.other));
+		ok(dev_alloc(on.other, DEV_MEM_DEVICE, N, (void **)&there));
+	}
+	ok(dev_fill(on.d, s, from, 5, N));
+	ok(dev_fill(on.d, s, twin, 0, N));
+	ok(dev_stream_sync(on.d, s));
+	ok(dev_graph_begin(on.d, s));
+	ok(dev_copy(on.d, s, twin, from, N));
+	if (has_peer)
+		ok(dev_copy(on.d, s, there, twin, N));
+	ok(dev_copy(on.d, s, seen, there, N));
+	ok(dev_graph_end(on.d, s, &graph));
+	require(graph != NULL);
+	memset(seen, 0, N);
+	ok(dev_graph_launch(on.d, s, graph));
+	ok(dev_stream_sync(on.d, s));
+	expect(seen[0] == 5 && seen[N - 1] == 5);
+	dev_graph_close(on.d, graph);
+	if (has_peer)
+		ok(dev_free(on.other, there));
+	put(from);
+	put(twin);
+	put(seen);
 	dev_stream_close(on.d, s);
 }
 
@@ -375,6 +413,7 @@ int main(int argc, char **argv)
 		RULE(graphs_say_when_they_are_lacking),
 		RULE(a_graph_runs_what_was_noted),
 		RULE(a_graph_has_its_turn),
+		RULE(a_graph_copies_within_and_between_devices),
 		RULE(memory_of_a_graph_is_ebusy),
 		RULE(graphs_are_checked),
 		RULE(a_stream_closed_while_noting_forgets_it),

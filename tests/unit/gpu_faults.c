@@ -124,7 +124,9 @@ static void use_products(struct used *u)
 static void use_graph(struct used *u)
 {
 	try(dev_graph_begin(u->d, u->s));
-	const int rc = dev_fill(u->d, u->s, u->pinned, 9, BYTES);
+	int rc = dev_fill(u->d, u->s, u->device, 9, BYTES);
+	rc = rc ? rc : dev_copy(u->d, u->s, u->device + BYTES, u->device, BYTES);
+	rc = rc ? rc : dev_copy(u->d, u->s, u->pinned, u->device + BYTES, BYTES);
 	const int end = dev_graph_end(u->d, u->s, &u->graph);
 	try(rc);
 	try(end);
@@ -292,7 +294,8 @@ static const char *const all[2][72] = {{CUDA_FUNCTIONS(NAME) CUDA_OPTIONAL_FUNCT
 static const char *const tolerated[] = {
 	"cuGetErrorName", "cuGetErrorString", "cuDriverGetVersion", "cuDevicePrimaryCtxRelease_v2", "cuDevicePrimaryCtxSetFlags_v2",
 	"cuMemFree_v2", "cuMemFreeHost", "cuStreamDestroy_v2", "cuEventDestroy_v2", "cuModuleUnload", "cuGraphExecDestroy",
-	"cuGraphDestroy", "cuIpcOpenMemHandle_v2", "cuIpcCloseMemHandle", "cuMemcpyAsync", "cuMemcpyBatchAsync", "cuStreamQuery",
+	"cuGraphDestroy", "cuIpcOpenMemHandle_v2", "cuIpcCloseMemHandle", "cuMemcpyAsync", "cuMemcpyBatchAsync",
+	"cuMemcpyBatchAsync_v2", "cuStreamQuery",
 	"cuDeviceCanAccessPeer", "hipSetDeviceFlags", "hipFree", "hipHostFree", "hipStreamDestroy",
 	"hipEventDestroy", "hipModuleUnload", "hipGraphExecDestroy", "hipGraphDestroy", "hipIpcOpenMemHandle", "hipIpcCloseMemHandle",
 	"hipStreamQuery", "hipDeviceCanAccessPeer", "hipMemcpyAsync", "hipGetDeviceProperties", NULL};
@@ -338,6 +341,34 @@ static void a_late_failure_is_survived(void)
 	char line[1024];
 	for (const char *const *f = all[0]; *f; f++)
 		fail_at(0, *f, ":2", "2", line, sizeof(line));
+}
+
+/* Drivers refuse batches of some memory, and on some devices: the copy is then asked for in the older way. Other failures are ours. */
+static void a_refused_batch_is_copied_without(void)
+{
+	char line[1024], eio[16];
+	snprintf(eio, sizeof(eio), "%d", -EIO);
+	fail_at(0, "cuMemcpyBatchAsync_v2", "", "CUDA_ERROR_NOT_SUPPORTED", line, sizeof(line));
+	begins_with(line, "0");
+	fail_at(0, "cuMemcpyBatchAsync_v2", "", "CUDA_ERROR_INVALID_VALUE", line, sizeof(line));
+	begins_with(line, "0");
+	fail_at(0, "cuMemcpyBatchAsync_v2", "", "CUDA_ERROR_CONTAINED", line, sizeof(line));
+	begins_with(line, eio);
+	has(line, "cuMemcpyBatchAsync");
+}
+
+/* What only a new context mends is -EIO. */
+static void errors_that_end_a_context_lose_the_device(void)
+{
+	static const char *const names[] = {"CUDA_ERROR_CONTAINED", "CUDA_ERROR_ECC_UNCORRECTABLE", "CUDA_ERROR_NVLINK_UNCORRECTABLE",
+	                                    "CUDA_ERROR_ILLEGAL_ADDRESS", "CUDA_ERROR_UNKNOWN"};
+	char line[1024], eio[16];
+	snprintf(eio, sizeof(eio), "%d", -EIO);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		fail_at(0, "cuStreamSynchronize", ":1", names[i], line, sizeof(line));
+		begins_with(line, eio);
+		has(line, names[i]);
+	}
 }
 
 static void no_memory_is_enomem(void)
@@ -420,6 +451,8 @@ int main(int argc, char **argv)
 	test(a_failing_function_is_named);
 	test(any_function_may_fail_once);
 	test(a_late_failure_is_survived);
+	test(a_refused_batch_is_copied_without);
+	test(errors_that_end_a_context_lose_the_device);
 	test(no_memory_is_enomem);
 	test(a_failed_kernel_loses_the_device);
 	test(a_device_may_be_lost_at_any_launch);
