@@ -13,8 +13,8 @@
 #include "device/gpu_library.h"
 #include "lib/err.h"
 
-/* 11.2 is the first driver with everything in CUDA_FUNCTIONS. */
-#define OLDEST_DRIVER 11020
+/* 11.7 is the first driver with everything in CUDA_FUNCTIONS: cuStreamWaitValue32_v2 and cuStreamWriteValue32_v2 came last. */
+#define OLDEST_DRIVER 11070
 
 _Static_assert(sizeof(cuda_pointer) == sizeof(void *), "device pointers are passed as void *");
 _Static_assert(sizeof(struct cuda_ipc_memory) == sizeof(struct dev_ipc), "an IPC handle fits");

@@ -72,8 +72,8 @@ without() {
 }
 
 @test "a driver that is too old is 77, with its version and the least" {
-	FAKE_DRIVER_VERSION=11010 program micro/memory cuda
-	cannot_run 'CUDA 11.1' 'too old' '11.2'
+	FAKE_DRIVER_VERSION=11060 program micro/memory cuda
+	cannot_run 'CUDA 11.6' 'too old' '11.7'
 }
 
 @test "a driver that lacks a function is 77 and names it" {

@@ -420,10 +420,11 @@ static void no_device_is_enodev(void)
 		has(line, "finds no GPU");
 	}
 	unsetenv("FAKE_GPUS");
-	setenv("FAKE_DRIVER_VERSION", "10020", 1);
+	setenv("FAKE_DRIVER_VERSION", "11060", 1);
 	start("cuda:0,1", line, sizeof(line));
 	begins_with(line, enodev);
-	has(line, "CUDA 10.2");
+	has(line, "CUDA 11.6");
+	has(line, "11.7");
 	unsetenv("FAKE_DRIVER_VERSION");
 }
 
