@@ -129,6 +129,7 @@ fake_compiler := $(call fake_object,tests/fakes/rtc.c tests/fakes/faults.c)
 $(fakes)/libcuda.so.1: $(call fake_object,tests/fakes/cuda.c tests/fakes/cuda_calls.c) $(fake_engine)
 $(fakes)/libamdhip64.so.7: $(call fake_object,tests/fakes/hip.c tests/fakes/hip_calls.c) $(fake_engine)
 $(fakes)/libnvrtc.so.13: $(call fake_object,tests/fakes/nvrtc.c) $(fake_compiler)
+$(fakes)/libnvrtc.so.12: $(call fake_object,tests/fakes/nvrtc_12.c) $(fake_compiler)
 $(fakes)/libhiprtc.so.7: $(call fake_object,tests/fakes/hiprtc.c) $(fake_compiler)
 fake_driver := $(call fake_object,tests/fakes/driver.c tests/fakes/faults.c lib/clock.c)
 of_cuda := $(fake_driver) $(call fake_object,tests/fakes/driver_cuda.c)
@@ -139,7 +140,7 @@ $(fakes)/libnccl.so.2: $(call fake_object,tests/fakes/nccl.c) $(of_cuda)
 $(fakes)/librccl.so.1: $(call fake_object,tests/fakes/nccl.c) $(of_hip)
 $(fakes)/libnvidia-ml.so.1: $(call fake_object,tests/fakes/nvml.c) $(of_cuda)
 $(fakes)/librocm_smi64.so.7: $(call fake_object,tests/fakes/rocm_smi.c) $(of_hip)
-fake_libraries := $(addprefix $(fakes)/,libcuda.so.1 libnvrtc.so.13 libcublasLt.so.13 libnccl.so.2 libnvidia-ml.so.1 \
+fake_libraries := $(addprefix $(fakes)/,libcuda.so.1 libnvrtc.so.13 libnvrtc.so.12 libcublasLt.so.13 libnccl.so.2 libnvidia-ml.so.1 \
 	libamdhip64.so.7 libhiprtc.so.7 librocblas.so.5 librccl.so.1 librocm_smi64.so.7)
 
 fakes: $(fake_libraries) ## build fake GPU drivers for tests, as build/*/fakes; WITHOUT=FUNCTION leaves one out

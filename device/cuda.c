@@ -172,6 +172,7 @@ static int traits(unsigned index, struct gpu_traits *t)
 		return rc;
 	sizes(device, t);
 	t->memory_bytes = memory_bytes;
+	t->driver_version = version;
 	snprintf(t->driver, sizeof(t->driver), "CUDA %d.%d", version / 1000, version % 1000 / 10);
 	snprintf(t->arch, sizeof(t->arch), "sm_%d%d", attribute(device, CUDA_COMPUTE_CAPABILITY_MAJOR),
 	         attribute(device, CUDA_COMPUTE_CAPABILITY_MINOR));

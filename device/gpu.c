@@ -104,7 +104,7 @@ static void describe(struct gpu_dev *d)
 static void describe_driver(struct gpu_dev *d)
 {
 	char compiler[40] = "kernels compiled with the build";
-	if (!d->kernels_are_ready_made && d->vendor->compiler->version(compiler, sizeof(compiler)))
+	if (!d->kernels_are_ready_made && d->vendor->compiler->version(d->compiler_release, compiler, sizeof(compiler)))
 		compiler[0] = '\0';
 	snprintf(d->dev.props.driver, sizeof(d->dev.props.driver), "%.20s%s%.39s", d->traits.driver, compiler[0] ? ", " : "",
 	         compiler);

@@ -44,6 +44,7 @@ struct gpu_traits {
 	uint32_t threads_per_unit, blocks_per_unit, threads_per_block;
 	uint64_t memory_bytes, l2_bytes;
 	double timer_hz; /* of ticks() in kernels.cu */
+	int driver_version; /* as struct gpu_target has it */
 	uint64_t shared_per_unit_bytes;
 	uint64_t shared_per_block_bytes; /* dynamic, after opting in */
 	uint64_t shared_reserved_bytes, shared_granularity_bytes;
@@ -112,12 +113,20 @@ struct gpu_driver {
 	int (*ipc_close)(void *ptr);
 };
 
+/* What an image is compiled for. */
+struct gpu_target {
+	const char *arch;   /* as in struct gpu_traits */
+	int driver_version; /* of CUDA that the driver is for, 1000 * major + 10 * minor; 0: the driver takes any */
+};
+
 /* A vendor's run-time compiler. Needs no device, so it can be tested anywhere. */
 struct gpu_compiler {
-	/* Compile CUDA C for an architecture into an image for module_load(), to be freed with free(). -ENODEV: no library. -EINVAL:
-	 * it does not compile, or the compiler does not know the architecture; the text is the compiler's first complaint. */
-	int (*compile)(const char *source, const char *arch, void **image_p, size_t *bytes_p);
-	int (*version)(char *text, size_t room); /* "NVRTC 13.0" */
+	/* Compile CUDA C into an image for module_load(), to be freed with free(). Releases of the library that are here are tried
+	 * from number *release_p on, newest first, without those too new for the driver; *release_p becomes the one that did it, so
+	 * that with one more the next may be asked. -ENODEV: no library (any more). -EINVAL: it does not compile, or the compiler
+	 * does not know the architecture, or is too new; the text is the first release's first complaint. */
+	int (*compile)(const char *source, const struct gpu_target *target, unsigned *release_p, void **image_p, size_t *bytes_p);
+	int (*version)(unsigned release, char *text, size_t room); /* "NVRTC 13.0", of that release or the first one after it */
 };
 
 /* A matrix product as a library sees it: column-major, C' = B' A'. */

@@ -8,7 +8,8 @@
 #include "device/gpu.h"
 
 /* NVRTC of CUDA 11.2 or newer, for "sm_90" and the like. The image is machine code; where the device is newer than the compiler
- * it is PTX for the newest older architecture that the compiler knows, as a string, which the driver finishes. */
+ * it is PTX for the newest older architecture that the compiler knows, as a string, which the driver finishes. A release is too
+ * new for the driver when its major number is, since machine code has another ABI then; for PTX when its minor number is, too. */
 extern const struct gpu_compiler cuda_compiler;
 
 /* HIPRTC of ROCm 5 or newer, for "gfx90a:sramecc+:xnack-" and the like. The image is a code object. */

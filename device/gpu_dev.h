@@ -114,7 +114,8 @@ struct gpu_dev {
 	struct dev_event *own_from, *own_to;
 
 	void *module;
-	bool kernels_are_ready_made; /* by the build, since there is no compiler here */
+	bool kernels_are_ready_made; /* by the build, since no compiler here served */
+	unsigned compiler_release;   /* else: which one did, as struct gpu_compiler numbers them */
 	struct dev_kernel kernels[GPU_KERNELS];
 	size_t kernel_count;
 	void *clock_sync, *clock_sample, *timer_step, *gemm_f32, *gemm_f64;

@@ -14,53 +14,82 @@
 static struct image {
 	const struct gpu_vendor *vendor;
 	char arch[32];
+	unsigned release; /* of the compiler */
 	void *bytes;
 	struct image *next;
 } *images;
 static pthread_mutex_t compiling = PTHREAD_MUTEX_INITIALIZER;
 
-static struct image *compiled(const struct gpu_vendor *vendor, const char *arch)
+/* Of this release or a later one in the list of the compiler's. */
+static struct image *compiled(const struct gpu_dev *d, unsigned release)
 {
 	struct image *i = images;
-	while (i && (i->vendor != vendor || strcmp(i->arch, arch) != 0))
+	while (i && (i->vendor != d->vendor || i->release < release || strcmp(i->arch, d->traits.arch) != 0))
 		i = i->next;
 	return i;
 }
 
-static int compile(const struct gpu_vendor *vendor, const char *arch, struct image **image_p)
+static int compile(const struct gpu_dev *d, unsigned release, struct image **image_p)
 {
+	const struct gpu_target target = {.arch = d->traits.arch, .driver_version = d->traits.driver_version};
 	size_t bytes = 0;
 	struct image *i = calloc(1, sizeof(*i));
 	if (!i)
 		return err_note(-ENOMEM, "compile kernels: out of memory");
-	int rc = vendor->compiler->compile(gpu_kernels_source, arch, &i->bytes, &bytes);
+	i->vendor = d->vendor;
+	i->release = release;
+	int rc = d->vendor->compiler->compile(gpu_kernels_source, &target, &i->release, &i->bytes, &bytes);
 	if (rc) {
 		free(i);
 		return rc;
 	}
-	i->vendor = vendor;
-	snprintf(i->arch, sizeof(i->arch), "%s", arch);
+	snprintf(i->arch, sizeof(i->arch), "%s", d->traits.arch);
 	i->next = images;
 	images = i;
 	*image_p = i;
 	return 0;
 }
 
-/* The text of the device's driver says which it was. */
-static int image_for(struct gpu_dev *d, const void **bytes_p)
+static int image_from(const struct gpu_dev *d, unsigned release, struct image **image_p)
 {
-	const char *ready = d->vendor->ready_image;
 	pthread_mutex_lock(&compiling);
-	struct image *i = compiled(d->vendor, d->traits.arch);
-	int rc = i ? 0 : compile(d->vendor, d->traits.arch, &i);
+	struct image *i = compiled(d, release);
+	int rc = i ? 0 : compile(d, release, &i);
 	pthread_mutex_unlock(&compiling);
 	if (!rc)
-		*bytes_p = i->bytes;
-	if (rc != -ENODEV || !ready || !ready[0])
+		*image_p = i;
+	return rc;
+}
+
+/* What one release of the compiler makes of the kernels may be of no use to the driver, where the next one's is. */
+static int load_compiled(struct gpu_dev *d)
+{
+	struct image *i;
+	char why[400] = "";
+	int rc, first_rc = 0;
+	for (unsigned release = 0; (rc = image_from(d, release, &i)) == 0; release = i->release + 1) {
+		rc = d->driver->module_load(i->bytes, &d->module);
+		d->compiler_release = i->release;
+		if (!rc || rc == -EIO || rc == -ENOMEM)
+			return rc;
+		if (!first_rc)
+			snprintf(why, sizeof(why), "%s", err_text());
+		first_rc = first_rc ? first_rc : rc;
+	}
+	return first_rc ? err_note(first_rc, "%s", why) : rc;
+}
+
+/* Where no compiler serves, what the build made: the text of the device's driver says which it was. */
+static int load_module(struct gpu_dev *d)
+{
+	const char *ready = d->vendor->ready_image;
+	char why[400];
+	int rc = load_compiled(d);
+	if (!rc || rc == -EIO || rc == -ENOMEM || !ready || !ready[0])
 		return rc;
-	*bytes_p = ready;
-	d->kernels_are_ready_made = true;
-	return 0;
+	snprintf(why, sizeof(why), "%s", err_text());
+	d->kernels_are_ready_made = d->driver->module_load(ready, &d->module) == 0;
+	return d->kernels_are_ready_made ? 0 : err_note(rc, "%s", why);
 }
 
 /* ------------------------------------------------------------------ finding kernels */
@@ -107,12 +136,9 @@ static int add_inner(struct gpu_dev *d, const char *name, void **function_p, uin
 
 int gpu_kernels_open(struct gpu_dev *d)
 {
-	const void *image = NULL;
 	size_t count;
 	const struct kernel_signature *signatures = kernel_signatures(&count);
-	int rc = image_for(d, &image);
-	if (!rc)
-		rc = d->driver->module_load(image, &d->module);
+	int rc = load_module(d);
 	if (!rc && count > GPU_KERNELS)
 		rc = err_note(-EINVAL, "%zu kernels, room for %u", count, GPU_KERNELS);
 	for (size_t i = 0; i < count && !rc; i++)

@@ -72,7 +72,8 @@ static void set_slot(const struct gpu_symbol *s, void *function) { memcpy(s->slo
 static int open_first_time(struct gpu_library *l)
 {
 	void *handle = find_file(l);
-	if (!handle && !l->why[0])
+	l->absent = !handle && !l->why[0];
+	if (l->absent)
 		list_names(l);
 	if (!handle)
 		return -ENODEV;

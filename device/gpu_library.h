@@ -39,6 +39,7 @@ struct gpu_library {
 	/* Of gpu_library_open(). */
 	bool tried;
 	int rc;
+	bool absent;                      /* there is no file of any of the names */
 	char path[256];                   /* the file that was opened */
 	char why[400];                    /* else: why not */
 };

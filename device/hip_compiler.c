@@ -59,13 +59,17 @@ static bool is_known(const char *arch)
 	return false;
 }
 
-static int compile(const char *source, const char *arch, void **image_p, size_t *bytes_p)
+/* ROCm has one release for all of it. */
+static int compile(const char *source, const struct gpu_target *target, unsigned *release_p, void **image_p, size_t *bytes_p)
 {
+	const char *arch = target->arch;
 	char option[64];
 	const char *const options[] = {option, "-O3"};
 	const int rc = gpu_library_open(&library);
 	if (rc)
 		return rc;
+	if (*release_p)
+		return err_note(-ENODEV, "there is no other HIPRTC");
 	if (snprintf(option, sizeof(option), "--offload-arch=%s", arch) >= (int)sizeof(option))
 		return err_note(-EINVAL, "HIPRTC: '%s' is no architecture", arch);
 	if (!is_known(arch))
@@ -73,8 +77,9 @@ static int compile(const char *source, const char *arch, void **image_p, size_t 
 	return run_time_compile(&hiprtc, source, options, 2, &code, image_p, bytes_p);
 }
 
-static int version(char *text, size_t room)
+static int version(unsigned release, char *text, size_t room)
 {
+	(void)release;
 	const int rc = gpu_library_open(&library);
 	return rc ? rc : run_time_version(&hiprtc, text, room);
 }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The programs on GPUs that are fake (tests/fakes): what is missing is named, what fails is in the records, nothing hangs.
 
-# shellcheck disable=SC2154 # run sets status, output, stderr and their lines; helpers sets root
+# shellcheck disable=SC2030,SC2031,SC2154 # run sets status, output, stderr and their lines; helpers sets root
 load bats/helpers
 
 bin=${GPUSIG_BIN:-$root/bin}
@@ -100,6 +100,44 @@ without() {
 	else
 		cannot_run 'NVRTC has no function nvrtcCompileProgram'
 	fi
+}
+
+# driver_text WORD...: after program, what the records say of the driver and its compiler.
+driver_text() { for word in "$@"; do cases "'$word' in rows[0]['device'][0]['driver']"; done; }
+
+@test "a compiler too new for the driver is passed over, as is one that fails or whose code the driver refuses" {
+	# shellcheck disable=SC2086 # SMALL is a list of words
+	FAKE_DRIVER_VERSION=12040 program micro/memory cuda $SMALL
+	ran
+	driver_text 'CUDA 12.4, NVRTC 12.4'
+	# shellcheck disable=SC2086
+	FAKE_FAIL=nvrtcCompileProgram.13=6 program micro/memory cuda $SMALL
+	ran
+	driver_text 'CUDA 13.0, NVRTC 12.4'
+	# shellcheck disable=SC2086
+	FAKE_FAIL=cuModuleLoadData:1=209 program micro/memory cuda $SMALL
+	ran
+	driver_text 'CUDA 13.0, NVRTC 12.4'
+	cases 'all(r["check"]["status"] == "ok" for r in rows if r["kind"] == "case")'
+}
+
+# After program: the kernels are those of the build, or there are none and NVRTC's failure is told.
+built_or_told() {
+	if "$bin/micro/memory" --version | grep -q '^nvcc 1$'; then
+		ran
+		driver_text 'kernels compiled with the build'
+	else
+		[ "$status" != 0 ] && [[ $stderr == *NVRTC* ]]
+	fi
+}
+
+@test "where no compiler serves the kernels are those of the build, and where it made none the first cause is told" {
+	# shellcheck disable=SC2086 # SMALL is a list of words
+	FAKE_DRIVER_VERSION=11080 program micro/memory cuda $SMALL
+	built_or_told
+	# shellcheck disable=SC2086
+	FAKE_FAIL=nvrtcCompileProgram=6 program micro/memory cuda $SMALL
+	built_or_told
 }
 
 @test "records of programs on GPUs fit the schema, and say what the device is and how it is" {

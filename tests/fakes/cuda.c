@@ -27,6 +27,7 @@ static const struct fake_result_name results[] = {
 	{214, "CUDA_ERROR_ECC_UNCORRECTABLE", "uncorrectable ECC error encountered"},
 	{217, "CUDA_ERROR_PEER_ACCESS_UNSUPPORTED", "peer access is not supported between these two devices"},
 	{220, "CUDA_ERROR_NVLINK_UNCORRECTABLE", "uncorrectable NVLink error detected during the execution"},
+	{222, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION", "the provided PTX was compiled with an unsupported toolchain."},
 	{226, "CUDA_ERROR_CONTAINED", "Invalid access of peer GPU memory over nvlink or a hardware error"},
 	{400, "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"},
 	{401, "CUDA_ERROR_ILLEGAL_STATE", "the operation cannot be performed in the present state"},
@@ -69,6 +70,12 @@ const struct fake_model fake_model = {
 
 static atomic_bool initialised;
 static _Thread_local struct fake_gpu *current;
+
+int cuda_driver_version(void)
+{
+	const char *text = getenv("FAKE_DRIVER_VERSION");
+	return text && *text ? (int)strtol(text, NULL, 10) : 13000;
+}
 
 int cuda_enter_driver(const char *function)
 {
@@ -115,8 +122,7 @@ int cuInit(unsigned flags)
 
 int cuDriverGetVersion(int *version)
 {
-	const char *text = getenv("FAKE_DRIVER_VERSION");
-	*version = text && *text ? (int)strtol(text, NULL, 10) : 13000;
+	*version = cuda_driver_version();
 	return fake_fault(__func__, fake_result_named);
 }
 

@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "tests/fakes/image.h"
+
 typedef unsigned long long CUdeviceptr;
 
 typedef struct {
@@ -31,6 +33,17 @@ static bool reachable(CUdeviceptr ptr, size_t bytes)
 	const enum fake_place place = fake_place_of(pointer(ptr), bytes);
 	fake_unlock();
 	return place == FAKE_DEVICE || place == FAKE_PINNED;
+}
+
+/* Machine code of a newer major release has another ABI; PTX of a newer release is another language. */
+static int refused_code(const struct fake_image *i)
+{
+	const int driver = cuda_driver_version();
+	if (!i || strncmp(i->word, FAKE_IMAGE_WORD, sizeof(i->word)) != 0)
+		return FAKE_OK;
+	if (strncmp(i->arch, "compute_", strlen("compute_")) == 0)
+		return i->release > driver ? FAKE_UNSUPPORTED_PTX : FAKE_OK;
+	return i->release / 1000 > driver / 1000 ? FAKE_INVALID_IMAGE : FAKE_OK;
 }
 
 #pragma GCC visibility push(default)
@@ -294,6 +307,8 @@ int cuModuleLoadData(void **module, const void *image)
 {
 	struct fake_gpu *g;
 	int rc = cuda_enter(__func__, &g);
+	if (!rc)
+		rc = refused_code(image);
 	return rc ? rc : fake_module_load(g, image, module);
 }
 

@@ -7,6 +7,9 @@
 
 #include "tests/fakes/engine.h"
 
+/* What the driver calls its version. */
+int cuda_driver_version(void);
+
 int cuda_enter_driver(const char *function);
 
 /* `device` is a CUdevice, a number. */

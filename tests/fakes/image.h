@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the fake run-time compilers put out and the fake drivers load: this word, then the architecture as text.
+ * What the fake run-time compilers put out and the fake drivers load: this word, then the architecture as text, then the
+ * compiler's release as CUDA counts, 0 for HIP.
  */
 #ifndef FAKES_IMAGE_H
 #define FAKES_IMAGE_H
@@ -11,6 +12,7 @@
 struct fake_image {
 	char word[sizeof(FAKE_IMAGE_WORD)];
 	char arch[FAKE_IMAGE_ARCH_BYTES];
+	int release;
 };
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * libnvrtc: what compiles CUDA C at run time.
+ * libnvrtc: what compiles CUDA C at run time; of CUDA 13.0, or with NVRTC_MAJOR and NVRTC_MINOR of another release. A fault of
+ * FUNCTION.MAJOR concerns the release with that major number alone.
  */
 #include "tests/fakes/rtc.h"
 
@@ -10,6 +11,11 @@
 typedef struct fake_program *nvrtcProgram;
 
 static const char *const arch_options[] = {"--gpu-architecture=", "-arch=", NULL};
+
+#ifndef NVRTC_MAJOR
+#define NVRTC_MAJOR 13
+#define NVRTC_MINOR 0
+#endif
 
 static const int archs[] = {75, 80, 86, 89, 90, 100, 120};
 #define ARCHS ((int)(sizeof(archs) / sizeof(archs[0])))
@@ -28,13 +34,21 @@ static int knows(const char *arch)
 	return 0;
 }
 
+static int enter(const char *function)
+{
+	char of_release[64];
+	snprintf(of_release, sizeof(of_release), "%s.%d", function, NVRTC_MAJOR);
+	const int rc = rtc_enter(function);
+	return rc ? rc : rtc_enter(of_release);
+}
+
 #pragma GCC visibility push(default)
 
 int nvrtcVersion(int *major, int *minor)
 {
-	int rc = rtc_enter(__func__);
-	*major = 13;
-	*minor = 0;
+	int rc = enter(__func__);
+	*major = NVRTC_MAJOR;
+	*minor = NVRTC_MINOR;
 	return rc;
 }
 
@@ -43,19 +57,19 @@ const char *nvrtcGetErrorString(int result) { return rtc_error("NVRTC", result);
 int nvrtcGetNumSupportedArchs(int *count)
 {
 	*count = ARCHS;
-	return rtc_enter(__func__);
+	return enter(__func__);
 }
 
 int nvrtcGetSupportedArchs(int *list)
 {
 	memcpy(list, archs, sizeof(archs));
-	return rtc_enter(__func__);
+	return enter(__func__);
 }
 
 int nvrtcCreateProgram(nvrtcProgram *program, const char *source, const char *name, int headers, const char *const *texts,
                        const char *const *names)
 {
-	int rc = rtc_enter(__func__);
+	int rc = enter(__func__);
 	(void)texts, (void)names;
 	if (!rc && headers)
 		rc = FAKE_RTC_INVALID_INPUT; /* of this fake */
@@ -64,48 +78,52 @@ int nvrtcCreateProgram(nvrtcProgram *program, const char *source, const char *na
 
 int nvrtcDestroyProgram(nvrtcProgram *program)
 {
-	int rc = rtc_enter(__func__);
+	int rc = enter(__func__);
 	return rc ? rc : rtc_destroy(program);
 }
 
 int nvrtcCompileProgram(nvrtcProgram program, int count, const char *const *options)
 {
-	int rc = rtc_enter(__func__);
-	return rc ? rc : rtc_compile(program, count, options, arch_options, knows);
+	int rc = enter(__func__);
+	if (!rc)
+		rc = rtc_compile(program, count, options, arch_options, knows);
+	if (!rc)
+		program->image.release = 1000 * NVRTC_MAJOR + 10 * NVRTC_MINOR;
+	return rc;
 }
 
 int nvrtcGetProgramLogSize(nvrtcProgram program, size_t *bytes)
 {
-	int rc = rtc_enter(__func__);
+	int rc = enter(__func__);
 	return rc ? rc : rtc_log_bytes(program, bytes);
 }
 
 int nvrtcGetProgramLog(nvrtcProgram program, char *text)
 {
-	int rc = rtc_enter(__func__);
+	int rc = enter(__func__);
 	return rc ? rc : rtc_log(program, text);
 }
 
 int nvrtcGetCUBINSize(nvrtcProgram program, size_t *bytes)
 {
-	int rc = rtc_enter(__func__);
+	int rc = enter(__func__);
 	return rc ? rc : rtc_image_bytes(program, bytes);
 }
 
 int nvrtcGetCUBIN(nvrtcProgram program, char *image)
 {
-	int rc = rtc_enter(__func__);
+	int rc = enter(__func__);
 	return rc ? rc : rtc_image(program, image);
 }
 
 int nvrtcGetPTXSize(nvrtcProgram program, size_t *bytes)
 {
-	int rc = rtc_enter(__func__);
+	int rc = enter(__func__);
 	return rc ? rc : rtc_image_bytes(program, bytes);
 }
 
 int nvrtcGetPTX(nvrtcProgram program, char *image)
 {
-	int rc = rtc_enter(__func__);
+	int rc = enter(__func__);
 	return rc ? rc : rtc_image(program, image);
 }

@@ -26,7 +26,9 @@ static void compile_for(const char *source, void **image_p, size_t *bytes_p, int
 {
 	*image_p = NULL;
 	*bytes_p = 0;
-	const int rc = compiler->compile(source, arch, image_p, bytes_p);
+	const struct gpu_target target = {.arch = arch};
+	unsigned release = 0;
+	const int rc = compiler->compile(source, &target, &release, image_p, bytes_p);
 	if (rc == -ENODEV)
 		skip(err_text());
 	if (rc != wanted)
@@ -85,7 +87,7 @@ static void unknown_architecture(void)
 static void version(void)
 {
 	char text[64] = "";
-	if (compiler->version(text, sizeof(text)))
+	if (compiler->version(0, text, sizeof(text)))
 		skip(err_text());
 	expect(strstr(text, "RTC ") && strchr(text, '.'));
 }

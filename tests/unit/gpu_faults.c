@@ -290,10 +290,10 @@ static const char *const all[2][72] = {{CUDA_FUNCTIONS(NAME) CUDA_OPTIONAL_FUNCT
                                        {HIP_FUNCTIONS(NAME) HIP_OPTIONAL_FUNCTIONS(NAME) NULL}};
 
 /* Of which one failure is no failure of ours: they only end things, describe errors, or are asked again; the device's own
- * scheduling flag may be refused, and there is another way to copy. hipGetDeviceProperties is for runtimes without the other one. */
+ * scheduling flag may be refused, there is another way to copy, and another compiler. hipGetDeviceProperties is for runtimes without the other one. */
 static const char *const tolerated[] = {
 	"cuGetErrorName", "cuGetErrorString", "cuDriverGetVersion", "cuDevicePrimaryCtxRelease_v2", "cuDevicePrimaryCtxSetFlags_v2",
-	"cuMemFree_v2", "cuMemFreeHost", "cuStreamDestroy_v2", "cuEventDestroy_v2", "cuModuleUnload", "cuGraphExecDestroy",
+	"cuMemFree_v2", "cuMemFreeHost", "cuStreamDestroy_v2", "cuEventDestroy_v2", "cuModuleLoadData", "cuModuleUnload", "cuGraphExecDestroy",
 	"cuGraphDestroy", "cuIpcOpenMemHandle_v2", "cuIpcCloseMemHandle", "cuMemcpyAsync", "cuMemcpyBatchAsync",
 	"cuMemcpyBatchAsync_v2", "cuStreamQuery",
 	"cuDeviceCanAccessPeer", "hipSetDeviceFlags", "hipFree", "hipHostFree", "hipStreamDestroy",

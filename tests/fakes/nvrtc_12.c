@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * libnvrtc of an older toolkit, beside the other.
+ */
+#define NVRTC_MAJOR 12
+#define NVRTC_MINOR 4
+#include "tests/fakes/nvrtc.c"
