@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "device/kernel_cache.h"
 #include "lib/err.h"
 
 static int note(const struct run_time_compiler *c, const char *what, rtc_result result)
@@ -58,8 +59,8 @@ static int take_code(const struct run_time_compiler *c, rtc_program program, con
 	return 0;
 }
 
-int run_time_compile(const struct run_time_compiler *c, const char *source, const char *const *options, int count,
-                     const struct run_time_code *code, void **image_p, size_t *bytes_p)
+static int compile(const struct run_time_compiler *c, const char *source, const char *const *options, int count,
+                   const struct run_time_code *code, void **image_p, size_t *bytes_p)
 {
 	rtc_program program;
 	rtc_result result = c->create(&program, source, "kernels.cu", 0, NULL, NULL);
@@ -68,6 +69,22 @@ int run_time_compile(const struct run_time_compiler *c, const char *source, cons
 	result = c->compile(program, count, options);
 	const int rc = result == RTC_SUCCESS ? take_code(c, program, code, image_p, bytes_p) : complain(c, program, result);
 	c->destroy(&program);
+	return rc;
+}
+
+int run_time_compile(const struct run_time_compiler *c, const char *source, const char *const *options, int count,
+                     const struct run_time_code *code, void **image_p, size_t *bytes_p)
+{
+	char compiler[64];
+	const struct kernel_cache_key key = {
+		.compiler = compiler, .options = options, .option_count = count, .source = source};
+	int rc = run_time_version(c, compiler, sizeof(compiler));
+	if (!rc && kernel_cache_find(&key, image_p, bytes_p))
+		return 0;
+	if (!rc)
+		rc = compile(c, source, options, count, code, image_p, bytes_p);
+	if (!rc)
+		kernel_cache_keep(&key, *image_p, *bytes_p);
 	return rc;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Compile with a library of NVRTC's kind: cuda_compiler.c and hip_compiler.c say which functions and which options.
+ * Compile with a library of NVRTC's kind: cuda_compiler.c and hip_compiler.c say which functions and which options. What was
+ * compiled before may come from the cache (device/kernel_cache.h).
  */
 #ifndef GPUSIG_RUN_TIME_COMPILER_H
 #define GPUSIG_RUN_TIME_COMPILER_H

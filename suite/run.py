@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import sys
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import Iterator
 
 from suite import command, devices, duration, launch, plan, programs, progress, report, resume, simgrid
 from suite.programs import Program
@@ -18,6 +21,7 @@ from suite.refusal import BAD, CANNOT_RUN, INCONCLUSIVE, OK, USAGE, Refusal
 DEFAULT_BUDGET_S = 120.0
 DEFAULT_SEED = 1
 _NO_SPACE = os.strerror(28)
+_KERNEL_CACHE = "GPUSIG_KERNEL_CACHE"
 
 
 @dataclass(frozen=True)
@@ -131,7 +135,8 @@ class _Run:
             with self.stop:
                 if todo:
                     self._announce(total_s, todo)
-                    self._measure(todo, self._budget(total_s, begun, todo))
+                    with _kept_kernels(self.folder / "kernels"):
+                        self._measure(todo, self._budget(total_s, begun, todo))
         except Full as full:
             self.full = str(full)
         self._summary(time.monotonic() - begun)
@@ -288,6 +293,20 @@ class _Run:
         if not any(history.valid for history in self.ledger.programs.values()):
             return INCONCLUSIVE
         return BAD if reported == BAD else OK
+
+
+@contextmanager
+def _kept_kernels(folder: Path) -> Iterator[None]:
+    """Programs that compile kernels find what an earlier one compiled, in a folder of this run unless the user names one."""
+    if os.environ.get(_KERNEL_CACHE):
+        yield
+        return
+    os.environ[_KERNEL_CACHE] = str(folder.resolve())
+    try:
+        yield
+    finally:
+        del os.environ[_KERNEL_CACHE]
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _outcome(status: str, code: int, reason: str, cases: int, elapsed_s: float, budget_s: float) -> dict:

@@ -140,6 +140,37 @@ built_or_told() {
 	built_or_told
 }
 
+# compiles_nothing: program with every compiler failing; the kernels are a release's all the same.
+compiles_nothing() {
+	# shellcheck disable=SC2086 # SMALL is a list of words
+	FAKE_FAIL="$1CompileProgram=6" program micro/memory "$2" $SMALL
+	ran && driver_text "RTC"
+}
+
+@test "kernels that were compiled once are kept where the user says so, unless they are damaged" {
+	export GPUSIG_KERNEL_CACHE=$BATS_TEST_TMPDIR/kernels
+	for vendor in 'nvrtc cuda' 'hiprtc hip'; do
+		rm -rf "$GPUSIG_KERNEL_CACHE"
+		# shellcheck disable=SC2086
+		program micro/memory "${vendor#* }" $SMALL
+		ran
+		# shellcheck disable=SC2086
+		compiles_nothing $vendor
+		for entry in "$GPUSIG_KERNEL_CACHE"/*; do truncate -s -1 "$entry"; done
+		# shellcheck disable=SC2086
+		run ! compiles_nothing $vendor
+	done
+}
+
+@test "programs of a run share compiled kernels, and the run leaves none behind" {
+	cd "$BATS_TEST_TMPDIR"
+	run env "LD_LIBRARY_PATH=$(fakes)" "FAKE_COMPILED=$PWD/compiled" GPUSIG_BIN="$bin" "$root/gpusig" run --no-install --device cuda \
+		--only micro/memory --only micro/latency --only micro/reduce --budget 3s --out results
+	ran
+	[ "$(wc -l <compiled)" = 2 ] # and once before, to see that the device opens
+	[ ! -e results/kernels ]
+}
+
 @test "records of programs on GPUs fit the schema, and say what the device is and how it is" {
 	for device in cuda hip; do
 		for name in micro/memory micro/copy_path micro/launch micro/occupancy collectives/device_allreduce; do

@@ -79,6 +79,17 @@ static int open_braces(const char *source)
 	return open;
 }
 
+/* FAKE_COMPILED */
+static void tell_compiled(const char *arch)
+{
+	const char *path = getenv("FAKE_COMPILED");
+	FILE *file = path && *path ? fopen(path, "a") : NULL;
+	if (!file)
+		return;
+	fprintf(file, "%s\n", arch);
+	fclose(file);
+}
+
 int rtc_compile(struct fake_program *program, int count, const char *const *options, const char *const *arch_options,
                 int (*knows)(const char *arch))
 {
@@ -97,6 +108,7 @@ int rtc_compile(struct fake_program *program, int count, const char *const *opti
 		snprintf(program->log, sizeof(program->log), "%s(1): error: expected a \"}\"\n\n1 error detected.\n", program->name);
 		return FAKE_RTC_COMPILATION;
 	}
+	tell_compiled(arch);
 	memcpy(program->image.word, FAKE_IMAGE_WORD, sizeof(program->image.word));
 	snprintf(program->image.arch, sizeof(program->image.arch), "%s", arch);
 	return FAKE_RTC_OK;

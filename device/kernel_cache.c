@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "device/kernel_cache.h"
+
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MAGIC "gpusig kernels 1"
+#define MOST_BYTES ((size_t)64 << 20)
+
+/* Before the key's text and the image. */
+struct head {
+	char magic[24];
+	uint64_t key_bytes, image_bytes, checksum;
+};
+
+/* FNV-1a */
+static uint64_t hash(const char *bytes, size_t count)
+{
+	uint64_t h = UINT64_C(14695981039346656037);
+	for (size_t i = 0; i < count; i++)
+		h = (h ^ (unsigned char)bytes[i]) * UINT64_C(1099511628211);
+	return h;
+}
+
+/* All of it as one text, to be freed. */
+static char *text_of(const struct kernel_cache_key *key)
+{
+	size_t bytes = strlen(key->compiler) + strlen(key->source) + 3, used;
+	for (int i = 0; i < key->option_count; i++)
+		bytes += strlen(key->options[i]) + 1;
+	char *text = malloc(bytes);
+	if (!text)
+		return NULL;
+	used = (size_t)snprintf(text, bytes, "%s\n", key->compiler);
+	for (int i = 0; i < key->option_count; i++)
+		used += (size_t)snprintf(text + used, bytes - used, "%s\n", key->options[i]);
+	snprintf(text + used, bytes - used, "\n%s", key->source);
+	return text;
+}
+
+static bool path_of(const char *text, char *path, size_t capacity)
+{
+	const char *folder = getenv("GPUSIG_KERNEL_CACHE");
+	if (!folder || !folder[0])
+		return false;
+	int length = snprintf(path, capacity, "%s/%016llx.kernels", folder, (unsigned long long)hash(text, strlen(text)));
+	return length > 0 && (size_t)length < capacity;
+}
+
+/* A plain file of ours that nobody else may write; its bytes, to be freed. */
+static char *read_own(const char *path, size_t *bytes_p)
+{
+	struct stat s;
+	char *bytes = NULL;
+	size_t read_bytes = 0;
+	ssize_t got = 0;
+	int file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (file < 0)
+		return NULL;
+	bool own = fstat(file, &s) == 0 && S_ISREG(s.st_mode) && s.st_uid == geteuid() && !(s.st_mode & (S_IWGRP | S_IWOTH));
+	if (own && s.st_size > 0 && (size_t)s.st_size <= MOST_BYTES)
+		bytes = malloc((size_t)s.st_size);
+	while (bytes && read_bytes < (size_t)s.st_size && (got = read(file, bytes + read_bytes, (size_t)s.st_size - read_bytes)) > 0)
+		read_bytes += (size_t)got;
+	close(file);
+	*bytes_p = read_bytes;
+	return bytes;
+}
+
+/* Is it the entry of this key, whole? */
+static bool is_entry(const char *bytes, size_t count, const char *text, struct head *head)
+{
+	const size_t key_bytes = strlen(text);
+	if (count < sizeof(*head))
+		return false;
+	memcpy(head, bytes, sizeof(*head));
+	return strncmp(head->magic, MAGIC, sizeof(head->magic)) == 0 && head->key_bytes == key_bytes &&
+	       count - sizeof(*head) >= key_bytes && head->image_bytes == count - sizeof(*head) - key_bytes &&
+	       memcmp(bytes + sizeof(*head), text, key_bytes) == 0 &&
+	       head->checksum == hash(bytes + sizeof(*head) + key_bytes, head->image_bytes);
+}
+
+bool kernel_cache_find(const struct kernel_cache_key *key, void **image_p, size_t *bytes_p)
+{
+	struct head head;
+	char path[4096], *text = text_of(key), *image = NULL;
+	size_t count = 0;
+	char *bytes = text && path_of(text, path, sizeof(path)) ? read_own(path, &count) : NULL;
+	if (bytes && is_entry(bytes, count, text, &head))
+		image = calloc(head.image_bytes + 1, 1);
+	if (image) {
+		memcpy(image, bytes + sizeof(head) + head.key_bytes, head.image_bytes);
+		*image_p = image;
+		*bytes_p = head.image_bytes;
+	}
+	free(bytes);
+	free(text);
+	return image != NULL;
+}
+
+static bool write_all(int file, const void *bytes, size_t count)
+{
+	const char *from = bytes;
+	ssize_t put = 0;
+	for (; count && (put = write(file, from, count)) > 0; count -= (size_t)put)
+		from += put;
+	return count == 0;
+}
+
+/* Under a name of its own first, so that nobody reads half an entry. */
+static void write_entry(const char *path, const struct head *head, const char *text, const void *image)
+{
+	char draft[4096 + 8];
+	snprintf(draft, sizeof(draft), "%s.XXXXXX", path);
+	int file = mkostemp(draft, O_CLOEXEC);
+	if (file < 0)
+		return;
+	bool whole = write_all(file, head, sizeof(*head)) && write_all(file, text, head->key_bytes) &&
+	             write_all(file, image, head->image_bytes);
+	whole = close(file) == 0 && whole;
+	if (!whole || rename(draft, path))
+		unlink(draft);
+}
+
+void kernel_cache_keep(const struct kernel_cache_key *key, const void *image, size_t bytes)
+{
+	char path[4096], *text = text_of(key);
+	struct head head = {.magic = MAGIC, .image_bytes = bytes, .checksum = hash(image, bytes)};
+	if (text && path_of(text, path, sizeof(path))) {
+		mkdir(getenv("GPUSIG_KERNEL_CACHE"), 0700);
+		head.key_bytes = strlen(text);
+		write_entry(path, &head, text, image);
+	}
+	free(text);
+}
