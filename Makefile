@@ -75,7 +75,7 @@ say = @:
 endif
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all fakes gpu-peers ranks smpi check check-headers check-abi check-kernels config help list units peers reproduction install clean FORCE
+.PHONY: all fakes gpu-peers ranks smpi check check-headers check-abi check-kernels check-sass config help list units peers reproduction install clean FORCE
 
 all: $(programs) $(advice) skipped ## build every program (the default)
 	$(if $(filter release,$(VARIANT)$(SAN)),ln -sfnr $(build)/bin $(LINK))
@@ -236,6 +236,9 @@ check-kernels: ## compile the GPUs' kernels with clang-19 for what distributions
 		clang-19 -x hip --offload-arch=$$arch --offload-device-only -nogpuinc -nogpulib -O3 -Wall -Wextra -Werror -I. \
 			-S device/kernels.cu -o $(build)/kernels-$$arch.s || exit 1; \
 		if grep -E '(_spill_count|private_segment_fixed_size): +[1-9]' $(build)/kernels-$$arch.s; then exit 1; fi; done
+
+check-sass: ## disassemble the loops of NVIDIA's kernels, where nvcc and nvdisasm are here, and hold them against tests/lint/sass.py
+	python=$$(sh suite/find_python.sh --any) && "$$python" tests/lint/sass.py --nvcc $(NVCC)
 
 # The vendors' headers, where they are installed: a check is skipped where one that it includes is not there.
 abi_cppflags := -I. $(addprefix -isystem ,$(wildcard $(or $(CUDA_HOME),/usr/local/cuda)/include $(or $(ROCM_PATH),/opt/rocm)/include))

@@ -213,6 +213,14 @@ def gpu_kernels(tools: Tools) -> Outcome:
     return passed() if ran.code == 0 else failed(f"make check-kernels\n{ran.tail()}")
 
 
+def gpu_loops(tools: Tools) -> Outcome:
+    """The machine code of NVIDIA's kernels, where the assembler and the disassembler are installed."""
+    ran = tools.start("gpu-loops", ["make", "check-sass"])
+    if ran.code != 0:
+        return failed(f"make check-sass\n{ran.tail(20)}")
+    return Outcome(len(re.findall(r"^ +SASS ", ran.out, re.MULTILINE)), [], re.findall(r"^skip: (.*)$", ran.out, re.MULTILINE))
+
+
 def _built(variant: Variant, tools: Tools, glob: str) -> list[Path]:
     """Executables of a variant; make says where it put them."""
     said = tools.start(f"config-{variant.name}", ["make", "--no-print-directory", *variant.make, "config"])
@@ -295,4 +303,5 @@ STAGES: dict[str, Callable[[Tools], Outcome]] = {
     "c checks": c_checks,
     "abi": abi,
     "gpu kernels": gpu_kernels,
+    "gpu loops": gpu_loops,
 }

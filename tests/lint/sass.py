@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What NVIDIA's assembler makes of the loops of device/kernels.cu: nvcc compiles, nvdisasm lists the machine code.
+
+sass.py [--nvcc NVCC] [--list KERNEL] [ARCHITECTURE...]: one line "  SASS  ..." a check that passes, "skip: ..." what can't be
+checked here, and what is wrong on stderr, with exit code 1. nvdisasm is looked for as $NVDISASM, in PATH, in $CUDA_HOME/bin
+and in the Python package nvidia-cuda-nvdisasm. The code that NVRTC makes for a device is of the same assembler, not this code.
+"""
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+SOURCE = "device/kernels.cu"
+ARCHITECTURES = ("sm_75", "sm_80", "sm_89", "sm_90", "sm_100", "sm_103", "sm_120")
+# What counts the rounds of a loop.
+COUNTING = r"U?IADD(3|3\.X|\.64)|IMAD\.(X|IADD|MOV\.U32)|U?ISETP\.[\w.]+|U?PLOP3\.LUT|U?MOV(\.64)?|BRA(\.U)?"
+# A constant loaded by a pipe that has nothing else to do.
+CONSTANT = r"HFMA2(\.MMA)? R\d+, -RZ, RZ, "
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A kernel's innermost loop with most instructions `work` has `least` of them at least, and beside them at most `most`
+    others, all `others`; both are patterns of whole opcodes. `since` and `before` bound the architectures, as numbers."""
+
+    kernel: str
+    work: str
+    least: int
+    most: int
+    others: str = COUNTING
+    since: int = 0
+    before: int = 1000
+
+
+@dataclass(frozen=True)
+class Registers:
+    kernel: str
+    most: int
+
+
+LOOPS = (
+    Loop("fma_f32", r"FFMA", least=128, most=8),
+    # sm_103 has few units for it, and waits by instructions that do nothing.
+    Loop("fma_f64", r"DFMA|NOP", least=128, most=8),
+)
+REGISTERS: tuple[Registers, ...] = ()
+
+
+@dataclass(frozen=True)
+class Instruction:
+    opcode: str
+    text: str
+    target: str  # label of a branch
+
+
+@dataclass(frozen=True)
+class Kernel:
+    code: list[Instruction]
+    labels: dict[str, int]  # index of the instruction that follows
+
+    def innermost_loops(self) -> list[list[Instruction]]:
+        spans = [(self.labels[one.target], end) for end, one in enumerate(self.code)
+                 if one.opcode.startswith("BRA") and self.labels.get(one.target, end + 1) < end]
+        inner = [(begin, end) for begin, end in spans
+                 if not any((b, e) != (begin, end) and begin <= b and e <= end for b, e in spans)]
+        return [self.code[begin:end + 1] for begin, end in inner]
+
+
+def parse(listing: str) -> dict[str, Kernel]:
+    """nvdisasm -c: a section .text.NAME for each kernel, with labels and /*address*/ instruction ; lines."""
+    kernels: dict[str, Kernel] = {}
+    kernel = None
+    for line in listing.splitlines():
+        if section := re.match(r"\.text\.gpusig_(\w+):", line):
+            kernel = kernels.setdefault(section[1], Kernel([], {}))
+        elif kernel and (label := re.match(r"(\.L_\w+):", line)):
+            kernel.labels[label[1]] = len(kernel.code)
+        elif kernel and (found := re.match(r"\s*/\*[0-9a-f]{4,}\*/\s+\{?\s*(?:@!?U?P\w+\s+)?([A-Z][\w.]*)([^;]*);", line)):
+            target, text = re.search(r"`\((\.L_\w+)\)", found[2]), f"{found[1]}{found[2]}".strip()
+            kernel.code.append(Instruction("MOV" if re.match(CONSTANT, text) else found[1], text, target[1] if target else ""))
+    return kernels
+
+
+def check_loop(rule: Loop, kernel: Kernel | None) -> str:
+    """What is wrong, or ""."""
+    if not kernel:
+        return "there is no such kernel"
+    loops = kernel.innermost_loops()
+    count = [sum(bool(re.fullmatch(rule.work, one.opcode)) for one in loop) for loop in loops]
+    if not loops or max(count) < rule.least:
+        return f"no loop has {rule.least} of {rule.work}: {count or 'there is none'}"
+    best = loops[count.index(max(count))]
+    others = [one for one in best if not re.fullmatch(rule.work, one.opcode)]
+    foreign = [one.text for one in others if not re.fullmatch(rule.others, one.opcode)]
+    if foreign:
+        return f"the loop holds {'; '.join(foreign[:5])}"
+    if len(others) > rule.most:
+        return f"beside {max(count)} of {rule.work} the loop has {len(others)} others, more than {rule.most}: " \
+               f"{'; '.join(one.text for one in others[:8])}"
+    return ""
+
+
+def check_resources(said: str) -> tuple[dict[str, int], list[str]]:
+    """Registers by kernel, and those that spill, of ptxas -v."""
+    registers: dict[str, int] = {}
+    spills: list[str] = []
+    name = ""
+    for line in said.splitlines():
+        if found := re.search(r"Compiling entry function 'gpusig_(\w+)'", line):
+            name = found[1]
+        elif found := re.search(r"(\d+) bytes spill stores", line):
+            spills += [name] if int(found[1]) else []
+        elif found := re.search(r"Used (\d+) registers", line):
+            registers[name] = int(found[1])
+    return registers, spills
+
+
+def find_nvdisasm() -> str | None:
+    package = importlib.util.find_spec("nvidia")
+    folders = [Path(where) for where in (package.submodule_search_locations or [])] if package else []
+    found = [os.environ.get("NVDISASM"), shutil.which("nvdisasm"),
+             *(str(Path(os.environ.get(name, "/usr/local/cuda")) / "bin/nvdisasm") for name in ("CUDA_HOME", "CUDA_PATH")),
+             *(str(path) for folder in folders for path in sorted(folder.glob("*/bin/nvdisasm"), reverse=True))]
+    return next((path for path in found if path and os.access(path, os.X_OK)), None)
+
+
+def run(*command: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+def compiled(nvcc: str, arch: str, image: str) -> str:
+    """What ptxas says of it; a kernel that does not compile is an error."""
+    made = run(nvcc, "-cubin", f"-arch={arch}", "-I.", "-Xptxas", "-v", "-o", image, SOURCE)
+    if made.returncode:
+        raise OSError(f"{arch}: {made.stderr.strip()}")
+    return made.stderr + made.stdout
+
+
+def check(nvcc: str, nvdisasm: str | None, arch: str, image: str) -> list[str]:
+    """Prints what passes, returns what is wrong."""
+    registers, spills = check_resources(compiled(nvcc, arch, image))
+    answers = [(f"{len(registers)} kernels without spills", f"{', '.join(spills)}: spills" if spills or not registers else "")]
+    for rule in REGISTERS:
+        used = registers.get(rule.kernel, 1000)
+        answers.append((f"{rule.kernel}: {used} registers", f"{rule.kernel}: {used} registers" if used > rule.most else ""))
+    if nvdisasm:
+        listed = run(nvdisasm, "-c", image)
+        kernels = parse(listed.stdout)
+        if listed.returncode:
+            print(f"skip: loops for {arch} ({listed.stderr.strip()})")
+        for rule in LOOPS if not listed.returncode else ():
+            if rule.since <= int(arch[3:]) < rule.before:
+                wrong = check_loop(rule, kernels.get(rule.kernel))
+                answers.append((f"{rule.kernel}: a loop of {rule.work}", f"{rule.kernel}: {wrong}" if wrong else ""))
+    for good, wrong in answers:
+        if not wrong:
+            print(f"  SASS  {arch} {good}")
+    return [f"{arch} {wrong}" for _, wrong in answers if wrong]
+
+
+def main() -> int:
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--nvcc", default="nvcc")
+    options.add_argument("--list", metavar="KERNEL", help="print a kernel's innermost loops instead")
+    options.add_argument("architectures", nargs="*", default=ARCHITECTURES)
+    asked = options.parse_args()
+    if not shutil.which(asked.nvcc):
+        print(f"skip: the machine code of NVIDIA's kernels (no {asked.nvcc})")
+        return 0
+    known = run(asked.nvcc, "--list-gpu-code").stdout.split()
+    nvdisasm = find_nvdisasm()
+    if not nvdisasm:
+        print("skip: the loops of NVIDIA's kernels (no nvdisasm)")
+    wrong: list[str] = []
+    with tempfile.TemporaryDirectory() as folder:
+        image = str(Path(folder) / "kernels.cubin")
+        for arch in asked.architectures:
+            if arch not in known:
+                print(f"skip: kernels for {arch} ({asked.nvcc} does not know it)")
+            elif asked.list and nvdisasm:
+                compiled(asked.nvcc, arch, image)
+                for loop in parse(run(nvdisasm, "-c", image).stdout)[asked.list].innermost_loops():
+                    print(f"{arch} {asked.list}", *(f"\t{one.text}" for one in loop), sep="\n")
+            else:
+                wrong += check(asked.nvcc, nvdisasm, arch, image)
+    for line in wrong:
+        print(line, file=sys.stderr)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

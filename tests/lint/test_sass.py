@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What sass.py reads of a listing, and that it finds a loop that holds something else."""
+import sys
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+import sass
+
+# An outer loop around one of four loads; then a remainder with one.
+LISTING = """
+.text.gpusig_go:
+        /*0000*/                   LDC R1, c[0x0][0x28] ;
+.L_x_9:
+        /*0010*/                   MOV R4, R5 ;
+.L_x_1:
+        /*0020*/                   LDG.E.64 R2, desc[UR4][R2.64] ;
+        /*0030*/                   LDG.E.64 R2, desc[UR4][R2.64] ;
+        /*0040*/              @!P0 LDG.E.64 R2, desc[UR4][R2.64] ;
+        /*0050*/                   LDG.E.64 R2, desc[UR4][R2.64] ;
+        /*0060*/                   {address}
+        /*0070*/                   IADD3 R0, P0, R0, -0x4, RZ ;
+        /*0080*/               @P0 BRA `(.L_x_1) ;
+        /*0090*/               @P1 BRA `(.L_x_9) ;
+.L_x_2:
+        /*00a0*/                   LDG.E.64 R2, desc[UR4][R2.64] ;
+        /*00b0*/                   LEA R3, R2, R6, 0x3 ;
+        /*00c0*/              @!P2 BRA `(.L_x_2) ;
+        /*00d0*/                   BRA `(.L_x_3) ;
+.L_x_3:
+        /*00e0*/                   EXIT ;
+.text.gpusig_other:
+        /*0000*/                   EXIT ;
+"""
+SAID = """ptxas info    : Compiling entry function 'gpusig_go' for 'sm_90'
+    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
+ptxas info    : Used 41 registers, used 0 barriers
+ptxas info    : Compiling entry function 'gpusig_other' for 'sm_90'
+    8 bytes stack frame, 8 bytes spill stores, 8 bytes spill loads
+ptxas info    : Used 255 registers, used 0 barriers
+"""
+
+
+def looked_at(rule, address="NOP ;"):
+    return sass.check_loop(rule, sass.parse(LISTING.replace("{address}", address))["go"])
+
+
+class Loops(unittest.TestCase):
+    def rule(self, **other):
+        usual = {"kernel": "go", "work": r"LDG\.E\.64", "least": 4, "most": 3, "others": sass.COUNTING + "|NOP"}
+        return sass.Loop(**{**usual, **other})
+
+    def test_the_innermost_with_most_work_counts(self):
+        kernel = sass.parse(LISTING.replace("{address}", "NOP ;"))["go"]
+        self.assertEqual([len(loop) for loop in kernel.innermost_loops()], [7, 3])
+        self.assertEqual(looked_at(self.rule()), "")
+
+    def test_another_instruction_is_found(self):
+        self.assertIn("LEA R3", looked_at(self.rule(), "LEA R3, P1, R2, R6, 0x3 ;"))
+
+    def test_too_little_work_and_too_many_others_are_found(self):
+        self.assertIn("no loop has 5", looked_at(self.rule(least=5)))
+        self.assertIn("3 others, more than 2", looked_at(self.rule(most=2)))
+
+    def test_a_kernel_that_is_not_there_is_found(self):
+        self.assertTrue(sass.check_loop(self.rule(), None))
+        self.assertIn("there is none", sass.check_loop(self.rule(), sass.parse(LISTING)["other"]))
+
+    def test_a_constant_by_way_of_a_product_is_a_move(self):
+        self.assertEqual(looked_at(self.rule(), "HFMA2.MMA R4, -RZ, RZ, 1.87, -2 ;"), "")
+        self.assertIn("HFMA2", looked_at(self.rule(), "HFMA2.MMA R4, R5, R6, R7 ;"))
+
+
+class Resources(unittest.TestCase):
+    def test_registers_and_spills_are_read(self):
+        self.assertEqual(sass.check_resources(SAID), ({"go": 41, "other": 255}, ["other"]))
+
+
+if __name__ == "__main__":
+    unittest.main()
