@@ -180,16 +180,17 @@ $(build)/obj/lib/prov.o: our_cppflags += -DBUILD_CONFIG='"$(build)/config.inc"'
 $(build)/obj/lib/prov.o: $(build)/config.inc
 
 # The text of the GPUs' kernels, with what it includes, as numbers for device/gpu_source.c.
-$(build)/kernels.inc: device/kernels.cu device/kernels_real.inc
+$(build)/kernels.inc: device/kernels.cu $(wildcard device/kernels_*.inc)
 	$(call say,TEXT,$@)
 	mkdir -p $(@D)
-	sed -e '/^$(hash)include "device\/kernels_real.inc"/{r device/kernels_real.inc' -e 'd' -e '}' $< | od -An -v -tu1 | sed 's/[0-9][0-9]*/&,/g' > $@
+	awk '/^$(hash)include "device\/kernels_/ { gsub(/"/, "", $$2); while ((getline line < $$2) > 0) print line; close($$2); next } 1' $< | \
+		od -An -v -tu1 | sed 's/[0-9][0-9]*/&,/g' > $@
 $(build)/obj/device/gpu_source.o: our_cppflags += -DGPU_KERNELS_SOURCE='"$(build)/kernels.inc"'
 $(build)/obj/device/gpu_source.o: $(build)/kernels.inc
 
 # The same compiled ahead, for NVIDIA machines with a driver and no NVRTC; nothing where nvcc is not here. The kernels need
 # nothing of newer PTX than 6.3, the first of sm_75, and older drivers take no newer one.
-$(build)/ptx.inc: device/kernels.cu device/kernels_real.inc
+$(build)/ptx.inc: device/kernels.cu $(wildcard device/kernels_*.inc)
 	$(call say,PTX,$@)
 	mkdir -p $(@D)
 	$(if $(filter 1,$(HAVE_NVCC)),$(NVCC) -ptx -arch=compute_75 -I. -o $(@:.inc=.ptx) $<,: > $(@:.inc=.ptx))
@@ -230,12 +231,13 @@ check-headers: ## compile every header alone
 		overlap/*/*.h)); do \
 		printf "#include \"%s\"\ntypedef int header_alone;\n" "$$h" | $(CC) $(our_cppflags) $(our_cflags) -Werror -fsyntax-only -x c - || exit 1; done
 
-check-kernels: ## compile the GPUs' kernels with clang-19 for what distributions' HIPRTC does not know; none may spill
+check-kernels: ## compile the GPUs' kernels with clang-19 for what distributions' HIPRTC does not know; none may spill, loops are held against tests/lint/isa.py
 	mkdir -p $(build)
 	for arch in gfx942 gfx1100 gfx1201; do \
 		clang-19 -x hip --offload-arch=$$arch --offload-device-only -nogpuinc -nogpulib -O3 -Wall -Wextra -Werror -I. \
 			-S device/kernels.cu -o $(build)/kernels-$$arch.s || exit 1; \
 		if grep -E '(_spill_count|private_segment_fixed_size): +[1-9]' $(build)/kernels-$$arch.s; then exit 1; fi; done
+	python=$$(sh suite/find_python.sh --any) && "$$python" tests/lint/isa.py $(build)/kernels-gfx*.s
 
 check-sass: ## disassemble the loops of NVIDIA's kernels, where nvcc and nvdisasm are here, and hold them against tests/lint/sass.py
 	python=$$(sh suite/find_python.sh --any) && "$$python" tests/lint/sass.py --nvcc $(NVCC)

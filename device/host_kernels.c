@@ -153,13 +153,12 @@ static int stamp_run(const struct host_block *b)
 static int chase_run(const struct host_block *b)
 {
 	const union kernel_arg *args = b->args;
-	const uint64_t *ring = args[0].pointer;
-	uint64_t at = 0;
+	const void *at = args[0].pointer;
 	if (b->index)
 		return 0;
 	for (uint64_t step = 0; step < args[2].u64; step++)
-		at = ring[at];
-	*(uint64_t *)args[3].pointer = at;
+		at = *(const void *const *)at;
+	*(uint64_t *)args[3].pointer = (uintptr_t)at;
 	return 0;
 }
 

@@ -13,7 +13,9 @@
  *   THREAD THREADS BLOCK BLOCKS       u32: which thread of how many in the block, which block of how many in the grid
  *   barrier()                         of the block; every thread calls it
  *   forget()                          the compiler knows nothing of memory any more: no load or store moves across
- *   opaque_u32(x)                     the compiler knows nothing of the variable's value any more
+ *   opaque_u32(x) opaque_u64(x)       the compiler knows nothing of the variable's value any more, not even that it is the same
+ *                                     in all threads
+ *   load_at(address)                  u64: of memory of a device or of the host, at an address that is a u64
  *   store_streaming(at, value)        of 16 bytes that nobody reads soon; value is one of the three vectors
  *   atomic_add_u32(at, value)         relaxed, for this device; `at` may be SHARED
  *   atomic_add_system_u32(at, value)  relaxed, for the host and all devices
@@ -53,12 +55,21 @@ typedef double2 doubles2;
 #define barrier() __syncthreads()
 #define forget() asm volatile("" ::: "memory")
 #define opaque_u32(x) asm volatile("" : "+r"(x))
+#define opaque_u64(x) asm volatile("" : "+l"(x))
 #define store_streaming(at, value) __stcs(at, value)
 #define atomic_add_u32(at, value) ((void)atomicAdd(at, value))
 #define atomic_add_system_u32(at, value) ((void)atomicAdd_system(at, value))
 #define fence_system() __threadfence_system()
 #define pause_briefly() __nanosleep(20)
 #define CYCLES_MASK (~0ull)
+
+/* An address that was itself loaded may be of any space to the compiler. */
+DEVICE u64 load_at(u64 address)
+{
+	u64 value;
+	asm volatile("ld.global.u64 %0, [%1];" : "=l"(value) : "l"(address) : "memory");
+	return value;
+}
 
 DEVICE u32 load_system_u32(const u32 *at)
 {
@@ -106,6 +117,8 @@ typedef double doubles2 __attribute__((ext_vector_type(2)));
 #define BLOCKS ((u32)(__builtin_amdgcn_grid_size_x() / __builtin_amdgcn_workgroup_size_x()))
 #define forget() asm volatile("" ::: "memory")
 #define opaque_u32(x) asm volatile("" : "+v"(x))
+#define opaque_u64(x) asm volatile("" : "+v"(x))
+#define load_at(address) (*(const __attribute__((address_space(1))) u64 *)(address))
 #define store_streaming(at, value) __builtin_nontemporal_store(value, at)
 #define atomic_add_u32(at, value) ((void)__hip_atomic_fetch_add(at, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT))
 #define atomic_add_system_u32(at, value) ((void)__hip_atomic_fetch_add(at, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM))
@@ -354,122 +367,29 @@ KERNEL gpusig_reduce_add(float *dst, const float *src, u64 bytes, u32 reps)
 	}
 }
 
+#define STEPS_A_ROUND 16
+
 KERNEL gpusig_chase(const u64 *ring, u64 bytes, u64 steps, u64 *out)
 {
-	u64 at = 0;
+	u64 at = (u64)ring, left = steps;
 	(void)bytes;
 	if (BLOCK || THREAD)
 		return;
-	for (u64 step = 0; step < steps; step++)
-		at = ring[at];
+	/* What is the same in all threads would go through the scalar cache of devices that have one. */
+	opaque_u64(at);
+	for (; left >= STEPS_A_ROUND; left -= STEPS_A_ROUND) {
+		UNROLL
+		for (u32 i = 0; i < STEPS_A_ROUND; i++)
+			at = load_at(at);
+	}
+	for (; left; left--)
+		at = load_at(at);
 	*out = at;
 }
 
-/* ------------------------------------------------------------------ time */
+/* ------------------------------------------------------------------ time and signals, and what the backend runs for itself */
 
-/* The host's clock at a tick of the device's timer. */
-struct gpu_clock_map {
-	u64 tick, ns;
-	double ns_per_tick;
-};
-
-DEVICE u64 host_ns(struct gpu_clock_map map) { return map.ns + (u64)(i64)((double)(i64)(ticks() - map.tick) * map.ns_per_tick); }
-
-DEVICE int wait_until(const u32 *at, u32 value, u64 timeout_ns, double ns_per_tick)
-{
-	const u64 start = ticks();
-	while (load_system_u32(at) < value) {
-		if ((double)(i64)(ticks() - start) * ns_per_tick >= (double)timeout_ns)
-			return 0;
-		pause_briefly();
-	}
-	return 1;
-}
-
-/* All threads stay: where threads that end give back what they held, a block of one would leave room for others. */
-KERNEL gpusig_hold(const u32 *flag, u32 *arrived, u64 *start_ns, u64 timeout_ns, struct gpu_clock_map map)
-{
-	if (THREAD == 0) {
-		store_system_u64(start_ns + BLOCK, host_ns(map));
-		fence_system();
-		atomic_add_system_u32(arrived, 1);
-		if (!wait_until(flag, 1, timeout_ns, map.ns_per_tick))
-			atomic_add_system_u32(arrived + 1, 1);
-	}
-	barrier();
-}
-
-KERNEL gpusig_stamp(u64 *start_ns, struct gpu_clock_map map)
-{
-	if (THREAD == 0)
-		store_system_u64(start_ns + BLOCK, host_ns(map));
-}
-
-KERNEL gpusig_signal(u32 *flag, u32 value)
-{
-	if (BLOCK || THREAD)
-		return;
-	fence_system();
-	store_system_u32(flag, value);
-}
-
-KERNEL gpusig_await(const u32 *flag, u32 value, u32 *timed_out, u64 timeout_ns, struct gpu_clock_map map)
-{
-	if (THREAD == 0 && !wait_until(flag, value, timeout_ns, map.ns_per_tick))
-		atomic_add_system_u32(timed_out, 1);
-	barrier();
-}
-
-/* ------------------------------------------------------------------ for the backend: its timer and its clock; one thread each */
-
-/* The host asks for round 1, 2, ..., and finds the tick at which the question was seen. */
-KERNEL gpusig_clock_sync(const u32 *ask, u32 *answer, u64 *seen, u32 rounds, u64 timeout_ticks)
-{
-	for (u32 round = 1; round <= rounds; round++) {
-		const u64 start = ticks();
-		while (load_system_u32(ask) < round)
-			if (ticks() - start >= timeout_ticks)
-				return;
-		seen[round - 1] = ticks();
-		fence_system();
-		store_system_u32(answer, round);
-	}
-}
-
-/* Keep the unit busy for that many ticks; out[0] core clock cycles and out[1] ticks have passed. */
-KERNEL gpusig_clock_sample(u64 *out, u64 duration_ticks)
-{
-	const u64 start = ticks();
-	u64 last = cycles(), passed = 0, now = start;
-	u32 x = (u32)start;
-	while (now - start < duration_ticks) {
-		UNROLL
-		for (u32 i = 0; i < 64; i++)
-			x = x * x + 1013904223u;
-		now = ticks();
-		const u64 cycle = cycles();
-		passed += (cycle - last) & CYCLES_MASK;
-		last = cycle;
-	}
-	out[0] = passed;
-	out[1] = now - start;
-	/* Time does not go back; but that it might keeps the arithmetic. */
-	if (now < start)
-		out[0] = x;
-}
-
-/* The smallest step of the timer, in ticks; 0 when it does not move. */
-KERNEL gpusig_timer_step(u64 *out)
-{
-	u64 smallest = 0, last = ticks();
-	for (u32 i = 0; i < 4096; i++) {
-		const u64 now = ticks(), step = now - last;
-		if (step && (!smallest || step < smallest))
-			smallest = step;
-		last = now;
-	}
-	*out = smallest;
-}
+#include "device/kernels_time.inc"
 
 /* ------------------------------------------------------------------ arithmetic, by type */
 

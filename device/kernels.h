@@ -20,10 +20,12 @@
  *                     u64 bytes, u32 reps, float scale               of ONE array: 2 read, 1 written
  * reduce_add          float *dst, const float *src, u64 bytes,      dst[i] += src[i]; `bytes` is the size of ONE array:
  *                     u32 reps                                      2 read, 1 written; every rep adds again
- * chase               const u64 *ring, u64 bytes, u64 steps,        one thread of block 0 goes from 0 to ring[0] and so
- *                     u64 *out                                      on, `steps` times, each load waiting for the one
- *                                                                   before; *out is where it ends. Entries are indices
- *                                                                   below bytes/8; nothing checks that
+ * chase               const u64 *ring, u64 bytes, u64 steps,        one thread of block 0 begins at `ring` and goes on,
+ *                     u64 *out                                      `steps` times, to the address that is stored where it
+ *                                                                   is, each load waiting for the one before; *out is
+ *                                                                   the address where it ends. Entries are multiples of 8
+ *                                                                   from `ring` to below ring + bytes, as the host writes
+ *                                                                   them too; nothing checks that
  * fma_f32, fma_f64    void *out, u64 fmas                            `fmas` multiply-adds PER BLOCK (a multiple of
  *                                                                   DEV_FMA_QUANTUM), in registers; 2 flops each;
  *                                                                   writes one number per block to out, as float

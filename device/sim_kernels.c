@@ -292,16 +292,17 @@ static int prepare_chase(struct sim_dev *d, struct op *op)
 
 static void finish_chase(struct op *op, uint32_t block)
 {
-	const uint64_t *ring = op->arg[0].pointer, entries = op->arg[1].u64 / sizeof(*ring);
-	uint64_t at = 0, steps = op->arg[2].u64;
+	const uint64_t ring = (uintptr_t)op->arg[0].pointer, bytes = op->arg[1].u64;
+	uint64_t at = ring, steps = op->arg[2].u64;
 	if (block)
 		return;
-	for (; steps > 0 && at < entries; steps--)
-		at = ring[at];
+	/* What lies before the ring is far behind it. */
+	for (; steps > 0 && at - ring < bytes && at % sizeof(at) == 0; steps--)
+		at = *(const uint64_t *)(uintptr_t)at;
 	if (steps > 0) {
 		op->stream->failed = -EFAULT;
-		snprintf(op->stream->failure, sizeof(op->stream->failure), "sim: chase came to index %llu of a ring of %llu",
-		         (unsigned long long)at, (unsigned long long)entries);
+		snprintf(op->stream->failure, sizeof(op->stream->failure), "sim: chase came to %#llx, not an entry of the ring at %#llx",
+		         (unsigned long long)at, (unsigned long long)ring);
 		return;
 	}
 	*(uint64_t *)op->arg[3].pointer = at;

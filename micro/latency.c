@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * How long does one load take that the next one waits for, by footprint? A thread follows a chain of indices through lines of
+ * How long does one load take that the next one waits for, by footprint? A thread follows a chain of addresses through lines of
  * 256 bytes in random order: no other load is under way and none can be foreseen. The steps of the curve are the levels of
  * the hierarchy as one thread of one unit sees them, its end is memory.
  *
@@ -38,7 +38,7 @@ static const struct bench_metric primary[] = {
 	{"least_latency", "latency", "chase", NULL, "min", "s", "lower"},
 	{0}};
 
-/* The least line is where a chain begins, so its indices, counted from there, are never negative. */
+/* The least line is where a chain begins, so all of it lies behind. */
 struct chain {
 	uint32_t begin, end; /* lines; where the steps of a launch lead */
 };
@@ -53,6 +53,9 @@ struct state {
 };
 
 static struct state *state(const struct bench_case *c) { return c->state; }
+
+/* As the device sees it: the host's addresses are its own. */
+static uint64_t address(const struct state *s, uint32_t line) { return (uintptr_t)(s->ring + (uint64_t)line * LINE_BYTES); }
 
 static int admit(const struct bench_case *c)
 {
@@ -72,7 +75,7 @@ static struct chain link_chain(const struct state *s, const uint32_t *order, uin
 	for (uint32_t i = 1; i < s->length; i++)
 		least = order[i] < order[least] ? i : least;
 	for (uint32_t i = 0; i < s->length; i++)
-		successor[order[i]] = (uint64_t)(order[(i + 1) % s->length] - order[least]) * LINE_WORDS;
+		successor[order[i]] = address(s, order[(i + 1) % s->length]);
 	return (struct chain){.begin = order[least], .end = order[(least + s->steps) % s->length]};
 }
 
@@ -131,8 +134,7 @@ static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
 	int status = 0;
 	(void)variant;
 	for (uint64_t i = 0; status == 0 && i < iterations; i++) {
-		uint64_t before = (uint64_t)s->chains[s->next].begin * LINE_BYTES, bytes = s->footprint - before;
-		const char *from = s->ring + before;
+		uint64_t from = address(s, s->chains[s->next].begin), bytes = s->footprint - (from - address(s, 0));
 		const void *const args[] = {&from, &bytes, &s->steps, &s->out};
 		struct dev_launch launch = {.grid = 1, .args = args};
 		status = dev_launch(c->dev, c->stream, s->chase, &launch);
@@ -151,11 +153,11 @@ static int check(struct bench_case *c, unsigned variant)
 {
 	struct state *s = state(c);
 	const struct chain *last = &s->chains[(s->next + s->count - 1) % s->count];
-	uint64_t found = 0, expected = (uint64_t)(last->end - last->begin) * LINE_WORDS;
+	uint64_t found = 0, expected = address(s, last->end);
 	(void)variant;
 	int status = dev_download(c->dev, &found, s->out, sizeof(found));
 	if (status == 0 && found != expected)
-		return bench_wrong("the chain ends at %llu, not %llu", (unsigned long long)found, (unsigned long long)expected);
+		return bench_wrong("the chain ends at %#llx, not %#llx", (unsigned long long)found, (unsigned long long)expected);
 	return status;
 }
 

@@ -49,6 +49,8 @@ typedef struct {
 #define pause_briefly() ((void)sched_yield())
 #define forget() __asm__ volatile("" ::: "memory")
 #define opaque_u32(x) __asm__ volatile("" : "+r"(x))
+#define opaque_u64(x) __asm__ volatile("" : "+r"(x))
+#define load_at(address) (*(const u64 *)(uintptr_t)(address))
 #define store_streaming(at, value) ((void)(*(at) = (value)))
 #define atomic_add_u32(at, value) ((void)__atomic_fetch_add(at, value, __ATOMIC_RELAXED))
 /* The thread sanitizer knows no fences: what a kernel puts in order with one is ordered by the operation after it. */

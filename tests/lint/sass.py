@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 SOURCE = "device/kernels.cu"
 ARCHITECTURES = ("sm_75", "sm_80", "sm_89", "sm_90", "sm_100", "sm_103", "sm_120")
 # What counts the rounds of a loop.
-COUNTING = r"U?IADD(3|3\.X|\.64)|IMAD\.(X|IADD|MOV\.U32)|U?ISETP\.[\w.]+|U?PLOP3\.LUT|U?MOV(\.64)?|BRA(\.U)?"
+COUNTING = r"U?IADD3?(\.X|\.64)?|IMAD\.(X|IADD|MOV\.U32)|U?ISETP\.[\w.]+|U?PLOP3\.LUT|U?MOV(\.64)?|BRA(\.U)?"
 # A constant loaded by a pipe that has nothing else to do.
 CONSTANT = r"HFMA2(\.MMA)? R\d+, -RZ, RZ, "
 
@@ -48,6 +48,7 @@ class Registers:
 
 
 LOOPS = (
+    Loop("chase", r"LDG\.E\.64(\.SYS)?", least=16, most=8),
     Loop("fma_f32", r"FFMA", least=128, most=8),
     # sm_103 has few units for it, and waits by instructions that do nothing.
     Loop("fma_f64", r"DFMA|NOP", least=128, most=8),
@@ -59,7 +60,7 @@ REGISTERS: tuple[Registers, ...] = ()
 class Instruction:
     opcode: str
     text: str
-    target: str  # label of a branch
+    target: str  # label of a branch, or ""
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ class Kernel:
 
     def innermost_loops(self) -> list[list[Instruction]]:
         spans = [(self.labels[one.target], end) for end, one in enumerate(self.code)
-                 if one.opcode.startswith("BRA") and self.labels.get(one.target, end + 1) < end]
+                 if self.labels.get(one.target, end) < end]
         inner = [(begin, end) for begin, end in spans
                  if not any((b, e) != (begin, end) and begin <= b and e <= end for b, e in spans)]
         return [self.code[begin:end + 1] for begin, end in inner]
@@ -85,7 +86,8 @@ def parse(listing: str) -> dict[str, Kernel]:
         elif kernel and (label := re.match(r"(\.L_\w+):", line)):
             kernel.labels[label[1]] = len(kernel.code)
         elif kernel and (found := re.match(r"\s*/\*[0-9a-f]{4,}\*/\s+\{?\s*(?:@!?U?P\w+\s+)?([A-Z][\w.]*)([^;]*);", line)):
-            target, text = re.search(r"`\((\.L_\w+)\)", found[2]), f"{found[1]}{found[2]}".strip()
+            text = f"{found[1]}{found[2]}".strip()
+            target = re.search(r"^BRA.*`\((\.L_\w+)\)", text)
             kernel.code.append(Instruction("MOV" if re.match(CONSTANT, text) else found[1], text, target[1] if target else ""))
     return kernels
 

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What sass.py reads of a listing, and that it finds a loop that holds something else."""
+"""What sass.py and isa.py read of a listing, and that they find a loop that holds something else."""
 import sys
 import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
+import isa
 import sass
 
 # An outer loop around one of four loads; then a remainder with one.
@@ -69,6 +70,28 @@ class Loops(unittest.TestCase):
     def test_a_constant_by_way_of_a_product_is_a_move(self):
         self.assertEqual(looked_at(self.rule(), "HFMA2.MMA R4, -RZ, RZ, 1.87, -2 ;"), "")
         self.assertIn("HFMA2", looked_at(self.rule(), "HFMA2.MMA R4, R5, R6, R7 ;"))
+
+
+class OfAmd(unittest.TestCase):
+    LISTING = """
+gpusig_go:                              ; @gpusig_go
+; %bb.0:
+.LBB9_2:                                ; =>This Inner Loop Header: Depth=1
+	s_waitcnt vmcnt(0)
+	global_load_dwordx2 v[0:1], v[0:1], off
+	s_load_dwordx2 s[2:3], s[0:1], 0x0
+	s_cbranch_scc1 .LBB9_2
+.LBB9_3:
+	s_endpgm
+.Lfunc_end9:
+	global_load_dwordx2 v[0:1], v[0:1], off
+"""
+
+    def test_a_scalar_load_in_the_loop_is_found(self):
+        rule = sass.Loop("go", r"global_load_dwordx2", least=1, most=2, others=isa.COUNTING)
+        self.assertIn("s_load_dwordx2", sass.check_loop(rule, isa.parse(self.LISTING)["go"]))
+        without = "\n".join(line for line in self.LISTING.splitlines() if "s_load" not in line)
+        self.assertEqual(sass.check_loop(rule, isa.parse(without)["go"]), "")
 
 
 class Resources(unittest.TestCase):

@@ -235,8 +235,12 @@ static void chase_from(struct dev_stream *s, enum dev_mem kind, const uint64_t *
 {
 	const uint64_t entries = bytes / sizeof(*ring);
 	const uint64_t steps[] = { 0, 1, 2, entries / 2, entries - 1, entries, entries + 3 };
-	uint64_t *memory = get(kind, bytes), *out = get(DEV_MEM_PINNED, 8);
-	ok(dev_upload(on.d, memory, ring, bytes));
+	uint64_t *memory = get(kind, bytes), *out = get(DEV_MEM_PINNED, 8), *addresses = malloc(bytes);
+	require(addresses);
+	for (uint64_t i = 0; i < entries; i++)
+		addresses[i] = (uintptr_t)(memory + ring[i]);
+	ok(dev_upload(on.d, memory, addresses, bytes));
+	free(addresses);
 	for (size_t i = 0; i < COUNT(steps); i++) {
 		uint64_t end = 0;
 		for (uint64_t step = 0; step < steps[i]; step++)
@@ -245,7 +249,7 @@ static void chase_from(struct dev_stream *s, enum dev_mem kind, const uint64_t *
 		const void *args[] = { &memory, &bytes, &steps[i], &out };
 		ok(launch(s, "chase", grids[i % 3], args));
 		ok(dev_stream_sync(on.d, s));
-		expect(*out == end && (steps[i] != entries || end == 0));
+		expect(*out == (uintptr_t)(memory + end) && (steps[i] != entries || end == 0));
 	}
 	put(memory);
 	put(out);

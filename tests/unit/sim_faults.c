@@ -124,7 +124,7 @@ static void corruption_shows_in_sums_chases_and_signals(void)
 	memset(dst, 0, N);
 	memset(src, 0, N);
 	for (uint64_t i = 0; i < 32; i++)
-		ring[i] = (i + 1) % 32;
+		ring[i] = (uintptr_t)(ring + (i + 1) % 32);
 	*timed_out = 0;
 	const void *adds[] = { &dst, &src, &bytes, &reps }, *chases[] = { &ring, &ring_bytes, &steps, &out };
 	const void *signals[] = { &flag, &value }, *awaits[] = { &flag, &value, &timed_out, &timeout_ns };
@@ -134,7 +134,7 @@ static void corruption_shows_in_sums_chases_and_signals(void)
 	ok(launch(s, "await", 3, 0, awaits));
 	ok(dev_stream_sync(sim.d, s));
 	expect(differences(dst, 0, N) == 1);
-	expect(*out != 31 && *flag != 3 && *timed_out != 0);
+	expect(*out != (uintptr_t)(ring + 31) && *flag != 3 && *timed_out != 0);
 	sim_end();
 }
 
@@ -170,10 +170,13 @@ static void a_ring_that_leads_astray_fails(void)
 	const void *args[] = { &ring, &bytes, &steps, &out };
 	memset(ring, 0, 256);
 	*out = 77;
-	ring[0] = 32;
-	ok(launch(s, "chase", 1, 0, args));
-	expect_error(dev_stream_sync(sim.d, s), -EFAULT);
-	expect(strstr(err_text(), "index 32 of a ring of 32") != NULL && *out == 77);
+	const uint64_t astray[] = { (uintptr_t)(ring + 32), (uintptr_t)(ring - 1), (uintptr_t)ring + 4, 32 };
+	for (size_t i = 0; i < sizeof(astray) / sizeof(astray[0]); i++) {
+		ring[0] = astray[i];
+		ok(launch(s, "chase", 1, 0, args));
+		expect_error(dev_stream_sync(sim.d, s), -EFAULT);
+		expect(strstr(err_text(), "not an entry of the ring") != NULL && *out == 77);
+	}
 	sim_end();
 }
 

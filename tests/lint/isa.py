@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What clang makes of the loops of device/kernels.cu for AMD devices. isa.py FILE.s...: the assembly of clang -S, one file an
+architecture; "  ISA  ..." a check that passes, what is wrong on stderr, with exit code 1."""
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+from sass import Instruction, Kernel, Loop, check_loop
+
+COUNTING = r"s_(add|addc|sub|subb|and|cmp|cbranch)_\w+|s_(waitcnt|wait_\w+|nop|delay_alu)|v_cmp_\w+"
+# A load of the scalar unit has a cache of its own.
+LOOPS = (
+    Loop("chase", r"global_load_(dwordx2|b64)", least=16, most=24, others=COUNTING),
+)
+
+
+def parse(listing: str) -> dict[str, Kernel]:
+    """A label gpusig_NAME: for each kernel, .LBB labels, and tab-led instructions, until .Lfunc_end."""
+    kernels: dict[str, Kernel] = {}
+    kernel = None
+    for line in listing.splitlines():
+        line = line.partition(";")[0].rstrip()
+        if begin := re.fullmatch(r"gpusig_(\w+):", line):
+            kernel = kernels.setdefault(begin[1], Kernel([], {}))
+        elif line.startswith(".Lfunc_end"):
+            kernel = None
+        elif kernel and (label := re.fullmatch(r"(\.LBB\w+):", line)):
+            kernel.labels[label[1]] = len(kernel.code)
+        elif kernel and (found := re.fullmatch(r"\s+([a-z]\w+)(\s.*)?", line)):
+            target = re.search(r"(\.LBB\w+)", found[2] or "")
+            kernel.code.append(Instruction(found[1], line.strip(), target[1] if target else ""))
+    return kernels
+
+
+def main() -> int:
+    wrong = []
+    for name in sys.argv[1:]:
+        kernels = parse(Path(name).read_text(encoding="utf-8"))
+        for rule in LOOPS:
+            said = check_loop(rule, kernels.get(rule.kernel))
+            if said:
+                wrong.append(f"{name}: {rule.kernel}: {said}")
+            else:
+                print(f"  ISA   {Path(name).stem} {rule.kernel}: a loop of {rule.work}")
+    for line in wrong:
+        print(line, file=sys.stderr)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
