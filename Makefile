@@ -159,7 +159,7 @@ $(build)/fakes/obj/%.o: %.c
 	mkdir -p $(@D)
 	$(fake_compile) -MMD -MP -c $< -o $@
 
-$(build)/fakes/kernel_table.inc: tests/fakes/kernels.c tests/fakes/kernel_table.awk tests/fakes/on_cpu.h $(wildcard device/kernels*.cu device/kernels*.inc)
+$(build)/fakes/kernel_table.inc: tests/fakes/kernels.c tests/fakes/kernel_table.awk $(wildcard tests/fakes/*on_cpu.h) $(wildcard device/kernels*.cu device/kernels*.inc)
 	mkdir -p $(@D)
 	$(compile) -E -P -DFAKE_KERNEL_TABLE $< | awk -f tests/fakes/kernel_table.awk > $@
 $(build)/fakes/obj/tests/fakes/kernels.o: our_cppflags += -I$(build)/fakes

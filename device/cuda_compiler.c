@@ -85,6 +85,12 @@ static int check_age(int version, const struct gpu_target *target, bool is_ptx)
 	                version % 1000 / 10, driver / 1000, driver % 1000 / 10);
 }
 
+/* What Hopper alone has (wgmma) is compiled for sm_90a, which NVRTC knows from 12.0 on. */
+static const char *features(int arch, int version)
+{
+	return arch == 90 && version >= 12000 ? "a" : "";
+}
+
 static int compile_by(const struct release *r, const char *source, int wanted, const struct gpu_target *target, void **image_p,
                       size_t *bytes_p)
 {
@@ -101,8 +107,10 @@ static int compile_by(const struct release *r, const char *source, int wanted, c
 		rc = check_age(version, target, known != wanted);
 	if (rc)
 		return rc;
-	snprintf(option, sizeof(option), "--gpu-architecture=%s_%d", known == wanted ? "sm" : "compute", known);
-	return run_time_compile(&r->compiler, source, options, 1, known == wanted ? &r->cubin : &r->ptx, image_p, bytes_p);
+	const bool exact = known == wanted;
+	snprintf(option, sizeof(option), "--gpu-architecture=%s_%d%s", exact ? "sm" : "compute", known,
+	         exact ? features(known, version) : "");
+	return run_time_compile(&r->compiler, source, options, 1, exact ? &r->cubin : &r->ptx, image_p, bytes_p);
 }
 
 /* Of several causes the first that is not an absence is told; without one, what was looked for. */

@@ -106,6 +106,9 @@ struct dev_props {
 	int priority_low, priority_normal, priority_high;
 	uint32_t gemm_types;               /* 1u << enum dev_type, of dev_gemm() as the library does it */
 	uint32_t gemm_tiled_types;         /* the same with `tiled` */
+	uint32_t mma_types;                /* 1u << enum dev_type, of the kernels mma_* (kernels.h) */
+	uint32_t wgmma_types;              /* the same of wgmma_* */
+	uint32_t mma_peak_types;           /* the faster of the two is known to reach what the units can do */
 	uint32_t gemm_tile_rows;           /* rows of C in a block of a tiled product; done_rows is a multiple of it */
 };
 
@@ -363,7 +366,7 @@ int dev_write_value(struct dev *d, struct dev_stream *s, uint32_t *at, uint32_t 
 /* Write *at = value from the host, at once and visibly to waiting streams and polling kernels. [optional] */
 int dev_post_value(struct dev *d, uint32_t *at, uint32_t value);
 
-/* A kernel of device/kernels.h by name; -ENOENT when this backend has none of that name. */
+/* A kernel of device/kernels.h by name; -ENOENT when this backend has none of that name, or this device lacks it. */
 static inline int dev_kernel_find(struct dev *d, const char *name, struct dev_kernel **k_p)
 {
 	return d->ops->kernel_find(d, name, k_p);

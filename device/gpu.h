@@ -10,6 +10,7 @@
  *   gpu_queue.c        streams and events
  *   gpu_work.c         copies, fills, values, graphs
  *   gpu_kernels.c      compiling, finding and launching kernels; occupancy
+ *   gpu_mma.c          what the loops of matrix multiply-adds are good for
  *   gpu_gemm.c         matrix products: the vendor's library, and our tiles
  *   gpu_time.c         the device's timer on the host's clock; the core clock; readings
  *   gpu_crew.c         the vendor's collectives

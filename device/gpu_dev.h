@@ -18,7 +18,7 @@
 #include "lib/err.h"
 
 #define GPU_MAX_QUEUED 512u
-#define GPU_KERNELS 24u
+#define GPU_KERNELS 40u
 
 /* The device's timer as hold and stamp turn it into the host's time; an argument of theirs. */
 struct gpu_clock_map {
@@ -226,6 +226,9 @@ void gpu_kernels_close(struct gpu_dev *d);
 int gpu_kernel_find(struct dev *dev, const char *name, struct dev_kernel **k_p);
 int gpu_occupancy(struct dev *dev, struct dev_kernel *k, uint32_t block, uint64_t shared_bytes, uint32_t *blocks_p);
 int gpu_launch(struct dev *dev, struct dev_stream *s, struct dev_kernel *k, const struct dev_launch *l);
+
+/* ---- gpu_mma.c: with the kernels there, for which types a loop of matrix multiply-adds is among them. */
+void gpu_mma_describe(struct gpu_dev *d);
 
 /* ---- gpu_time.c */
 int gpu_time_open(struct gpu_dev *d);

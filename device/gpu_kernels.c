@@ -111,6 +111,8 @@ static int add_kernel(struct gpu_dev *d, const struct kernel_signature *signatur
 	k->signature = signature;
 	k->timed = takes_clock(signature->name);
 	int rc = d->driver->function(d->module, name, &k->function);
+	if (rc == -ENOENT && signature->may_lack)
+		return 0;
 	if (!rc)
 		rc = d->driver->function_static_shared(k->function, &own_bytes);
 	if (rc)
@@ -151,6 +153,7 @@ int gpu_kernels_open(struct gpu_dev *d)
 		rc = add_inner(d, PREFIX "timer_step", &d->timer_step, NULL);
 	if (!rc)
 		rc = add_inner(d, PREFIX "gemm_f32", &d->gemm_f32, &d->gemm_f32_shared);
+	gpu_mma_describe(d);
 	return rc ? rc : add_inner(d, PREFIX "gemm_f64", &d->gemm_f64, &d->gemm_f64_shared);
 }
 
@@ -170,6 +173,10 @@ int gpu_kernel_find(struct dev *dev, const char *name, struct dev_kernel **k_p)
 		*k_p = &d->kernels[i];
 		return 0;
 	}
+	const struct kernel_signature *signature = kernel_signature_named(name);
+	if (signature && signature->may_lack)
+		return err_note(-ENOENT, "%s (%s) lacks kernel '%s': the architecture, or the compiler of the kernels, has no such units",
+		                d->dev.props.name, d->traits.arch, name);
 	return err_note(-ENOENT, "%s has no kernel '%s'", d->vendor->name, name);
 }
 
@@ -180,6 +187,9 @@ static int check_shape(const struct gpu_dev *d, const struct dev_kernel *k, uint
 	if (block > GPU_BLOCK_THREADS || block % d->traits.warp_threads)
 		return err_note(-EINVAL, "%s: a block of %u threads: multiples of %u up to %u are possible", k->signature->name,
 		                block, d->traits.warp_threads, GPU_BLOCK_THREADS);
+	if (k->signature->group_threads && block % k->signature->group_threads)
+		return err_note(-EINVAL, "%s: a block of %u threads: multiples of %u are possible", k->signature->name, block,
+		                k->signature->group_threads);
 	if (shared_bytes > k->most_shared_bytes)
 		return err_note(-EINVAL, "%s: %llu bytes of shared memory a block: the limit is %llu", k->signature->name,
 		                (unsigned long long)shared_bytes, (unsigned long long)k->most_shared_bytes);

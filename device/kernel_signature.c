@@ -15,11 +15,14 @@
 	{ .size = sizeof(void *), .extent = KERNEL_EXTENT_PER_BLOCK, .each = sizeof(type), .alignment = sizeof(type) }
 #define VALUE(type) { .size = sizeof(type) }
 #define BYTES { .size = sizeof(uint64_t), .bytes = true }
-#define FMAS { .size = sizeof(uint64_t), .fmas = true }
+#define FMAS(least) { .size = sizeof(uint64_t), .quantum = least }
 
 #define WRITE_ARGS { POINTER, BYTES, VALUE(uint32_t), VALUE(uint32_t) }
 #define COPY_ARGS { POINTER, POINTER, BYTES, VALUE(uint32_t) }
 #define TRIAD_ARGS { POINTER, POINTER, POINTER, BYTES, VALUE(uint32_t), VALUE(float) }
+#define MMA(kernel)                                             \
+	{ .name = kernel, .may_lack = true, .group_threads = 128, \
+	  .parameters = { PER_BLOCK(uint32_t), FMAS(DEV_MMA_QUANTUM) } }
 
 static const struct kernel_signature signatures[] = {
 	{ .name = "empty" },
@@ -32,8 +35,16 @@ static const struct kernel_signature signatures[] = {
 	{ .name = "triad_nt", .parameters = TRIAD_ARGS },
 	{ .name = "reduce_add", .parameters = COPY_ARGS },
 	{ .name = "chase", .parameters = { POINTER, BYTES, VALUE(uint64_t), FEW(1, uint64_t) } },
-	{ .name = "fma_f32", .parameters = { PER_BLOCK(float), FMAS } },
-	{ .name = "fma_f64", .parameters = { PER_BLOCK(double), FMAS } },
+	{ .name = "fma_f32", .parameters = { PER_BLOCK(float), FMAS(DEV_FMA_QUANTUM) } },
+	{ .name = "fma_f64", .parameters = { PER_BLOCK(double), FMAS(DEV_FMA_QUANTUM) } },
+	MMA("mma_f16"),
+	MMA("mma_bf16"),
+	MMA("mma_tf32"),
+	MMA("mma_f8"),
+	MMA("wgmma_f16"),
+	MMA("wgmma_bf16"),
+	MMA("wgmma_tf32"),
+	MMA("wgmma_f8"),
 	{ .name = "hold", .parameters = { FEW(1, uint32_t), FEW(2, uint32_t), PER_BLOCK(uint64_t), VALUE(uint64_t) } },
 	{ .name = "stamp", .parameters = { PER_BLOCK(uint64_t) } },
 	{ .name = "signal", .parameters = { FEW(1, uint32_t), VALUE(uint32_t) } },
@@ -63,9 +74,9 @@ static int check(const struct kernel_signature *k, unsigned i, const union kerne
 	if (p->bytes && arg->u64 % DEV_KERNEL_ALIGN)
 		return err_note(-EINVAL, "launch %s: %llu bytes are no multiple of %u", k->name,
 		                (unsigned long long)arg->u64, DEV_KERNEL_ALIGN);
-	if (p->fmas && arg->u64 % DEV_FMA_QUANTUM)
+	if (p->quantum && arg->u64 % p->quantum)
 		return err_note(-EINVAL, "launch %s: %llu multiply-adds are no multiple of %u", k->name,
-		                (unsigned long long)arg->u64, DEV_FMA_QUANTUM);
+		                (unsigned long long)arg->u64, p->quantum);
 	return 0;
 }
 

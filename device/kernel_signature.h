@@ -32,12 +32,14 @@ struct kernel_parameter {
 	enum kernel_extent extent;
 	uint32_t each;
 	bool bytes; /* this is the argument `bytes` */
-	bool fmas;  /* a multiple of DEV_FMA_QUANTUM */
+	uint32_t quantum; /* of an u64: it is a multiple of this; 0: anything */
 	uint32_t alignment; /* of a pointer */
 };
 
 struct kernel_signature {
 	const char *name;
+	bool may_lack;          /* not every device has it */
+	uint32_t group_threads; /* a block is a multiple of so many threads; 0: of any the device takes */
 	struct kernel_parameter parameters[DEV_KERNEL_MAX_ARGS];
 };
 

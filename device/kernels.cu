@@ -405,3 +405,5 @@ KERNEL gpusig_chase(const u64 *ring, u64 bytes, u64 steps, u64 *out)
 #define VECTOR doubles2
 #define NAME(name) name##_f64
 #include "device/kernels_real.inc"
+
+#include "device/kernels_mma.inc"

@@ -30,6 +30,13 @@
  *                                                                   DEV_FMA_QUANTUM), in registers; 2 flops each;
  *                                                                   writes one number per block to out, as float
  *                                                                   or double: finite, the same in every block
+ * mma_f16, mma_bf16,  u32 *out, u64 fmas                             `fmas` multiply-adds PER BLOCK (a multiple of
+ * mma_tf32, mma_f8                                                  DEV_MMA_QUANTUM) of units that multiply whole
+ *                                                                   matrices, operands and f32 sums in registers;
+ *                                                                   2 flops each; out[block] is fmas/16 modulo 2^32,
+ *                                                                   as all sums add up to. Blocks of 128 or 256
+ * wgmma_f16, ...      the same                                      the same, four warps together, with one operand
+ *                                                                   in shared memory
  * hold                u32 *flag, u32 *arrived, u64 *start_ns,         each block stores its start time at
  *                     u64 timeout_ns                                start_ns[block], atomically adds 1 to *arrived,
  *                                                                   then occupies its slot until *flag != 0 or the
@@ -43,6 +50,8 @@
  * await               const u32 *flag, u32 value, u32 *timed_out,   each block waits in its slot until *flag >= value or
  *                     u64 timeout_ns                                the time-out (then it atomically adds 1 to *timed_out)
  *
+ * A device may lack mma_* and wgmma_*: props.mma_types and props.wgmma_types say which it has, and the others are -ENOENT.
+ *
  * "_nt" uses non-temporal (streaming, evict-first) stores where the device has them; the plain name
  * uses ordinary stores. Times are those of dev_clock_ns(). `flag` of hold and await is set with
  * dev_post_value(), dev_write_value() or signal, or counted up by a product (dev_gemm.done). `hold` and `stamp` need their
@@ -53,6 +62,7 @@
 
 #define DEV_KERNEL_ALIGN 256u
 #define DEV_FMA_QUANTUM 4096u
+#define DEV_MMA_QUANTUM (1u << 27)
 #define DEV_KERNEL_MAX_ARGS 8
 
 #endif

@@ -15,6 +15,7 @@
 
 struct fake_module {
 	struct fake_object object;
+	char arch[FAKE_IMAGE_ARCH_BYTES]; /* that its image was compiled for; "" of a text */
 	struct fake_function *functions;
 };
 
@@ -23,14 +24,19 @@ uint64_t fake_cycles(void) { return clock_ns() / 2 * 3; }
 
 /* ------------------------------------------------------------------ images and functions */
 
-/* A virtual architecture is translated for any later one. */
+/* A virtual architecture is translated for any later one; code for "sm_90a" or "compute_90a" is for sm_90 and no other. */
 static bool fits(const char *arch)
 {
 	const char *mine = fake_model.arch;
 	const size_t virtual = strlen("compute_"), real = strlen("sm_");
-	if (strncmp(arch, "compute_", virtual) == 0 && strncmp(mine, "sm_", real) == 0)
-		return strtol(arch + virtual, NULL, 10) <= strtol(mine + real, NULL, 10);
-	return strcmp(arch, mine) == 0;
+	char *features = NULL;
+	if (strncmp(mine, "sm_", real) != 0)
+		return strcmp(arch, mine) == 0;
+	const bool any = strncmp(arch, "compute_", virtual) == 0;
+	if (!any && strncmp(arch, "sm_", real) != 0)
+		return false;
+	const long its = strtol(arch + (any ? virtual : real), &features, 10), own = strtol(mine + real, NULL, 10);
+	return any && !features[0] ? its <= own : its == own;
 }
 
 /* PTX as nvcc writes it. The kernels are here already: only what it is for is looked at. */
@@ -51,7 +57,9 @@ int fake_module_load(struct fake_gpu *g, const void *image, void **module_p)
 		return FAKE_NO_BINARY;
 	fake_lock();
 	int rc = fake_capture_forbids();
-	void *module = rc ? NULL : fake_new(g, FAKE_MODULE, sizeof(struct fake_module));
+	struct fake_module *module = rc ? NULL : fake_new(g, FAKE_MODULE, sizeof(*module));
+	if (module && ours)
+		memcpy(module->arch, i->arch, sizeof(module->arch));
 	fake_unlock();
 	if (!module)
 		return rc ? rc : FAKE_OUT_OF_MEMORY;
@@ -83,6 +91,23 @@ static const struct fake_kernel *kernel_named(const char *name)
 	return NULL;
 }
 
+static bool begins(const char *text, const char *with) { return strncmp(text, with, strlen(with)) == 0; }
+
+/* What compilers make of kernels_mma.inc: for which NVIDIA architectures, and for which of AMD's. */
+static bool has_kernel(const struct fake_module *m, const char *name)
+{
+	const char *digits = m->arch + strcspn(m->arch, "0123456789");
+	const long arch = begins(m->arch, "sm_") || begins(m->arch, "compute_") ? strtol(digits, NULL, 10) : 0;
+	const bool cdna3 = begins(m->arch, "gfx94"), cdna = cdna3 || begins(m->arch, "gfx908") || begins(m->arch, "gfx90a");
+	if (begins(name, "gpusig_wgmma_"))
+		return strcmp(digits, "90a") == 0;
+	if (strcmp(name, "gpusig_mma_f8") == 0)
+		return arch == 89 || arch >= 120 || cdna3;
+	if (strcmp(name, "gpusig_mma_tf32") == 0)
+		return arch >= 80 || cdna3;
+	return !begins(name, "gpusig_mma_") || arch >= 80 || cdna;
+}
+
 static int add_function(struct fake_module *m, const struct fake_kernel *k, void **function_p)
 {
 	struct fake_function *f = fake_new(m->object.gpu, FAKE_FUNCTION, sizeof(*f));
@@ -102,7 +127,7 @@ int fake_module_function(struct fake_gpu *g, void *module, const char *name, voi
 	(void)g;
 	fake_lock();
 	struct fake_module *m = fake_find(module, FAKE_MODULE);
-	int rc = !m ? FAKE_INVALID_HANDLE : !k ? FAKE_NOT_FOUND : FAKE_OK;
+	int rc = !m ? FAKE_INVALID_HANDLE : !k || !has_kernel(m, name) ? FAKE_NOT_FOUND : FAKE_OK;
 	struct fake_function *f = rc ? NULL : m->functions;
 	while (f && f->kernel != k)
 		f = f->next;

@@ -54,6 +54,46 @@ static void kernels(void)
 	free(image);
 }
 
+/* Which loops of matrix multiply-adds an architecture has: of those that the newest compilers know here. */
+static const struct mma_rule {
+	const char *arch, *has, *lacks;
+} mma_rules[] = {
+	{"sm_75", "", "mma_f16 mma_bf16 mma_tf32 mma_f8 wgmma_f16"},
+	{"sm_80", "mma_f16 mma_bf16 mma_tf32", "mma_f8 wgmma_f16"},
+	{"sm_86", "mma_f16 mma_bf16 mma_tf32", "mma_f8 wgmma_f16"},
+	{"sm_89", "mma_f16 mma_bf16 mma_tf32 mma_f8", "wgmma_f16"},
+	{"sm_90", "mma_f16 mma_bf16 mma_tf32 wgmma_f16 wgmma_bf16 wgmma_tf32 wgmma_f8", "mma_f8"},
+	{"sm_100", "mma_f16 mma_bf16 mma_tf32", "mma_f8 wgmma_f16"},
+	{"sm_120", "mma_f16 mma_bf16 mma_tf32 mma_f8", "wgmma_f16"},
+	{"gfx906", "", "mma_f16 mma_bf16 mma_tf32 mma_f8 wgmma_f16"},
+	{"gfx908", "mma_f16 mma_bf16", "mma_tf32 mma_f8 wgmma_f16"},
+	{"gfx90a", "mma_f16 mma_bf16", "mma_tf32 mma_f8 wgmma_f16"},
+	{"gfx1030", "", "mma_f16 mma_bf16 mma_tf32 mma_f8 wgmma_f16"},
+};
+
+static void expect_kernels(const char *image, size_t bytes, const char *list, bool there)
+{
+	char words[128], name[48], *rest = words;
+	snprintf(words, sizeof(words), "%s", list);
+	for (const char *word = strtok_r(words, " ", &rest); word; word = strtok_r(NULL, " ", &rest)) {
+		snprintf(name, sizeof(name), "gpusig_%s", word);
+		if (has_text(image, bytes, name) != there)
+			test_fail(__FILE__, __LINE__, name);
+	}
+}
+
+static void mma_kernels(void)
+{
+	void *image;
+	size_t bytes, i = 0;
+	while (strcmp(mma_rules[i].arch, arch) != 0)
+		i++;
+	compile_for(gpu_kernels_source, &image, &bytes, 0);
+	expect_kernels(image, bytes, mma_rules[i].has, true);
+	expect_kernels(image, bytes, mma_rules[i].lacks, false);
+	free(image);
+}
+
 /* A device of tomorrow: the driver finishes what is known today. */
 static void newer_device(void)
 {
@@ -107,6 +147,8 @@ int main(void)
 	compiler = &cuda_compiler;
 	for (size_t i = 0; i < sizeof(cuda) / sizeof(cuda[0]); i++)
 		named("kernels", kernels, cuda[i]);
+	for (size_t i = 0; strncmp(mma_rules[i].arch, "sm_", 3) == 0; i++)
+		named("mma_kernels", mma_kernels, mma_rules[i].arch);
 	named("newer_device", newer_device, "sm_999");
 	named("garbage", garbage, "sm_90");
 	named("unknown_architecture", unknown_architecture, "sm_10");
@@ -115,6 +157,9 @@ int main(void)
 	compiler = &hip_compiler;
 	for (size_t i = 0; i < sizeof(hip) / sizeof(hip[0]); i++)
 		named("kernels", kernels, hip[i]);
+	for (size_t i = 0; i < sizeof(mma_rules) / sizeof(mma_rules[0]); i++)
+		if (strncmp(mma_rules[i].arch, "gfx", 3) == 0)
+			named("mma_kernels", mma_kernels, mma_rules[i].arch);
 	named("garbage", garbage, "gfx90a");
 	named("unknown_architecture", unknown_architecture, "gfx999");
 	named("version", version, "hip");
