@@ -10,9 +10,13 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 from sass import Instruction, Kernel, Loop, check_loop
 
-COUNTING = r"s_(add|addc|sub|subb|and|cmp|cbranch)_\w+|s_(waitcnt|wait_\w+|nop|delay_alu)|v_cmp_\w+"
+COUNTING = r"s_(add|addc|sub|subb|and|cmpk?|cbranch)_\w+|s_(waitcnt|wait_\w+|nop|delay_alu)|v_cmp_\w+"
 # A load of the scalar unit has a cache of its own.
 LOOPS = (
+    Loop("mma_f16", r"v_mfma_f32_32x32x8_f16", least=16, most=6, only=("gfx942",), others=COUNTING),
+    Loop("mma_bf16", r"v_mfma_f32_32x32x8_bf16", least=16, most=6, only=("gfx942",), others=COUNTING),
+    Loop("mma_tf32", r"v_mfma_f32_32x32x4_xf32", least=16, most=6, only=("gfx942",), others=COUNTING),
+    Loop("mma_f8", r"v_mfma_f32_32x32x16_fp8_fp8", least=16, most=6, only=("gfx942",), others=COUNTING),
     Loop("chase", r"global_load_(dwordx2|b64)", least=16, most=24, others=COUNTING),
 )
 
@@ -39,7 +43,7 @@ def main() -> int:
     wrong = []
     for name in sys.argv[1:]:
         kernels = parse(Path(name).read_text(encoding="utf-8"))
-        for rule in LOOPS:
+        for rule in (one for one in LOOPS if not one.only or Path(name).stem.rpartition("-")[2] in one.only):
             said = check_loop(rule, kernels.get(rule.kernel))
             if said:
                 wrong.append(f"{name}: {rule.kernel}: {said}")

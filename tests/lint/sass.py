@@ -20,9 +20,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SOURCE = "device/kernels.cu"
-ARCHITECTURES = ("sm_75", "sm_80", "sm_89", "sm_90", "sm_100", "sm_103", "sm_120")
+ARCHITECTURES = ("sm_75", "sm_80", "sm_89", "sm_90", "sm_90a", "sm_100", "sm_103", "sm_120")
 # What counts the rounds of a loop.
-COUNTING = r"U?IADD3?(\.X|\.64)?|IMAD\.(X|IADD|MOV\.U32)|U?ISETP\.[\w.]+|U?PLOP3\.LUT|U?MOV(\.64)?|BRA(\.U)?"
+COUNTING = r"VIADD|U?IADD3?(\.X|\.64)?|IMAD\.(X|IADD|MOV\.U32)|U?ISETP\.[\w.]+|U?PLOP3\.LUT|U?MOV(\.64)?|BRA(\.U)?"
+WAITING = COUNTING + "|NOP"
+# A descriptor of shared memory is made anew, in the units for what is the same in all lanes; and the waits of wgmma.
+DESCRIBING = WAITING + r"|S2UR|U(LEA|LOP3\.LUT|SHF\.R\.U(32\.HI|64)|PRMT)|WARPGROUP\.(ARRIVE|DEPBAR\.LE)"
 # A constant loaded by a pipe that has nothing else to do.
 CONSTANT = r"HFMA2(\.MMA)? R\d+, -RZ, RZ, "
 
@@ -30,7 +33,8 @@ CONSTANT = r"HFMA2(\.MMA)? R\d+, -RZ, RZ, "
 @dataclass(frozen=True)
 class Loop:
     """A kernel's innermost loop with most instructions `work` has `least` of them at least, and beside them at most `most`
-    others, all `others`; both are patterns of whole opcodes. `since` and `before` bound the architectures, as numbers."""
+    others, all `others`; both are patterns of whole opcodes. `since` and `before` bound the architectures, as numbers; where
+    `only` names some, it is those."""
 
     kernel: str
     work: str
@@ -39,6 +43,10 @@ class Loop:
     others: str = COUNTING
     since: int = 0
     before: int = 1000
+    only: tuple[str, ...] = ()
+
+    def applies(self, arch: str) -> bool:
+        return arch in self.only if self.only else self.since <= int(re.sub(r"\D", "", arch)) < self.before
 
 
 @dataclass(frozen=True)
@@ -52,6 +60,15 @@ LOOPS = (
     Loop("fma_f32", r"FFMA", least=128, most=8),
     # sm_103 has few units for it, and waits by instructions that do nothing.
     Loop("fma_f64", r"DFMA|NOP", least=128, most=8),
+    # The assembler sets instructions that do nothing between those of f8, and between all on sm_120.
+    Loop("mma_f16", r"HMMA\.16816\.F32", least=32, most=36, others=WAITING, since=80),
+    Loop("mma_bf16", r"HMMA\.16816\.F32\.BF16", least=32, most=36, others=WAITING, since=80),
+    Loop("mma_tf32", r"HMMA\.1688\.F32\.TF32", least=32, most=36, others=WAITING, since=80),
+    Loop("mma_f8", r"QMMA\.16832\.F32\.E4M3\.E4M3", least=32, most=36, others=WAITING, only=("sm_89", "sm_120")),
+    Loop("wgmma_f16", r"HGMMA\.64x256x16\.F32", least=8, most=34, others=DESCRIBING, only=("sm_90a",)),
+    Loop("wgmma_bf16", r"HGMMA\.64x256x16\.F32\.BF16", least=8, most=34, others=DESCRIBING, only=("sm_90a",)),
+    Loop("wgmma_tf32", r"HGMMA\.64x256x8\.F32\.TF32", least=8, most=34, others=DESCRIBING, only=("sm_90a",)),
+    Loop("wgmma_f8", r"QGMMA\.64x256x32\.F32\.E4M3\.E4M3", least=8, most=34, others=DESCRIBING, only=("sm_90a",)),
 )
 REGISTERS: tuple[Registers, ...] = ()
 
@@ -139,6 +156,13 @@ def run(*command: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
 
 
+def knows(nvcc: str, known: list[str], arch: str) -> bool:
+    """What an architecture has of its own ("sm_90a") is not listed."""
+    if arch[-1:] != "a":
+        return arch in known
+    return arch[:-1] in known and run(nvcc, "--dryrun", "-cubin", f"-arch={arch}", SOURCE).returncode == 0
+
+
 def compiled(nvcc: str, arch: str, image: str) -> str:
     """What ptxas says of it; a kernel that does not compile is an error."""
     made = run(nvcc, "-cubin", f"-arch={arch}", "-I.", "-Xptxas", "-v", "-o", image, SOURCE)
@@ -160,7 +184,7 @@ def check(nvcc: str, nvdisasm: str | None, arch: str, image: str) -> list[str]:
         if listed.returncode:
             print(f"skip: loops for {arch} ({listed.stderr.strip()})")
         for rule in LOOPS if not listed.returncode else ():
-            if rule.since <= int(arch[3:]) < rule.before:
+            if rule.applies(arch):
                 wrong = check_loop(rule, kernels.get(rule.kernel))
                 answers.append((f"{rule.kernel}: a loop of {rule.work}", f"{rule.kernel}: {wrong}" if wrong else ""))
     for good, wrong in answers:
@@ -186,7 +210,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         image = str(Path(folder) / "kernels.cubin")
         for arch in asked.architectures:
-            if arch not in known:
+            if not knows(asked.nvcc, known, arch):
                 print(f"skip: kernels for {arch} ({asked.nvcc} does not know it)")
             elif asked.list and nvdisasm:
                 compiled(asked.nvcc, arch, image)

@@ -67,6 +67,11 @@ class Loops(unittest.TestCase):
         self.assertTrue(sass.check_loop(self.rule(), None))
         self.assertIn("there is none", sass.check_loop(self.rule(), sass.parse(LISTING)["other"]))
 
+    def test_a_rule_is_for_architectures(self):
+        self.assertEqual([self.rule(since=80, before=100).applies(arch) for arch in ("sm_75", "sm_90a", "sm_100")],
+                         [False, True, False])
+        self.assertEqual([self.rule(only=("sm_90a",)).applies(arch) for arch in ("sm_90", "sm_90a")], [False, True])
+
     def test_a_constant_by_way_of_a_product_is_a_move(self):
         self.assertEqual(looked_at(self.rule(), "HFMA2.MMA R4, -RZ, RZ, 1.87, -2 ;"), "")
         self.assertIn("HFMA2", looked_at(self.rule(), "HFMA2.MMA R4, R5, R6, R7 ;"))
