@@ -25,6 +25,18 @@ enum { CUBLASLT_R_32F = 0, CUBLASLT_R_64F = 1, CUBLASLT_R_16F = 2, CUBLASLT_R_16
 enum { CUBLASLT_COMPUTE_32F = 68, CUBLASLT_COMPUTE_64F = 70, CUBLASLT_COMPUTE_32F_FAST_TF32 = 77 };
 enum { CUBLASLT_OP_N = 0, CUBLASLT_OP_T = 1 };
 enum { CUBLASLT_DESC_TRANSA = 3 };
+/* The last two came with CUDA 11.8. */
+enum {
+	CUBLASLT_CONFIG_ID = 0,
+	CUBLASLT_CONFIG_TILE_ID = 1,
+	CUBLASLT_CONFIG_SPLITK_NUM = 2,
+	CUBLASLT_CONFIG_REDUCTION_SCHEME = 3,
+	CUBLASLT_CONFIG_CTA_SWIZZLING = 4,
+	CUBLASLT_CONFIG_CUSTOM_OPTION = 5,
+	CUBLASLT_CONFIG_STAGES_ID = 6,
+	CUBLASLT_CONFIG_INNER_SHAPE_ID = 7,
+	CUBLASLT_CONFIG_CLUSTER_SHAPE_ID = 8,
+};
 enum {
 	CUBLASLT_PREFER_MAX_WORKSPACE_BYTES = 1,
 	CUBLASLT_PREFER_MIN_ALIGNMENT_A_BYTES = 5,
@@ -75,6 +87,8 @@ typedef cublaslt_status cublaslt_preference_set_fn(cublaslt_preference, unsigned
 typedef cublaslt_status cublaslt_heuristic_fn(struct cublasLtContext *, cublaslt_desc, cublaslt_layout, cublaslt_layout,
                                               cublaslt_layout, cublaslt_layout, cublaslt_preference, int,
                                               cublaslt_heuristic *, int *);
+/* attribute, its value, bytes of it, bytes written */
+typedef cublaslt_status cublaslt_config_get_fn(const cublaslt_algo *, unsigned, void *, size_t, size_t *);
 /* alpha, A, B, beta, C, D, algorithm, workspace and its bytes */
 typedef cublaslt_status cublaslt_matmul_fn(struct cublasLtContext *, cublaslt_desc, const void *, const void *, cublaslt_layout,
                                            const void *, cublaslt_layout, const void *, const void *, cublaslt_layout, void *,

@@ -15,8 +15,6 @@
 /* What the library assumes of every pointer unless it is told otherwise. */
 #define ALIGNMENT_BYTES 256u
 #define BUCKETS 256u
-/* The heuristics may return this many at most. */
-#define MOST_WAYS 64u
 
 static struct {
 	cublaslt_create_fn *create;
@@ -33,6 +31,7 @@ static struct {
 	cublaslt_preference_destroy_fn *preference_destroy;
 	cublaslt_preference_set_fn *preference_set;
 	cublaslt_heuristic_fn *heuristic;
+	cublaslt_config_get_fn *config_get;
 	cublaslt_matmul_fn *matmul;
 } lt;
 
@@ -51,6 +50,7 @@ static const struct gpu_symbol symbols[] = {
 	{"cublasLtMatmulPreferenceDestroy", &lt.preference_destroy, false},
 	{"cublasLtMatmulPreferenceSetAttribute", &lt.preference_set, false},
 	{"cublasLtMatmulAlgoGetHeuristic", &lt.heuristic, false},
+	{"cublasLtMatmulAlgoConfigGetAttribute", &lt.config_get, true},
 	{"cublasLtMatmul", &lt.matmul, false},
 	{NULL, NULL, false},
 };
@@ -221,29 +221,39 @@ static int prefer(cublaslt_preference preference, const struct shape *s)
 	return status == CUBLASLT_SUCCESS ? 0 : note("cublasLtMatmulPreferenceSetAttribute", status);
 }
 
-/* The library's choices for a plan, best first by its own guess; none is -ENOTSUP. */
-static int choices(struct blas *blas, const struct plan *plan, struct way *ways, size_t most, size_t *count_p)
+/* The library's choices for a plan into `results`, best first by its own guess. */
+static int ask(struct blas *blas, const struct plan *plan, cublaslt_heuristic *results, int capacity, int *found_p)
 {
-	struct cublaslt_heuristic_layout results[MOST_WAYS];
 	cublaslt_preference preference;
-	int found = 0;
-	size_t count = 0;
 	cublaslt_status status = lt.preference_create(&preference);
 	if (status != CUBLASLT_SUCCESS)
 		return note("cublasLtMatmulPreferenceCreate", status);
 	int rc = prefer(preference, &plan->shape);
 	if (!rc) {
 		status = lt.heuristic(blas->handle, plan->desc, plan->first, plan->second, plan->c, plan->c, preference,
-		                      (int)(most < MOST_WAYS ? most : MOST_WAYS), results, &found);
+		                      capacity, results, found_p);
 		rc = status == CUBLASLT_SUCCESS ? 0 : note("cublasLtMatmulAlgoGetHeuristic", status);
 	}
 	lt.preference_destroy(preference);
+	return rc;
+}
+
+/* Those that it can do; none is -ENOTSUP. */
+static int choices(struct blas *blas, const struct plan *plan, struct way *ways, size_t capacity, size_t *count_p)
+{
+	int found = 0;
+	size_t count = 0;
+	cublaslt_heuristic *results = calloc(capacity, sizeof(*results));
+	if (!results)
+		return err_note(-ENOMEM, "no memory for the algorithms of a product");
+	int rc = ask(blas, plan, results, (int)capacity, &found);
 	for (int i = 0; i < found && !rc; i++) {
 		if (results[i].state != CUBLASLT_SUCCESS)
 			continue;
 		ways[count] = (struct way){.algo = results[i].algo, .workspace_bytes = results[i].workspace_bytes};
 		memcpy(ways[count++].alignment, plan->shape.alignment, sizeof(plan->shape.alignment));
 	}
+	free(results);
 	if (rc || !count)
 		return rc ? rc : err_note(-ENOTSUP, "cublasLtMatmulAlgoGetHeuristic: no way to do this product");
 	*count_p = count;
@@ -381,11 +391,38 @@ static int blas_run(void *opened, void *stream, const struct gpu_product *p, con
 	return status == CUBLASLT_SUCCESS ? 0 : note("cublasLtMatmul", status);
 }
 
+/* By the library's own names and numbers, as cublasLtMatmulAlgoConfigAttributes_t and the enumerations it refers to have them. */
+static void blas_describe(const void *chosen, char *text, size_t capacity)
+{
+	static const struct {
+		const char *name;
+		unsigned attribute;
+		size_t bytes;
+	} parts[] = {{"algorithm", CUBLASLT_CONFIG_ID, 4},           {"tile", CUBLASLT_CONFIG_TILE_ID, 4},
+	             {"stages", CUBLASLT_CONFIG_STAGES_ID, 4},       {"split_k", CUBLASLT_CONFIG_SPLITK_NUM, 4},
+	             {"reduction", CUBLASLT_CONFIG_REDUCTION_SCHEME, 4}, {"swizzle", CUBLASLT_CONFIG_CTA_SWIZZLING, 4},
+	             {"custom", CUBLASLT_CONFIG_CUSTOM_OPTION, 4},   {"inner", CUBLASLT_CONFIG_INNER_SHAPE_ID, 2},
+	             {"cluster", CUBLASLT_CONFIG_CLUSTER_SHAPE_ID, 2}};
+	const struct way *way = chosen;
+	size_t at = 0;
+	for (size_t i = 0; lt.config_get && i < sizeof(parts) / sizeof(parts[0]) && at < capacity; i++) {
+		uint16_t narrow = 0;
+		uint32_t wide = 0;
+		size_t written = 0;
+		void *value = parts[i].bytes == sizeof(narrow) ? (void *)&narrow : &wide;
+		if (lt.config_get(&way->algo, parts[i].attribute, value, parts[i].bytes, &written) == CUBLASLT_SUCCESS)
+			at += (size_t)snprintf(text + at, capacity - at, "%s %u, ", parts[i].name, wide + narrow);
+	}
+	if (at < capacity)
+		snprintf(text + at, capacity - at, "workspace %llu", (unsigned long long)way->workspace_bytes);
+}
+
 const struct gpu_blas cuda_blas = {
 	.open = blas_open,
 	.close = blas_close,
 	.ways = blas_ways,
 	.run = blas_run,
+	.describe = blas_describe,
 	.way_bytes = sizeof(struct way),
 	.workspace_bytes = WORKSPACE_BYTES,
 };

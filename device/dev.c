@@ -316,6 +316,14 @@ int dev_gemm_prepare(struct dev *d, const struct dev_gemm *g)
 	return rc || !d->ops->gemm_prepare ? rc : d->ops->gemm_prepare(d, g);
 }
 
+int dev_gemm_chosen(struct dev *d, const struct dev_gemm *g, struct dev_gemm_choice *choice_p)
+{
+	if (!d->ops->gemm_chosen)
+		return lacks(d, "gemm_chosen");
+	int rc = check_gemm(d, g);
+	return rc ? rc : d->ops->gemm_chosen(d, g, choice_p);
+}
+
 int dev_read_state(struct dev *d, struct dev_reading *readings, size_t *count_p)
 {
 	if (d->ops->read_state)

@@ -146,6 +146,14 @@ struct dev_gemm {
 	uint32_t done_rows;
 };
 
+/* The algorithm that a device takes for GEMMs of a kind, and how it was found. */
+struct dev_gemm_choice {
+	char algorithm[192];  /* in the library's own terms */
+	uint32_t offered;     /* algorithms that the library named for this GEMM */
+	uint32_t tried;       /* of those, timed: the others were refused when run, or time was up; 0 where there was one */
+	double first_ratio;   /* time of the library's first choice / time of this one; NaN where that was not timed */
+};
+
 /* A kernel's place and arguments. args[i] points at the i-th argument as device/kernels.h lists them;
  * they are copied before dev_launch() returns. */
 struct dev_launch {
@@ -238,6 +246,7 @@ struct dev_ops {
 	int (*launch)(struct dev *dev, struct dev_stream *s, struct dev_kernel *k, const struct dev_launch *l);
 	int (*gemm)(struct dev *dev, struct dev_stream *s, const struct dev_gemm *g); /* [optional] */
 	int (*gemm_prepare)(struct dev *dev, const struct dev_gemm *g);               /* [optional] */
+	int (*gemm_chosen)(struct dev *dev, const struct dev_gemm *g, struct dev_gemm_choice *choice_p); /* [optional] */
 	int (*peer_enable)(struct dev *dev, struct dev *other);                       /* [optional] */
 	int (*graph_begin)(struct dev *dev, struct dev_stream *s);                         /* [optional] */
 	int (*graph_end)(struct dev *dev, struct dev_stream *s, struct dev_graph **g_p);   /* [optional] */
@@ -392,11 +401,16 @@ static inline int dev_launch(struct dev *d, struct dev_stream *s, struct dev_ker
  * The description is copied. [optional] */
 int dev_gemm(struct dev *d, struct dev_stream *s, const struct dev_gemm *g);
 
-/* Find the library's fastest way for products of this type and these dimensions, by timing those it offers on memory of its
- * own; later products like it go that way. Without, the library's first choice is taken. May take a second, and wants an
- * idle device; never timed. A product is checked as dev_gemm() would, but its pointers aren't used. Where there is nothing to
- * choose it does nothing and returns 0. */
+/* Find the library's fastest algorithm for products of this type and these dimensions, by timing those it offers on memory of
+ * its own with random data; later products like it go that way. Without, the library's first choice is taken. Takes about a
+ * second at most, but a few algorithms are tried however long they take; wants an idle device; never timed. A product is checked
+ * as dev_gemm() would, but its pointers aren't used. Where there is nothing to choose it does nothing and returns 0. */
 int dev_gemm_prepare(struct dev *d, const struct dev_gemm *g);
+
+/* What dev_gemm_prepare() found for products of this kind; the pointers of `g` aren't used, and those of a product that goes
+ * that way are aligned as dev_alloc() aligns. -ENOENT: it was not called for such a product, or no algorithm could be run.
+ * [optional] */
+int dev_gemm_chosen(struct dev *d, const struct dev_gemm *g, struct dev_gemm_choice *choice_p);
 
 /* Let operations of `d` use memory of `other`, and the other way round. Repeating it is fine. [optional] */
 int dev_peer_enable(struct dev *d, struct dev *other);

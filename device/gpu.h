@@ -12,6 +12,7 @@
  *   gpu_kernels.c      compiling, finding and launching kernels; occupancy
  *   gpu_mma.c          what the loops of matrix multiply-adds are good for
  *   gpu_gemm.c         matrix products: the vendor's library, and our tiles
+ *   gpu_autotune.c     which of the library's algorithms is the fastest for a product
  *   gpu_time.c         the device's timer on the host's clock; the core clock; readings
  *   gpu_crew.c         the vendor's collectives
  *   kernels.cu         device/kernels.h, and what the backend itself runs, in CUDA C for both vendors
@@ -151,6 +152,7 @@ struct gpu_blas {
 	/* The library's ways to do it, best first by its own guess, as opaque blocks of way_bytes at `ways`; at most `most`. */
 	int (*ways)(void *blas, const struct gpu_product *p, void *ways, size_t most, size_t *count_p);
 	int (*run)(void *blas, void *stream, const struct gpu_product *p, const void *way);
+	void (*describe)(const void *way, char *text, size_t capacity); /* in the library's terms */
 	size_t way_bytes;
 	uint64_t workspace_bytes; /* of every stream */
 };

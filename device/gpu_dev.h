@@ -91,7 +91,7 @@ struct dev_kernel {
 	bool timed;                 /* takes the clock's map as its last argument */
 };
 
-/* A way that was found fastest for a product. */
+/* An algorithm that was found fastest for a product. */
 struct gpu_tuned;
 
 struct gpu_dev {
@@ -245,6 +245,23 @@ void gpu_gemm_open(struct gpu_dev *d, uint32_t want);
 void gpu_gemm_close(struct gpu_dev *d);
 int gpu_gemm(struct dev *dev, struct dev_stream *s, const struct dev_gemm *g);
 int gpu_gemm_prepare(struct dev *dev, const struct dev_gemm *g);
+int gpu_gemm_chosen(struct dev *dev, const struct dev_gemm *g, struct dev_gemm_choice *choice_p);
+
+/* ---- gpu_autotune.c */
+
+/* What was chosen for such a product, or NULL; and its algorithm, as the vendor's BLAS takes it. Both live as long as the
+ * device. */
+const struct gpu_tuned *gpu_tuned_find(struct gpu_dev *d, const struct gpu_product *p);
+const void *gpu_tuned_way(const struct gpu_tuned *tuned);
+void gpu_tuned_tell(const struct gpu_dev *d, const struct gpu_tuned *tuned, struct dev_gemm_choice *choice_p);
+void gpu_tuned_close(struct gpu_dev *d);
+
+/* Time the library's algorithms for the product, whose operands and result are memory that nobody else uses, and keep the
+ * fastest. None that can be run is no error: nothing is kept then. Waits. */
+int gpu_autotune(struct gpu_dev *d, const struct gpu_product *p);
+
+/* Fill with seeded random reals in [-1, 1) of the type: a block of at most 1 MiB, repeated. Waits. */
+int gpu_fill_random(struct gpu_dev *d, enum dev_type type, uint64_t lane, void *memory, uint64_t bytes);
 
 /* ---- gpu_crew.c */
 bool gpu_crew_able(const struct gpu_dev *d, unsigned count, uint32_t want);
@@ -266,6 +283,7 @@ void gpu_close(struct dev *dev);
 	.event_sync = gpu_event_sync, .event_elapsed_ns = gpu_event_elapsed_ns, .wait_value = gpu_wait_value,         \
 	.write_value = gpu_write_value, .post_value = gpu_post_value, .kernel_find = gpu_kernel_find,                 \
 	.occupancy = gpu_occupancy, .launch = gpu_launch, .gemm = gpu_gemm, .gemm_prepare = gpu_gemm_prepare,         \
+	.gemm_chosen = gpu_gemm_chosen,                                                                               \
 	.peer_enable = gpu_peer_enable, .graph_begin = gpu_graph_begin, .graph_end = gpu_graph_end,                   \
 	.graph_launch = gpu_graph_launch, .graph_close = gpu_graph_close, .crew_open = gpu_crew_open,                 \
 	.crew_close = gpu_crew_close, .allreduce = gpu_allreduce, .ipc_export = gpu_ipc_export,                       \

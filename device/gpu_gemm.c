@@ -3,24 +3,11 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Rows and columns of C that a block of our own kernels makes (device/kernels_real.inc). */
 #define TILE_F32 128u
 #define TILE_F64 64u
-
-/* Ways to try, and how: each as often as fills a stretch that events can measure. */
-#define MOST_WAYS 16u
-#define TRIES 5u
-#define STRETCH_MS 0.3f
-#define MOST_REPEATS 64u
-
-struct gpu_tuned {
-	struct gpu_tuned *next;
-	struct gpu_product product; /* its pointers and factors are 0 */
-	char way[];
-};
 
 /* ------------------------------------------------------------------ products as the library takes them */
 
@@ -43,22 +30,6 @@ static struct gpu_product product_of(const struct dev_gemm *g)
 	p.alpha = g->alpha;
 	p.beta = g->beta;
 	return p;
-}
-
-static bool alike(const struct gpu_product *a, const struct gpu_product *b)
-{
-	return a->type == b->type && a->first_transposed == b->first_transposed && a->m == b->m && a->n == b->n &&
-	       a->k == b->k && a->ld_first == b->ld_first && a->ld_second == b->ld_second && a->ld_c == b->ld_c;
-}
-
-static const void *way_for(struct gpu_dev *d, const struct gpu_product *p)
-{
-	gpu_lock();
-	const struct gpu_tuned *t = d->tuned;
-	while (t && !alike(&t->product, p))
-		t = t->next;
-	gpu_unlock();
-	return t ? t->way : NULL;
 }
 
 /* From the first to past the last element of a matrix; UINT64_MAX when that overflows. */
@@ -119,7 +90,8 @@ static int by_library(struct gpu_dev *d, struct dev_stream *s, const struct dev_
 		return rc;
 	p.workspace = s->workspace;
 	p.workspace_bytes = d->vendor->blas->workspace_bytes;
-	return gpu_answer(d, d->vendor->blas->run(d->blas, s->handle, &p, way_for(d, &p)));
+	const struct gpu_tuned *tuned = gpu_tuned_find(d, &p);
+	return gpu_answer(d, d->vendor->blas->run(d->blas, s->handle, &p, tuned ? gpu_tuned_way(tuned) : NULL));
 }
 
 /* ------------------------------------------------------------------ our own tiles */
@@ -166,98 +138,26 @@ int gpu_gemm(struct dev *dev, struct dev_stream *s, const struct dev_gemm *g)
 
 /* ------------------------------------------------------------------ choosing a way */
 
-/* Milliseconds of one product when `repeats` follow each other. */
-static int time_of(struct gpu_dev *d, const struct gpu_product *p, const void *way, unsigned repeats, float *ms_p)
+static int operands(struct gpu_dev *d, const struct dev_gemm *g, const struct gpu_range ranges[3], void *memory[3])
 {
-	const struct gpu_driver *driver = d->driver;
-	void *stream = d->own->handle;
-	float ms = 0;
-	int rc = driver->event_record(stream, d->own_from->handle);
-	for (unsigned i = 0; i < repeats && !rc; i++)
-		rc = d->vendor->blas->run(d->blas, stream, p, way);
-	if (!rc)
-		rc = driver->event_record(stream, d->own_to->handle);
-	int drained = driver->stream_sync(stream);
-	rc = rc ? rc : drained;
-	if (!rc)
-		rc = driver->event_elapsed_ms(d->own_from->handle, d->own_to->handle, &ms);
-	if (!rc)
-		*ms_p = ms / (float)repeats;
-	return gpu_answer(d, rc);
+	int rc = 0;
+	for (int i = 0; i < 3 && !rc; i++)
+		rc = gpu_answer(d, d->driver->alloc(ranges[i].bytes, &memory[i]));
+	for (int i = 0; i < 2 && !rc; i++)
+		rc = gpu_fill_random(d, g->type, (uint64_t)i, memory[i], ranges[i].bytes);
+	return rc ? rc : gpu_answer(d, d->driver->fill(d->own->handle, memory[2], 0, ranges[2].bytes));
 }
 
-/* The least of some tries, after one that warms up and says how many to put together. A way the library refuses is no way. */
-static int best_of(struct gpu_dev *d, const struct gpu_product *p, const void *way, float *ms_p)
-{
-	float once = 0, best = 0;
-	int rc = time_of(d, p, way, 1, &once);
-	unsigned repeats = once > 0 && once < STRETCH_MS ? (unsigned)(STRETCH_MS / once) + 1 : once > 0 ? 1 : MOST_REPEATS;
-	for (unsigned i = 0; i < TRIES && !rc; i++) {
-		float now = 0;
-		rc = time_of(d, p, way, repeats < MOST_REPEATS ? repeats : MOST_REPEATS, &now);
-		best = i == 0 || now < best ? now : best;
-	}
-	if (!rc)
-		*ms_p = best;
-	return rc;
-}
-
-static int keep(struct gpu_dev *d, const struct gpu_product *p, const void *way)
-{
-	size_t bytes = d->vendor->blas->way_bytes;
-	struct gpu_tuned *t = calloc(1, sizeof(*t) + bytes);
-	if (!t)
-		return err_note(-ENOMEM, "prepare a gemm: out of memory");
-	t->product = *p;
-	memcpy(t->way, way, bytes);
-	gpu_lock();
-	t->next = d->tuned;
-	d->tuned = t;
-	gpu_unlock();
-	return 0;
-}
-
-static int try_all(struct gpu_dev *d, const struct gpu_product *p)
-{
-	const struct gpu_blas *blas = d->vendor->blas;
-	size_t count = 0, best = 0;
-	float least = 0;
-	char *ways = calloc(MOST_WAYS, blas->way_bytes);
-	if (!ways)
-		return err_note(-ENOMEM, "prepare a gemm: out of memory");
-	int rc = blas->ways(d->blas, p, ways, MOST_WAYS, &count), last = 0;
-	bool found = false;
-	for (size_t i = 0; i < count && !rc && count > 1; i++) {
-		float ms = 0;
-		last = best_of(d, p, ways + i * blas->way_bytes, &ms);
-		if (last == -EIO)
-			rc = last;
-		if (last || (found && ms >= least))
-			continue;
-		found = true;
-		least = ms;
-		best = i;
-	}
-	if (!rc && found)
-		rc = keep(d, p, ways + best * blas->way_bytes);
-	free(ways);
-	return rc;
-}
-
-/* On memory of its own: A and B of what a fill gives, C to be thrown away. Random data is slower than zeros on some devices,
- * but alike for all ways. */
+/* On memory of its own, so that C is free to be written. A and B are random, as the programs' operands are: power, and with it
+ * the clock, depends on what bits are multiplied. */
 static int with_memory(struct gpu_dev *d, const struct dev_gemm *g, struct gpu_product *p)
 {
 	struct gpu_range ranges[4];
 	struct dev_gemm alone = *g;
 	void *memory[3] = {0};
-	int rc = 0;
 	alone.done = NULL;
 	ranges_of(&alone, ranges);
-	for (int i = 0; i < 3 && !rc; i++)
-		rc = gpu_answer(d, d->driver->alloc(ranges[i].bytes, &memory[i]));
-	for (int i = 0; i < 3 && !rc; i++)
-		rc = gpu_answer(d, d->driver->fill(d->own->handle, memory[i], 0x2f, ranges[i].bytes));
+	int rc = operands(d, g, ranges, memory);
 	if (!rc)
 		rc = workspace(d, d->own);
 	p->second = memory[0];
@@ -268,7 +168,7 @@ static int with_memory(struct gpu_dev *d, const struct dev_gemm *g, struct gpu_p
 	p->workspace = d->own->workspace;
 	p->workspace_bytes = d->vendor->blas->workspace_bytes;
 	if (!rc)
-		rc = try_all(d, p);
+		rc = gpu_autotune(d, p);
 	for (int i = 0; i < 3; i++)
 		if (memory[i])
 			d->driver->free(memory[i]);
@@ -284,9 +184,20 @@ int gpu_gemm_prepare(struct dev *dev, const struct dev_gemm *g)
 	int rc = check_library(d, g);
 	if (!rc)
 		rc = gpu_enter(d);
-	if (rc || way_for(d, &p))
+	if (rc || gpu_tuned_find(d, &p))
 		return rc;
 	return with_memory(d, g, &p);
+}
+
+int gpu_gemm_chosen(struct dev *dev, const struct dev_gemm *g, struct dev_gemm_choice *choice_p)
+{
+	struct gpu_dev *d = gpu_of(dev);
+	const struct gpu_product p = product_of(g);
+	const struct gpu_tuned *tuned = g->tiled ? NULL : gpu_tuned_find(d, &p);
+	if (!tuned)
+		return err_note(-ENOENT, "%s:%u: nothing was chosen for this gemm", d->vendor->name, d->dev.index);
+	gpu_tuned_tell(d, tuned, choice_p);
+	return 0;
 }
 
 /* ------------------------------------------------------------------ open and close */
@@ -310,11 +221,7 @@ void gpu_gemm_open(struct gpu_dev *d, uint32_t want)
 
 void gpu_gemm_close(struct gpu_dev *d)
 {
-	while (d->tuned) {
-		struct gpu_tuned *t = d->tuned;
-		d->tuned = t->next;
-		free(t);
-	}
+	gpu_tuned_close(d);
 	if (d->blas)
 		d->vendor->blas->close(d->blas);
 	d->blas = NULL;

@@ -176,11 +176,18 @@ static int blas_run(void *opened, void *stream, const struct gpu_product *p, con
 	return rc;
 }
 
+static void blas_describe(const void *way, char *text, size_t capacity)
+{
+	(void)way;
+	snprintf(text, capacity, "library's first choice");
+}
+
 const struct gpu_blas hip_blas = {
 	.open = blas_open,
 	.close = blas_close,
 	.ways = blas_ways,
 	.run = blas_run,
+	.describe = blas_describe,
 	.way_bytes = 1,
 	.workspace_bytes = WORKSPACE_BYTES,
 };

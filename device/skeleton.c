@@ -207,6 +207,13 @@ static int skeleton_gemm_prepare(struct dev *dev, const struct dev_gemm *g)
 	return missing();
 }
 
+/* Say what prepare chose, or -ENOENT where it chose nothing for such products. Optional. */
+static int skeleton_gemm_chosen(struct dev *dev, const struct dev_gemm *g, struct dev_gemm_choice *choice_p)
+{
+	(void)dev, (void)g, (void)choice_p;
+	return missing();
+}
+
 /* Let each device's operations use the other's memory; `other` is of this backend. Repeating it is fine. Goes
  * with DEV_CAP_PEER. Optional. */
 static int skeleton_peer_enable(struct dev *dev, struct dev *other)
@@ -304,6 +311,7 @@ const struct dev_ops skeleton_ops = {
 	.launch = skeleton_launch,
 	.gemm = skeleton_gemm,
 	.gemm_prepare = skeleton_gemm_prepare,
+	.gemm_chosen = skeleton_gemm_chosen,
 	.peer_enable = skeleton_peer_enable,
 	.graph_begin = skeleton_graph_begin,
 	.graph_end = skeleton_graph_end,

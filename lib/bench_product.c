@@ -113,12 +113,27 @@ int product_open_axes(struct product *p, struct bench_case *c)
 	return status ? own_result(c, status) : product_open(p, c, &shape, (enum dev_type)bench_choice(c, "type"));
 }
 
+/* Of the whole product, where the device has chosen among its library's algorithms. */
+static void algorithm_facts(const struct product *p, struct bench_case *c)
+{
+	const struct dev_gemm gemm = product_whole(p);
+	struct dev_gemm_choice choice;
+	if (dev_gemm_chosen(c->dev, &gemm, &choice))
+		return;
+	bench_fact_text(c, "algorithm", choice.algorithm);
+	bench_fact_number(c, "algorithms_offered", choice.offered);
+	bench_fact_number(c, "algorithms_tried", choice.tried);
+	if (!isnan(choice.first_ratio))
+		bench_fact_number(c, "first_choice_time_ratio", choice.first_ratio);
+}
+
 void product_facts(const struct product *p, struct bench_case *c)
 {
 	bench_fact_number(c, "m", p->shape.m);
 	bench_fact_number(c, "n", p->shape.n);
 	bench_fact_number(c, "k", p->shape.k);
 	bench_fact_number(c, "scaled_down_by", p->shape.scale);
+	algorithm_facts(p, c);
 }
 
 struct dev_gemm product_whole(const struct product *p)

@@ -39,7 +39,8 @@ int product_admit(const struct bench_case *c);
 /* Allocate and fill what the case then owns (lib/bench_own.h). -ENOMEM when it does not fit. */
 int product_open(struct product *p, struct bench_case *c, const struct shape *shape, enum dev_type type);
 
-/* The one that the case's axes `type`, `shape` and `mflop` (the limit of named shapes) name; and the facts it is known by. */
+/* The one that the case's axes `type`, `shape` and `mflop` (the limit of named shapes) name; and the facts it is known by, which
+ * are also how the device chose its library's algorithm, if dev_gemm_prepare() was called for the whole product. */
 int product_open_axes(struct product *p, struct bench_case *c);
 void product_facts(const struct product *p, struct bench_case *c);
 

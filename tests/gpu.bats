@@ -197,6 +197,7 @@ compiles_nothing() {
 		ran
 		cases "[r['check']['status'] for r in rows if r['kind'] == 'case'] == ['ok', 'ok']"
 		cases "rows[0]['device'][0]['blas'] != ''"
+		cases "all({'algorithm', 'algorithms_offered', 'algorithms_tried'} <= set(r['facts']) for r in rows if r['kind'] == 'case')"
 		program overlap/ficco "$device:0,1" --shape 64x64x64 --op ag-gemm --mover engine --schedule serial,shard
 		ran
 		cases "[r['check']['status'] for r in rows if r['kind'] == 'case'] == ['ok']"

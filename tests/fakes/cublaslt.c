@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * libcublasLt: products with cublasLtMatmul(). Every product can be done in two ways, of which the first needs a workspace and
- * operands as aligned as the preference said.
+ * libcublasLt: products with cublasLtMatmul(), by as many algorithms as FAKE_ALGORITHMS says. Two of three need a workspace and
+ * operands as aligned as the preference said. One in eight is refused when it is run, as the library may. The thirtieth is the
+ * fastest; the others take one to five times FAKE_ALGORITHM_US longer.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +20,11 @@ enum { OP_N = 0, OP_T = 1 };
 #define WORKSPACE_BYTES ((uint64_t)1 << 20)
 #define WAY_WORD 0x6661736b77617931u
 #define ALIGNMENTS 4
+#define ALGORITHMS 40u
+#define FASTEST 29u
+#define EXTRA_US 100u
+/* Of operands of f8, and of the workspace. */
+#define LEAST_ALIGNMENT 16u
 
 struct handle {
 	int unused;
@@ -44,7 +50,7 @@ struct preference {
 struct algo {
 	uint64_t word, workspace_bytes;
 	uint32_t alignment[ALIGNMENTS];
-	uint64_t rest[4];
+	uint32_t index, rest[7];
 };
 
 /* cublasLtMatmulHeuristicResult_t */
@@ -116,6 +122,17 @@ static int describe(const struct desc *d, const struct layout *a, const struct l
 	if (p->type == PRODUCT_F8 && (!p->a_transposed || p->b_transposed || p->m % 16 || p->k % 16 || p->lda % 16 || p->ldb % 16))
 		return NOT_SUPPORTED;
 	return SUCCESS;
+}
+
+static unsigned setting(const char *name, unsigned otherwise)
+{
+	const char *text = getenv(name);
+	return text ? (unsigned)strtoul(text, NULL, 10) : otherwise;
+}
+
+static unsigned extra_us(uint32_t index)
+{
+	return index == FASTEST ? 0 : setting("FAKE_ALGORITHM_US", EXTRA_US) * (1 + index * 7 % 5);
 }
 
 static bool aligned(const void *pointer, uint32_t bytes) { return bytes == 0 || (uintptr_t)pointer % bytes == 0; }
@@ -228,17 +245,32 @@ int cublasLtMatmulAlgoGetHeuristic(struct handle *handle, struct desc *desc, str
 	int rc = driver_fault(__func__);
 	if (!rc)
 		rc = !handle || most < 1 || d->rows != c->rows ? INVALID_VALUE : describe(desc, a, b, c, &p);
+	if (!rc && p.type == PRODUCT_F8 && (preference->alignment[0] < LEAST_ALIGNMENT || preference->alignment[1] < LEAST_ALIGNMENT))
+		rc = NOT_SUPPORTED;
 	*count = 0;
-	for (int way = 0; way < 2 && !rc && *count < most; way++) {
-		struct algo algo = {.word = WAY_WORD};
-		if (way == 0 && preference->workspace_bytes < WORKSPACE_BYTES)
+	for (uint32_t i = 0; i < setting("FAKE_ALGORITHMS", ALGORITHMS) && !rc && *count < most; i++) {
+		const bool demanding = i % 3 != 1;
+		struct algo algo = {.word = WAY_WORD, .index = i, .workspace_bytes = demanding ? WORKSPACE_BYTES : 0};
+		if (preference->workspace_bytes < algo.workspace_bytes)
 			continue;
-		algo.workspace_bytes = way == 0 ? WORKSPACE_BYTES : 0;
-		if (way == 0)
+		if (demanding)
 			memcpy(algo.alignment, preference->alignment, sizeof(algo.alignment));
 		results[(*count)++] = (struct heuristic){.algo = algo, .workspace_bytes = algo.workspace_bytes, .waves = 1};
 	}
 	return rc;
+}
+
+int cublasLtMatmulAlgoConfigGetAttribute(const struct algo *algo, int which, void *value, size_t bytes, size_t *written)
+{
+	int rc = driver_fault(__func__);
+	const size_t wanted = which == 7 || which == 8 ? sizeof(uint16_t) : sizeof(uint32_t); /* INNER_SHAPE_ID, CLUSTER_SHAPE_ID */
+	const uint16_t narrow = 0;
+	const uint32_t wide = which == 0 ? algo->index : which == 2; /* ID; SPLITK_NUM is 1 */
+	if (rc || which < 0 || which > 8 || bytes != wanted)
+		return rc ? rc : INVALID_VALUE;
+	memcpy(value, wanted == sizeof(narrow) ? (const void *)&narrow : &wide, wanted);
+	*written = wanted;
+	return SUCCESS;
 }
 
 int cublasLtMatmul(struct handle *handle, struct desc *desc, const void *alpha, const void *a, struct layout *a_layout,
@@ -254,9 +286,14 @@ int cublasLtMatmul(struct handle *handle, struct desc *desc, const void *alpha, 
 	const void *operands[ALIGNMENTS] = {a, b, c, d};
 	if (algo && (algo->word != WAY_WORD || workspace_bytes < algo->workspace_bytes || (algo->workspace_bytes && !workspace)))
 		return INVALID_VALUE;
-	for (int i = 0; i < ALIGNMENTS && algo; i++)
-		if (!aligned(operands[i], algo->alignment[i]))
+	if (!aligned(workspace, LEAST_ALIGNMENT))
+		return INVALID_VALUE;
+	for (int i = 0; i < ALIGNMENTS; i++)
+		if (!aligned(operands[i], algo ? algo->alignment[i] : 0) || (p.type == PRODUCT_F8 && !aligned(operands[i], LEAST_ALIGNMENT)))
 			return INVALID_VALUE;
+	if (algo && algo->index % 8 == 3)
+		return NOT_SUPPORTED;
+	p.extra_us = algo ? extra_us(algo->index) : 0;
 	p.alpha = desc->scale == R_64F ? *(const double *)alpha : (double)*(const float *)alpha;
 	p.beta = desc->scale == R_64F ? *(const double *)beta : (double)*(const float *)beta;
 	p.ldd = (uint64_t)d_layout->ld;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "tests/fakes/product.h"
 
+#include <unistd.h>
+
 #include "tests/fakes/driver.h"
 #include "tests/unit/small_floats.h"
 
@@ -51,6 +53,8 @@ static double sum_of(const struct product *p, uint64_t row, uint64_t column)
 static void multiply(uint32_t block, uint32_t blocks, void *argument)
 {
 	const struct product *p = argument;
+	if (block == 0 && p->extra_us)
+		usleep(p->extra_us);
 	for (uint64_t column = block; column < p->n; column += blocks) {
 		for (uint64_t row = 0; row < p->m; row++) {
 			double value = p->alpha * sum_of(p, row, column);

@@ -18,6 +18,7 @@ struct product {
 	const void *a, *b, *c;
 	void *d;
 	uint64_t lda, ldb, ldc, ldd;
+	unsigned extra_us; /* that it takes longer */
 };
 
 /* Enqueue on a stream of the driver, whose result it returns. */

@@ -167,6 +167,27 @@ static void preparing_changes_no_result(void)
 	dev_stream_close(on.d, s);
 }
 
+static void what_was_chosen_is_said(void)
+{
+	need(DEV_CAP_GEMM);
+	struct dev_gemm g = shape_in(DEV_F32, &shapes[3], false);
+	struct dev_gemm_choice choice = { .offered = 77 };
+	g.m = 75; /* no other rule's */
+	int rc = dev_gemm_chosen(on.d, &g, &choice);
+	expect((rc == -ENOENT || rc == -ENOTSUP) && choice.offered == 77);
+	if (rc == -ENOTSUP)
+		skip("the device does not choose");
+	ok(dev_gemm_prepare(on.d, &g));
+	ok(dev_gemm_chosen(on.d, &g, &choice));
+	printf("# %s: %s; %u offered, %u tried, first / chosen %g\n", dev_props(on.d)->blas, choice.algorithm, choice.offered,
+	       choice.tried, choice.first_ratio);
+	expect(choice.algorithm[0] && choice.offered > 0 && choice.tried <= choice.offered);
+	expect(choice.offered == 1 ? choice.tried == 0 : choice.tried > 0);
+	expect(isnan(choice.first_ratio) || (choice.tried > 0 && choice.first_ratio >= 1));
+	g.k = 0;
+	expect_error(dev_gemm_chosen(on.d, &g, &choice), -EINVAL);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct rule rules[] = {
@@ -181,6 +202,7 @@ int main(int argc, char **argv)
 		RULE(gemm_is_checked),
 		RULE(gemm_waits_for_its_turn),
 		RULE(preparing_changes_no_result),
+		RULE(what_was_chosen_is_said),
 	};
 	return run_specs(argc, argv, rules, sizeof(rules) / sizeof(rules[0]));
 }

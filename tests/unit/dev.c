@@ -204,6 +204,7 @@ static void what_no_slot_offers_is_not_supported(void)
 	expect(dev_ipc_export(&bare, NULL, &handle) == -ENOTSUP);
 	expect(dev_ipc_import(&bare, &handle, 1, &memory) == -ENOTSUP && memory == &bare);
 	expect(dev_gemm_prepare(&bare, &(struct dev_gemm){ 0 }) == -ENOTSUP);
+	expect(dev_gemm_chosen(&bare, &(struct dev_gemm){ 0 }, NULL) == -ENOTSUP);
 	expect(dev_alloc(&bare, DEV_MEM_PAGEABLE, 1, &memory) == -ENOTSUP && memory == &bare);
 	expect_str(err_text(), "bare:3: pageable memory is not supported");
 	expect(dev_read_state(&bare, readings, &count) == 0 && count == 0);

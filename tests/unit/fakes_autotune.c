@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * How the GPU backend chooses among a library's algorithms, on fake drivers (tests/fakes) whose algorithms take as long as the
+ * environment says.
+ */
+#include <errno.h>
+#include <libgen.h>
+#include <stdint.h>
+#include <unistd.h>
+
+#include "device/gpu_dev.h"
+#include "tests/unit/small_floats.h"
+#include "tests/unit/test.h"
+
+#define SIDE 16u
+#define SECONDS 100u
+
+#define ok(call)                                                                                                      \
+	do {                                                                                                          \
+		const int ok_rc = (call);                                                                             \
+		if (ok_rc)                                                                                            \
+			printf("# %s: %d: %s\n", #call, ok_rc, err_text());                                           \
+		require(ok_rc == 0);                                                                                  \
+	} while (0)
+
+static struct dev_set set;
+static struct dev *d;
+
+static void begin(const char *spec)
+{
+	ok(dev_open(spec, DEV_CAP_GEMM, &set));
+	d = set.dev[0];
+}
+
+static void end(void)
+{
+	dev_close(&set);
+	unsetenv("FAKE_ALGORITHMS");
+	unsetenv("FAKE_ALGORITHM_US");
+	unsetenv("FAKE_FAIL");
+}
+
+static struct dev_gemm gemm_of(enum dev_type type)
+{
+	return (struct dev_gemm){.type = type, .m = SIDE, .n = SIDE, .k = SIDE, .alpha = 1, .lda = SIDE, .ldb = SIDE, .ldc = SIDE,
+	                         .b_transposed = type == DEV_F8};
+}
+
+static struct dev_gemm_choice prepared(const struct dev_gemm *g)
+{
+	struct dev_gemm_choice choice = {.offered = 77};
+	ok(dev_gemm_prepare(d, g));
+	ok(dev_gemm_chosen(d, g, &choice));
+	printf("# %s; %u offered, %u tried, first / chosen %g\n", choice.algorithm, choice.offered, choice.tried, choice.first_ratio);
+	return choice;
+}
+
+static bool is_algorithm(const struct dev_gemm_choice *choice, unsigned index)
+{
+	char wanted[32];
+	snprintf(wanted, sizeof(wanted), "algorithm %u, ", index);
+	return strncmp(choice->algorithm, wanted, strlen(wanted)) == 0;
+}
+
+/* The fake's thirtieth; five of its forty are refused when they are run. */
+static void the_fastest_is_found_wherever_it_stands(void)
+{
+	const struct dev_gemm g = gemm_of(DEV_F32);
+	struct dev_gemm_choice choice = {.offered = 77};
+	setenv("FAKE_ALGORITHM_US", "1000", 1);
+	begin("cuda");
+	expect(dev_gemm_chosen(d, &g, &choice) == -ENOENT && choice.offered == 77);
+	choice = prepared(&g);
+	expect(is_algorithm(&choice, 29) && choice.offered == 40 && choice.tried == 35 && choice.first_ratio > 1.5);
+	expect(strstr(choice.algorithm, "split_k 1") && strstr(choice.algorithm, "workspace 1048576"));
+	end();
+}
+
+/* The first four take 0.06, 0.18, 0.3 and, after one that is refused, 0.24 s: then no time is left for a fifth. */
+static void slow_algorithms_meet_the_limit(void)
+{
+	const struct dev_gemm g = gemm_of(DEV_F32);
+	setenv("FAKE_ALGORITHM_US", "60000", 1);
+	begin("cuda");
+	const struct dev_gemm_choice choice = prepared(&g);
+	expect(is_algorithm(&choice, 0) && choice.offered == 40 && choice.tried == 4);
+	expect_near(choice.first_ratio, 1, 0);
+	end();
+}
+
+static void a_single_algorithm_is_not_timed(void)
+{
+	const struct dev_gemm g = gemm_of(DEV_F32);
+	setenv("FAKE_ALGORITHMS", "1", 1);
+	begin("cuda");
+	const struct dev_gemm_choice choice = prepared(&g);
+	expect(is_algorithm(&choice, 0) && choice.offered == 1 && choice.tried == 0 && isnan(choice.first_ratio));
+	end();
+}
+
+static void where_none_runs_none_is_chosen(void)
+{
+	const struct dev_gemm g = gemm_of(DEV_F32);
+	struct dev_gemm_choice choice;
+	setenv("FAKE_FAIL", "cublasLtMatmul=15", 1);
+	begin("cuda");
+	ok(dev_gemm_prepare(d, &g));
+	expect(dev_gemm_chosen(d, &g, &choice) == -ENOENT);
+	unsetenv("FAKE_FAIL");
+	choice = prepared(&g);
+	expect(choice.tried == 35);
+	end();
+}
+
+static void rocblas_says_that_it_chooses_itself(void)
+{
+	const struct dev_gemm g = gemm_of(DEV_F32);
+	begin("hip");
+	const struct dev_gemm_choice choice = prepared(&g);
+	expect_str(choice.algorithm, "library's first choice");
+	expect(choice.offered == 1 && choice.tried == 0 && isnan(choice.first_ratio));
+	end();
+}
+
+/* ------------------------------------------------------------------ what is multiplied meanwhile */
+
+static const struct gpu_blas *real_blas;
+static unsigned runs, constant_runs;
+
+static bool constant(const void *memory)
+{
+	const unsigned char *byte = memory;
+	for (unsigned i = 1; i < SIDE * SIDE; i++)
+		if (byte[i] != byte[0])
+			return false;
+	return true;
+}
+
+/* The fake's device memory can be read by the host. */
+static int spy(void *blas, void *stream, const struct gpu_product *p, const void *way)
+{
+	runs++;
+	constant_runs += constant(p->first) || constant(p->second) || memcmp(p->first, p->second, SIDE * SIDE) == 0;
+	return real_blas->run(blas, stream, p, way);
+}
+
+static void trials_multiply_random_data(void)
+{
+	const struct dev_gemm g = gemm_of(DEV_F8);
+	begin("cuda");
+	struct gpu_dev *gpu = gpu_of(d);
+	const struct gpu_vendor *vendor = gpu->vendor;
+	struct gpu_vendor watched = *vendor;
+	struct gpu_blas blas = *vendor->blas;
+	real_blas = vendor->blas;
+	blas.run = spy;
+	watched.blas = &blas;
+	gpu->vendor = &watched;
+	prepared(&g);
+	gpu->vendor = vendor;
+	expect(runs > 40 && constant_runs == 0);
+	end();
+}
+
+static double value_of(enum dev_type type, const void *raw, size_t i)
+{
+	switch (type) {
+	case DEV_F64:
+		return ((const double *)raw)[i];
+	case DEV_F16:
+		return small_decode(&small_f16, ((const uint16_t *)raw)[i]);
+	case DEV_BF16:
+		return small_decode(&small_bf16, ((const uint16_t *)raw)[i]);
+	case DEV_F8:
+		return small_decode(&small_e4m3, ((const uint8_t *)raw)[i]);
+	default:
+		return (double)((const float *)raw)[i];
+	}
+}
+
+/* More than the block that is repeated; its mean and mean square are those of [-1, 1). */
+static void operands_are_random_in_every_type(void)
+{
+	const size_t bytes = (5u << 18) + 8;
+	char *raw = malloc(bytes);
+	void *memory = NULL;
+	require(raw);
+	begin("cuda");
+	ok(dev_alloc(d, DEV_MEM_DEVICE, bytes, &memory));
+	for (int i = 0; i < DEV_TYPES; i++) {
+		const enum dev_type type = (enum dev_type)i;
+		const size_t count = bytes / dev_type_bytes(type);
+		double sum = 0, squares = 0;
+		ok(gpu_fill_random(gpu_of(d), type, 1, memory, bytes));
+		ok(dev_download(d, raw, memory, bytes));
+		for (size_t j = 0; j < count; j++) {
+			const double x = value_of(type, raw, j);
+			require(x >= -1 && x <= 1);
+			sum += x;
+			squares += x * x;
+		}
+		expect_near(sum / (double)count, 0, 0.01);
+		expect_near(squares / (double)count, 1 / 3., 0.05); /* digits of e4m3 are cut off */
+	}
+	ok(dev_free(d, memory));
+	free(raw);
+	end();
+}
+
+/* The fakes are beside this program's folder, as the Makefile builds them; the loader looks where it was told at the start. */
+static int start_with_fakes(char **argv)
+{
+	char own[4096] = "", fakes[4200];
+	const char *path = getenv("LD_LIBRARY_PATH");
+	if (readlink("/proc/self/exe", own, sizeof(own) - 1) <= 0)
+		return -errno;
+	snprintf(fakes, sizeof(fakes), "%s/fakes", dirname(dirname(dirname(own))));
+	if (path && strcmp(path, fakes) == 0)
+		return 0;
+	setenv("LD_LIBRARY_PATH", fakes, 1);
+	execv("/proc/self/exe", argv);
+	return -errno;
+}
+
+int main(int argc, char **argv)
+{
+	(void)argc;
+	if (start_with_fakes(argv))
+		return 1;
+	alarm(SECONDS);
+	test(the_fastest_is_found_wherever_it_stands);
+	test(slow_algorithms_meet_the_limit);
+	test(a_single_algorithm_is_not_timed);
+	test(where_none_runs_none_is_chosen);
+	test(rocblas_says_that_it_chooses_itself);
+	test(trials_multiply_random_data);
+	test(operands_are_random_in_every_type);
+	return test_done();
+}
