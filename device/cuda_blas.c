@@ -63,13 +63,14 @@ static struct gpu_library library = {.title = "cuBLASLt", .files = files, .folde
 struct shape {
 	uint64_t m, n, k, ld_first, ld_second, ld_c, workspace_bytes;
 	uint32_t type, first_transposed;
-	uint32_t alignment[4]; /* of the operands and the result, in bytes; the last is 0 */
+	uint32_t alignment[3]; /* of the operands and the result, in bytes */
+	uint32_t fast_accumulation;
 };
 
 struct way {
 	struct cublaslt_algo_layout algo;
 	uint64_t workspace_bytes; /* that it needs */
-	uint32_t alignment[4];    /* that it was found for, as in struct shape */
+	uint32_t alignment[3];    /* that it was found for, as in struct shape */
 };
 
 /* A shape's descriptors and the library's first choice; unchanged once it is in the table. */
@@ -152,6 +153,7 @@ static struct shape shape_of(const struct gpu_product *p)
 	s.workspace_bytes = p->workspace ? p->workspace_bytes : 0;
 	s.type = p->type;
 	s.first_transposed = p->first_transposed;
+	s.fast_accumulation = p->fast_accumulation;
 	s.alignment[0] = alignment_of(p->first);
 	s.alignment[1] = alignment_of(p->second);
 	s.alignment[2] = alignment_of(p->c);
@@ -193,10 +195,13 @@ static int describe(struct plan *plan)
 	                         : type == DEV_TF32 ? CUBLASLT_COMPUTE_32F_FAST_TF32
 	                                            : CUBLASLT_COMPUTE_32F;
 	const int32_t op = s->first_transposed ? CUBLASLT_OP_T : CUBLASLT_OP_N;
+	const int8_t fast = 1;
 	cublaslt_status status = lt.desc_create(&plan->desc, compute, scale);
 	if (status != CUBLASLT_SUCCESS)
 		return note("cublasLtMatmulDescCreate", status);
 	status = lt.desc_set(plan->desc, CUBLASLT_DESC_TRANSA, &op, sizeof(op));
+	if (status == CUBLASLT_SUCCESS && s->fast_accumulation)
+		status = lt.desc_set(plan->desc, CUBLASLT_DESC_FAST_ACCUM, &fast, sizeof(fast));
 	if (status != CUBLASLT_SUCCESS)
 		return note("cublasLtMatmulDescSetAttribute", status);
 	status = lt.layout_create(&plan->first, data, op ? s->k : s->m, op ? s->m : s->k, (int64_t)s->ld_first);
@@ -424,5 +429,6 @@ const struct gpu_blas cuda_blas = {
 	.run = blas_run,
 	.describe = blas_describe,
 	.way_bytes = sizeof(struct way),
+	.fast_types = 1u << DEV_F8,
 	.workspace_bytes = WORKSPACE_BYTES,
 };

@@ -294,6 +294,9 @@ static int check_gemm(const struct dev *d, const struct dev_gemm *g)
 	if (g->tiled && !(d->props.gemm_tiled_types >> g->type & 1))
 		return err_note(-ENOTSUP, "%s:%u: a tiled gemm of type %u is not supported", d->ops->name, d->index,
 		                (unsigned)g->type);
+	if (g->fast_accumulation && (g->tiled || !(d->props.gemm_fast_types >> g->type & 1)))
+		return err_note(-ENOTSUP, "%s:%u: a gemm of type %u with fast accumulation is not supported", d->ops->name,
+		                d->index, (unsigned)g->type);
 	if (g->done && (g->done_rows == 0 || rows == 0 || g->done_rows % rows))
 		return err_note(-EINVAL, "gemm: %u rows to a counter are no multiple of the %u rows of a block", g->done_rows,
 		                rows);

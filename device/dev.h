@@ -106,6 +106,7 @@ struct dev_props {
 	int priority_low, priority_normal, priority_high;
 	uint32_t gemm_types;               /* 1u << enum dev_type, of dev_gemm() as the library does it */
 	uint32_t gemm_tiled_types;         /* the same with `tiled` */
+	uint32_t gemm_fast_types;          /* the same with `fast_accumulation` */
 	uint32_t mma_types;                /* 1u << enum dev_type, of the kernels mma_* (kernels.h) */
 	uint32_t wgmma_types;              /* the same of wgmma_* */
 	uint32_t mma_peak_types;           /* the faster of the two is known to reach what the units can do */
@@ -135,6 +136,9 @@ struct dev_gemm {
 	uint32_t lda, ldb, ldc;
 	bool b_transposed;     /* B is given as n x k: element (i, j) of B at b[j*ldb + i]; -ENOTSUP where a type lacks it */
 	bool tiled;
+	bool fast_accumulation; /* sums may be kept with fewer bits than f32 has, where that is faster; -ENOTSUP where
+	                           gemm_fast_types lacks the type. What is lost is the library's affair: lib/bench_product.h
+	                           has what is known of f8 */
 	uint32_t blocks;       /* cut C into so many blocks at least, as far as the device's tiles allow; 0: it chooses */
 	uint64_t shared_bytes; /* shared memory claimed by each block beyond the product's own need;
 	                          not 0 is -ENOTSUP where the blocks can't be shaped, -EINVAL where it doesn't fit */

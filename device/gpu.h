@@ -135,6 +135,7 @@ struct gpu_compiler {
 struct gpu_product {
 	enum dev_type type;
 	bool first_transposed; /* the first operand is given with its columns as rows */
+	bool fast_accumulation;
 	uint64_t m, n, k;      /* C is m x n column-major */
 	const void *first, *second;
 	void *c;
@@ -154,6 +155,7 @@ struct gpu_blas {
 	int (*run)(void *blas, void *stream, const struct gpu_product *p, const void *way);
 	void (*describe)(const void *way, char *text, size_t capacity); /* in the library's terms */
 	size_t way_bytes;
+	uint32_t fast_types;      /* 1u << enum dev_type: those it multiplies also with fast_accumulation */
 	uint64_t workspace_bytes; /* of every stream */
 };
 

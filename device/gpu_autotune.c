@@ -49,8 +49,9 @@ struct candidate {
 
 static bool alike(const struct gpu_product *a, const struct gpu_product *b)
 {
-	return a->type == b->type && a->first_transposed == b->first_transposed && a->m == b->m && a->n == b->n &&
-	       a->k == b->k && a->ld_first == b->ld_first && a->ld_second == b->ld_second && a->ld_c == b->ld_c;
+	return a->type == b->type && a->first_transposed == b->first_transposed &&
+	       a->fast_accumulation == b->fast_accumulation && a->m == b->m && a->n == b->n && a->k == b->k &&
+	       a->ld_first == b->ld_first && a->ld_second == b->ld_second && a->ld_c == b->ld_c;
 }
 
 const struct gpu_tuned *gpu_tuned_find(struct gpu_dev *d, const struct gpu_product *p)

@@ -18,6 +18,7 @@ static struct gpu_product product_of(const struct dev_gemm *g)
 	memset(&p, 0, sizeof(p));
 	p.type = g->type;
 	p.first_transposed = g->b_transposed;
+	p.fast_accumulation = g->fast_accumulation;
 	p.m = g->n;
 	p.n = g->m;
 	p.k = g->k;
@@ -213,8 +214,10 @@ void gpu_gemm_open(struct gpu_dev *d, uint32_t want)
 		rc = gpu_event_open(&d->dev, &d->own_to);
 	if (!rc)
 		rc = d->vendor->blas->open(&d->traits, &d->blas, &p->gemm_types, p->blas, sizeof(p->blas));
-	if (!rc)
+	if (!rc) {
+		p->gemm_fast_types = p->gemm_types & d->vendor->blas->fast_types;
 		return;
+	}
 	d->blas = NULL;
 	snprintf(d->blas_why, sizeof(d->blas_why), "%.199s", err_text());
 }

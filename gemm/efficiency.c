@@ -4,7 +4,8 @@
  * a loop of independent multiply-adds in registers, on every unit, measured in the same blocks as the product.
  *
  * Units that multiply whole tiles, where a device has them, are not in that loop: f32 and f64 may exceed it there, so it is
- * no bound, and of the narrower types no peak is measured. f16 gives f16, bf16 and f8 (e4m3) give bf16; sums are f32.
+ * no bound, and of the narrower types no peak is measured. f16 gives f16, bf16 and f8 (e4m3) give bf16; sums are f32, and with
+ * gemm_fast, of f8, what the library's fast accumulation keeps of them.
  *
  * Timed: the vendor's product on data that was touched before, and the loop. flop/s counts 2 M N K.
  *
@@ -14,7 +15,7 @@
 #include "lib/bench_own.h"
 #include "lib/bench_product.h"
 
-enum { GEMM, PEAK };
+enum { GEMM, PEAK, GEMM_FAST };
 
 static const struct axis axes[] = {
 	{.name = "type", .help = "element type", .kind = AXIS_WORD, .words = product_types, .types = true,
@@ -31,7 +32,8 @@ static const struct axis axes[] = {
 	{0}};
 
 static const struct bench_variant variants[] = {
-	{.name = "gemm", .timing = BENCH_DEVICE}, {.name = "peak", .timing = BENCH_DEVICE}, {0}};
+	{.name = "gemm", .timing = BENCH_DEVICE}, {.name = "peak", .timing = BENCH_DEVICE},
+	{.name = "gemm_fast", .timing = BENCH_DEVICE}, {0}};
 
 static const struct bench_metric primary[] = {
 	{"gemm_f32_flop_rate", "flop_rate", "gemm", "type=f32", "max", "flop/s", "higher"},
@@ -40,6 +42,7 @@ static const struct bench_metric primary[] = {
 	{"gemm_f16_flop_rate", "flop_rate", "gemm", "type=f16", "max", "flop/s", "higher"},
 	{"gemm_bf16_flop_rate", "flop_rate", "gemm", "type=bf16", "max", "flop/s", "higher"},
 	{"gemm_f8_flop_rate", "flop_rate", "gemm", "type=f8", "max", "flop/s", "higher"},
+	{"gemm_f8_fast_flop_rate", "flop_rate", "gemm_fast", "type=f8", "max", "flop/s", "higher"},
 	{"peak_f32_flop_rate", "flop_rate", "peak", "type=f32", "max", "flop/s", "higher"},
 	{0}};
 
@@ -56,13 +59,30 @@ struct state {
 
 static struct state *state(const struct bench_case *c) { return c->state; }
 
+static struct product product_of(const struct bench_case *c, unsigned variant)
+{
+	struct product p = state(c)->product;
+	p.fast_accumulation = variant == GEMM_FAST;
+	return p;
+}
+
+static void prepare(struct bench_case *c, unsigned variant)
+{
+	struct product p = product_of(c, variant);
+	struct dev_gemm gemm = product_whole(&p);
+	if (bench_variant_on(c, variant))
+		own_result(c, dev_gemm_prepare(c->dev, &gemm));
+}
+
 static int setup(struct bench_case *c)
 {
 	struct state *s = state(c);
 	if (product_open_axes(&s->product, c))
 		return own_status(c);
-	struct dev_gemm gemm = product_whole(&s->product);
-	own_result(c, dev_gemm_prepare(c->dev, &gemm));
+	if (!product_has_fast(&s->product, c->dev))
+		bench_variant_off(c, GEMM_FAST);
+	prepare(c, GEMM);
+	prepare(c, GEMM_FAST);
 	if (s->product.type != DEV_F32 && s->product.type != DEV_F64) {
 		bench_variant_off(c, PEAK);
 		return own_status(c);
@@ -77,19 +97,20 @@ static int setup(struct bench_case *c)
 static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
 {
 	struct state *s = state(c);
-	struct dev_gemm gemm = product_whole(&s->product);
+	const struct product product = product_of(c, variant);
+	struct dev_gemm gemm = product_whole(&product);
 	const void *const args[] = {&s->out, &s->fmas};
 	struct dev_launch launch = {.grid = s->blocks, .args = args};
 	int status = 0;
 	for (uint64_t i = 0; status == 0 && i < iterations; i++)
-		status = variant == GEMM ? dev_gemm(c->dev, c->stream, &gemm) : dev_launch(c->dev, c->stream, s->peak, &launch);
+		status = variant != PEAK ? dev_gemm(c->dev, c->stream, &gemm) : dev_launch(c->dev, c->stream, s->peak, &launch);
 	return status;
 }
 
 static void model(const struct bench_case *c, unsigned variant, struct bench_model *m)
 {
 	const struct state *s = state(c);
-	m->flops = variant == GEMM ? shape_flops(&s->product.shape) : 2.0 * (double)s->fmas * s->blocks;
+	m->flops = variant != PEAK ? shape_flops(&s->product.shape) : 2.0 * (double)s->fmas * s->blocks;
 }
 
 static int spoil(struct bench_case *c, unsigned variant)
@@ -99,7 +120,8 @@ static int spoil(struct bench_case *c, unsigned variant)
 
 static int check(struct bench_case *c, unsigned variant)
 {
-	return variant == PEAK ? 0 : product_check(&state(c)->product, c, 1);
+	const struct product product = product_of(c, variant);
+	return variant == PEAK ? 0 : product_check(&product, c, 1);
 }
 
 static double fraction(const struct bench_case *c, const double *seconds)

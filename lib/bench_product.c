@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <float.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 const char *const product_types[] = {"f32", "f64", "tf32", "f16", "bf16", "f8", NULL};
@@ -18,6 +19,11 @@ const char *const product_types[] = {"f32", "f64", "tf32", "f16", "bf16", "f8", 
 bool product_has_own_units(const struct dev *dev)
 {
 	return (dev_props(dev)->gemm_types & ~(1u << DEV_F32 | 1u << DEV_F64)) != 0;
+}
+
+bool product_has_fast(const struct product *p, const struct dev *dev)
+{
+	return dev_props(dev)->gemm_fast_types >> p->type & 1;
 }
 
 static int shape_of(const struct bench_case *c, struct shape *shape_p)
@@ -117,23 +123,33 @@ int product_open_axes(struct product *p, struct bench_case *c)
 static void algorithm_facts(const struct product *p, struct bench_case *c)
 {
 	const struct dev_gemm gemm = product_whole(p);
+	const char *prefix = p->fast_accumulation ? "fast_" : "";
 	struct dev_gemm_choice choice;
+	char name[64];
 	if (dev_gemm_chosen(c->dev, &gemm, &choice))
 		return;
-	bench_fact_text(c, "algorithm", choice.algorithm);
-	bench_fact_number(c, "algorithms_offered", choice.offered);
-	bench_fact_number(c, "algorithms_tried", choice.tried);
+	snprintf(name, sizeof(name), "%salgorithm", prefix);
+	bench_fact_text(c, name, choice.algorithm);
+	snprintf(name, sizeof(name), "%salgorithms_offered", prefix);
+	bench_fact_number(c, name, choice.offered);
+	snprintf(name, sizeof(name), "%salgorithms_tried", prefix);
+	bench_fact_number(c, name, choice.tried);
+	snprintf(name, sizeof(name), "%sfirst_choice_time_ratio", prefix);
 	if (!isnan(choice.first_ratio))
-		bench_fact_number(c, "first_choice_time_ratio", choice.first_ratio);
+		bench_fact_number(c, name, choice.first_ratio);
 }
 
 void product_facts(const struct product *p, struct bench_case *c)
 {
+	struct product fast = *p;
+	fast.fast_accumulation = true;
 	bench_fact_number(c, "m", p->shape.m);
 	bench_fact_number(c, "n", p->shape.n);
 	bench_fact_number(c, "k", p->shape.k);
 	bench_fact_number(c, "scaled_down_by", p->shape.scale);
 	algorithm_facts(p, c);
+	if (product_has_fast(p, c->dev))
+		algorithm_facts(&fast, c);
 }
 
 struct dev_gemm product_whole(const struct product *p)
@@ -141,7 +157,7 @@ struct dev_gemm product_whole(const struct product *p)
 	const struct shape *s = &p->shape;
 	return (struct dev_gemm){.type = p->type, .m = s->m, .n = s->n, .k = s->k, .alpha = 1.0,
 	                         .a = p->a, .b = p->b, .c = p->c, .lda = s->k, .ldb = p->b_transposed ? s->k : s->n,
-	                         .ldc = s->n, .b_transposed = p->b_transposed};
+	                         .ldc = s->n, .b_transposed = p->b_transposed, .fast_accumulation = p->fast_accumulation};
 }
 
 struct dev_gemm product_piece(const struct product *p, enum shape_cut cut, uint32_t from, uint32_t count)
@@ -233,7 +249,8 @@ static double allowed(const struct product *p, uint32_t writes)
 	bool nearest = p->type == DEV_F32 || p->type == DEV_F64;
 	double growth = nearest ? 1.0 + sqrt(s->k) / 16.0 : 1.0 + s->k / 64.0;
 	double own = result_type(p) == DEV_F16 ? 0x1p-10 : result_type(p) == DEV_BF16 ? 0x1p-7 : 0.0;
-	return (PRODUCT_TOLERANCE * eps * growth + own * sqrt(writes)) * sqrt((double)s->k * s->n);
+	double cut = p->fast_accumulation ? 0x1p-13 * s->k / 32.0 : 0.0;
+	return (PRODUCT_TOLERANCE * eps * growth + cut + own * sqrt(writes)) * sqrt((double)s->k * s->n);
 }
 
 static int compare(const struct product *p, uint32_t writes, const double *ct, const double *abt)

@@ -10,6 +10,10 @@
  *   of sums, PRODUCT_TOLERANCE times eps of f32 (f64: of f64) times a growth: 1 + sqrt(k) / 16 where every addition rounds to
  *     nearest, for the error of a running sum grows with it; 1 + k / 64 for tf32, f16, bf16 and f8, since units that multiply
  *     tiles may cut off instead, k / 8 times or fewer and always towards zero;
+ *   of fast accumulation, k / 32 times 2^-13: Ada and Hopper keep the sum of f8 products with 13 bits of mantissa and cut it off
+ *     towards zero in every instruction, which takes 32 products ("around 14 bits" and errors of up to 2 % at k = 4096 in
+ *     DeepSeek-V3, arXiv 2412.19437, 3.3.2; 13 bits in SageAttention2, arXiv 2411.10958). Without it the sum moves to f32 after
+ *     every 128 products or so, and what is cut off stays below what C's own type loses;
  *   of C's own type, where it is narrower than the sums: eps of it (2^-10 for f16, 2^-7 for bf16) times the square root of how
  *     often an element is written. What rounding to nearest makes of it stays below a quarter of that.
  * A row of C that is none of A B is off by about 0.2 sqrt(k n), a wrong element by 0.2 sqrt(k). So one wrong element is found
@@ -29,6 +33,7 @@ struct product {
 	enum dev_type type;
 	uint64_t element_bytes, result_bytes; /* of A and B, and of C */
 	bool b_transposed;                    /* B is kept as n x k, as f8 wants it */
+	bool fast_accumulation;               /* as struct dev_gemm has it; false until the caller sets it */
 	void *a, *b, *c;                      /* on the device, row-major, unpadded */
 	void *host_a, *host_b;                /* the same on the host */
 };
@@ -43,6 +48,9 @@ int product_open(struct product *p, struct bench_case *c, const struct shape *sh
  * are also how the device chose its library's algorithm, if dev_gemm_prepare() was called for the whole product. */
 int product_open_axes(struct product *p, struct bench_case *c);
 void product_facts(const struct product *p, struct bench_case *c);
+
+/* Does the device multiply its type with fast accumulation as well? */
+bool product_has_fast(const struct product *p, const struct dev *dev);
 
 /* Has the side that is cut so many pieces? Of f8 all sides of each must be multiples of 16. */
 bool product_divides(const struct product *p, enum shape_cut cut, uint32_t pieces);

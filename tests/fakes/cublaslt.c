@@ -33,6 +33,7 @@ struct handle {
 struct desc {
 	int compute, scale;
 	int32_t a_op, b_op;
+	int8_t fast_accumulation;
 };
 
 struct layout {
@@ -113,11 +114,15 @@ static int describe(const struct desc *d, const struct layout *a, const struct l
 	p->lda = (uint64_t)a->ld;
 	p->ldb = (uint64_t)b->ld;
 	p->ldc = p->ldd = (uint64_t)c->ld;
+	p->fast_accumulation = d->fast_accumulation;
 	if (p->lda < a->rows || p->ldb < b->rows || p->ldc < c->rows || (p->a_transposed ? a->columns : a->rows) != p->m ||
 	    (p->b_transposed ? b->columns : b->rows) != p->k || (p->b_transposed ? b->rows : b->columns) != p->n)
 		return INVALID_VALUE;
 	if (a->type != b->type || wide != (d->compute == COMPUTE_64F) || wide != (d->scale == R_64F) ||
 	    c->type != (a->type == R_8F_E4M3 ? R_16BF : a->type))
+		return NOT_SUPPORTED;
+	/* It is documented for f8, on Ada and Hopper. */
+	if (d->fast_accumulation && p->type != PRODUCT_F8)
 		return NOT_SUPPORTED;
 	if (p->type == PRODUCT_F8 && (!p->a_transposed || p->b_transposed || p->m % 16 || p->k % 16 || p->lda % 16 || p->ldb % 16))
 		return NOT_SUPPORTED;
@@ -184,6 +189,10 @@ int cublasLtMatmulDescSetAttribute(struct desc *desc, int which, const void *val
 {
 	int32_t op;
 	int rc = driver_fault(__func__);
+	if (!rc && which == 25 && bytes == sizeof(desc->fast_accumulation)) { /* FAST_ACCUM */
+		memcpy(&desc->fast_accumulation, value, bytes);
+		return SUCCESS;
+	}
 	if (rc || bytes != sizeof(op) || (which != 3 && which != 4)) /* TRANSA, TRANSB */
 		return rc ? rc : INVALID_VALUE;
 	memcpy(&op, value, sizeof(op));

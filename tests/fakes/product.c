@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "tests/fakes/product.h"
 
+#include <math.h>
 #include <unistd.h>
 
 #include "tests/fakes/driver.h"
 #include "tests/unit/small_floats.h"
 
 #define BLOCKS_MOST 8u
+#define CUT_BITS 13
+#define CUT_TERMS 32u
+#define PROMOTED_TERMS 128u
 
 static const struct small_float tf32 = {8, 10, true};
 
@@ -41,13 +45,27 @@ static void store(enum product_type type, void *matrix, uint64_t index, double v
 		((float *)matrix)[index] = (float)value;
 }
 
+static double cut(double sum)
+{
+	int exponent;
+	const double fraction = frexp(sum, &exponent); /* 0.5 to 1: one bit more than the mantissa has */
+	return ldexp(trunc(ldexp(fraction, CUT_BITS + 1)), exponent - CUT_BITS - 1);
+}
+
 static double sum_of(const struct product *p, uint64_t row, uint64_t column)
 {
-	double sum = 0;
-	for (uint64_t i = 0; i < p->k; i++)
+	double sum = 0, promoted = 0;
+	for (uint64_t i = 0; i < p->k; i++) {
 		sum += load(p->type, p->a, p->a_transposed ? row * p->lda + i : i * p->lda + row) *
 		       load(p->type, p->b, p->b_transposed ? i * p->ldb + column : column * p->ldb + i);
-	return sum;
+		if (p->type == PRODUCT_F8 && (i + 1) % CUT_TERMS == 0)
+			sum = cut(sum);
+		if (p->type == PRODUCT_F8 && !p->fast_accumulation && (i + 1) % PROMOTED_TERMS == 0) {
+			promoted += sum;
+			sum = 0;
+		}
+	}
+	return promoted + sum;
 }
 
 static void multiply(uint32_t block, uint32_t blocks, void *argument)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The matrix product of the fake BLAS libraries: column-major, D := alpha op(A) op(B) + beta C, with sums in double.
+ * The matrix product of the fake BLAS libraries: column-major, D := alpha op(A) op(B) + beta C, with sums in double. Those of f8 are
+ * what Ada and Hopper were found to do (DeepSeek-V3, arXiv 2412.19437, 3.3.2; SageAttention2, arXiv 2411.10958): after every 32
+ * products the sum is cut to 13 bits of mantissa, and after every 128 it moves to a wider one, unless accumulation is fast.
  */
 #ifndef FAKES_PRODUCT_H
 #define FAKES_PRODUCT_H
@@ -18,6 +20,7 @@ struct product {
 	const void *a, *b, *c;
 	void *d;
 	uint64_t lda, ldb, ldc, ldd;
+	bool fast_accumulation;
 	unsigned extra_us; /* that it takes longer */
 };
 

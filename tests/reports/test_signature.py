@@ -53,6 +53,13 @@ class Truth(workplace.Scratch):
         self.assertTrue(signature.json["programs"]["micro/copy_path"]["findings"]["fits"][0]["poor"])
         self.assertFalse([n for n in signature.json["metrics"] if "fit_" in n])
 
+    def test_products_with_fast_accumulation_are_told_apart(self) -> None:
+        w = synthetic.Writer("gemm/efficiency", [], [synthetic.axis("type", "", []), synthetic.axis("shape", "", [])])
+        w.case({"type": "f8", "shape": "n64"}, [w.variant("gemm", 2e-3), w.variant("gemm_fast", 1e-3)],
+               [value("flop_rate", "gemm", 1e11, "flop/s"), value("flop_rate", "gemm_fast", 2e11, "flop/s")])
+        found = self.findings(w.end().text(), "gemm/efficiency")
+        self.assertEqual({r["type"]: r["value"] for r in found["rates"]}, {"f8": 1e11, "f8 fast": 2e11})
+
     def test_crossover_is_recovered(self) -> None:
         duel = self.findings(copies().text(), "micro/copy_path")["crossovers"][0]
         self.assertEqual(len(duel["crossings"]), 1)

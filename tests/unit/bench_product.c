@@ -147,6 +147,50 @@ static void rounding_passes_and_nonsense_does_not(void)
 	expect(elements_found >= 3);
 }
 
+enum { LONG_K = 65536, SIDE = 16 };
+
+/* C of f8 as Ada and Hopper make it with fast accumulation: after every 32 products 13 bits of mantissa are left of the sum. */
+static void multiply_fast(const struct product *p, void *c)
+{
+	for (size_t i = 0; i < SIDE * SIDE; i++) {
+		float sum = 0.0f;
+		for (size_t k = 0; k < LONG_K; k++) {
+			sum += (float)(at(DEV_F8, p->host_a, i / SIDE * LONG_K + k) * at(DEV_F8, p->host_b, i % SIDE * LONG_K + k));
+			uint32_t bits;
+			memcpy(&bits, &sum, sizeof(bits));
+			bits &= k % 32 == 31 ? ~UINT32_C(0x3ff) : UINT32_MAX;
+			memcpy(&sum, &bits, sizeof(sum));
+		}
+		put(DEV_F8, c, i, (double)sum);
+	}
+}
+
+static int fast_as_fast, fast_as_exact, fast_shifted;
+
+static void fast_sums(struct bench_case *c)
+{
+	static const struct shape shape = {SIDE, SIDE, LONG_K, 1};
+	uint16_t host_c[SIDE * SIDE];
+	struct product p;
+	if (product_open(&p, c, &shape, DEV_F8))
+		return;
+	multiply_fast(&p, host_c);
+	own_result(c, dev_upload(c->dev, p.c, host_c, sizeof(host_c)));
+	fast_as_exact = product_check(&p, c, 1);
+	p.fast_accumulation = true;
+	fast_as_fast = product_check(&p, c, 1);
+	memmove(host_c, host_c + SIDE, sizeof(host_c) / 2);
+	own_result(c, dev_upload(c->dev, p.c, host_c, sizeof(host_c)));
+	fast_shifted = product_check(&p, c, 1);
+}
+
+static void fast_sums_are_allowed_where_they_were_asked_for(void)
+{
+	expect(play(fast_sums) == 0);
+	expect(fast_as_fast == 0);
+	expect(fast_as_exact == -EBADMSG && fast_shifted == -EBADMSG);
+}
+
 /* Pieces of a product are where the whole is, whichever way B lies. */
 static unsigned placed;
 
@@ -198,6 +242,7 @@ static void pieces_are_placed(void)
 int main(void)
 {
 	test(rounding_passes_and_nonsense_does_not);
+	test(fast_sums_are_allowed_where_they_were_asked_for);
 	test(what_can_be_cut);
 	test(pieces_are_placed);
 	return test_done();

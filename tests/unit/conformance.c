@@ -26,6 +26,7 @@ static void properties_are_sane(void)
 		expect(!(p->caps & DEV_CAP_GEMM) == (p->gemm_types == 0));
 		expect(!(p->caps & DEV_CAP_GEMM_TILED) == (p->gemm_tiled_types == 0));
 		expect((p->gemm_types | p->gemm_tiled_types) >> DEV_TYPES == 0);
+		expect((p->gemm_fast_types & ~p->gemm_types) == 0);
 		expect(!p->gemm_tiled_types || p->gemm_tile_rows > 0);
 	}
 }

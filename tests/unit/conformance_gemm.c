@@ -53,6 +53,29 @@ static void gemm_multiplies_f16(void) { type_multiplies(DEV_F16); }
 static void gemm_multiplies_bf16(void) { type_multiplies(DEV_BF16); }
 static void gemm_multiplies_f8(void) { type_multiplies(DEV_F8); }
 
+/* What fast accumulation loses is below what is allowed for f8 anyway; whole numbers stay exact. */
+static void gemm_accumulates_fast(void)
+{
+	const uint32_t types = dev_props(on.d)->gemm_fast_types;
+	need(DEV_CAP_GEMM);
+	struct dev_stream *s = stream();
+	for (int type = 0; type < DEV_TYPES; type++) {
+		struct dev_gemm g = shape_in((enum dev_type)type, &shapes[1], false);
+		g.fast_accumulation = true;
+		if (types >> type & 1) {
+			ok(dev_gemm_prepare(on.d, &g));
+			ok(one_gemm(s, &g, ANY));
+			ok(one_gemm(s, &g, WHOLE));
+		} else {
+			expect_error(one_gemm(s, &g, ANY), -ENOTSUP);
+			expect_error(dev_gemm_prepare(on.d, &g), -ENOTSUP);
+		}
+	}
+	dev_stream_close(on.d, s);
+	if (!types)
+		skip("the device has no type in gemm_fast_types");
+}
+
 static void gemm_takes_b_transposed(void)
 {
 	need(DEV_CAP_GEMM);
@@ -197,6 +220,7 @@ int main(int argc, char **argv)
 		RULE(gemm_multiplies_f16),
 		RULE(gemm_multiplies_bf16),
 		RULE(gemm_multiplies_f8),
+		RULE(gemm_accumulates_fast),
 		RULE(gemm_takes_b_transposed),
 		RULE(a_type_that_is_lacking_is_refused),
 		RULE(gemm_is_checked),

@@ -233,7 +233,8 @@ static void types_have_sizes(void)
 static void products_are_checked_before_the_backend(void)
 {
 	static const struct dev_ops ops = { .name = "bare", .gemm = count_product };
-	struct dev bare = { .ops = &ops, .props = { .gemm_tiled_types = 1u << DEV_F16, .gemm_tile_rows = 64 } };
+	struct dev bare = { .ops = &ops, .props = { .gemm_tiled_types = 1u << DEV_F16, .gemm_fast_types = 1u << DEV_F16,
+	                                            .gemm_tile_rows = 64 } };
 	uint32_t counter;
 	const struct dev_gemm good = { .type = DEV_F16, .m = 128, .n = 16, .k = 32, .lda = 32, .ldb = 16, .ldc = 16 };
 	static const struct {
@@ -246,6 +247,9 @@ static void products_are_checked_before_the_backend(void)
 		{ { .type = DEV_F16, .m = 9, .lda = 31 }, -EINVAL, "shorter than its row" },
 		{ { .type = DEV_F16, .m = 9, .b_transposed = true }, -EINVAL, "shorter than its row" }, /* ldb is that of k */
 		{ { .type = DEV_F32, .m = 9, .tiled = true }, -ENOTSUP, "a tiled gemm of type 0" },
+		{ { .type = DEV_F32, .m = 9, .fast_accumulation = true }, -ENOTSUP, "type 0 with fast accumulation" },
+		{ { .type = DEV_F16, .m = 9, .tiled = true, .fast_accumulation = true }, -ENOTSUP, "with fast accumulation" },
+		{ { .type = DEV_F16, .m = 9, .fast_accumulation = true }, 0, "" },
 		{ { .type = DEV_F16, .m = 9, .tiled = true, .done_rows = 0 }, -EINVAL, "0 rows to a counter" },
 		{ { .type = DEV_F16, .m = 9, .tiled = true, .done_rows = 65 }, -EINVAL, "no multiple of the 64" },
 		{ { .type = DEV_F8, .m = 16 }, -EINVAL, "f8 takes B transposed only" },
@@ -262,6 +266,7 @@ static void products_are_checked_before_the_backend(void)
 		g.lda = changed->lda ? changed->lda : good.lda;
 		g.ldb = changed->ldb ? changed->ldb : good.ldb;
 		g.b_transposed = changed->b_transposed;
+		g.fast_accumulation = changed->fast_accumulation;
 		g.tiled = changed->tiled;
 		g.done = g.tiled ? &counter : NULL;
 		g.done_rows = changed->done_rows;

@@ -122,6 +122,21 @@ static void rocblas_says_that_it_chooses_itself(void)
 	end();
 }
 
+static void fast_accumulation_is_another_kind(void)
+{
+	struct dev_gemm g = gemm_of(DEV_F8);
+	struct dev_gemm_choice choice;
+	begin("cuda");
+	expect(dev_props(d)->gemm_fast_types == 1u << DEV_F8);
+	prepared(&g);
+	g.fast_accumulation = true;
+	expect(dev_gemm_chosen(d, &g, &choice) == -ENOENT);
+	prepared(&g);
+	g.type = DEV_BF16;
+	expect(dev_gemm_prepare(d, &g) == -ENOTSUP);
+	end();
+}
+
 /* ------------------------------------------------------------------ what is multiplied meanwhile */
 
 static const struct gpu_blas *real_blas;
@@ -233,6 +248,7 @@ int main(int argc, char **argv)
 	test(a_single_algorithm_is_not_timed);
 	test(where_none_runs_none_is_chosen);
 	test(rocblas_says_that_it_chooses_itself);
+	test(fast_accumulation_is_another_kind);
 	test(trials_multiply_random_data);
 	test(operands_are_random_in_every_type);
 	return test_done();
