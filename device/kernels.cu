@@ -7,6 +7,7 @@
  *   u32 u64 i64                       unsigned int, unsigned and signed long long (on a CPU: of that size)
  *   words4 floats4 doubles2           16 bytes, with members x y z w
  *   KERNEL                            a function that the host launches, with at most 256 threads a block
+ *   KERNEL_OF_TWO                     the same, with few enough registers for two blocks a unit
  *   DEVICE                            a function for kernels, always inlined
  *   SHARED                            a variable of the block, declared at the top of a kernel, not initialised
  *   UNROLL                            before a loop
@@ -46,6 +47,7 @@ typedef float4 floats4;
 typedef double2 doubles2;
 
 #define KERNEL extern "C" __global__ __launch_bounds__(256) void
+#define KERNEL_OF_TWO extern "C" __global__ __launch_bounds__(256, 2) void
 #define DEVICE static __device__ __forceinline__
 #define SHARED __shared__
 #define THREAD threadIdx.x
@@ -109,6 +111,8 @@ typedef float floats4 __attribute__((ext_vector_type(4)));
 typedef double doubles2 __attribute__((ext_vector_type(2)));
 
 #define KERNEL extern "C" __attribute__((global, amdgpu_flat_work_group_size(1, 256))) void
+/* A unit has four times 512 registers a lane, or more: they always fit. */
+#define KERNEL_OF_TWO KERNEL
 #define DEVICE static __attribute__((device, always_inline))
 #define SHARED static __attribute__((shared))
 #define THREAD ((u32)__builtin_amdgcn_workitem_id_x())

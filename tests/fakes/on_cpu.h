@@ -35,6 +35,7 @@ typedef struct {
 #define KERNEL static void
 #define SHARED static _Thread_local
 #endif
+#define KERNEL_OF_TWO KERNEL
 #define DEVICE static inline __attribute__((always_inline))
 #define UNROLL
 #define THREAD fake_here.thread

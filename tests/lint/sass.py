@@ -70,7 +70,11 @@ LOOPS = (
     Loop("wgmma_tf32", r"HGMMA\.64x256x8\.F32\.TF32", least=8, most=34, others=DESCRIBING, only=("sm_90a",)),
     Loop("wgmma_f8", r"QGMMA\.64x256x32\.F32\.E4M3\.E4M3", least=8, most=34, others=DESCRIBING, only=("sm_90a",)),
 )
-REGISTERS: tuple[Registers, ...] = ()
+# Two blocks of 256 threads share 65536.
+REGISTERS = (
+    Registers("gemm_f32", 128),
+    Registers("gemm_f64", 128),
+)
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
  *
  * The kernels of GPUs, by the vendors' run-time compilers, for what each of them knows; no device is needed.
  */
+#include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -94,6 +95,46 @@ static void mma_kernels(void)
 	free(image);
 }
 
+/* Of NVIDIA's machine code the section .nv.info has records of 4, a kind, a size of 16 bits, then a symbol and a number. */
+static uint32_t noted(const char *image, const char *kernel, unsigned kind)
+{
+	const Elf64_Ehdr *head = (const void *)image;
+	const Elf64_Shdr *section = (const void *)(image + head->e_shoff), *names = &section[head->e_shstrndx];
+	for (unsigned s = 0; s < head->e_shnum; s++) {
+		if (strcmp(image + names->sh_offset + section[s].sh_name, ".nv.info") != 0)
+			continue;
+		const Elf64_Shdr *symbols = &section[section[s].sh_link], *text = &section[symbols->sh_link];
+		const unsigned char *at = (const unsigned char *)image + section[s].sh_offset, *end = at + section[s].sh_size;
+		while (at + 4 <= end) {
+			uint16_t size = (uint16_t)(at[0] == 4 ? at[2] | at[3] << 8 : 0);
+			uint32_t words[2];
+			memcpy(words, at + 4, size == sizeof(words) ? sizeof(words) : 0);
+			const Elf64_Sym *symbol = (const Elf64_Sym *)(const void *)(image + symbols->sh_offset) + words[0];
+			if (size == sizeof(words) && at[1] == kind && strcmp(image + text->sh_offset + symbol->st_name, kernel) == 0)
+				return words[1];
+			at += 4 + size;
+		}
+	}
+	return UINT32_MAX;
+}
+
+/* A unit has 65536 registers, for two blocks of 256 threads. What has none goes to local memory; NVRTC 12.9 puts 24 bytes there
+ * for sm_120, 13.0 none. */
+static void two_products_fit_a_unit(void)
+{
+	enum { LOCAL_BYTES = 0x11, REGISTERS = 0x2f };
+	static const char *const names[] = {"gpusig_gemm_f32", "gpusig_gemm_f64"};
+	void *image;
+	size_t bytes;
+	compile_for(gpu_kernels_source, &image, &bytes, 0);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		printf("# %s: %u registers\n", names[i], noted(image, names[i], REGISTERS));
+		expect(noted(image, names[i], REGISTERS) <= 128);
+		expect(noted(image, names[i], LOCAL_BYTES) <= 24);
+	}
+	free(image);
+}
+
 /* A device of tomorrow: the driver finishes what is known today. */
 static void newer_device(void)
 {
@@ -149,6 +190,8 @@ int main(void)
 		named("kernels", kernels, cuda[i]);
 	for (size_t i = 0; strncmp(mma_rules[i].arch, "sm_", 3) == 0; i++)
 		named("mma_kernels", mma_kernels, mma_rules[i].arch);
+	for (size_t i = 0; i < sizeof(cuda) / sizeof(cuda[0]); i++)
+		named("two_products_fit_a_unit", two_products_fit_a_unit, cuda[i]);
 	named("newer_device", newer_device, "sm_999");
 	named("garbage", garbage, "sm_90");
 	named("unknown_architecture", unknown_architecture, "sm_10");
