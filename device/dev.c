@@ -245,6 +245,15 @@ int dev_alloc(struct dev *d, enum dev_mem kind, uint64_t bytes, void **ptr_p)
 	return d->ops->alloc(d, kind, bytes, ptr_p);
 }
 
+uint32_t dev_wave_blocks(struct dev *d, struct dev_kernel *k)
+{
+	uint32_t resident;
+	if (dev_occupancy(d, k, 0, 0, &resident))
+		return 0;
+	const uint64_t fit = (uint64_t)d->props.units * resident;
+	return fit < d->props.busy_blocks ? (uint32_t)fit : d->props.busy_blocks;
+}
+
 int dev_clock_rate(struct dev *d, double *hz_p)
 {
 	return d->ops->clock_rate ? d->ops->clock_rate(d, hz_p) : lacks(d, "clock_rate");

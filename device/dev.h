@@ -91,10 +91,12 @@ struct dev_props {
 	char shares[128];   /* what this device shares with others or with the harness, or "" */
 	uint32_t caps;      /* DEV_CAP_* that are usable now */
 	uint32_t units;     /* SMs, CUs, or cores with a worker */
-	uint32_t slots_per_unit;           /* most blocks of block_threads resident on one unit */
+	uint32_t slots_per_unit;           /* most blocks of block_threads resident on one unit, of a kernel that needs few
+	                                      registers (hold); of another, see dev_occupancy() */
 	uint32_t copy_engines;             /* 0: dev_copy() runs on the units */
 	uint32_t block_threads;            /* a good block size; 1 where blocks have one thread */
-	uint32_t busy_blocks;              /* least blocks that keep every unit busy */
+	uint32_t busy_blocks;              /* least blocks that keep every unit busy, of such a kernel; as the grid of another
+	                                      it may be a wave and a part of one: take dev_wave_blocks() */
 	uint32_t max_queued;               /* operations a stream takes without waiting */
 	uint64_t memory_bytes;             /* DEVICE memory that may be allocated now */
 	uint64_t shared_per_unit_bytes;    /* pool that resident blocks divide */
@@ -385,7 +387,7 @@ static inline int dev_kernel_find(struct dev *d, const char *name, struct dev_ke
 	return d->ops->kernel_find(d, name, k_p);
 }
 
-/* Blocks of this kernel that one unit holds at once: at most slots_per_unit, and
+/* Blocks of this kernel that one unit holds at once: at most slots_per_unit, what its registers allow, and
  * floor(shared_per_unit / claim) where the claim is shared_reserved + shared_bytes rounded up to the granularity.
  * More than shared_per_block_bytes is -EINVAL. Non-increasing in shared_bytes. */
 static inline int dev_occupancy(struct dev *d, struct dev_kernel *k, uint32_t block, uint64_t shared_bytes,
@@ -393,6 +395,11 @@ static inline int dev_occupancy(struct dev *d, struct dev_kernel *k, uint32_t bl
 {
 	return d->ops->occupancy(d, k, block, shared_bytes, blocks_p);
 }
+
+/* Blocks of this kernel that keep every unit busy and are all resident at once, of block_threads and without shared memory:
+ * units * dev_occupancy(), and no more than busy_blocks. A grid of them is one wave. 0, with the text of an error, when the
+ * device does not say; no launch takes that. Cheap enough for timed code. */
+uint32_t dev_wave_blocks(struct dev *d, struct dev_kernel *k);
 
 /* Enqueue a kernel. Pending blocks of a higher-priority stream start before pending blocks of a lower one;
  * running blocks are never interrupted. Within one priority, launches start in the order they became ready. */

@@ -87,6 +87,7 @@ struct dev_graph {
 struct dev_kernel {
 	const struct kernel_signature *signature;
 	void *function;
+	uint32_t resident;          /* blocks of GPU_BLOCK_THREADS without dynamic shared memory on a unit */
 	uint64_t most_shared_bytes; /* dynamic, beside what the kernel has of its own */
 	bool timed;                 /* takes the clock's map as its last argument */
 };

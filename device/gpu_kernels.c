@@ -122,6 +122,8 @@ static int add_kernel(struct gpu_dev *d, const struct kernel_signature *signatur
 		rc = d->driver->function_allow_shared(k->function, k->most_shared_bytes);
 	else
 		k->most_shared_bytes = 0;
+	if (!rc)
+		rc = d->driver->occupancy(k->function, GPU_BLOCK_THREADS, 0, &k->resident);
 	d->kernel_count += !rc;
 	return rc;
 }
@@ -203,6 +205,10 @@ int gpu_occupancy(struct dev *dev, struct dev_kernel *k, uint32_t block, uint64_
 	int rc = check_shape(d, k, threads, shared_bytes);
 	if (!rc)
 		rc = gpu_enter(d);
+	if (!rc && threads == GPU_BLOCK_THREADS && shared_bytes == 0) {
+		*blocks_p = k->resident;
+		return 0;
+	}
 	return rc ? rc : gpu_answer(d, d->driver->occupancy(k->function, threads, shared_bytes, blocks_p));
 }
 

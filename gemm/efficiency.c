@@ -87,10 +87,12 @@ static int setup(struct bench_case *c)
 		bench_variant_off(c, PEAK);
 		return own_status(c);
 	}
-	s->blocks = dev_props(c->dev)->busy_blocks;
 	s->fmas = s->product.type == DEV_F32 ? PEAK_FMAS : PEAK_FMAS / 2;
-	s->out = own_memory(c, DEV_MEM_DEVICE, s->blocks * sizeof(double));
 	s->peak = own_kernel(c, s->product.type == DEV_F32 ? "fma_f32" : "fma_f64");
+	if (own_status(c))
+		return own_status(c);
+	s->blocks = dev_wave_blocks(c->dev, s->peak);
+	s->out = own_memory(c, DEV_MEM_DEVICE, s->blocks * sizeof(double));
 	return own_status(c);
 }
 

@@ -54,7 +54,7 @@ int ceiling_body(struct ceiling *x, struct bench_case *c, unsigned variant, uint
 	const void *const read_args[] = {&x->from, &x->read_bytes, &x->read_reps, &x->sink};
 	const void *const write_args[] = {&x->to, &x->write_bytes, &x->write_reps, &word};
 	unsigned kind = variant - x->first;
-	struct dev_launch launch = {.grid = dev_props(c->dev)->busy_blocks, .args = kind == READ ? read_args : write_args};
+	struct dev_launch launch = {.grid = dev_wave_blocks(c->dev, x->kernel[kind]), .args = kind == READ ? read_args : write_args};
 	int status = 0;
 	for (uint64_t i = 0; status == 0 && i < iterations; i++)
 		status = dev_launch(c->dev, c->stream, x->kernel[kind], &launch);

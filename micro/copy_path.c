@@ -75,9 +75,6 @@ static int setup(struct bench_case *c)
 {
 	struct state *s = state(c);
 	uint64_t size = bench_number(c, "size");
-	for (unsigned v = KERNEL_1; v < CEILING; v++)
-		if ((uint64_t)variants[v].param > dev_props(c->dev)->busy_blocks)
-			bench_variant_off(c, v);
 	route_open(&s->route, c, direction(c), size);
 	if (!s->route.pageable)
 		bench_variant_off(c, PAGEABLE);
@@ -86,6 +83,11 @@ static int setup(struct bench_case *c)
 	s->join = own_event(c);
 	s->copy = own_kernel(c, "copy");
 	s->copy_nt = own_kernel(c, "copy_nt");
+	if (own_status(c))
+		return own_status(c);
+	for (unsigned v = KERNEL_1; v < CEILING; v++)
+		if ((uint64_t)variants[v].param > dev_wave_blocks(c->dev, s->copy))
+			bench_variant_off(c, v);
 	/* Over a link nothing is known to be faster than the copy itself. */
 	if (direction(c) == LOCAL || (direction(c) != PEER && dev_can(c->dev, DEV_CAP_HOST_ACCESS)))
 		return ceiling_open(&s->ceiling, c, CEILING, s->route.from.ptr, size, s->route.to.ptr, size);
@@ -116,8 +118,9 @@ static int kernel_copy(struct bench_case *c, unsigned variant)
 	const struct route *r = &s->route;
 	uint32_t reps = 1, blocks = (uint32_t)variants[variant].param;
 	const void *const args[] = {&r->to.ptr, &r->from.ptr, &r->size, &reps};
-	struct dev_launch launch = {.grid = blocks ? blocks : dev_props(c->dev)->busy_blocks, .args = args};
-	return dev_launch(c->dev, c->stream, variant == KERNEL_NT ? s->copy_nt : s->copy, &launch);
+	struct dev_kernel *kernel = variant == KERNEL_NT ? s->copy_nt : s->copy;
+	struct dev_launch launch = {.grid = blocks ? blocks : dev_wave_blocks(c->dev, kernel), .args = args};
+	return dev_launch(c->dev, c->stream, kernel, &launch);
 }
 
 /* The second stream starts after what c->stream holds now, and c->stream goes on after it. */
@@ -186,7 +189,7 @@ static int prove(struct bench_case *c)
 static void saturation(struct bench_case *c)
 {
 	double best = bench_median(c, KERNEL);
-	uint32_t least = dev_props(c->dev)->busy_blocks;
+	uint32_t least = dev_wave_blocks(c->dev, state(c)->copy);
 	for (unsigned v = KERNEL_1; v < CEILING; v++)
 		best = fmin(best, bench_median(c, v));
 	for (unsigned v = CEILING; v-- > KERNEL_1;)

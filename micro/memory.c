@@ -121,10 +121,10 @@ static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
 	const void *const copy_args[] = {&s->array[0], &s->array[1], &s->bytes, &s->reps};
 	const void *const triad_args[] = {&s->array[0], &s->array[1], &s->array[2], &s->bytes, &s->reps, &s->scale};
 	const void *const *const args[] = {read_args, write_args, copy_args, triad_args};
-	struct dev_launch launch = {.grid = dev_props(c->dev)->busy_blocks, .args = args[s->op]};
 	int status = 0;
 	if (ceiling_is(&s->ceiling, variant))
 		return ceiling_body(&s->ceiling, c, variant, iterations);
+	struct dev_launch launch = {.grid = dev_wave_blocks(c->dev, s->kernel[variant]), .args = args[s->op]};
 	for (uint64_t i = 0; status == 0 && i < iterations; i++)
 		status = dev_launch(c->dev, c->stream, s->kernel[variant], &launch);
 	return status;

@@ -98,7 +98,7 @@ static int add(struct bench_case *c, const char *arrived, uint64_t at, uint64_t 
 	uint32_t reps = 1;
 	float scale = 1.0f;
 	const void *const args[] = {&result, &own, &arrived, &bytes, &reps, &scale};
-	struct dev_launch launch = {.grid = dev_props(c->dev)->busy_blocks, .args = args};
+	struct dev_launch launch = {.grid = dev_wave_blocks(c->dev, s->add), .args = args};
 	return dev_launch(c->dev, c->stream, s->add, &launch);
 }
 
@@ -108,9 +108,9 @@ static int stage(struct bench_case *c, bool engine, uint64_t at, uint64_t bytes)
 	const char *from = s->incoming + at;
 	uint32_t reps = 1;
 	const void *const args[] = {&s->staging, &from, &bytes, &reps};
-	struct dev_launch launch = {.grid = dev_props(c->dev)->busy_blocks, .args = args};
 	if (engine)
 		return dev_copy(c->dev, c->stream, s->staging, from, bytes);
+	struct dev_launch launch = {.grid = dev_wave_blocks(c->dev, s->copy), .args = args};
 	return dev_launch(c->dev, c->stream, s->copy, &launch);
 }
 

@@ -159,7 +159,7 @@ static int derive(struct bench_case *c)
 	bench_fact_number(c, "messages_of_a_device", (double)r->transfer.lanes);
 	bench_fact_number(c, "devices", (double)r->count);
 	if (!r->transfer.mover.engine)
-		bench_fact_number(c, "mover_blocks", mover_blocks(&r->transfer.mover, c->dev));
+		bench_fact_number(c, "mover_blocks", mover_blocks(&r->transfer.mover, c->dev, r->transfer.sender[0].copy));
 	return gain_derive(c);
 }
 

@@ -261,7 +261,7 @@ static int send(struct executor *x, const struct executor_memory *memory, const 
 
 static int add(struct member *m, struct dev_stream *stream, char *to, const char *from, uint64_t bytes)
 {
-	uint32_t reps = 1, most = dev_props(m->dev)->busy_blocks;
+	uint32_t reps = 1, most = dev_wave_blocks(m->dev, m->add);
 	const void *const args[] = {&to, &from, &bytes, &reps};
 	uint64_t blocks = (bytes + BLOCK_BYTES - 1) / BLOCK_BYTES;
 	struct dev_launch launch = {.grid = blocks < most ? (uint32_t)blocks : most, .args = args};

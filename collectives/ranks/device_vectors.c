@@ -59,7 +59,7 @@ void device_vectors_copy(struct device_vectors *v, void *to, const void *from, u
 void device_vectors_add(struct device_vectors *v, char *to, const char *from, uint64_t bytes)
 {
 	uint64_t whole = aligned(bytes), blocks = (whole + BLOCK_BYTES - 1) / BLOCK_BYTES;
-	uint32_t reps = 1, most = dev_props(v->dev)->busy_blocks;
+	uint32_t reps = 1, most = dev_wave_blocks(v->dev, v->add);
 	const void *const args[] = {&to, &from, &whole, &reps};
 	struct dev_launch launch = {.grid = blocks < most ? (uint32_t)blocks : most, .args = args};
 	if (v->status == 0 && bytes > 0)

@@ -59,7 +59,7 @@ static int enqueue(struct actor *a, struct bench_case *c, uint32_t repeats)
 	const void *const fma_args[] = {&a->out, &fmas};
 	const void *const triad_args[] = {&a->array[0], &a->array[1], &a->array[2], &a->bytes, &repeats, &scale};
 	const void *const copy_args[] = {&a->array[0], &a->array[1], &a->bytes, &repeats};
-	struct dev_launch launch = {.grid = dev_props(c->dev)->busy_blocks};
+	struct dev_launch launch = {.grid = a->kernel ? dev_wave_blocks(c->dev, a->kernel) : 0};
 	struct dev_gemm gemm = product_whole(&a->product);
 	int status = 0;
 	switch (a->kind) {
@@ -146,7 +146,7 @@ int actor_open(struct actor *a, struct bench_case *c, enum actor_kind kind)
 void actor_model(const struct actor *a, const struct bench_case *c, struct bench_model *m)
 {
 	if (a->kind == ACTOR_COMPUTE)
-		m->flops = 2.0 * (double)fmas * dev_props(c->dev)->busy_blocks * a->repeats;
+		m->flops = 2.0 * (double)fmas * dev_wave_blocks(c->dev, a->kernel) * a->repeats;
 	if (a->kind == ACTOR_GEMM)
 		m->flops = shape_flops(&a->product.shape) * a->repeats;
 	m->bytes = (double)a->bytes * traits[a->kind].passes * a->repeats;

@@ -45,7 +45,7 @@ int taxes_launches(struct taxes *t, struct bench_case *c, unsigned launches)
 {
 	int status = 0;
 	for (unsigned i = 0; status == 0 && i < launches; i++)
-		status = multiply_add(t, c, c->stream, dev_props(c->dev)->busy_blocks, PIECE_FMAS * TAXES_PIECES / launches);
+		status = multiply_add(t, c, c->stream, dev_wave_blocks(c->dev, t->fma), PIECE_FMAS * TAXES_PIECES / launches);
 	return status;
 }
 
@@ -70,8 +70,9 @@ static int tile(struct taxes *t, struct bench_case *c, unsigned i, bool produce)
 	uint32_t reps = 1, word = i;
 	const void *const write_args[] = {&at, &t->tile_bytes, &reps, &word};
 	const void *const read_args[] = {&at, &t->tile_bytes, &reps, &t->sink};
-	struct dev_launch launch = {.grid = dev_props(c->dev)->busy_blocks, .args = produce ? write_args : read_args};
-	return dev_launch(c->dev, c->stream, produce ? t->write : t->read, &launch);
+	struct dev_kernel *kernel = produce ? t->write : t->read;
+	struct dev_launch launch = {.grid = dev_wave_blocks(c->dev, kernel), .args = produce ? write_args : read_args};
+	return dev_launch(c->dev, c->stream, kernel, &launch);
 }
 
 int taxes_tiles(struct taxes *t, struct bench_case *c, bool by_tile)

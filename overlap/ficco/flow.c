@@ -152,7 +152,9 @@ static void add_reductions(struct builder *b)
 		if (!m->dev)
 			continue;
 		uint64_t each = b->o->result_bytes, bytes = r->count * each, blocks = (bytes + BLOCK_BYTES - 1) / BLOCK_BYTES;
-		uint32_t most = dev_props(m->dev)->busy_blocks;
+		/* A device without it is found when the graph looks for its kernels. */
+		struct dev_kernel *add = NULL;
+		uint32_t most = dev_kernel_find(m->dev, "reduce_add", &add) ? 0 : dev_wave_blocks(m->dev, add);
 		char *to = r->to_staging ? m->staging : depends(b) ? m->c : m->spare;
 		uint32_t node = work_graph_add(b->g, b->lanes->add[r->device], (void *)(to + r->to_at * each),
 		                               (const void *)(m->staging + r->from_at * each), bytes,

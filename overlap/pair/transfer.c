@@ -50,13 +50,13 @@ int mover_parse(const char *word, struct mover *mover_p)
 	return 0;
 }
 
-uint32_t mover_blocks(const struct mover *mover, const struct dev *dev)
+uint32_t mover_blocks(const struct mover *mover, struct dev *dev, struct dev_kernel *kernel)
 {
 	const struct dev_props *p = dev_props(dev);
 	uint32_t of_units = mover->part && p->units >= mover->part ? p->units / mover->part : 1;
 	if (mover->engine)
 		return 0;
-	return mover->blocks ? mover->blocks : mover->part ? of_units : p->busy_blocks;
+	return mover->blocks ? mover->blocks : mover->part ? of_units : dev_wave_blocks(dev, kernel);
 }
 
 int transfer_admit(const struct bench_case *c, enum transfer_kind kind, const struct mover *mover)
@@ -199,7 +199,7 @@ uint64_t transfer_bytes(const struct transfer *t) { return t->piece_bytes * t->l
 
 static int send(const struct transfer *t, const struct sender *s, struct dev_stream *stream, const struct message *m)
 {
-	uint32_t reps = 1, blocks = mover_blocks(&t->mover, s->dev) / (uint32_t)t->lanes;
+	uint32_t reps = 1, blocks = mover_blocks(&t->mover, s->dev, s->copy) / (uint32_t)t->lanes;
 	const void *const args[] = {&m->to, &m->from, &t->piece_bytes, &reps};
 	struct dev_launch launch = {.grid = blocks ? blocks : 1, .args = args};
 	return t->mover.engine ? dev_copy(s->dev, stream, m->to, m->from, t->piece_bytes)
@@ -232,9 +232,9 @@ static char *arrival(const struct transfer *t, size_t at, size_t lane)
 
 static int add(const struct transfer *t, const struct sender *s, struct dev_stream *stream, char *to, const char *from)
 {
-	uint32_t reps = 1, blocks = mover_blocks(&t->mover, s->dev);
+	uint32_t reps = 1, blocks = mover_blocks(&t->mover, s->dev, s->add);
 	const void *const args[] = {&to, &from, &t->piece_bytes, &reps};
-	struct dev_launch launch = {.grid = blocks ? blocks : dev_props(s->dev)->busy_blocks, .args = args};
+	struct dev_launch launch = {.grid = blocks ? blocks : dev_wave_blocks(s->dev, s->add), .args = args};
 	return dev_launch(s->dev, stream, s->add, &launch);
 }
 

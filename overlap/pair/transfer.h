@@ -42,7 +42,7 @@ struct mover {
 int mover_parse(const char *word, struct mover *mover_p);
 
 /* Blocks of all copies of a device together; 0 for an engine. */
-uint32_t mover_blocks(const struct mover *mover, const struct dev *dev);
+uint32_t mover_blocks(const struct mover *mover, struct dev *dev, struct dev_kernel *kernel);
 
 struct message {
 	char *from, *to;

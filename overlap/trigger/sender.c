@@ -273,7 +273,7 @@ static int move(const struct senders *s, const struct sender *one, char *to, con
 {
 	uint32_t reps = 1;
 	const void *const args[] = {&to, &from, &bytes, &reps};
-	struct dev_launch launch = {.grid = dev_props(one->on.dev)->busy_blocks, .args = args};
+	struct dev_launch launch = {.grid = dev_wave_blocks(one->on.dev, one->copy), .args = args};
 	if (s->by_kernel)
 		return dev_launch(one->on.dev, one->sends, one->copy, &launch);
 	return dev_copy(one->on.dev, one->sends, to, from, bytes);
@@ -294,7 +294,7 @@ static int add_band(const struct senders *s, const struct sender *one, const str
 	const char *from = (way->adding == ADD_FROM_COPY ? one->chunk[0].to : (const char *)one->product.c) + at;
 	uint32_t reps = 1;
 	const void *const args[] = {&sum, &from, &bytes, &reps};
-	struct dev_launch launch = {.grid = dev_props(s->adder.dev)->busy_blocks, .args = args};
+	struct dev_launch launch = {.grid = dev_wave_blocks(s->adder.dev, s->add), .args = args};
 	int status = order(one->on.dev, one->sends, s->adder.dev, s->adder.stream, one->piece[band]);
 	return status ? status : dev_launch(s->adder.dev, s->adder.stream, s->add, &launch);
 }

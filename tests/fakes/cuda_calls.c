@@ -353,15 +353,13 @@ int cuFuncGetAttribute(int *value, int which, void *function)
 int cuFuncSetAttribute(void *function, int which, int value)
 {
 	struct fake_gpu *g;
-	uint64_t own, dynamic;
 	int rc = cuda_enter(__func__, &g);
 	if (rc)
 		return rc;
 	if (which == 8) /* MAX_DYNAMIC_SHARED_SIZE_BYTES */
 		return fake_function_allow_shared(g, function, value);
-	if (which != 9 || value < -1 || value > 100) /* PREFERRED_SHARED_MEMORY_CARVEOUT, percent */
-		return FAKE_INVALID_VALUE;
-	return fake_function_shared(g, function, &own, &dynamic);
+	/* PREFERRED_SHARED_MEMORY_CARVEOUT, percent */
+	return which == 9 ? fake_function_carveout(g, function, value) : FAKE_INVALID_VALUE;
 }
 
 int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void *function, int threads, size_t shared_bytes)

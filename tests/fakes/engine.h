@@ -8,6 +8,8 @@
  *   engine_ops.c       what streams run: copies, values, launches
  *   engine_graphs.c    capturing, and launching what was captured
  *   engine_kernels.c   images, functions, occupancy, blocks
+ *   engine_registers.c how many registers kernels need
+ *   engine_launches.c  FAKE_LAUNCHES
  *   faults.c           FAKE_FAIL
  *   fibers.c           the threads of a block
  *
@@ -272,6 +274,7 @@ struct fake_function {
 	struct fake_module *module;
 	const struct fake_kernel *kernel;
 	uint64_t dynamic_most_bytes;
+	int carveout; /* percent for shared memory; -1: the driver's choice */
 	struct fake_function *next;
 };
 
@@ -279,6 +282,7 @@ int fake_module_load(struct fake_gpu *g, const void *image, void **module_p);
 int fake_module_unload(struct fake_gpu *g, void *module);
 int fake_module_function(struct fake_gpu *g, void *module, const char *name, void **function_p);
 int fake_function_allow_shared(struct fake_gpu *g, void *function, int bytes);
+int fake_function_carveout(struct fake_gpu *g, void *function, int percent);
 int fake_function_shared(struct fake_gpu *g, void *function, uint64_t *static_p, uint64_t *dynamic_most_p);
 uint32_t fake_function_threads(void); /* the most in a block of any kernel */
 int fake_occupancy(struct fake_gpu *g, void *function, int threads, uint64_t shared_bytes, int *blocks_p);
@@ -287,6 +291,12 @@ int fake_launch(struct fake_gpu *g, void *stream, void *function, uint32_t grid,
 
 /* Blocks of this many threads and this much shared memory, static and dynamic, that a unit holds. */
 uint32_t fake_residents(uint32_t threads, uint64_t shared_bytes);
+
+/* And for its registers. */
+uint32_t fake_residents_by_registers(const struct fake_kernel *k, uint32_t threads);
+
+/* `wave`: blocks of the kernel that all units hold at once. */
+void fake_note_launch(const struct fake_function *f, uint32_t grid, uint32_t wave);
 
 /* One block, on the thread of its slot. */
 struct fake_launch {

@@ -115,6 +115,7 @@ static int add_function(struct fake_module *m, const struct fake_kernel *k, void
 		return FAKE_OUT_OF_MEMORY;
 	f->kernel = k;
 	f->dynamic_most_bytes = fake_model.shared_default_bytes - k->shared_bytes;
+	f->carveout = -1;
 	f->next = m->functions;
 	m->functions = f;
 	*function_p = f;
@@ -155,6 +156,17 @@ int fake_function_allow_shared(struct fake_gpu *g, void *function, int bytes)
 	return rc;
 }
 
+int fake_function_carveout(struct fake_gpu *g, void *function, int percent)
+{
+	(void)g;
+	fake_lock();
+	struct fake_function *f = fake_find(function, FAKE_FUNCTION);
+	if (f && percent >= -1 && percent <= 100)
+		f->carveout = percent;
+	fake_unlock();
+	return !f ? FAKE_INVALID_HANDLE : percent < -1 || percent > 100 ? FAKE_INVALID_VALUE : FAKE_OK;
+}
+
 int fake_function_shared(struct fake_gpu *g, void *function, uint64_t *static_p, uint64_t *dynamic_most_p)
 {
 	(void)g;
@@ -192,12 +204,21 @@ uint32_t fake_residents(uint32_t threads, uint64_t shared_bytes)
 	return fit < most ? (uint32_t)fit : most;
 }
 
-/* The host backend's units know no threads: those of a block are put into its claim. */
+static uint32_t least(uint32_t a, uint32_t b) { return a < b ? a : b; }
+
+/* The host backend's units know no threads and no registers: those of a block are put into its claim. */
 static uint64_t host_claim(uint32_t threads, uint64_t shared_bytes)
 {
 	const uint64_t scaled = shared_claim(shared_bytes) * HOST_SHARED_BYTES, per_unit = fake_model.shared_per_unit_bytes;
 	const uint64_t by_shared = (scaled + per_unit - 1) / per_unit, by_threads = HOST_SHARED_BYTES / residents_by_threads(threads);
 	return by_shared > by_threads ? by_shared : by_threads;
+}
+
+static uint64_t claim_of(const struct fake_kernel *k, uint32_t threads, uint64_t shared_bytes)
+{
+	const uint64_t claim = host_claim(threads, k->shared_bytes + shared_bytes);
+	const uint64_t by_registers = HOST_SHARED_BYTES / least(fake_residents_by_registers(k, threads), HOST_SLOTS);
+	return claim > by_registers ? claim : by_registers;
 }
 
 int fake_occupancy(struct fake_gpu *g, void *function, int threads, uint64_t shared_bytes, int *blocks_p)
@@ -207,7 +228,8 @@ int fake_occupancy(struct fake_gpu *g, void *function, int threads, uint64_t sha
 	if (!rc && (threads < 1 || threads > (int)FAKE_KERNEL_THREADS))
 		rc = FAKE_INVALID_VALUE;
 	if (!rc)
-		*blocks_p = (int)fake_residents((uint32_t)threads, static_bytes + shared_bytes);
+		*blocks_p = (int)least(fake_residents((uint32_t)threads, static_bytes + shared_bytes),
+		                       fake_residents_by_registers(((struct fake_function *)function)->kernel, (uint32_t)threads));
 	return rc;
 }
 
@@ -242,7 +264,9 @@ int fake_launch(struct fake_gpu *g, void *stream, void *function, uint32_t grid,
 		op.launch.kernel = f->kernel;
 		op.launch.grid = grid;
 		op.launch.threads = threads;
-		op.launch.claim_bytes = host_claim(threads, f->kernel->shared_bytes + shared_bytes);
+		op.launch.claim_bytes = claim_of(f->kernel, threads, shared_bytes);
+		fake_note_launch(f, grid, fake_units(g) * least(fake_residents(threads, f->kernel->shared_bytes + shared_bytes),
+		                                                fake_residents_by_registers(f->kernel, threads)));
 		rc = copy_arguments(&op.launch, arguments);
 	}
 	if (!rc)

@@ -38,7 +38,7 @@ static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
 	struct state *s = c->state;
 	uint32_t reps = 1;
 	const void *const args[] = {&s->to, &s->from, &s->bytes, &reps};
-	struct dev_launch launch = {.grid = dev_props(c->dev)->busy_blocks, .args = args};
+	struct dev_launch launch = {.grid = dev_wave_blocks(c->dev, s->copy), .args = args};
 	int status = 0;
 	if (ceiling_is(&s->ceiling, variant))
 		return ceiling_body(&s->ceiling, c, variant, iterations);

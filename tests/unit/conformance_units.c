@@ -67,6 +67,18 @@ static void occupancy_follows_its_formula(void)
 	expect_error(dev_occupancy(on.d, kernel("hold"), 0, p->shared_per_block_bytes + 1, &blocks), -EINVAL);
 }
 
+static void a_wave_is_what_resides_at_once(void)
+{
+	static const char *const names[] = { "read", "write", "copy", "copy_nt", "triad", "reduce_add", "fma_f32", "fma_f64" };
+	const struct dev_props *p = dev_props(on.d);
+	expect(dev_wave_blocks(on.d, kernel("hold")) == p->busy_blocks);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		uint32_t resident = 0, wave = dev_wave_blocks(on.d, kernel(names[i]));
+		ok(dev_occupancy(on.d, kernel(names[i]), 0, 0, &resident));
+		expect(wave >= p->units && wave <= p->busy_blocks && wave <= p->units * resident);
+	}
+}
+
 static void as_many_are_resident_as_occupancy_says(void)
 {
 	const struct dev_props *p = dev_props(on.d);
@@ -238,6 +250,7 @@ int main(int argc, char **argv)
 		RULE(hold_ends_with_its_flag),
 		RULE(hold_reports_its_time_out),
 		RULE(occupancy_follows_its_formula),
+		RULE(a_wave_is_what_resides_at_once),
 		RULE(as_many_are_resident_as_occupancy_says),
 		RULE(urgent_blocks_start_first),
 		RULE(equals_start_as_they_became_ready),

@@ -1,0 +1,59 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-3-Clause
+# How the programs launch kernels, as fake drivers note it (FAKE_LAUNCHES): a line has a kernel, its blocks, and how many of them
+# reside at once.
+
+# shellcheck disable=SC2154 # run sets status, output, stderr and their lines; helpers sets root
+load bats/helpers
+
+bin=${GPUSIG_BIN:-$root/bin}
+QUICK='--budget 20s --min-samples 6 --max-samples 6 --warm-up 0'
+
+setup_file() {
+	[ -e "$(readlink -f "$bin")/../fakes/libcuda.so.1" ] || make -C "$root" --no-print-directory fakes
+}
+
+setup() { launches=$BATS_TEST_TMPDIR/launches; }
+
+# noted PROGRAM DEVICE OPTIONS: run it; what it launches is added to $launches.
+noted() {
+	local name=$1 device=$2
+	shift 2
+	# shellcheck disable=SC2086 # QUICK is a list of words
+	run env "LD_LIBRARY_PATH=$(readlink -f "$bin")/../fakes" "FAKE_LAUNCHES=$launches" timeout -s KILL 100 \
+		"$bin/$name" --device "$device" $QUICK "$@"
+	echo "$name $device $*: $status $output"
+	[ "$status" = 0 ] || [ "$status" = 3 ]
+}
+
+# in_one_wave KERNEL...: each of them was launched, never with more blocks than reside, and once with so many.
+in_one_wave() {
+	for kernel in "$@"; do
+		awk -v "name=gpusig_$kernel" '$1 == name { seen++; more += $3 > $5; full += $3 == $5 }
+			END { print name, seen + 0, more + 0, full + 0; exit !(seen && !more && full) }' "$launches"
+	done
+}
+
+@test "kernels that move bytes are launched in one wave of their own" {
+	noted micro/memory cuda --op read,write,copy,triad --footprint 768K
+	in_one_wave read write write_nt copy copy_nt triad triad_nt
+	rm "$launches"
+	noted micro/memory hip --op copy --footprint 768K
+	in_one_wave copy copy_nt
+}
+
+@test "what else fills the device with kernels does so in one wave" {
+	noted micro/copy_path cuda --direction local --size 64K
+	in_one_wave copy copy_nt
+	rm "$launches"
+	noted micro/reduce cuda --direction local --size 64K
+	in_one_wave triad copy
+	rm "$launches"
+	noted overlap/pair cuda:0,1 --transfer reduce-scatter --mover kernel --shape n64 --mflop 1
+	in_one_wave reduce_add
+}
+
+@test "a peak is of one wave of multiply-adds" {
+	noted gemm/efficiency cuda --type f32,f64 --shape n64
+	in_one_wave fma_f32 fma_f64
+}
