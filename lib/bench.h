@@ -32,10 +32,10 @@ enum bench_timing {
 	/* body() does `iterations` rounds and returns when they are complete; the harness reads the clock around it. */
 	BENCH_HOST,
 	/* body() only enqueues `iterations` rounds on c->stream. The harness holds the stream at a gate while they are
-	 * enqueued, brackets them with events, and takes device time: enqueueing costs nothing. */
+	 * enqueued (lib/bench_gate.h), brackets them with events, and takes device time: enqueueing costs nothing. */
 	BENCH_DEVICE,
 	/* body() does `iterations` rounds and stores the seconds that count in c->self_seconds: for intervals that only
-	 * the program can name, such as the wait of one block. */
+	 * the program can name, such as the wait of one block. Streams are held at gates of lib/bench_gate.h alone. */
 	BENCH_SELF,
 };
 
@@ -133,6 +133,10 @@ int bench_follow(struct bench_case *c, struct dev_stream *from, struct dev_strea
 /* ---- in setup: a variant that does not apply to this case (`why` is not recorded as a failure). */
 void bench_variant_off(struct bench_case *c, unsigned variant);
 bool bench_variant_on(const struct bench_case *c, unsigned variant);
+
+/* ---- in setup: of a BENCH_DEVICE variant at most so many iterations are queued, but one. For what a stream takes less of than
+ * of other operations, such as graphs. */
+void bench_most_iterations(struct bench_case *c, unsigned variant, uint64_t most);
 
 /* ---- are results checked (--check on)? */
 bool bench_checked(const struct bench_case *c);

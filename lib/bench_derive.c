@@ -45,6 +45,11 @@ void bench_variant_off(struct bench_case *c, unsigned variant) { c->run->now.sam
 
 bool bench_variant_on(const struct bench_case *c, unsigned variant) { return c->run->now.samples[variant].on; }
 
+void bench_most_iterations(struct bench_case *c, unsigned variant, uint64_t most)
+{
+	c->run->now.samples[variant].most = most ? most : 1;
+}
+
 bool bench_checked(const struct bench_case *c) { return c->run->o.check; }
 
 int bench_wrong(const char *format, ...)

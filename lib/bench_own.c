@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum kind { MEMORY, HOST, STREAM, EVENT };
+enum kind { MEMORY, HOST, STREAM, EVENT, GATE };
 
 struct own {
 	enum kind kind;
@@ -33,6 +33,9 @@ static int close_one(const struct own *o)
 		return 0;
 	case EVENT:
 		dev_event_close(o->dev, o->what);
+		return 0;
+	case GATE:
+		gate_close(o->what);
 		return 0;
 	case HOST:
 		break;
@@ -105,6 +108,15 @@ struct dev_event *own_event(struct bench_case *c)
 		return NULL;
 	int status = dev_event_open(c->dev, &event);
 	return keep(c, EVENT, c->dev, event, status);
+}
+
+struct gate *own_gate(struct bench_case *c, uint64_t limit_ns)
+{
+	struct gate *gate = NULL;
+	if (!ready(c))
+		return NULL;
+	int status = gate_open(c->dev, limit_ns, &gate);
+	return keep(c, GATE, c->dev, gate, status);
 }
 
 struct dev_kernel *own_kernel(struct bench_case *c, const char *name)

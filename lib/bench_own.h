@@ -24,6 +24,7 @@
 #define GPUSIG_BENCH_OWN_H
 
 #include "lib/bench.h"
+#include "lib/bench_gate.h"
 
 /* As dev_alloc(), on the case's device or another one. */
 void *own_memory(struct bench_case *c, enum dev_mem kind, uint64_t bytes);
@@ -36,6 +37,8 @@ void *own_host(struct bench_case *c, uint64_t bytes);
 struct dev_stream *own_stream(struct bench_case *c, int priority);
 struct dev_stream *own_stream_on(struct bench_case *c, struct dev *dev, int priority);
 struct dev_event *own_event(struct bench_case *c);
+/* As gate_open(). */
+struct gate *own_gate(struct bench_case *c, uint64_t limit_ns);
 struct dev_kernel *own_kernel(struct bench_case *c, const char *name);
 
 /* 0, or the first error of this case. */

@@ -7,6 +7,7 @@
 #define GPUSIG_BENCH_RUN_H
 
 #include "lib/bench.h"
+#include "lib/bench_gate.h"
 #include "lib/json.h"
 #include "lib/load.h"
 #include "lib/record.h"
@@ -40,6 +41,8 @@ struct bench_options {
 struct bench_samples {
 	bool on;
 	uint64_t iterations;
+	uint64_t most;    /* iterations that the program lets be queued; 0: what the queue takes */
+	unsigned overdue; /* samples that were lost because a gate was open before its time */
 	double *seconds; /* per iteration; `blocks` of them */
 	struct stats_summary summary;
 	struct bench_model model;
@@ -124,7 +127,8 @@ struct bench_run {
 	struct rng order;   /* of variants in a block */
 	double *scratch;    /* max_samples, at least STATS_DRIFT_ROOM */
 	double start_s, deadline_s; /* on the device's clock; deadline is infinite without a budget */
-	uint32_t *gate, gate_value;
+	struct gate *gate;   /* NULL: streams can't wait for a value */
+	uint32_t queue_room; /* operations that a stream takes without waiting, as far as is known by now */
 	struct dev_event *from, *to;
 	double best_clock_hz;
 	struct {

@@ -13,6 +13,8 @@
 #define STEADY_WITHIN 0.05
 /* A virtual clock is exact, and to simulate more takes longer without saying more. */
 #define SAMPLE_VIRTUAL_S SAMPLE_LEAST_S
+/* Samples of a variant and case that may be lost to an overdue gate: one may be chance. */
+#define OVERDUE_MOST 2u
 /* Queue entries kept free for the gate and the two events. */
 #define QUEUE_RESERVE 8u
 
@@ -29,14 +31,9 @@ int bench_gate_open(struct bench_run *r)
 	int status = dev_event_open(r->c.dev, &r->from);
 	if (status == 0)
 		status = dev_event_open(r->c.dev, &r->to);
-	if (status == 0 && dev_can(r->c.dev, DEV_CAP_WAIT_VALUE)) {
-		void *memory;
-		status = dev_alloc(r->c.dev, DEV_MEM_PINNED, 256, &memory);
-		if (status == 0) {
-			r->gate = memory;
-			status = dev_post_value(r->c.dev, r->gate, 0);
-		}
-	}
+	if (status == 0 && dev_can(r->c.dev, DEV_CAP_WAIT_VALUE))
+		status = gate_open(r->c.dev, GATE_LIMIT_NS, &r->gate);
+	r->queue_room = dev_props(r->c.dev)->max_queued;
 	return status;
 }
 
@@ -44,7 +41,7 @@ void bench_gate_close(struct bench_run *r)
 {
 	dev_event_close(r->c.dev, r->from);
 	dev_event_close(r->c.dev, r->to);
-	dev_free(r->c.dev, r->gate);
+	gate_close(r->gate);
 	r->from = r->to = NULL;
 	r->gate = NULL;
 }
@@ -54,10 +51,7 @@ static int sample_gated(struct bench_run *r, unsigned variant, uint64_t iteratio
 	struct dev *dev = r->c.dev;
 	struct dev_stream *stream = r->c.stream;
 	double ns = 0.0;
-	int status = 0;
-	r->gate_value++;
-	if (r->gate)
-		status = dev_wait_value(dev, stream, r->gate, r->gate_value);
+	int status = r->gate ? gate_shut(r->gate, dev, stream) : 0;
 	if (status == 0)
 		status = dev_event_record(dev, stream, r->from);
 	if (status == 0)
@@ -65,7 +59,7 @@ static int sample_gated(struct bench_run *r, unsigned variant, uint64_t iteratio
 	if (status == 0)
 		status = dev_event_record(dev, stream, r->to);
 	/* Opened even after a failure: what was enqueued must drain. */
-	int opened = r->gate ? dev_post_value(dev, r->gate, r->gate_value) : 0;
+	int opened = r->gate ? gate_release(r->gate) : 0;
 	int drained = dev_stream_sync(dev, stream);
 	status = status ? status : opened ? opened : drained;
 	if (status == 0)
@@ -100,21 +94,45 @@ static uint64_t most_iterations(const struct bench_run *r, unsigned variant)
 	const struct bench_variant *v = &r->b->variants[variant];
 	if (v->timing != BENCH_DEVICE)
 		return 1u << 30;
-	uint32_t room = dev_props(r->c.dev)->max_queued;
-	uint32_t each = v->queued ? v->queued : 1;
-	if (room <= QUEUE_RESERVE + each)
-		return 1;
-	return (room - QUEUE_RESERVE) / each;
+	uint32_t room = r->queue_room, each = v->queued ? v->queued : 1;
+	uint64_t fit = room <= QUEUE_RESERVE + each ? 1 : (room - QUEUE_RESERVE) / each;
+	uint64_t most = r->now.samples[variant].most;
+	return most && most < fit ? most : fit;
 }
 
 static int checked_sample(struct bench_run *r, unsigned variant, uint64_t iterations, double *seconds_p)
 {
+	unsigned overdue = gate_overdue();
 	int status = bench_sample_once(r, variant, iterations, seconds_p);
+	if (status == 0 && gate_overdue() != overdue)
+		status = err_note(-ETIMEDOUT, "a gate was opened by its watchdog");
 	if (status)
 		return status;
 	if (!(*seconds_p >= 0.0) || isinf(*seconds_p))
 		return err_note(-EPROTO, "variant %s gave no time", r->b->variants[variant].name);
 	return bench_interrupted ? -EINTR : 0;
+}
+
+/* A queue that is shorter than the device says: from now on half of what was too much. False: that was one iteration, or it is
+ * not the harness that fills the queue. */
+static bool ask_less(struct bench_run *r, unsigned variant, uint64_t iterations)
+{
+	const struct bench_variant *v = &r->b->variants[variant];
+	if (v->timing != BENCH_DEVICE || iterations < 2)
+		return false;
+	r->queue_room = QUEUE_RESERVE + (uint32_t)(iterations / 2) * (v->queued ? v->queued : 1);
+	return true;
+}
+
+/* After a sample was lost to an overdue gate: is it time to go on without the variant? */
+static bool gave_up(struct bench_run *r, unsigned variant)
+{
+	struct bench_samples *s = &r->now.samples[variant];
+	if (++s->overdue < OVERDUE_MOST)
+		return false;
+	s->on = false;
+	bench_flag(r, "gate", (int)variant, "%.120s", err_text());
+	return true;
 }
 
 /* Once without the gate: what loads code at its first use may wait for all queues, and a held one never ends. */
@@ -136,8 +154,15 @@ static int calibrate(struct bench_run *r, unsigned variant, double target_s)
 	for (;;) {
 		double seconds, start = bench_time(r);
 		int status = checked_sample(r, variant, iterations, &seconds);
+		if (status == -ETIMEDOUT && ask_less(r, variant, iterations)) {
+			most = most_iterations(r, variant);
+			iterations = 1;
+			continue;
+		}
+		if (status == -ETIMEDOUT && !gave_up(r, variant))
+			continue;
 		if (status)
-			return status;
+			return status == -ETIMEDOUT ? 0 : status;
 		/* What a self-timed body takes besides the interval it names costs time all the same. */
 		seconds = fmax(seconds, bench_time(r) - start);
 		if (seconds >= 0.7 * target_s || iterations >= most)
@@ -162,7 +187,12 @@ static int sample_block(struct bench_run *r, size_t block)
 		double seconds;
 		if (!s->on)
 			continue;
-		int status = checked_sample(r, order[i], s->iterations, &seconds);
+		int status;
+		do
+			status = checked_sample(r, order[i], s->iterations, &seconds);
+		while (status == -ETIMEDOUT && !gave_up(r, order[i]));
+		if (status == -ETIMEDOUT)
+			continue;
 		if (status)
 			return status;
 		s->seconds[block] = seconds / (double)s->iterations;
@@ -216,13 +246,24 @@ static bool converged(struct bench_run *r, uint32_t blocks)
 	return all;
 }
 
+static int no_sample(void)
+{
+	return err_note(-ETIMEDOUT, "no variant could be sampled: every gate was opened by its watchdog");
+}
+
+static size_t count_on(const struct bench_run *r)
+{
+	size_t on = 0;
+	for (size_t v = 0; v < r->variant_count; v++)
+		on += r->now.samples[v].on;
+	return on;
+}
+
 int bench_sample_case(struct bench_run *r, double seconds)
 {
 	double start = bench_time(r);
-	size_t on = 0;
+	size_t on = count_on(r);
 	int status = 0;
-	for (size_t v = 0; v < r->variant_count; v++)
-		on += r->now.samples[v].on;
 	double most = bench_virtual(r) ? SAMPLE_VIRTUAL_S : SAMPLE_MOST_S;
 	double target = fmin(fmax(seconds / (30.0 * (double)(on ? on : 1)), SAMPLE_LEAST_S), most);
 	for (unsigned v = 0; status == 0 && v < r->variant_count; v++)
@@ -242,7 +283,9 @@ int bench_sample_case(struct bench_run *r, double seconds)
 		blocks += status == 0;
 	}
 	r->now.blocks = blocks;
+	if (r->queue_room < dev_props(r->c.dev)->max_queued)
+		bench_fact_number(&r->c, "operations_queued_most", r->queue_room);
 	if (status == 0)
 		converged(r, blocks);
-	return status;
+	return status == 0 && on && count_on(r) == 0 ? no_sample() : status;
 }

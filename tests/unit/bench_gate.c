@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Gates and their watchdog, on the host's own streams; and what the harness makes of a gate that was overdue. A call that waits for a
+ * full queue is here one that waits for the stream which it has filled.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+#include "lib/bench.h"
+#include "lib/bench_gate.h"
+#include "lib/err.h"
+#include "tests/unit/test.h"
+
+#define MS 1000000u
+
+static struct {
+	struct dev_set set;
+	struct dev *d;
+	struct dev_stream *s, *other;
+} on;
+
+#define ok(call) require((call) == 0)
+
+static struct gate *gate_of(uint64_t limit_ns)
+{
+	struct gate *g = NULL;
+	ok(gate_open(on.d, limit_ns, &g));
+	return g;
+}
+
+static struct dev_event *behind(struct gate *g, struct dev_stream *s)
+{
+	struct dev_event *e = NULL;
+	ok(dev_event_open(on.d, &e));
+	ok(gate_shut(g, on.d, s));
+	ok(dev_event_record(on.d, s, e));
+	return e;
+}
+
+/* ------------------------------------------------------------------ gates */
+
+static void a_gate_holds_until_it_is_released(void)
+{
+	struct gate *g = gate_of(GATE_LIMIT_NS);
+	unsigned before = gate_overdue();
+	for (int i = 0; i < 3; i++) {
+		struct dev_event *e = behind(g, on.s);
+		usleep(250000); /* the watchdog has looked */
+		expect(dev_event_query(on.d, e) == -EAGAIN);
+		expect(gate_release(g) == 0);
+		ok(dev_stream_sync(on.d, on.s));
+		dev_event_close(on.d, e);
+	}
+	expect(gate_release(g) == 0); /* of what is not shut */
+	expect(gate_overdue() == before);
+	gate_close(g);
+}
+
+static void one_write_lets_all_streams_go(void)
+{
+	struct gate *g = gate_of(GATE_LIMIT_NS);
+	struct dev_event *first = behind(g, on.s), *second = behind(g, on.other);
+	usleep(1000);
+	expect(dev_event_query(on.d, first) == -EAGAIN && dev_event_query(on.d, second) == -EAGAIN);
+	expect(gate_release(g) == 0);
+	ok(dev_stream_sync(on.d, on.s));
+	ok(dev_stream_sync(on.d, on.other));
+	dev_event_close(on.d, first);
+	dev_event_close(on.d, second);
+	gate_close(g);
+}
+
+static void closing_lets_go(void)
+{
+	struct gate *g = gate_of(GATE_LIMIT_NS);
+	struct dev_event *e = behind(g, on.s);
+	gate_close(g);
+	ok(dev_stream_sync(on.d, on.s));
+	dev_event_close(on.d, e);
+}
+
+static void the_watchdog_opens_what_is_overdue(void)
+{
+	struct gate *g = gate_of(300 * MS);
+	unsigned before = gate_overdue();
+	for (int i = 0; i < 2; i++) {
+		struct dev_event *e = behind(g, on.s);
+		ok(dev_stream_sync(on.d, on.s)); /* the thread that would open it */
+		err_clear();
+		expect(gate_release(g) == -ETIMEDOUT);
+		expect(strstr(err_text(), "watchdog") != NULL);
+		expect(gate_release(g) == 0);
+		dev_event_close(on.d, e);
+	}
+	expect(gate_overdue() == before + 2);
+	struct dev_event *e = behind(g, on.s);
+	expect(dev_event_query(on.d, e) == -EAGAIN); /* it shuts again */
+	expect(gate_release(g) == 0);
+	ok(dev_stream_sync(on.d, on.s));
+	dev_event_close(on.d, e);
+	gate_close(g);
+}
+
+static void others_stay_shut(void)
+{
+	struct gate *soon = gate_of(100 * MS), *late = gate_of(900 * MS);
+	struct dev_event *first = behind(soon, on.s), *second = behind(late, on.other);
+	ok(dev_stream_sync(on.d, on.s));
+	expect(dev_event_query(on.d, second) == -EAGAIN);
+	expect(gate_release(late) == 0);
+	expect(gate_release(soon) == -ETIMEDOUT);
+	ok(dev_stream_sync(on.d, on.other));
+	dev_event_close(on.d, first);
+	dev_event_close(on.d, second);
+	gate_close(soon);
+	gate_close(late);
+}
+
+/* Releases at about the time at which the watchdog comes: whoever is first, nothing waits for ever and nobody counts twice. */
+static atomic_uint opened_late;
+
+static void *shut_and_release(void *unused)
+{
+	struct gate *g = NULL;
+	struct dev_stream *s = NULL;
+	if (gate_open(on.d, 1, &g) || dev_stream_open(on.d, dev_props(on.d)->priority_normal, &s))
+		return unused;
+	for (int i = 0; i < 3000; i++) {
+		int shut = gate_shut(g, on.d, s);
+		usleep((useconds_t)(i % 7) * 100);
+		int released = gate_release(g), drained = dev_stream_sync(on.d, s);
+		if (shut || drained || (released && released != -ETIMEDOUT))
+			return unused;
+		atomic_fetch_add(&opened_late, released == -ETIMEDOUT);
+	}
+	dev_stream_close(on.d, s);
+	gate_close(g);
+	return NULL;
+}
+
+static void who_is_first_opens(void)
+{
+	enum { THREADS = 3 };
+	pthread_t thread[THREADS];
+	void *wrong = NULL;
+	int mark;
+	unsigned before = gate_overdue();
+	for (int i = 0; i < THREADS; i++)
+		ok(pthread_create(&thread[i], NULL, shut_and_release, &mark));
+	for (int i = 0; i < THREADS; i++) {
+		ok(pthread_join(thread[i], &wrong));
+		expect(wrong == NULL);
+	}
+	expect(gate_overdue() - before == atomic_load(&opened_late));
+	expect(atomic_load(&opened_late) > 0);
+}
+
+static void no_watchdog_in_virtual_time(void)
+{
+	struct dev_set sim;
+	struct dev_stream *s = NULL;
+	struct gate *g = NULL;
+	unsigned before = gate_overdue();
+	ok(dev_open("sim", UINT32_MAX, &sim));
+	ok(dev_stream_open(sim.dev[0], dev_props(sim.dev[0])->priority_normal, &s));
+	ok(gate_open(sim.dev[0], 1, &g));
+	ok(gate_shut(g, sim.dev[0], s));
+	usleep(250000);
+	expect(gate_release(g) == 0);
+	ok(dev_stream_sync(sim.dev[0], s));
+	expect(gate_overdue() == before);
+	gate_close(g);
+	dev_close(&sim);
+}
+
+/* ------------------------------------------------------------------ the harness */
+
+enum { QUICK, SHALLOW, STUCK };
+#define SHALLOW_MOST 6u
+
+static bool only_stuck;
+
+struct state {
+	char *from, *to;
+};
+
+static int setup(struct bench_case *c)
+{
+	struct state *s = c->state;
+	void *memory;
+	int status = dev_alloc(c->dev, DEV_MEM_DEVICE, 8192, &memory);
+	s->from = memory;
+	s->to = s->from + 4096;
+	for (unsigned v = QUICK; only_stuck && v < STUCK; v++)
+		bench_variant_off(c, v);
+	return status;
+}
+
+static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
+{
+	const struct state *s = c->state;
+	static bool loaded; /* the first round is without a gate */
+	int status = 0;
+	for (uint64_t i = 0; status == 0 && i < iterations; i++)
+		status = dev_copy(c->dev, c->stream, s->to, s->from, 4096);
+	bool full = variant == SHALLOW ? iterations > SHALLOW_MOST : variant == STUCK && loaded;
+	loaded = loaded || variant == STUCK;
+	return status || !full ? status : dev_stream_sync(c->dev, c->stream);
+}
+
+static void teardown(struct bench_case *c)
+{
+	struct state *s = c->state;
+	dev_free(c->dev, s->from);
+}
+
+static int derive(struct bench_case *c) { return bench_ratio(c, "stuck_ratio", STUCK, QUICK, "stuck / quick"); }
+
+static const struct bench_variant variants[] = {[QUICK] = {.name = "quick", .timing = BENCH_DEVICE},
+                                                [SHALLOW] = {.name = "shallow", .timing = BENCH_DEVICE},
+                                                [STUCK] = {.name = "stuck", .timing = BENCH_DEVICE},
+                                                {0}};
+
+static const struct bench bench = {
+	.name = "test/gates",
+	.question = "does the harness go on?",
+	.formula = "seconds",
+	.timed = "copies",
+	.variants = variants,
+	.state_bytes = sizeof(struct state),
+	.setup = setup,
+	.body = body,
+	.derive = derive,
+	.teardown = teardown,
+};
+
+static char output[1 << 16];
+
+static int run(void)
+{
+	char *argv[] = {"gates", "--device", "host", "--format", "json", "--budget", "1s", "--min-samples", "6", "--max-samples", "6"};
+	int kept = dup(STDOUT_FILENO);
+	FILE *file = tmpfile();
+	fflush(stdout);
+	dup2(fileno(file), STDOUT_FILENO);
+	int code = bench_main(&bench, sizeof(argv) / sizeof(argv[0]), argv);
+	fflush(stdout);
+	dup2(kept, STDOUT_FILENO);
+	close(kept);
+	rewind(file);
+	output[fread(output, 1, sizeof(output) - 1, file)] = '\0';
+	fclose(file);
+	return code;
+}
+
+static bool says(const char *text) { return strstr(output, text) != NULL; }
+
+static void an_overdue_gate_costs_its_variant(void)
+{
+	int code = run();
+	expect(code == 0 || code == 3); /* 3: all of it flagged by a busy machine */
+	expect(says("\"status\":\"ok\""));
+	expect(says("\"flag\":\"gate\",\"variant\":\"stuck\",\"reason\":\"a gate was opened by its watchdog"));
+	expect(says("\"variant\":\"quick\"") && !says("\"flag\":\"gate\",\"variant\":\"quick\""));
+	expect(!says("\"name\":\"time\",\"variant\":\"stuck\""));
+	expect(!says("stuck_ratio"));
+}
+
+static void a_short_queue_gets_less(void)
+{
+	expect(says("\"name\":\"time\",\"variant\":\"shallow\"") && !says("\"flag\":\"gate\",\"variant\":\"shallow\""));
+	const char *room = strstr(output, "\"operations_queued_most\":");
+	require(room);
+	double most = strtod(strchr(room, ':') + 1, NULL);
+	expect(most > 8 && most <= 8 + SHALLOW_MOST);
+}
+
+static void a_case_without_samples_fails(void)
+{
+	only_stuck = true;
+	expect(run() == 1);
+	expect(says("\"status\":\"failed\",\"reason\":\"no variant could be sampled"));
+	expect(says("\"flag\":\"gate\",\"variant\":\"stuck\""));
+}
+
+int main(void)
+{
+	alarm(120);
+	if (dev_open("host", UINT32_MAX, &on.set))
+		return 1;
+	on.d = on.set.dev[0];
+	if (dev_stream_open(on.d, 0, &on.s) || dev_stream_open(on.d, 0, &on.other))
+		return 1;
+	test(a_gate_holds_until_it_is_released);
+	test(one_write_lets_all_streams_go);
+	test(closing_lets_go);
+	test(the_watchdog_opens_what_is_overdue);
+	test(others_stay_shut);
+	test(who_is_first_opens);
+	test(no_watchdog_in_virtual_time);
+	dev_stream_close(on.d, on.s);
+	dev_stream_close(on.d, on.other);
+	dev_close(&on.set);
+	test(an_overdue_gate_costs_its_variant);
+	test(a_short_queue_gets_less);
+	test(a_case_without_samples_fails);
+	return test_done();
+}
