@@ -22,6 +22,7 @@
  *     bin/micro/launch --device host
  */
 #include "lib/bench_own.h"
+#include "micro/launch/depth.h"
 #include "micro/launch/graph.h"
 #include "micro/launch/taxes.h"
 
@@ -74,33 +75,12 @@ struct state {
 	struct dev_kernel *empty;
 	struct dev_event *event;
 	struct dev_graph *graph;
-	uint32_t *value, next_value;
+	struct gate *gate;
+	struct depth launches, graphs;
 	struct taxes taxes;
 };
 
 static struct state *state(const struct bench_case *c) { return c->state; }
-
-static int setup(struct bench_case *c)
-{
-	struct state *s = state(c);
-	s->empty = own_kernel(c, "empty");
-	s->event = own_event(c);
-	s->value = own_memory(c, DEV_MEM_PINNED, 256);
-	int status = own_status(c);
-	if (status == 0)
-		status = dev_post_value(c->dev, s->value, 0);
-	if (status == 0)
-		status = taxes_open(&s->taxes, c);
-	if (status == 0)
-		status = dev_stream_sync(c->dev, c->stream);
-	if (dev_can(c->dev, DEV_CAP_GRAPH))
-		return status ? status : graph_open(c, s->empty, &s->graph);
-	for (unsigned v = GRAPH_LAUNCH; v <= GRAPH_ROUND_TRIP; v++)
-		bench_variant_off(c, v);
-	return status;
-}
-
-static void teardown(struct bench_case *c) { dev_graph_close(c->dev, state(c)->graph); }
 
 static int empty(struct bench_case *c, struct dev_stream *stream)
 {
@@ -108,21 +88,39 @@ static int empty(struct bench_case *c, struct dev_stream *stream)
 	return dev_launch(c->dev, stream, state(c)->empty, &launch);
 }
 
-/* The queue holds less than the iterations asked for: what was seen is scaled. */
-static int enqueue(struct bench_case *c, bool graphs, uint64_t iterations)
+static int one_launch(struct bench_case *c) { return empty(c, c->stream); }
+static int one_graph(struct bench_case *c) { return dev_graph_launch(c->dev, c->stream, state(c)->graph); }
+
+static int find_depths(struct bench_case *c)
 {
 	struct state *s = state(c);
-	uint64_t most = dev_props(c->dev)->max_queued - 8, launches_seen = iterations < most ? iterations : most;
-	int status = dev_wait_value(c->dev, c->stream, s->value, ++s->next_value);
-	uint64_t start = dev_clock_ns(c->dev);
-	for (uint64_t i = 0; status == 0 && i < launches_seen; i++)
-		status = graphs ? dev_graph_launch(c->dev, c->stream, s->graph) : empty(c, c->stream);
-	uint64_t end = dev_clock_ns(c->dev);
-	int released = dev_post_value(c->dev, s->value, s->next_value);
-	int drained = dev_stream_sync(c->dev, c->stream);
-	c->self_seconds = 1e-9 * (double)(end - start) * (double)iterations / (double)launches_seen;
-	return status ? status : released ? released : drained;
+	int status = depth_find(&s->launches, c, "launches_queued_most", one_launch, dev_props(c->dev)->max_queued - DEPTH_EVENTS);
+	if (status == 0 && s->graph)
+		status = depth_find(&s->graphs, c, "graphs_queued_most", one_graph, GRAPHS_QUEUED_MOST);
+	bench_most_iterations(c, BACK_TO_BACK, s->launches.found);
+	bench_most_iterations(c, GRAPH_LAUNCH, s->graphs.found);
+	return status;
 }
+
+static int setup(struct bench_case *c)
+{
+	struct state *s = state(c);
+	s->empty = own_kernel(c, "empty");
+	s->event = own_event(c);
+	s->gate = own_gate(c, GATE_LIMIT_NS);
+	int status = own_status(c);
+	if (status == 0)
+		status = taxes_open(&s->taxes, c);
+	if (status == 0)
+		status = dev_stream_sync(c->dev, c->stream);
+	if (status == 0 && dev_can(c->dev, DEV_CAP_GRAPH))
+		status = graph_open(c, s->empty, &s->graph);
+	for (unsigned v = GRAPH_LAUNCH; !s->graph && v <= GRAPH_ROUND_TRIP; v++)
+		bench_variant_off(c, v);
+	return status ? status : find_depths(c);
+}
+
+static void teardown(struct bench_case *c) { dev_graph_close(c->dev, state(c)->graph); }
 
 static int trigger(struct bench_case *c, uint64_t iterations)
 {
@@ -130,9 +128,9 @@ static int trigger(struct bench_case *c, uint64_t iterations)
 	uint64_t sum = 0;
 	int status = 0;
 	for (uint64_t i = 0; status == 0 && i < iterations; i++) {
-		status = dev_wait_value(c->dev, c->stream, s->value, ++s->next_value);
+		status = gate_shut(s->gate, c->dev, c->stream);
 		uint64_t start = dev_clock_ns(c->dev);
-		int released = dev_post_value(c->dev, s->value, s->next_value);
+		int released = gate_release(s->gate);
 		int drained = dev_stream_sync(c->dev, c->stream);
 		sum += dev_clock_ns(c->dev) - start;
 		status = status ? status : released ? released : drained;
@@ -161,7 +159,7 @@ static int one_round(struct bench_case *c, unsigned variant)
 	int status;
 	switch (variant) {
 	case BACK_TO_BACK:
-		return empty(c, c->stream);
+		return one_launch(c);
 	case ROUND_TRIP:
 		status = empty(c, c->stream);
 		return status ? status : dev_stream_sync(c->dev, c->stream);
@@ -173,9 +171,9 @@ static int one_round(struct bench_case *c, unsigned variant)
 	case STREAM_HOP:
 		return stream_hops(c);
 	case GRAPH_LAUNCH:
-		return dev_graph_launch(c->dev, c->stream, s->graph);
+		return one_graph(c);
 	case GRAPH_ROUND_TRIP:
-		status = dev_graph_launch(c->dev, c->stream, s->graph);
+		status = one_graph(c);
 		return status ? status : dev_stream_sync(c->dev, c->stream);
 	case ONE_LAUNCH:
 	case MANY_LAUNCHES:
@@ -190,9 +188,10 @@ static int one_round(struct bench_case *c, unsigned variant)
 
 static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
 {
+	const struct state *s = state(c);
 	int status = 0;
 	if (variant == ENQUEUE || variant == GRAPH_ENQUEUE)
-		return enqueue(c, variant == GRAPH_ENQUEUE, iterations);
+		return depth_calls(variant == ENQUEUE ? &s->launches : &s->graphs, c, iterations, &c->self_seconds);
 	if (variant == TRIGGER)
 		return trigger(c, iterations);
 	for (uint64_t i = 0; status == 0 && i < iterations; i++)

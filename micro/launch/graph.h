@@ -8,6 +8,8 @@
 #include "lib/bench.h"
 
 #define GRAPH_KERNELS 64u
+/* Graphs at most in a queue at once: over four thousand kernels. */
+#define GRAPHS_QUEUED_MOST 64u
 
 /* Note GRAPH_KERNELS launches of `empty`, of one block each. graph_p is the caller's, to be closed with dev_graph_close(). */
 int graph_open(struct bench_case *c, struct dev_kernel *empty, struct dev_graph **graph_p);
