@@ -57,7 +57,7 @@ static const struct bench_metric primary[] = {
 struct state {
 	struct senders senders;
 	struct dev_event *begin;
-	uint32_t *gate, gate_value;
+	struct gate *gate;
 	uint32_t loaded; /* variants that have run once, bit mask */
 };
 
@@ -70,9 +70,7 @@ static int setup(struct bench_case *c)
 	struct state *s = state(c);
 	int status = senders_open(&s->senders, c, bench_variant_on(c, SPLIT) || bench_variant_on(c, FIRST_SPLIT));
 	s->begin = own_event(c);
-	s->gate = own_memory(c, DEV_MEM_PINNED, 256);
-	if (own_status(c) == 0)
-		own_result(c, dev_post_value(c->dev, s->gate, 0));
+	s->gate = own_gate(c, GATE_LIMIT_NS);
 	if (s->senders.count < 2)
 		bench_variant_off(c, STAGGERED);
 	if (!s->senders.adds) {
@@ -86,12 +84,12 @@ static int gated(struct bench_case *c, unsigned variant, double *seconds_p)
 {
 	struct state *s = state(c);
 	double ns = 0.0;
-	int status = dev_wait_value(c->dev, c->stream, s->gate, ++s->gate_value);
+	int status = gate_shut(s->gate, c->dev, c->stream);
 	if (status == 0)
 		status = dev_event_record(c->dev, c->stream, s->begin);
 	if (status == 0)
 		status = senders_round(&s->senders, c, &trigger_ways[variant]);
-	int opened = dev_post_value(c->dev, s->gate, s->gate_value), drained = dev_stream_sync(c->dev, c->stream);
+	int opened = gate_release(s->gate), drained = dev_stream_sync(c->dev, c->stream);
 	status = status ? status : opened ? opened : drained;
 	if (status == 0)
 		status = dev_event_elapsed_ns(c->dev, s->begin, s->senders.first, &ns);

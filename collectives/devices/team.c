@@ -5,8 +5,6 @@
 #include <errno.h>
 #include <stdio.h>
 
-#define GATE_BYTES 256u
-
 static int open_member(struct team *t, size_t i)
 {
 	struct dev *d = t->set->dev[i];
@@ -24,13 +22,8 @@ static int open_member(struct team *t, size_t i)
 
 int team_open(struct team *t, const struct dev_set *set)
 {
-	void *memory;
 	*t = (struct team){.set = set};
-	int status = dev_alloc(set->dev[0], DEV_MEM_PINNED, GATE_BYTES, &memory);
-	if (status)
-		return status;
-	t->gate = memory;
-	status = dev_post_value(set->dev[0], t->gate, 0);
+	int status = gate_open(set->dev[0], GATE_LIMIT_NS, &t->gate);
 	for (size_t i = 0; status == 0 && i < set->count; i++)
 		status = open_member(t, i);
 	return status;
@@ -47,16 +40,15 @@ void team_close(struct team *t)
 		dev_event_close(d, t->end[i]);
 		dev_stream_close(d, t->stream[i]);
 	}
-	dev_free(t->set->dev[0], t->gate);
+	gate_close(t->gate);
 	*t = (struct team){0};
 }
 
 int team_hold(struct team *t)
 {
 	int status = 0;
-	t->gate_value++;
 	for (size_t i = 0; status == 0 && i < t->set->count; i++) {
-		status = dev_wait_value(t->set->dev[i], t->stream[i], t->gate, t->gate_value);
+		status = gate_shut(t->gate, t->set->dev[i], t->stream[i]);
 		if (status == 0)
 			status = dev_event_record(t->set->dev[i], t->stream[i], t->begin[i]);
 	}
@@ -93,7 +85,7 @@ int team_release(struct team *t, int status, struct team_round *round_p)
 	for (size_t i = 0; first == 0 && i < t->set->count; i++)
 		keep(&first, text, dev_event_record(t->set->dev[i], t->stream[i], t->end[i]));
 	uint64_t released = dev_clock_ns(clock);
-	keep(&first, text, dev_post_value(clock, t->gate, t->gate_value));
+	keep(&first, text, gate_release(t->gate));
 	keep(&first, text, team_sync(t, 0));
 	round.seen_s = 1e-9 * (double)(dev_clock_ns(clock) - released);
 	for (size_t i = 0; first == 0 && i < t->set->count; i++) {

@@ -12,13 +12,13 @@
 #ifndef GPUSIG_TEAM_H
 #define GPUSIG_TEAM_H
 
-#include "device/dev.h"
+#include "lib/bench_gate.h"
 
 struct team {
 	const struct dev_set *set;
 	struct dev_stream *stream[DEV_MAX];
 	struct dev_event *begin[DEV_MAX], *end[DEV_MAX];
-	uint32_t *gate, gate_value;
+	struct gate *gate;
 };
 
 struct team_round {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "overlap/graph/work_graph.h"
 #include "device/kernels.h"
+#include "lib/bench_gate.h"
 #include "lib/err.h"
 
 #include <errno.h>
@@ -8,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define GATE_BYTES 256u
 /* Gate or begin, begin's stamp, end's stamp. */
 #define LANE_EXTRA 3u
 
@@ -40,7 +40,7 @@ struct work_lanes {
 	struct dev **devices;
 	struct lane *lanes;
 	size_t device_count, count, room;
-	uint32_t *gate, gate_value;
+	struct gate *gate;
 	int status; /* the first error */
 	char text[256];
 };
@@ -81,7 +81,7 @@ static struct dev *device_of(const struct work_lanes *l, size_t lane) { return l
 
 int work_lanes_open(struct dev *const *devices, size_t count, struct work_lanes **l_p)
 {
-	void *gate = NULL;
+	struct gate *gate = NULL;
 	struct work_lanes *l = calloc(1, sizeof(*l));
 	struct dev **own = calloc(count, sizeof(struct dev *));
 	int status = l && own ? 0 : err_note(-ENOMEM, "lanes of %zu devices: out of memory", count);
@@ -91,12 +91,8 @@ int work_lanes_open(struct dev *const *devices, size_t count, struct work_lanes 
 			status = err_note(-ENOTSUP, "device %zu of the list can't wait for a value", i);
 	}
 	if (status == 0)
-		status = dev_alloc(devices[0], DEV_MEM_PINNED, GATE_BYTES, &gate);
-	if (status == 0)
-		status = dev_post_value(devices[0], gate, 0);
+		status = gate_open(devices[0], GATE_LIMIT_NS, &gate);
 	if (status) {
-		if (gate)
-			dev_free(devices[0], gate);
 		free(own);
 		free(l);
 		return status;
@@ -126,7 +122,7 @@ void work_lanes_close(struct work_lanes *l)
 		dev_event_close(device_of(l, i), l->lanes[i].end);
 		dev_stream_close(device_of(l, i), l->lanes[i].stream);
 	}
-	dev_free(l->devices[0], l->gate);
+	gate_close(l->gate);
 	free(l->devices);
 	free(l->lanes);
 	free(l);
@@ -416,7 +412,6 @@ int work_graph_hold(struct work_graph *g)
 {
 	struct work_lanes *l = g->all;
 	int status = 0;
-	l->gate_value++;
 	for (uint32_t i = 0; status == 0 && i < g->lane_count; i++) {
 		const struct lane *lane = &l->lanes[i];
 		struct dev *dev = device_of(l, i);
@@ -424,7 +419,7 @@ int work_graph_hold(struct work_graph *g)
 		if (g->shares[i].queued == 0)
 			continue;
 		if (first)
-			status = dev_wait_value(dev, lane->stream, l->gate, l->gate_value);
+			status = gate_shut(l->gate, dev, lane->stream);
 		if (status == 0)
 			status = first ? dev_event_record(dev, lane->stream, lane->begin)
 			               : dev_stream_wait(dev, lane->stream, l->lanes[g->shares[i].first].begin);
@@ -456,7 +451,7 @@ int work_graph_release(struct work_graph *g, int status, double *seconds_p)
 	for (size_t i = 0; first == 0 && i < g->lane_count; i++)
 		if (g->shares[i].queued)
 			note(&first, text, dev_event_record(device_of(l, i), l->lanes[i].stream, l->lanes[i].end));
-	note(&first, text, dev_post_value(l->devices[0], l->gate, l->gate_value));
+	note(&first, text, gate_release(l->gate));
 	note(&first, text, work_graph_sync(g, 0));
 	for (uint32_t i = 0; first == 0 && i < g->lane_count; i++) {
 		double seconds = 0.0;

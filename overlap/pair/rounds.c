@@ -7,7 +7,6 @@
 #include <math.h>
 #include <stdio.h>
 
-#define GATE_BYTES 256u
 #define FOLLOWING_STAMPS 2
 
 static bool has_gemm(enum round_kind kind) { return kind != ROUND_TRANSFER; }
@@ -31,7 +30,7 @@ static int finish(struct rounds *r, int status)
 	char text[256] = "";
 	int first = 0;
 	keep(&first, text, status);
-	keep(&first, text, dev_post_value(r->seat[0].dev, r->gate, r->gate_value));
+	keep(&first, text, gate_release(r->gate));
 	for (size_t i = 0; i < r->count; i++) {
 		keep(&first, text, dev_stream_sync(r->seat[i].dev, r->compute[i]));
 		keep(&first, text, dev_stream_sync(r->seat[i].dev, r->traffic[i]));
@@ -42,10 +41,9 @@ static int finish(struct rounds *r, int status)
 static int begin(struct rounds *r, struct dev_stream *const *streams, bool held)
 {
 	int status = 0;
-	r->gate_value++;
 	for (size_t i = 0; status == 0 && i < r->count; i++) {
 		if (held)
-			status = dev_wait_value(r->seat[i].dev, streams[i], r->gate, r->gate_value);
+			status = gate_shut(r->gate, r->seat[i].dev, streams[i]);
 		if (status == 0)
 			status = dev_event_record(r->seat[i].dev, streams[i], r->seat[i].begin);
 	}
@@ -159,8 +157,8 @@ int rounds_open(struct rounds *r, struct bench_case *c, enum transfer_kind kind,
 	r->seat = own_host(c, r->count * sizeof(*r->seat));
 	r->compute = own_host(c, r->count * sizeof(struct dev_stream *));
 	r->traffic = own_host(c, r->count * sizeof(struct dev_stream *));
-	r->gate = own_memory(c, DEV_MEM_PINNED, GATE_BYTES);
-	if (own_status(c) || own_result(c, dev_post_value(c->dev, r->gate, 0)))
+	r->gate = own_gate(c, GATE_LIMIT_NS);
+	if (own_status(c))
 		return own_status(c);
 	for (size_t i = 0; own_status(c) == 0 && i < r->count; i++)
 		open_seat(r, c, i);
@@ -185,10 +183,11 @@ int rounds_prove_independent(struct rounds *r, struct bench_case *c)
 	for (size_t i = 0; status == 0 && i < r->count; i++)
 		held += dev_event_query(r->seat[i].dev, r->seat[i].gemm_end) == -EAGAIN;
 	status = finish(r, status);
-	if (status == 0)
-		bench_mechanism(c, "streams_are_independent", held == r->count,
+	bool overdue = status == -ETIMEDOUT;
+	if (status == 0 || overdue)
+		bench_mechanism(c, "streams_are_independent", held == r->count && !overdue,
 		                "the transfer ended while products were held on %zu of %zu devices", held, r->count);
-	return status;
+	return overdue ? 0 : status;
 }
 
 int rounds_spoil(struct rounds *r, struct bench_case *c)

@@ -31,7 +31,7 @@ struct rounds {
 	struct seat *seat;
 	struct dev_stream **compute, **traffic; /* one of each for every seat */
 	struct transfer transfer;
-	uint32_t *gate, gate_value;
+	struct gate *gate;
 };
 
 struct round_times {

@@ -44,7 +44,7 @@ static void open_queues(struct loop *l, struct bench_case *c)
 		l->sent[i] = own_event(c);
 	}
 	l->start_ns = own_memory(c, DEV_MEM_PINNED, STAMPS * DEV_KERNEL_ALIGN);
-	l->gate = own_memory(c, DEV_MEM_PINNED, DEV_KERNEL_ALIGN);
+	l->gate = own_gate(c, GATE_LIMIT_NS);
 }
 
 int loop_open(struct loop *l, struct bench_case *c, const struct loop_plan *plan)
@@ -142,9 +142,7 @@ int loop_watch(struct loop *l, const struct loop_round *r, struct loop_trace *t_
 {
 	struct dev_stream *own = l->queue[LOOP_SAME];
 	struct loop_trace t = {0};
-	int status = dev_post_value(l->dev, l->gate, 0);
-	if (status == 0)
-		status = dev_wait_value(l->dev, own, l->gate, 1);
+	int status = gate_shut(l->gate, l->dev, own);
 	if (status == 0)
 		status = stamp(l, own, FIRST);
 	if (status == 0)
@@ -154,7 +152,7 @@ int loop_watch(struct loop *l, const struct loop_round *r, struct loop_trace *t_
 	if (status == 0)
 		status = enqueue(l, r, true);
 	/* Opened even after a failure: what was enqueued must drain. */
-	int opened = dev_post_value(l->dev, l->gate, 1);
+	int opened = gate_release(l->gate);
 	int others = dev_stream_sync(l->dev, l->queue[r->queue]);
 	int ours = dev_stream_sync(l->dev, own);
 	status = status ? status : opened ? opened : others ? others : ours;

@@ -30,8 +30,8 @@ struct loop {
 	struct dev_kernel *stamp;
 	struct dev_stream *queue[3]; /* by enum loop_queue; the first is the case's */
 	struct dev_event *origin, *done[SHAPING_ITERATIONS_MOST], *sent[SHAPING_ITERATIONS_MOST];
-	uint64_t *start_ns; /* PINNED, as is the gate that holds a watched round while it is enqueued */
-	uint32_t *gate;
+	uint64_t *start_ns; /* PINNED */
+	struct gate *gate;  /* holds a watched round while it is enqueued */
 };
 
 /* A round that was watched: nanoseconds since it was released. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "overlap/shaping/watch.h"
+#include "lib/bench_gate.h"
 #include "lib/stats.h"
 
 #include <errno.h>
@@ -45,19 +46,17 @@ int watch_rounds(struct loop *l, const struct loop_round *r, struct watch *w_p)
 int watch_queues(struct loop *l, enum loop_queue queue, bool *apart_p)
 {
 	struct dev_stream *own = l->queue[LOOP_SAME], *other = l->queue[queue];
-	int status = dev_post_value(l->dev, l->gate, 0);
-	if (status == 0)
-		status = dev_wait_value(l->dev, own, l->gate, 1);
+	int status = gate_shut(l->gate, l->dev, own);
 	if (status == 0)
 		status = dev_event_record(l->dev, own, l->origin);
 	if (status == 0)
 		status = message_send(&l->comm, other, l->message[0], NULL, NULL);
 	int passed = dev_stream_sync(l->dev, other);
 	bool held = status == 0 && dev_event_query(l->dev, l->origin) == -EAGAIN;
-	int opened = dev_post_value(l->dev, l->gate, 1);
+	int opened = gate_release(l->gate);
 	int drained = dev_stream_sync(l->dev, own);
-	status = status ? status : passed ? passed : opened ? opened : drained;
+	status = status ? status : passed ? passed : opened && opened != -ETIMEDOUT ? opened : drained;
 	if (status == 0)
-		*apart_p = held;
+		*apart_p = held && opened == 0;
 	return status;
 }
