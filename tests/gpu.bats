@@ -255,3 +255,35 @@ compiles_nothing() {
 		lost 'cuStreamSynchronize: unspecified launch failure'
 	}
 }
+
+# gates_of VARIANT...: what has lost its samples to a gate, and nothing else of the first case.
+gates_of() {
+	cases "[f['variant'] for f in rows[1]['validity']['flags'] if f['flag'] == 'gate'] == '$*'.split()"
+	cases "all('opened by its watchdog' in f['reason'] for f in rows[1]['validity']['flags'] if f['flag'] == 'gate')"
+	cases "not {v['name'] for v in rows[1]['variants']} & set('$*'.split()) and len(rows[1]['variants']) > 0"
+	cases "all(d['variant'] not in '$*'.split() for d in rows[1]['derived'])"
+}
+
+@test "launch finds how much a stream takes, and queues no more" {
+	for device in cuda hip; do
+		program micro/launch $device --variant enqueue,back_to_back,graph_launch,graph_enqueue
+		ran
+		cases 'rows[1]["facts"]["launches_queued_most"] == 504 and rows[1]["facts"]["graphs_queued_most"] == 8'
+		cases 'rows[1]["validity"]["flags"] == [] or all(f["flag"] != "gate" for f in rows[1]["validity"]["flags"])'
+		cases '[v["name"] for v in rows[1]["variants"]] == ["enqueue", "back_to_back", "graph_launch", "graph_enqueue"]'
+	done
+}
+
+@test "with a queue that is shorter than the device says no program hangs, and what does not fit is flagged" {
+	export FAKE_QUEUE=24
+	program micro/launch cuda --variant enqueue,back_to_back,trigger,graph_launch,graph_round_trip,one_launch,staged_barrier
+	ran
+	gates_of graph_launch staged_barrier
+	cases 'rows[1]["facts"]["launches_queued_most"] == 8 and rows[1]["facts"]["graphs_queued_most"] == 0'
+	program overlap/trigger cuda --type f32 --shape 2048x128x64 --direction down --bands 16 --variant gemm_tiled,split,triggered
+	ran
+	gates_of split triggered
+	FAKE_QUEUE=6 program collectives/device_allreduce hip:0,1 --size 4K --algorithm library,ring,bruck
+	ran
+	gates_of ring bruck
+}

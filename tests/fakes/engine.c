@@ -9,6 +9,8 @@
 #include "device/host_machine.h"
 
 #define MEMORY_BYTES ((uint64_t)1 << 30)
+/* What a driver of NVIDIA is said to take. */
+#define QUEUE_MOST 1024u
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct fake_gpu gpus[FAKE_GPUS_MOST] = {{.index = 0}, {.index = 1}, {.index = 2}, {.index = 3},
@@ -30,6 +32,8 @@ unsigned fake_gpu_count(void)
 	const uint64_t count = number("FAKE_GPUS", 2);
 	return count < FAKE_GPUS_MOST ? (unsigned)count : FAKE_GPUS_MOST;
 }
+
+uint64_t fake_queue_most(void) { return number("FAKE_QUEUE", QUEUE_MOST); }
 
 uint64_t fake_memory_bytes(void) { return number("FAKE_MEMORY_BYTES", MEMORY_BYTES); }
 

@@ -128,6 +128,7 @@ void fake_unlock(void);
 /* How many devices FAKE_GPUS asks for, and the memory of each. */
 unsigned fake_gpu_count(void);
 uint64_t fake_memory_bytes(void);
+uint64_t fake_queue_most(void); /* operations that a stream takes: FAKE_QUEUE */
 
 struct fake_gpu *fake_gpu_at(unsigned index); /* NULL: there is none */
 uint32_t fake_units(const struct fake_gpu *g);
@@ -216,6 +217,7 @@ struct fake_stream {
 	struct dev_stream *host;
 	int priority;
 	unsigned waiting; /* threads in a call that waits for it */
+	uint64_t given;   /* operations that have not ended, or more */
 	bool closed;      /* destroyed while busy: goes away when it is idle */
 	struct fake_graph *capture; /* NULL: runs what it gets */
 	enum fake_capture_mode capture_mode;
@@ -234,6 +236,9 @@ int fake_event_record(struct fake_gpu *g, void *stream, void *event);
 int fake_event_query(struct fake_gpu *g, void *event);
 int fake_event_sync(struct fake_gpu *g, void *event);
 int fake_event_elapsed_ms(struct fake_gpu *g, void *from, void *to, float *ms_p);
+
+/* Wait until a stream has room for one more operation, which it then is taken to have been given. Lock held; released meanwhile. */
+int fake_queue_wait(struct fake_stream *s);
 
 /* Wait for every stream of a device. */
 int fake_gpu_sync(struct fake_gpu *g);

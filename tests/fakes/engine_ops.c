@@ -208,7 +208,13 @@ static int note(struct fake_graph *graph, const struct fake_op *o)
 	return FAKE_OK;
 }
 
-int fake_submit(struct fake_stream *s, const struct fake_op *op) { return s->capture ? note(s->capture, op) : run(s, op); }
+int fake_submit(struct fake_stream *s, const struct fake_op *op)
+{
+	if (s->capture)
+		return note(s->capture, op);
+	int rc = fake_queue_wait(s);
+	return rc ? rc : run(s, op);
+}
 
 /* ------------------------------------------------------------------ what streams are given */
 

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "tests/fakes/engine.h"
 
+#include <unistd.h>
+
 #include "device/host_queue.h"
+
+#define FULL_POLL_US 50u
 
 struct fake_event {
 	struct fake_object object;
@@ -182,6 +186,33 @@ void fake_queues_close(struct fake_gpu *g)
 	}
 }
 
+/* A value waited for is two operations of the host backend, one after the other: the first says that the stream came so far. */
+static uint64_t length(const struct fake_stream *s)
+{
+	uint64_t count = 0;
+	host_lock();
+	for (const struct host_op *op = s->host->first; op; op = op->next)
+		count += !(op->kind == HOST_OP_WRITE_VALUE && op->next && op->next->kind == HOST_OP_WAIT_VALUE);
+	host_unlock();
+	return count;
+}
+
+int fake_queue_wait(struct fake_stream *s)
+{
+	s->waiting++;
+	while (!s->closed && !atomic_load(&s->object.gpu->fault) && s->given >= fake_queue_most()) {
+		s->given = length(s);
+		if (s->given < fake_queue_most())
+			break;
+		fake_unlock();
+		usleep(FULL_POLL_US);
+		fake_lock();
+	}
+	s->waiting--;
+	s->given++;
+	return s->closed ? FAKE_INVALID_HANDLE : FAKE_OK;
+}
+
 /* ------------------------------------------------------------------ events */
 
 int fake_event_open(struct fake_gpu *g, bool timing, void **event_p)
@@ -224,6 +255,8 @@ int fake_event_record(struct fake_gpu *g, void *stream, void *event)
 		e->captured = s->capture != NULL;
 		rc = FAKE_OK;
 		if (!s->capture)
+			rc = fake_queue_wait(s);
+		if (!s->capture && !rc)
 			rc = host_event_record(s->object.gpu->host, s->host, e->host) ? FAKE_OUT_OF_MEMORY : FAKE_OK;
 		e->recorded |= !s->capture && !rc;
 	}
@@ -290,10 +323,13 @@ int fake_stream_wait(struct fake_gpu *g, void *stream, void *event)
 	fake_lock();
 	struct fake_event *e = fake_find(event, FAKE_EVENT);
 	struct fake_stream *s = fake_stream_of(stream);
-	if (e && s && !s->capture && !e->captured)
-		rc = host_stream_wait(s->object.gpu->host, s->host, e->host) ? FAKE_OUT_OF_MEMORY : FAKE_OK;
-	else if (e && s)
+	if (e && s && !s->capture && !e->captured) {
+		rc = fake_queue_wait(s);
+		if (!rc)
+			rc = host_stream_wait(s->object.gpu->host, s->host, e->host) ? FAKE_OUT_OF_MEMORY : FAKE_OK;
+	} else if (e && s) {
 		rc = s->capture && e->captured ? FAKE_OK : FAKE_CAPTURE_ISOLATION;
+	}
 	fake_unlock();
 	return rc;
 }

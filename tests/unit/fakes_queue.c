@@ -2,6 +2,10 @@
  *
  * Streams, events, values, graphs and faults of the fake CUDA driver (tests/fakes).
  */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
 #include "tests/unit/fakes.h"
 
 /* ------------------------------------------------------------------ streams, events, values, graphs */
@@ -52,6 +56,62 @@ static void a_busy_stream_may_be_destroyed(void)
 	expect(__atomic_load_n(flag + 1, __ATOMIC_ACQUIRE) == 77);
 	ok(api.cuEventDestroy_v2(done));
 	ok(api.cuMemFreeHost(flag));
+}
+
+/* A stream that a value holds back is filled by a thread of its own. */
+struct filling {
+	void *graph; /* NULL: single launches */
+	int calls, failed;
+	atomic_int done;
+};
+
+static void *fill(void *argument)
+{
+	struct filling *f = argument;
+	f->failed = api.cuCtxSetCurrent(on.context);
+	for (int i = 0; i < f->calls && !f->failed; i++) {
+		f->failed = f->graph ? api.cuGraphLaunch(f->graph, on.stream) : launch("gpusig_empty", 1, 32, NULL);
+		atomic_fetch_add(&f->done, 1);
+	}
+	return NULL;
+}
+
+/* So many calls return, one more waits until the stream goes on. */
+static void fills_after(struct filling f, int calls)
+{
+	pthread_t thread;
+	uint32_t *flag = pinned(4);
+	f.calls = calls + 1;
+	ok(api.cuStreamWaitValue32_v2(on.stream, flag, 1, 0));
+	ok(pthread_create(&thread, NULL, fill, &f));
+	for (int i = 0; i < 5000 && atomic_load(&f.done) < calls; i++)
+		usleep(1000);
+	usleep(50000);
+	expect(atomic_load(&f.done) == calls);
+	__atomic_store_n(flag, 1, __ATOMIC_RELEASE);
+	ok(pthread_join(thread, NULL));
+	expect(atomic_load(&f.done) == calls + 1 && f.failed == 0);
+	sync_stream();
+	ok(api.cuMemFreeHost(flag));
+}
+
+static void a_full_queue_makes_the_call_wait(void)
+{
+	void *graph = NULL, *exec = NULL;
+	fills_after((struct filling){0}, 1023);
+	setenv("FAKE_QUEUE", "16", 1);
+	fills_after((struct filling){0}, 15);
+	ok(api.cuStreamBeginCapture_v2(on.stream, 2));
+	for (int i = 0; i < 40; i++) /* what is noted needs no room */
+		ok(launch("gpusig_empty", 1, 32, NULL));
+	ok(api.cuStreamEndCapture(on.stream, &graph));
+	ok(api.cuGraphInstantiateWithFlags(&exec, graph, 0));
+	fills_after((struct filling){.graph = exec}, 0);
+	ok(api.cuGraphLaunch(exec, on.stream)); /* and one longer than the queue ends */
+	sync_stream();
+	unsetenv("FAKE_QUEUE");
+	ok(api.cuGraphExecDestroy(exec));
+	ok(api.cuGraphDestroy(graph));
 }
 
 static void graphs_replay(void)
@@ -160,6 +220,7 @@ int main(void)
 		return 1;
 	test(events_have_states);
 	test(a_busy_stream_may_be_destroyed);
+	test(a_full_queue_makes_the_call_wait);
 	test(graphs_replay);
 	test(devices_are_apart);
 	test(calls_fail_as_asked);
