@@ -402,7 +402,8 @@ static inline int dev_occupancy(struct dev *d, struct dev_kernel *k, uint32_t bl
 uint32_t dev_wave_blocks(struct dev *d, struct dev_kernel *k);
 
 /* Enqueue a kernel. Pending blocks of a higher-priority stream start before pending blocks of a lower one;
- * running blocks are never interrupted. Within one priority, launches start in the order they became ready. */
+ * running blocks are never interrupted. Within one priority the order among streams is the device's affair: host and sim start
+ * first what became ready first, no vendor promises it. */
 static inline int dev_launch(struct dev *d, struct dev_stream *s, struct dev_kernel *k, const struct dev_launch *l)
 {
 	return d->ops->launch(d, s, k, l);

@@ -161,8 +161,9 @@ int fake_result_named(const char *name);                   /* by name or number;
 
 enum fake_place { FAKE_PAGEABLE, FAKE_PINNED, FAKE_DEVICE, FAKE_NOWHERE /* partly outside of an allocation */ };
 
+/* These wait for the device, as drivers may. */
 int fake_alloc(struct fake_gpu *g, uint64_t bytes, void **ptr_p);
-int fake_free(struct fake_gpu *g, void *ptr); /* waits for the device */
+int fake_free(struct fake_gpu *g, void *ptr);
 int fake_alloc_pinned(struct fake_gpu *g, uint64_t bytes, void **ptr_p);
 int fake_free_pinned(struct fake_gpu *g, void *ptr);
 int fake_memory_info(struct fake_gpu *g, uint64_t *free_p, uint64_t *total_p);

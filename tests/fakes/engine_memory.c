@@ -115,8 +115,8 @@ int fake_alloc(struct fake_gpu *g, uint64_t bytes, void **ptr_p)
 {
 	if (bytes == 0 || !ptr_p)
 		return FAKE_INVALID_VALUE;
+	int rc = fake_gpu_sync(g);
 	fake_lock();
-	int rc = fake_capture_forbids();
 	struct fake_region **at = &g->regions;
 	char *start = g->arena;
 	while (!rc && *at && (uint64_t)((*at)->start - start) < whole_pages(bytes)) {
@@ -176,8 +176,8 @@ int fake_alloc_pinned(struct fake_gpu *g, uint64_t bytes, void **ptr_p)
 	char *start = NULL;
 	if (bytes == 0 || !ptr_p)
 		return FAKE_INVALID_VALUE;
+	int rc = fake_gpu_sync(g);
 	fake_lock();
-	int rc = fake_capture_forbids();
 	if (!rc && (bytes > SIZE_MAX / 2 || posix_memalign((void **)&start, PAGE, bytes)))
 		rc = FAKE_OUT_OF_MEMORY;
 	if (!rc)

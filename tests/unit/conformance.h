@@ -123,23 +123,37 @@ static inline void pass(uint64_t ns)
 		continue;
 }
 
-/* Blocks of `hold` in a stream: it goes no further until the gate opens. */
+/* Blocks of `hold` in a stream: it goes no further until the gate opens. What allocates, or looks for a kernel, may wait for
+ * everything that runs: gate_ready() of all gates comes before the first gate_start(). */
 struct gate {
+	struct dev_kernel *hold;
 	uint32_t *flag, *arrived;
 	uint64_t *start_ns;
+	uint32_t grid;
 	void *memory;
 };
 
-static inline struct gate gate_hold(struct dev_stream *s, uint32_t grid, uint64_t shared_bytes, uint64_t timeout_ns)
+static inline struct gate gate_ready(uint32_t grid)
 {
-	struct gate g = { .memory = get(DEV_MEM_PINNED, 512 + 8 * (uint64_t)grid) };
+	struct gate g = { .hold = kernel("hold"), .grid = grid, .memory = get(DEV_MEM_PINNED, 512 + 8 * (uint64_t)grid) };
 	memset(g.memory, 0, 512);
 	g.flag = g.memory;
 	g.arrived = (uint32_t *)g.memory + 64;
 	g.start_ns = (uint64_t *)g.memory + 64;
-	const void *args[] = { &g.flag, &g.arrived, &g.start_ns, &timeout_ns };
-	struct dev_launch l = { .grid = grid, .shared_bytes = shared_bytes, .args = args };
-	ok(dev_launch(on.d, s, kernel("hold"), &l));
+	return g;
+}
+
+static inline void gate_start(const struct gate *g, struct dev_stream *s, uint64_t shared_bytes, uint64_t timeout_ns)
+{
+	const void *args[] = { &g->flag, &g->arrived, &g->start_ns, &timeout_ns };
+	struct dev_launch l = { .grid = g->grid, .shared_bytes = shared_bytes, .args = args };
+	ok(dev_launch(on.d, s, g->hold, &l));
+}
+
+static inline struct gate gate_hold(struct dev_stream *s, uint32_t grid, uint64_t shared_bytes, uint64_t timeout_ns)
+{
+	struct gate g = gate_ready(grid);
+	gate_start(&g, s, shared_bytes, timeout_ns);
 	return g;
 }
 

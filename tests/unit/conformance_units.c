@@ -2,7 +2,7 @@
  *
  * Residence, the order of blocks and copy engines: does the mechanism that was asked for really happen?
  */
-#include "tests/unit/conformance.h"
+#include "tests/unit/conformance_slots.h"
 
 /* ------------------------------------------------------------------ hold and residence */
 
@@ -100,68 +100,16 @@ static void as_many_are_resident_as_occupancy_says(void)
 
 /* ------------------------------------------------------------------ order of blocks */
 
-/* All slots held; one of them can be opened alone, so that what waits runs one block after the other. */
-struct full {
-	struct dev_stream *most_stream, *last_stream;
-	struct gate most, last;
-	bool has_most;
-};
-
-static struct full fill_all_slots(void)
-{
-	struct full f = { .most_stream = stream(), .last_stream = stream() };
-	uint32_t all = capacity(0);
-	f.has_most = all > 1;
-	if (f.has_most) {
-		f.most = gate_hold(f.most_stream, all - 1, 0, GATE_NS);
-		require(comes_to(f.most.arrived, all - 1));
-	}
-	f.last = gate_shut(f.last_stream);
-	return f;
-}
-
-static void free_one_slot(struct full *f) { gate_open(&f->last); }
-
-static void free_all_slots(struct full *f)
-{
-	if (f->has_most)
-		gate_open(&f->most);
-	ok(dev_stream_sync(on.d, f->most_stream));
-	ok(dev_stream_sync(on.d, f->last_stream));
-	gate_done(&f->last);
-	if (f->has_most)
-		gate_done(&f->most);
-	dev_stream_close(on.d, f->most_stream);
-	dev_stream_close(on.d, f->last_stream);
-}
-
-#define QUEUED_BLOCKS 3
-
-static uint64_t *queue_stamps(struct dev_stream *s)
-{
-	uint64_t *at = get(DEV_MEM_PINNED, QUEUED_BLOCKS * sizeof(*at));
-	memset(at, 0, QUEUED_BLOCKS * sizeof(*at));
-	const void *args[] = { &at };
-	ok(launch(s, "stamp", QUEUED_BLOCKS, args));
-	pass(MS); /* until it is ready */
-	return at;
-}
-
-/* One slot is free: every block of `first` must start before any block of `second`. */
-static void expect_before(const uint64_t *first, const uint64_t *second)
-{
-	for (int i = 0; i < QUEUED_BLOCKS; i++)
-		for (int j = 0; j < QUEUED_BLOCKS; j++)
-			expect(first[i] > 0 && first[i] <= second[j]);
-}
-
 static void urgent_blocks_start_first(void)
 {
 	need(DEV_CAP_PRIORITY);
 	struct dev_stream *low = stream_at(dev_props(on.d)->priority_low);
 	struct dev_stream *normal = stream(), *high = stream_at(dev_props(on.d)->priority_high);
+	uint64_t *last = stamps(), *middle = stamps(), *first = stamps();
 	struct full f = fill_all_slots();
-	uint64_t *last = queue_stamps(low), *middle = queue_stamps(normal), *first = queue_stamps(high);
+	queue_stamps(&f, low, last);
+	queue_stamps(&f, normal, middle);
+	queue_stamps(&f, high, first);
 	expect(last[0] == 0 && middle[0] == 0 && first[0] == 0);
 	free_one_slot(&f);
 	ok(dev_stream_sync(on.d, low));
@@ -181,25 +129,35 @@ static void urgent_blocks_start_first(void)
 	dev_stream_close(on.d, high);
 }
 
-static void equals_start_as_they_became_ready(void)
+/* Whose turn it is among streams of one priority is the device's affair. */
+static void equals_all_run_each_in_its_own_order(void)
 {
-	struct dev_stream *a = stream(), *b = stream(), *c = stream();
+	enum { STREAMS = 3 };
+	struct dev_stream *s[STREAMS];
+	uint64_t *first[STREAMS], *second[STREAMS];
+	for (int i = 0; i < STREAMS; i++) {
+		s[i] = stream();
+		first[i] = stamps();
+		second[i] = stamps();
+	}
 	struct full f = fill_all_slots();
-	/* Streams in another order than they were opened. */
-	uint64_t *first = queue_stamps(c), *second = queue_stamps(a), *third = queue_stamps(b);
+	for (int i = STREAMS - 1; i >= 0; i--) {
+		queue_stamps(&f, s[i], first[i]);
+		queue_stamps(&f, s[i], second[i]);
+	}
+	for (int i = 0; i < STREAMS; i++)
+		expect(first[i][0] == 0 && second[i][0] == 0);
 	free_one_slot(&f);
-	ok(dev_stream_sync(on.d, a));
-	ok(dev_stream_sync(on.d, b));
-	ok(dev_stream_sync(on.d, c));
-	expect_before(first, second);
-	expect_before(second, third);
+	for (int i = 0; i < STREAMS; i++) {
+		ok(dev_stream_sync(on.d, s[i]));
+		expect_before(first[i], second[i]);
+	}
 	free_all_slots(&f);
-	put(first);
-	put(second);
-	put(third);
-	dev_stream_close(on.d, a);
-	dev_stream_close(on.d, b);
-	dev_stream_close(on.d, c);
+	for (int i = 0; i < STREAMS; i++) {
+		put(first[i]);
+		put(second[i]);
+		dev_stream_close(on.d, s[i]);
+	}
 }
 
 static void running_blocks_are_not_interrupted(void)
@@ -207,8 +165,9 @@ static void running_blocks_are_not_interrupted(void)
 	need(DEV_CAP_PRIORITY);
 	struct dev_stream *high = stream_at(dev_props(on.d)->priority_high);
 	struct dev_event *e = event();
+	uint64_t *at = stamps();
 	struct full f = fill_all_slots();
-	uint64_t *at = queue_stamps(high);
+	queue_stamps(&f, high, at);
 	ok(dev_event_record(on.d, high, e));
 	pass(2 * MS);
 	expect_rc(dev_event_query(on.d, e), -EAGAIN);
@@ -253,7 +212,7 @@ int main(int argc, char **argv)
 		RULE(a_wave_is_what_resides_at_once),
 		RULE(as_many_are_resident_as_occupancy_says),
 		RULE(urgent_blocks_start_first),
-		RULE(equals_start_as_they_became_ready),
+		RULE(equals_all_run_each_in_its_own_order),
 		RULE(running_blocks_are_not_interrupted),
 		RULE(engines_copy_while_all_slots_are_held),
 	};

@@ -114,6 +114,35 @@ static void a_full_queue_makes_the_call_wait(void)
 	ok(api.cuGraphDestroy(graph));
 }
 
+static void *allocate(void *argument)
+{
+	atomic_int *done = argument;
+	void *memory[2] = {NULL, NULL};
+	int failed = api.cuCtxSetCurrent(on.context);
+	for (int kind = 0; kind < 2 && !failed; kind++) {
+		failed = kind ? api.cuMemHostAlloc(&memory[1], 16, 3) : api.cuMemAlloc_v2(&memory[0], 16);
+		atomic_fetch_add(done, failed ? 100 : 1);
+	}
+	return failed || api.cuMemFree_v2(memory[0]) || api.cuMemFreeHost(memory[1]) ? argument : NULL;
+}
+
+static void allocating_waits_for_what_is_queued(void)
+{
+	pthread_t thread;
+	atomic_int done = 0;
+	void *wrong;
+	uint32_t *flag = pinned(4);
+	ok(api.cuStreamWaitValue32_v2(on.stream, flag, 1, 0));
+	ok(pthread_create(&thread, NULL, allocate, &done));
+	usleep(50000);
+	expect(atomic_load(&done) == 0);
+	__atomic_store_n(flag, 1, __ATOMIC_RELEASE);
+	ok(pthread_join(thread, &wrong));
+	expect(atomic_load(&done) == 2 && wrong == NULL);
+	sync_stream();
+	ok(api.cuMemFreeHost(flag));
+}
+
 static void graphs_replay(void)
 {
 	void *graph = NULL, *exec = NULL;
@@ -221,6 +250,7 @@ int main(void)
 	test(events_have_states);
 	test(a_busy_stream_may_be_destroyed);
 	test(a_full_queue_makes_the_call_wait);
+	test(allocating_waits_for_what_is_queued);
 	test(graphs_replay);
 	test(devices_are_apart);
 	test(calls_fail_as_asked);
