@@ -294,6 +294,8 @@ void bench_derive_rates(struct bench_run *r)
 {
 	for (unsigned v = 0; v < r->variant_count; v++) {
 		struct bench_samples *s = &r->now.samples[v];
+		if (s->lost)
+			bench_value(&r->c, "time", (int)v, NAN, "s", "median_s");
 		if (!s->on || r->now.blocks == 0)
 			continue;
 		if (r->b->model)

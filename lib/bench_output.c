@@ -213,6 +213,8 @@ static bool derived_valid(const struct bench_run *r, const struct bench_derived 
 	return true;
 }
 
+static bool lost(const struct bench_run *r, const struct bench_derived *d) { return d->about >= 0 && r->now.samples[d->about].lost; }
+
 static void put_derived(struct bench_run *r)
 {
 	struct json *j = &r->json;
@@ -231,7 +233,7 @@ static void put_derived(struct bench_run *r)
 		json_string(j, "bound_name", d->bound_name[0] ? d->bound_name : NULL);
 		json_bool(j, "valid", derived_valid(r, d));
 		if (!isfinite(d->value))
-			json_string(j, "reason", "no block gave a finite value");
+			json_string(j, "reason", lost(r, d) ? "gate: every sample was lost" : "no block gave a finite value");
 		json_object_end(j);
 	}
 	json_array_end(j);

@@ -43,6 +43,7 @@ struct bench_samples {
 	uint64_t iterations;
 	uint64_t most;    /* iterations that the program lets be queued; 0: what the queue takes */
 	unsigned overdue; /* samples that were lost because a gate was open before its time */
+	bool lost;        /* and so it went off: its time is recorded as unknown */
 	double *seconds; /* per iteration; `blocks` of them */
 	struct stats_summary summary;
 	struct bench_model model;

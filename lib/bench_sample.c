@@ -131,6 +131,7 @@ static bool gave_up(struct bench_run *r, unsigned variant)
 	if (++s->overdue < OVERDUE_MOST)
 		return false;
 	s->on = false;
+	s->lost = true;
 	bench_flag(r, "gate", (int)variant, "%.120s", err_text());
 	return true;
 }

@@ -264,7 +264,8 @@ static void an_overdue_gate_costs_its_variant(void)
 	expect(says("\"status\":\"ok\""));
 	expect(says("\"flag\":\"gate\",\"variant\":\"stuck\",\"reason\":\"a gate was opened by its watchdog"));
 	expect(says("\"variant\":\"quick\"") && !says("\"flag\":\"gate\",\"variant\":\"quick\""));
-	expect(!says("\"name\":\"time\",\"variant\":\"stuck\""));
+	expect(says("\"name\":\"time\",\"variant\":\"stuck\",\"value\":null"));
+	expect(says("\"valid\":false,\"reason\":\"gate: every sample was lost\""));
 	expect(!says("stuck_ratio"));
 }
 
