@@ -289,7 +289,8 @@ static int event_elapsed_ms(void *from, void *to, float *ms_p) { return CALL(hip
 
 /* ------------------------------------------------------------------ copies, fills, values */
 
-/* A copy between device memories runs on compute units unless one asks otherwise, which old runtimes don't understand. */
+/* A copy between device memories runs on compute units unless one asks otherwise. ROCm before 6.1 does not look at the kind of
+ * such a copy and chooses by itself. */
 static int copy_without_units(void *stream, void *dst, const void *src, uint64_t bytes)
 {
 	int result = api.hipMemcpyAsync(dst, src, bytes, HIP_COPY_LOCAL_WITHOUT_CU, stream);

@@ -46,7 +46,7 @@ enum {
 	HIP_WARP_SIZE = 87,
 	HIP_MAX_SHARED_PER_MULTIPROCESSOR = 10002,
 	HIP_CAN_WAIT_VALUE = 10013,
-	HIP_WALL_CLOCK_RATE = 10017, /* kHz; since ROCm 5.4 */
+	HIP_WALL_CLOCK_RATE = 10017, /* kHz; since ROCm 5.3 */
 };
 
 enum {
@@ -62,12 +62,12 @@ enum {
 	HIP_HOST_COHERENT = 0x40000000,
 	HIP_WAIT_GTE = 0x0, /* (*at & mask) >= value */
 	HIP_CAPTURE_RELAXED = 2,
-	HIP_IPC_LAZY_PEER = 0x1, /* 0 before ROCm 5.3 */
+	HIP_IPC_LAZY_PEER = 0x1, /* 0 before ROCm 6; each runtime takes its own value alone */
 	HIP_COPY_WITHIN_HOST = 0,
 	HIP_COPY_UP = 1,
 	HIP_COPY_DOWN = 2,
 	HIP_COPY_LOCAL = 3,
-	HIP_COPY_LOCAL_WITHOUT_CU = 1024, /* unknown to old runtimes */
+	HIP_COPY_LOCAL_WITHOUT_CU = 1024, /* since ROCm 6.1; older runtimes do not look at it */
 };
 
 /* hipDeviceProp_t, of which the architecture's name is wanted. Its place moved with ROCm 6, which kept the old function. */

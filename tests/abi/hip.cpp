@@ -53,13 +53,17 @@ same_value(HIP_COPY_UP, hipMemcpyHostToDevice);
 same_value(HIP_COPY_DOWN, hipMemcpyDeviceToHost);
 same_value(HIP_COPY_LOCAL, hipMemcpyDeviceToDevice);
 #if HIP_VERSION >= 50300000
-same_value(HIP_IPC_LAZY_PEER, hipIpcMemLazyEnablePeerAccess);
-#endif
-#if HIP_VERSION >= 50400000
 same_value(HIP_WALL_CLOCK_RATE, hipDeviceAttributeWallClockRate);
 #endif
 #if HIP_VERSION >= 60000000
+same_value(HIP_IPC_LAZY_PEER, hipIpcMemLazyEnablePeerAccess);
+#else
+static_assert(hipIpcMemLazyEnablePeerAccess == 0);
+#endif
+#if HIP_VERSION >= 60100000
 same_value(HIP_COPY_LOCAL_WITHOUT_CU, hipMemcpyDeviceToDeviceNoCU);
+#endif
+#if HIP_VERSION >= 60000000
 same_value(HIP_PROPERTIES_ARCH_R0600, offsetof(hipDeviceProp_tR0600, gcnArchName));
 static_assert(sizeof(hipDeviceProp_tR0600) <= HIP_PROPERTIES_BYTES);
 #else

@@ -93,6 +93,12 @@ int hip_enter(const char *function, struct fake_gpu **g_p)
 	return rc ? rc : fake_usable(*g_p);
 }
 
+int hip_version(void)
+{
+	const char *text = getenv("FAKE_DRIVER_VERSION");
+	return text && *text ? (int)strtol(text, NULL, 10) : 60443482; /* 6.4.43482 */
+}
+
 #pragma GCC visibility push(default)
 
 /* ------------------------------------------------------------------ the runtime and its devices */
@@ -109,8 +115,7 @@ int hipInit(unsigned flags)
 
 static int version(const char *function, int *version_p)
 {
-	const char *text = getenv("FAKE_DRIVER_VERSION");
-	*version_p = text && *text ? (int)strtol(text, NULL, 10) : 60443482; /* 6.4.43482 */
+	*version_p = hip_version();
 	return hip_leave(fake_fault(function, fake_result_named));
 }
 

@@ -67,7 +67,10 @@ int hipIpcOpenMemHandle(void **ptr, hipIpcMemHandle_t handle, unsigned flags)
 {
 	struct fake_gpu *g;
 	int rc = hip_enter(__func__, &g);
-	return hip_leave(rc ? rc : flags > 1 ? FAKE_INVALID_VALUE : fake_ipc_import(g, &handle, ptr));
+	/* hipIpcMemLazyEnablePeerAccess, the only flags: 1 since ROCm 6, 0 before */
+	if (!rc && flags != (hip_version() >= 60000000))
+		rc = FAKE_INVALID_VALUE;
+	return hip_leave(rc ? rc : fake_ipc_import(g, &handle, ptr));
 }
 
 int hipIpcCloseMemHandle(void *ptr)
@@ -162,8 +165,8 @@ int hipMemcpyAsync(void *dst, const void *src, size_t bytes, int kind, void *str
 {
 	struct fake_gpu *g;
 	int rc = hip_enter(__func__, &g);
-	/* hipMemcpyHostToHost to hipMemcpyDefault, and hipMemcpyDeviceToDeviceNoCU */
-	if (!rc && (kind < 0 || kind > 4) && kind != 1024)
+	/* hipMemcpyHostToHost to hipMemcpyDefault, and hipMemcpyDeviceToDeviceNoCU; ROCm before 6.1 does not look */
+	if (!rc && (kind < 0 || kind > 4) && kind != 1024 && hip_version() >= 60100000)
 		rc = 21;
 	return hip_leave(rc ? rc : fake_copy(g, stream, dst, src, bytes));
 }

@@ -7,6 +7,9 @@
 
 #include "tests/fakes/engine.h"
 
+/* As hipRuntimeGetVersion() gives it. */
+int hip_version(void);
+
 /* FAKE_FAIL, and whether there is such a device. */
 int hip_enter_device(const char *function, int device, struct fake_gpu **g_p);
 

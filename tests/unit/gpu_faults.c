@@ -140,11 +140,16 @@ static void use_neighbours(struct used *u, const struct dev_set *set)
 	struct dev_stream *streams[] = {u->s, u->other_s};
 	float *buffers[] = {(float *)(void *)u->device, (float *)(void *)u->there};
 	struct dev_ipc handle;
+	void *imported;
 	try(dev_peer_enable(u->d, u->other));
 	try(dev_fill(u->d, u->s, u->device, 0, BYTES));
 	try(dev_copy(u->d, u->s, u->there, u->device, BYTES));
 	try(dev_stream_sync(u->d, u->s));
 	try(dev_ipc_export(u->d, u->device, &handle));
+	if (getenv("FAKE_IPC_SELF")) {
+		try(dev_ipc_import(u->d, &handle, BYTES, &imported));
+		try(dev_free(u->d, imported));
+	}
 	try(dev_crew_open(set, &u->crew));
 	try(dev_allreduce(u->crew, streams, buffers, BYTES / sizeof(float)));
 	try(dev_stream_sync(u->d, u->s));
@@ -428,6 +433,31 @@ static void no_device_is_enodev(void)
 	unsetenv("FAKE_DRIVER_VERSION");
 }
 
+/* The flags of imported handles and the kinds of copies differ between these: ROCm 5.7, 6.0 and 6.2. */
+static void old_and_new_runtimes_of_amd_do(void)
+{
+	static const char *const versions[] = {"50731921", "60032830", "60241133"};
+	char line[1024];
+	setenv("FAKE_IPC_SELF", "1", 1);
+	for (size_t i = 0; i < sizeof(versions) / sizeof(versions[0]); i++) {
+		setenv("FAKE_DRIVER_VERSION", versions[i], 1);
+		start("hip:0,1", line, sizeof(line));
+		begins_with(line, "0\n");
+	}
+	unsetenv("FAKE_DRIVER_VERSION");
+	unsetenv("FAKE_IPC_SELF");
+}
+
+/* The second copy of use_streams() is the first within the device. */
+static void a_refused_kind_of_copy_is_replaced(void)
+{
+	char line[1024];
+	fail_at(1, "hipMemcpyAsync", ":2", "hipErrorInvalidMemcpyDirection", line, sizeof(line));
+	begins_with(line, "0\n");
+	fail_at(1, "hipMemcpyAsync", ":2", "hipErrorLaunchFailure", line, sizeof(line));
+	begins_with(line, "-");
+}
+
 /* The fakes are beside this program's folder, as the Makefile builds them. */
 static int find_fakes(void)
 {
@@ -458,5 +488,7 @@ int main(int argc, char **argv)
 	test(a_failed_kernel_loses_the_device);
 	test(a_device_may_be_lost_at_any_launch);
 	test(no_device_is_enodev);
+	test(old_and_new_runtimes_of_amd_do);
+	test(a_refused_kind_of_copy_is_replaced);
 	return test_done();
 }
