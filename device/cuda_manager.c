@@ -20,6 +20,7 @@ static struct {
 	nvml_two_numbers_fn *ecc, *mig;
 	nvml_mask_fn *event_reasons, *throttle_reasons;
 	nvml_errors_fn *ecc_errors;
+	nvml_violation_fn *violation;
 } nvml;
 
 static const struct gpu_symbol symbols[] = {
@@ -44,6 +45,7 @@ static const struct gpu_symbol symbols[] = {
 	{"nvmlDeviceGetCurrentClocksEventReasons", &nvml.event_reasons, true},
 	{"nvmlDeviceGetCurrentClocksThrottleReasons", &nvml.throttle_reasons, true},
 	{"nvmlDeviceGetTotalEccErrors", &nvml.ecc_errors, true},
+	{"nvmlDeviceGetViolationStatus", &nvml.violation, true},
 	{NULL, NULL, false},
 };
 
@@ -105,6 +107,16 @@ static void read_ecc_errors(struct gpu_readings *r, struct nvmlDevice_st *device
 		gpu_reading_number(r, "ecc_errors", "", (double)count);
 	else
 		gpu_reading_unknown(r, "ecc_errors", "", reason(status));
+}
+
+static void read_thermal_time(struct gpu_readings *r, struct nvmlDevice_st *device)
+{
+	struct nvml_violation heat = {0};
+	const nvml_status status = nvml.violation ? nvml.violation(device, NVML_ABI_POLICY_THERMAL, &heat) : NO_FUNCTION;
+	if (status == NVML_ABI_SUCCESS)
+		gpu_reading_number(r, "thermal_time", "s", 1e-9 * (double)heat.violation_ns);
+	else
+		gpu_reading_unknown(r, "thermal_time", "s", reason(status));
 }
 
 struct reason_word {
@@ -278,6 +290,7 @@ static void none(struct gpu_readings *r, const char *why)
 	for (size_t i = 0; i < NUMBERS; i++)
 		gpu_reading_unknown(r, numbers[i].name, numbers[i].unit, why);
 	gpu_reading_unknown(r, "ecc_errors", "", why);
+	gpu_reading_unknown(r, "thermal_time", "s", why);
 	for (size_t i = 0; i < TEXTS; i++)
 		gpu_reading_unknown(r, texts[i].name, "", why);
 }
@@ -294,6 +307,7 @@ static int read_all(const char *bus, struct dev_reading *readings, size_t room, 
 	for (size_t i = 0; i < NUMBERS; i++)
 		read_number(&r, device, &numbers[i]);
 	read_ecc_errors(&r, device);
+	read_thermal_time(&r, device);
 	for (size_t i = 0; i < TEXTS; i++)
 		read_one_text(&r, device, &texts[i]);
 	*count_p = r.count;

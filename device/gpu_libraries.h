@@ -33,6 +33,7 @@ extern const struct gpu_blas hip_blas;
  *                                                  joined with ", "
  * clock_reason                             text    NVML: "none", or what of the board's set-up lowers the clocks: its power
  *                                                  limit, clocks it was told. An idle board lowers them too: "none"
+ * thermal_time                             s       NVML: how long heat has held the clocks back since the driver was loaded
  * ecc, mig, persistence                    on/off  NVML; ecc of device memory also ROCm SMI
  * ecc_errors                               -       both: uncorrected, since the driver was loaded
  * compute_mode                             text    NVML: "default", "exclusive process", "prohibited"

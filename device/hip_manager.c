@@ -220,6 +220,7 @@ static int read_all(const char *bus, struct dev_reading *readings, size_t room, 
 	}
 	gpu_reading_unknown(&r, "throttle", "", "ROCm SMI does not say");
 	gpu_reading_unknown(&r, "clock_reason", "", "ROCm SMI does not say");
+	gpu_reading_unknown(&r, "thermal_time", "s", "ROCm SMI does not say");
 	*count_p = r.count;
 	return 0;
 }

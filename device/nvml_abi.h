@@ -24,6 +24,13 @@ enum {
 	NVML_ABI_DISPLAY_CLOCK = 0x100,
 };
 
+/* How long a policy has held the clocks back since the driver was loaded. Deprecated since 13.0 and still there; the fields that
+ * follow it (NVML_FI_DEV_CLOCKS_EVENT_REASON_*) have other numbers in 12.9 than in 13. */
+enum { NVML_ABI_POLICY_THERMAL = 1 };
+struct nvml_violation {
+	unsigned long long reference_us, violation_ns;
+};
+
 struct nvmlDevice_st;
 
 typedef nvml_status nvml_init_fn(void);
@@ -35,6 +42,7 @@ typedef nvml_status nvml_number_fn(struct nvmlDevice_st *, unsigned *);
 typedef nvml_status nvml_of_kind_fn(struct nvmlDevice_st *, unsigned, unsigned *);
 typedef nvml_status nvml_two_numbers_fn(struct nvmlDevice_st *, unsigned *, unsigned *);
 typedef nvml_status nvml_mask_fn(struct nvmlDevice_st *, unsigned long long *);
+typedef nvml_status nvml_violation_fn(struct nvmlDevice_st *, unsigned, struct nvml_violation *);
 typedef nvml_status nvml_errors_fn(struct nvmlDevice_st *, unsigned, unsigned, unsigned long long *);
 
 #endif

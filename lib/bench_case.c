@@ -15,6 +15,8 @@
 #define NOISY_ABOVE 0.10
 /* The core clock around a case against the best of the run; clocks of quiet machines agree within a few percent. */
 #define THROTTLED_BELOW 0.85
+/* Share of the samples' time in which heat held the clocks back. */
+#define THERMAL_ABOVE 0.01
 /* Shares of our cores' time that others may take before the case counts as contended. */
 #define OTHERS_ABOVE 0.10
 #define STOLEN_ABOVE 0.02
@@ -104,7 +106,8 @@ static void judge_surroundings(struct bench_run *r, const struct load_mark *befo
 	double most = fmax(r->now.clock_before_hz, r->now.clock_after_hz);
 	if (most > r->best_clock_hz)
 		r->best_clock_hz = most;
-	if (least < THROTTLED_BELOW * r->best_clock_hz)
+	/* A device that gives its reasons is judged by them: a power limit lowers the clock, too. */
+	if (!bench_state_tells(&r->now.state) && least < THROTTLED_BELOW * r->best_clock_hz)
 		bench_flag(r, "throttled", -1, "core clock %.2f GHz, best of this run %.2f GHz", 1e-9 * least,
 		           1e-9 * r->best_clock_hz);
 	if (bench_virtual(r) || !load_between(before, after, &others, &stolen))
@@ -115,21 +118,32 @@ static void judge_surroundings(struct bench_run *r, const struct load_mark *befo
 		flag_contended(r, "the hypervisor", stolen);
 }
 
-/* Says so once for each device: `told` has the bits of those that are flagged already. Leaves the state of the first. */
-static uint64_t flag_throttled(struct bench_run *r, uint64_t told)
+static void flag_device(struct bench_run *r, size_t d, const char *why)
+{
+	if (r->now.throttled >> d & 1)
+		return;
+	r->now.throttled |= UINT64_C(1) << d;
+	if (r->set.count == 1)
+		bench_flag(r, "throttled", -1, "%s", why);
+	else
+		bench_flag(r, "throttled", -1, "device %u: %s", r->set.dev[d]->index, why);
+}
+
+/* What devices say of now and of the `since_s` since they were asked (0: they were not). Leaves the state of the first. */
+static void flag_throttled(struct bench_run *r, double since_s)
 {
 	for (size_t d = r->set.count; d-- > 0;) {
+		char heat[96];
 		bench_state_read(r->set.dev[d], &r->now.state);
 		const char *why = bench_state_throttle(&r->now.state);
-		if (!why || told >> d & 1)
-			continue;
-		told |= UINT64_C(1) << d;
-		if (r->set.count == 1)
-			bench_flag(r, "throttled", -1, "%s", why);
-		else
-			bench_flag(r, "throttled", -1, "device %u: %s", r->set.dev[d]->index, why);
+		double total_s = bench_state_thermal_s(&r->now.state), held_s = total_s - r->now.thermal_s[d];
+		r->now.thermal_s[d] = total_s;
+		snprintf(heat, sizeof(heat), "heat held the clocks back in %.2g s of %.2g s", held_s, since_s);
+		if (!why && since_s > 0 && held_s > THERMAL_ABOVE * since_s)
+			why = heat;
+		if (why)
+			flag_device(r, d, why);
 	}
-	return told;
 }
 
 /* What other ranks of the job used is not somebody else's. */
@@ -150,17 +164,29 @@ static double clock_rate(struct bench_run *r)
 	return hz;
 }
 
+/* The clock first: an idle device lowers it while its driver is asked. */
+void bench_case_begin(struct bench_run *r)
+{
+	r->now.clock_before_hz = clock_rate(r);
+	flag_throttled(r, 0);
+	r->now.warm_s = bench_time(r);
+}
+
+static void end_samples(struct bench_run *r)
+{
+	double since_s = bench_time(r) - r->now.warm_s;
+	r->now.clock_after_hz = clock_rate(r);
+	flag_throttled(r, since_s);
+}
+
 static int measure_case(struct bench_run *r, double seconds)
 {
 	int status = 0;
 	if (r->variant_count) {
 		struct load_mark before = load_of_job(r);
-		uint64_t throttled = flag_throttled(r, 0);
-		r->now.clock_before_hz = clock_rate(r);
 		status = bench_sample_case(r, seconds);
 		if (status == 0)
-			flag_throttled(r, throttled);
-		r->now.clock_after_hz = clock_rate(r);
+			end_samples(r);
 		struct load_mark after = load_of_job(r);
 		if (status == 0) {
 			judge_samples(r);

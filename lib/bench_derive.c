@@ -322,5 +322,6 @@ void bench_now_clear(struct bench_now *now)
 	now->check_detail[0] = '\0';
 	now->state.count = 0;
 	now->clock_before_hz = now->clock_after_hz = NAN;
+	now->throttled = 0;
 	now->elapsed_s = 0.0;
 }

@@ -103,7 +103,9 @@ struct bench_now {
 	size_t fact_count;
 	const char *check_status;
 	char check_detail[256];
-	double clock_before_hz, clock_after_hz; /* NaN: unknown */
+	double clock_before_hz, clock_after_hz; /* NaN: unknown; before the samples, when the device is warm */
+	uint64_t throttled;                     /* a bit for each device that is flagged */
+	double warm_s, thermal_s[DEV_MAX];      /* when that was, and what each device said of heat then */
 	struct bench_state state; /* of the first device, right after the measurement */
 	double elapsed_s;
 };
@@ -157,15 +159,21 @@ int bench_device_open(struct bench_run *r);
 void bench_device_list(void);
 void bench_device_write(struct bench_run *r, struct dev *dev);
 
-/* bench_state.c: ask a device; a failure is a reading without a value. Why it is throttled, or NULL. Write the readings, or those
- * that change from case to case, as the object "state". */
+/* bench_state.c: ask a device; a failure is a reading without a value. Whether it tells what holds its clocks back; why it is
+ * throttled, or NULL; seconds that heat has held its clocks back, NaN: unknown. Write the readings, or those that change from
+ * case to case, as the object "state". */
 void bench_state_read(struct dev *dev, struct bench_state *s);
+bool bench_state_tells(const struct bench_state *s);
 const char *bench_state_throttle(const struct bench_state *s);
+double bench_state_thermal_s(const struct bench_state *s);
 void bench_state_write(struct json *j, const struct bench_state *s, bool only_changing);
 
 /* bench_case.c: set up, measure within `seconds`, check, derive and record the case in r->now.point; a failed or
  * skipped case is recorded and returns 0. Not 0: the record could not be written, or an interrupt. */
 int bench_case_run(struct bench_run *r, double seconds);
+
+/* The device is warm and the samples begin: note its clock and its state. */
+void bench_case_begin(struct bench_run *r);
 bool bench_virtual(const struct bench_run *r);
 
 /* bench_own.c: wait for every stream of the case, close everything, give back the list too. The first error, with its

@@ -272,6 +272,8 @@ int bench_sample_case(struct bench_run *r, double seconds)
 			status = calibrate(r, v, target);
 	if (status == 0)
 		status = warm_up(r, start + 0.2 * seconds);
+	if (status == 0)
+		bench_case_begin(r);
 	uint32_t blocks = 0;
 	/* The least number of blocks is worth more than the case's time, but not five times as much. */
 	while (status == 0 && blocks < r->o.max_samples) {

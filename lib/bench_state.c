@@ -18,21 +18,39 @@ void bench_state_read(struct dev *dev, struct bench_state *s)
 	err_clear();
 }
 
+static const struct dev_reading *reading_of(const struct bench_state *s, const char *name)
+{
+	for (size_t i = 0; i < s->count; i++)
+		if (strcmp(s->readings[i].name, name) == 0)
+			return &s->readings[i];
+	return NULL;
+}
+
+bool bench_state_tells(const struct bench_state *s)
+{
+	const struct dev_reading *reading = reading_of(s, "throttle");
+	return reading && reading->text[0];
+}
+
 const char *bench_state_throttle(const struct bench_state *s)
 {
-	for (size_t i = 0; i < s->count; i++) {
-		const struct dev_reading *reading = &s->readings[i];
-		if (strcmp(reading->name, "throttle") == 0 && reading->text[0] && strcmp(reading->text, "none") != 0 &&
-		    strcmp(reading->text, "idle") != 0)
-			return reading->text;
-	}
-	return NULL;
+	if (!bench_state_tells(s))
+		return NULL;
+	const char *text = reading_of(s, "throttle")->text;
+	return strcmp(text, "none") != 0 && strcmp(text, "idle") != 0 ? text : NULL;
+}
+
+double bench_state_thermal_s(const struct bench_state *s)
+{
+	const struct dev_reading *reading = reading_of(s, "thermal_time");
+	return reading ? reading->number : NAN;
 }
 
 /* What may be another from one case to the next. */
 static bool changes(const char *name)
 {
-	static const char *const names[] = {"sm_clock", "memory_clock", "power", "temperature", "throttle", "clock_reason"};
+	static const char *const names[] = {"sm_clock", "memory_clock", "power", "temperature",
+	                                    "throttle", "clock_reason", "thermal_time"};
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (strcmp(name, names[i]) == 0)
 			return true;

@@ -287,3 +287,19 @@ gates_of() {
 	ran
 	gates_of ring bruck
 }
+
+@test "a board at its power limit is no throttled one, a hot one is, and reasons may be unknown" {
+	throttled() { cases "[f['reason'] for r in rows if r['kind'] == 'case' for f in r['validity']['flags'] if f['flag'] == 'throttled'] $1"; }
+	QUICK="$QUICK --warm-up 1"
+	FAKE_CLOCK_REASONS=0x15 program micro/latency cuda --footprint 64K
+	ran
+	throttled '== []'
+	cases "rows[1]['state']['clock_reason']['value'] == 'power cap, sync boost'"
+	FAKE_CLOCK_REASONS=0x24 program micro/latency cuda --footprint 64K
+	throttled "== ['thermal slowdown']"
+	FAKE_THERMAL_NS=60000000000 program micro/latency cuda --footprint 64K
+	throttled "!= [] and 'heat held the clocks back in 60 s' in rows[1]['validity']['flags'][0]['reason']"
+	FAKE_FAIL=nvmlDeviceGetCurrentClocksEventReasons=3 program micro/latency cuda --footprint 64K
+	ran
+	cases "rows[1]['state']['throttle']['value'] is None"
+}

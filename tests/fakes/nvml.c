@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * libnvidia-ml: what the board says of itself; always the same, but for FAKE_FAIL.
+ * libnvidia-ml: what the board says of itself; always the same, but for FAKE_FAIL, FAKE_CLOCK_REASONS and FAKE_THERMAL_NS.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -23,6 +23,12 @@ static int enter(const char *function, const struct device *device)
 	if (rc)
 		return rc;
 	return !initialised ? UNINITIALIZED : device ? SUCCESS : INVALID_ARGUMENT;
+}
+
+static unsigned long long environment(const char *name, unsigned long long otherwise)
+{
+	const char *text = getenv(name);
+	return text && *text ? strtoull(text, NULL, 0) : otherwise;
 }
 
 static int give(int rc, unsigned *value_p, unsigned value)
@@ -135,11 +141,28 @@ int nvmlDeviceGetMigMode(struct device *device, unsigned *now, unsigned *next)
 	return rc ? rc : NOT_SUPPORTED;
 }
 
-/* nvmlClocksEventReasonSwPowerCap */
+/* nvmlClocksEventReasonSwPowerCap, if nobody wants others. */
 int nvmlDeviceGetCurrentClocksEventReasons(struct device *device, unsigned long long *mask)
 {
-	*mask = 0x4;
+	*mask = environment("FAKE_CLOCK_REASONS", 0x4);
 	return enter(__func__, device);
+}
+
+struct violation {
+	unsigned long long reference_us, violation_ns;
+};
+
+/* NVML_PERF_POLICY_POWER and NVML_PERF_POLICY_THERMAL are 0 and 1; the board is at its power cap all the time. */
+int nvmlDeviceGetViolationStatus(struct device *device, unsigned policy, struct violation *violation)
+{
+	static _Atomic unsigned long long asked;
+	int rc = enter(__func__, device);
+	if (rc || policy > 11)
+		return rc ? rc : INVALID_ARGUMENT;
+	asked++;
+	violation->reference_us = 1000 * asked;
+	violation->violation_ns = policy == 0 ? 1000000 * asked : policy == 1 ? environment("FAKE_THERMAL_NS", 0) * asked : 0;
+	return SUCCESS;
 }
 
 int nvmlDeviceGetTotalEccErrors(struct device *device, unsigned kind, unsigned counter, unsigned long long *count)

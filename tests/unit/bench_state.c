@@ -15,13 +15,30 @@ enum { BYTES = 4096 };
 static struct {
 	unsigned asked;
 	const char *throttle[8]; /* NULL: the reading is unknown */
+	double thermal_s[8];
+	unsigned clocked;
+	double hz[8]; /* 0: the device's own */
+	unsigned fills_before_clock; /* enqueued when the clock was first asked for */
+	unsigned fills;
 	int fails;
 	bool no_host_access;
 	double cpu_s;
 } act;
 
+static const struct dev_ops *real;
+
+static int clock_rate(struct dev *d, double *hz_p)
+{
+	if (!act.clocked)
+		act.fills_before_clock = act.fills;
+	const double hz = act.hz[act.clocked++ % 8];
+	*hz_p = hz;
+	return hz > 0 ? 0 : real->clock_rate(d, hz_p);
+}
+
 static int read_state(struct dev *d, struct dev_reading *readings, size_t *count_p)
 {
+	const double thermal_s = act.thermal_s[act.asked % 8];
 	const char *throttle = act.throttle[act.asked++ % 8];
 	(void)d;
 	if (act.fails)
@@ -31,7 +48,8 @@ static int read_state(struct dev *d, struct dev_reading *readings, size_t *count
 	readings[2] = (struct dev_reading){.name = "numa_node", .number = 1.0};
 	readings[3] = (struct dev_reading){.name = "throttle", .number = NAN};
 	snprintf(readings[3].text, sizeof(readings[3].text), "%s", throttle ? throttle : "");
-	*count_p = 4;
+	readings[4] = (struct dev_reading){.name = "thermal_time", .unit = "s", .number = thermal_s};
+	*count_p = 5;
 	return 0;
 }
 
@@ -41,8 +59,10 @@ static int admit(const struct bench_case *c)
 	static struct dev_ops ops;
 	if (c->dev->ops == &ops)
 		return 0;
-	ops = *c->dev->ops;
+	real = c->dev->ops;
+	ops = *real;
 	ops.read_state = read_state;
+	ops.clock_rate = clock_rate;
 	for (size_t i = 0; i < c->devices->count; i++)
 		c->devices->dev[i]->ops = &ops;
 	if (act.no_host_access)
@@ -56,6 +76,7 @@ static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
 {
 	void *const *memory = c->state;
 	int status = 0;
+	act.fills += (unsigned)iterations;
 	for (uint64_t i = 0; status == 0 && i < iterations; i++)
 		status = dev_fill(c->dev, c->stream, *memory, 0, BYTES);
 	if (status == 0 && variant == 1)
@@ -114,10 +135,11 @@ static void readings_are_in_the_records(void)
 	expect(run("sim", false) == 0);
 	expect(says("\"state\":{\"power\":{\"value\":71.5,\"unit\":\"W\"},\"ecc\":{\"value\":null,\"unit\":\"\",\"reason\":\"not supported\"},"
 	            "\"numa_node\":{\"value\":1,\"unit\":\"\"},"
-	            "\"throttle\":{\"value\":null,\"unit\":\"\",\"reason\":\"no reason given\"}}"));
+	            "\"throttle\":{\"value\":null,\"unit\":\"\",\"reason\":\"no reason given\"},"
+	            "\"thermal_time\":{\"value\":0,\"unit\":\"s\"}}"));
 	/* Of a case only what changes. */
-	expect(says("\"state\":{\"power\":{\"value\":71.5,\"unit\":\"W\"},\"throttle\":{\"value\":\"none\",\"unit\":\"\"}},\"validity\":"
-	            "{\"valid\":true"));
+	expect(says("\"state\":{\"power\":{\"value\":71.5,\"unit\":\"W\"},\"throttle\":{\"value\":\"none\",\"unit\":\"\"},"
+	            "\"thermal_time\":{\"value\":0,\"unit\":\"s\"}},\"validity\":{\"valid\":true"));
 }
 
 static void a_device_that_says_nothing_is_an_empty_object(void)
@@ -141,17 +163,51 @@ static void throttled_before_or_after_is_a_flag(void)
 		}
 	}
 	reset();
-	act.throttle[1] = act.throttle[2] = "power cap";
+	act.throttle[1] = act.throttle[2] = "power brake";
 	expect(run("sim", false) == 3);
-	expect(says("\"flags\":[{\"flag\":\"throttled\",\"variant\":null,\"reason\":\"power cap\"}]"));
+	expect(says("\"flags\":[{\"flag\":\"throttled\",\"variant\":null,\"reason\":\"power brake\"}]"));
+}
+
+/* Half the best clock: a board at its power limit has nothing to say under "throttle". */
+static void a_low_clock_counts_where_no_reasons_are_given(void)
+{
+	for (int tells = 0; tells < 2; tells++) {
+		reset();
+		act.hz[0] = 2e9;
+		act.hz[1] = 1e9;
+		if (!tells)
+			act.throttle[1] = act.throttle[2] = NULL;
+		expect(run("sim", false) == (tells ? 0 : 3));
+		expect(says("\"clock_hz\":{\"before\":2000000000,\"after\":1000000000}"));
+		expect(says("\"reason\":\"core clock 1.00 GHz, best of this run 2.00 GHz\"") == !tells);
+	}
+}
+
+static void heat_between_two_looks_is_a_flag(void)
+{
+	static const double grown_s[] = {0, 1e-9, 1e3, NAN};
+	for (size_t i = 0; i < sizeof(grown_s) / sizeof(grown_s[0]); i++) {
+		reset();
+		act.thermal_s[1] = 5;
+		act.thermal_s[2] = 5 + grown_s[i];
+		expect(run("sim", false) == (i == 2 ? 3 : 0));
+		expect(says("\"flag\":\"throttled\",\"variant\":null,\"reason\":\"heat held the clocks back in 1e+03 s of") == (i == 2));
+	}
+}
+
+static void the_first_clock_is_that_of_a_warm_device(void)
+{
+	reset();
+	expect(run("sim", false) == 0);
+	expect(act.clocked == 2 && act.fills_before_clock > 2);
 }
 
 static void of_several_devices_the_throttled_one_is_named(void)
 {
 	reset();
-	act.throttle[2] = "power cap"; /* the run record asks both; before a case the last is asked first */
+	act.throttle[2] = "power brake"; /* the run record asks both; before a case the last is asked first */
 	expect(run("sim:0,1", false) == 3);
-	expect(says("\"flags\":[{\"flag\":\"throttled\",\"variant\":null,\"reason\":\"device 1: power cap\"}]"));
+	expect(says("\"flags\":[{\"flag\":\"throttled\",\"variant\":null,\"reason\":\"device 1: power brake\"}]"));
 }
 
 static void who_takes_the_host_s_cores_disturbs_what_the_host_does(void)
@@ -175,6 +231,9 @@ int main(void)
 	test(readings_are_in_the_records);
 	test(a_device_that_says_nothing_is_an_empty_object);
 	test(throttled_before_or_after_is_a_flag);
+	test(a_low_clock_counts_where_no_reasons_are_given);
+	test(heat_between_two_looks_is_a_flag);
+	test(the_first_clock_is_that_of_a_warm_device);
 	test(of_several_devices_the_throttled_one_is_named);
 	test(who_takes_the_host_s_cores_disturbs_what_the_host_does);
 	return test_done();
