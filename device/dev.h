@@ -104,7 +104,8 @@ struct dev_props {
 	uint64_t shared_granularity_bytes; /* a block's claim is rounded up to this; at least 1 */
 	uint64_t shared_reserved_bytes;    /* what the platform adds to every block's claim before rounding */
 	uint64_t l1_bytes, l2_bytes;       /* per unit; 0 if there is none or it is unknown */
-	uint64_t llc_bytes;                /* last level in front of memory, whole device */
+	uint64_t llc_bytes;                /* last level in front of memory, all of it that the device has: a footprint of
+	                                      several times as much comes from memory */
 	int priority_low, priority_normal, priority_high;
 	uint32_t gemm_types;               /* 1u << enum dev_type, of dev_gemm() as the library does it */
 	uint32_t gemm_tiled_types;         /* the same with `tiled` */

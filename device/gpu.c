@@ -93,7 +93,7 @@ static void describe(struct gpu_dev *d)
 	p->shared_per_block_bytes = t->shared_per_block_bytes;
 	p->shared_granularity_bytes = t->shared_granularity_bytes;
 	p->shared_reserved_bytes = t->shared_reserved_bytes;
-	p->llc_bytes = t->l2_bytes;
+	p->llc_bytes = t->llc_bytes ? t->llc_bytes : t->l2_bytes;
 	p->priority_low = 0;
 	p->priority_normal = t->priority_least;
 	p->priority_high = t->priority_least - t->priority_greatest;

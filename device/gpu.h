@@ -15,6 +15,7 @@
  *   gpu_autotune.c     which of the library's algorithms is the fastest for a product
  *   gpu_time.c         the device's timer on the host's clock; the core clock; readings
  *   gpu_crew.c         the vendor's collectives
+ *   kfd_topology.c     the caches of AMD's GPUs, as the kernel tells
  *   kernels.cu         device/kernels.h, and what the backend itself runs, in CUDA C for both vendors
  *
  * The rules of a dialect. Every function returns 0 or -errno, and leaves with err_note() which of the vendor's functions
@@ -45,6 +46,7 @@ struct gpu_traits {
 	uint32_t units, copy_engines, warp_threads;
 	uint32_t threads_per_unit, blocks_per_unit, threads_per_block;
 	uint64_t memory_bytes, l2_bytes;
+	uint64_t llc_bytes; /* what lies behind the L2 in front of memory; 0: nothing, or it is unknown */
 	double timer_hz; /* of ticks() in kernels.cu */
 	int driver_version; /* as struct gpu_target has it */
 	uint64_t shared_per_unit_bytes;

@@ -11,6 +11,7 @@
 #include "device/gpu_libraries.h"
 #include "device/gpu_library.h"
 #include "device/hip_abi.h"
+#include "device/kfd_topology.h"
 #include "lib/err.h"
 
 _Static_assert(sizeof(struct hip_ipc_memory) == sizeof(struct dev_ipc), "an IPC handle fits");
@@ -138,6 +139,14 @@ static int architecture(int device, char *arch, size_t room)
 	return 0;
 }
 
+/* The runtime knows no cache behind the L2; the kernel may. */
+static uint64_t last_level(const char *bus)
+{
+	const char *root = getenv("GPUSIG_KFD_TOPOLOGY");
+	uint64_t bytes = 0;
+	return kfd_last_level(root ? root : KFD_TOPOLOGY, bus, &bytes) ? 0 : bytes;
+}
+
 static void sizes(int device, struct gpu_traits *t)
 {
 	t->units = attribute(device, HIP_MULTIPROCESSOR_COUNT);
@@ -147,6 +156,7 @@ static void sizes(int device, struct gpu_traits *t)
 	t->blocks_per_unit = attribute(device, HIP_MAX_BLOCKS_PER_MULTIPROCESSOR);
 	t->threads_per_block = attribute(device, HIP_MAX_THREADS_PER_BLOCK);
 	t->l2_bytes = attribute(device, HIP_L2_CACHE_SIZE);
+	t->llc_bytes = last_level(t->bus);
 	t->shared_per_unit_bytes = attribute(device, HIP_MAX_SHARED_PER_MULTIPROCESSOR);
 	t->shared_per_block_bytes = attribute(device, HIP_MAX_SHARED_PER_BLOCK);
 	t->shared_granularity_bytes = 512; /* GRANULATED_LDS_SIZE of gfx7 to gfx11 in LLVM's AMDGPU guide */

@@ -303,3 +303,15 @@ gates_of() {
 	ran
 	cases "rows[1]['state']['throttle']['value'] is None"
 }
+
+@test "the last cache of an AMD GPU is what the kernel's files say, and the L2 without them" {
+	gpu=$BATS_TEST_TMPDIR/nodes/0
+	mkdir -p "$gpu/caches/0" "$gpu/caches/1"
+	printf 'simd_count 1216\nlocation_id 256\ndomain 0\nnum_xcc 8\n' >"$gpu/properties"
+	printf 'level 2\nsize 4096\ntype 9\n' >"$gpu/caches/0/properties"
+	printf 'level 3\nsize 65536\ntype 9\n' >"$gpu/caches/1/properties"
+	GPUSIG_KFD_TOPOLOGY=$BATS_TEST_TMPDIR program micro/latency hip --footprint 64K
+	cases "rows[0]['device'][0]['llc_bytes'] == 64 << 20"
+	GPUSIG_KFD_TOPOLOGY=/nonexistent program micro/latency hip --footprint 64K
+	cases "rows[0]['device'][0]['llc_bytes'] == 1 << 20"
+}
