@@ -57,6 +57,7 @@ enum dev_cap {
 	DEV_CAP_GEMM_TILED = 1u << 11,  /* dev_gemm.tiled: blocks that can be shaped and that count what they finish */
 	DEV_CAP_CREW = 1u << 12,        /* dev_crew_open(): the vendor's collectives */
 	DEV_CAP_IPC = 1u << 13,         /* dev_ipc_export(), dev_ipc_import() */
+	DEV_CAP_VALUE_IN_QUEUE = 1u << 14, /* dev_wait_value() and dev_write_value() take no slot of a unit */
 };
 
 enum dev_mem {
@@ -379,7 +380,12 @@ int dev_wait_value(struct dev *d, struct dev_stream *s, uint32_t *at, uint32_t v
 /* Enqueue *at = value, after all earlier work of the stream is visible. [optional] */
 int dev_write_value(struct dev *d, struct dev_stream *s, uint32_t *at, uint32_t value);
 
-/* Write *at = value from the host, at once and visibly to waiting streams and polling kernels. [optional] */
+/* Write *at = value from the host, at once and visibly to waiting streams and polling kernels. [optional]
+ *
+ * Without DEV_CAP_VALUE_IN_QUEUE a stream that waits for a value is a block of one thread, which holds a slot and polls, and a
+ * stream's write is such a block, too, as is a post to DEVICE memory: each starts once a slot is free, and the post returns
+ * then. So whoever holds slots leaves one for every stream that waits or writes meanwhile, counts with one less beside a
+ * waiting stream, and posts to PINNED memory, which takes no slot anywhere. */
 int dev_post_value(struct dev *d, uint32_t *at, uint32_t value);
 
 /* A kernel of device/kernels.h by name; -ENOENT when this backend has none of that name, or this device lacks it. */
@@ -430,8 +436,9 @@ int dev_peer_enable(struct dev *d, struct dev *other);
 
 /* Between begin and end what is enqueued on `s` is noted and not run; no other call on the device may come in between but
  * those that enqueue on `s`. The graph runs it all in one operation, as often as it is launched; memory that it uses is -EBUSY
- * until it is closed. Copies of PAGEABLE memory and events can't be noted. An operation that is refused is not noted. To begin
- * twice and to end what was not begun is -EINVAL. The caller has synchronised before closing it. [optional] */
+ * until it is closed. Copies of PAGEABLE memory and events can't be noted, values only with DEV_CAP_VALUE_IN_QUEUE. An
+ * operation that is refused is not noted. To begin twice and to end what was not begun is -EINVAL. The caller has synchronised
+ * before closing it. [optional] */
 int dev_graph_begin(struct dev *d, struct dev_stream *s);
 int dev_graph_end(struct dev *d, struct dev_stream *s, struct dev_graph **g_p);
 int dev_graph_launch(struct dev *d, struct dev_stream *s, struct dev_graph *g);

@@ -70,6 +70,7 @@ static uint32_t capabilities(const struct gpu_dev *d, unsigned count)
 	caps |= t->copy_engines ? DEV_CAP_COPY_ENGINE : 0;
 	caps |= t->priority_least != t->priority_greatest ? DEV_CAP_PRIORITY : 0;
 	caps |= t->wait_value ? DEV_CAP_WAIT_VALUE : 0;
+	caps |= t->wait_value && !t->value_takes_slot ? DEV_CAP_VALUE_IN_QUEUE : 0;
 	caps |= t->shared_per_block_bytes ? DEV_CAP_OCCUPANCY : 0;
 	caps |= has_peer(d, count) ? DEV_CAP_PEER : 0;
 	caps |= d->driver->capture_begin ? DEV_CAP_GRAPH : 0;

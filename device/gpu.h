@@ -55,6 +55,7 @@ struct gpu_traits {
 	int numa_node;
 	int priority_least, priority_greatest; /* as the vendor counts: least >= greatest */
 	bool unified_addressing, wait_value, ipc;
+	bool value_takes_slot; /* streams wait for and write values by blocks of one thread */
 };
 
 /* From where to where a copy goes; a vendor may have a function, or a hint, for each. */

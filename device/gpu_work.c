@@ -43,6 +43,14 @@ static int check_aligned(const uint32_t *at)
 	return (uintptr_t)at % sizeof(*at) ? err_note(-EINVAL, "value at %p: not aligned to 4 bytes", (const void *)at) : 0;
 }
 
+/* AMD's runtime would run them at once, beside the graph. */
+static int check_noted(const struct gpu_dev *d, const struct dev_stream *s)
+{
+	if (!s->noting || !d->traits.value_takes_slot)
+		return 0;
+	return err_note(-ENOTSUP, "%s:%u: values cannot be captured in a graph", d->vendor->name, d->dev.index);
+}
+
 int gpu_wait_value(struct dev *dev, struct dev_stream *s, uint32_t *at, uint32_t value)
 {
 	struct gpu_dev *d = gpu_of(dev);
@@ -50,6 +58,8 @@ int gpu_wait_value(struct dev *dev, struct dev_stream *s, uint32_t *at, uint32_t
 	if (!dev_can(dev, DEV_CAP_WAIT_VALUE))
 		return err_note(-ENOTSUP, "%s:%u: streams can't wait for values", d->vendor->name, dev->index);
 	int rc = check_aligned(at);
+	if (!rc)
+		rc = check_noted(d, s);
 	if (!rc)
 		rc = gpu_enqueue(d, s, &range, 1);
 	if (!rc)
@@ -65,11 +75,14 @@ int gpu_write_value(struct dev *dev, struct dev_stream *s, uint32_t *at, uint32_
 		return err_note(-ENOTSUP, "%s:%u: streams can't write values", d->vendor->name, dev->index);
 	int rc = check_aligned(at);
 	if (!rc)
+		rc = check_noted(d, s);
+	if (!rc)
 		rc = gpu_enqueue(d, s, &range, 1);
 	return rc ? rc : gpu_answer(d, d->driver->write_value(s->handle, at, value));
 }
 
-/* Device memory is out of the host's reach: a stream of our own writes it, beside what is queued elsewhere. */
+/* Device memory is out of the host's reach: a stream of our own writes it, beside what is queued elsewhere. Not a copy engine,
+ * though it would need no slot on AMD: what it writes goes past a cache that a polling block may read from. */
 int gpu_post_value(struct dev *dev, uint32_t *at, uint32_t value)
 {
 	struct gpu_dev *d = gpu_of(dev);

@@ -162,6 +162,7 @@ static void sizes(int device, struct gpu_traits *t)
 	t->shared_granularity_bytes = 512; /* GRANULATED_LDS_SIZE of gfx7 to gfx11 in LLVM's AMDGPU guide */
 	t->unified_addressing = true;
 	t->wait_value = attribute(device, HIP_CAN_WAIT_VALUE) != 0;
+	t->value_takes_slot = true; /* streamOpsWait and streamOpsWrite of CLR 5.6 to 6.3 are kernels */
 	t->ipc = true;
 	t->timer_hz = 1e3 * attribute(device, HIP_WALL_CLOCK_RATE);
 }

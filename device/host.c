@@ -40,7 +40,7 @@ static void describe(struct host_dev *d, unsigned count, size_t machine_cores)
 		snprintf(p->shares, sizeof(p->shares), "its cores with its copy engines%s",
 			 machine_cores % count ? "" : " and the host program");
 	p->caps = DEV_CAP_COPY_ENGINE | DEV_CAP_PRIORITY | DEV_CAP_WAIT_VALUE | DEV_CAP_OCCUPANCY | DEV_CAP_PEER |
-		  DEV_CAP_CLOCK_RATE | DEV_CAP_HOST_ACCESS;
+		  DEV_CAP_CLOCK_RATE | DEV_CAP_HOST_ACCESS | DEV_CAP_VALUE_IN_QUEUE;
 	if (d->blas) {
 		p->caps |= DEV_CAP_GEMM | DEV_CAP_GEMM_TILED;
 		p->gemm_types = p->gemm_tiled_types = 1u << DEV_F32 | 1u << DEV_F64;

@@ -119,7 +119,7 @@ static void set_props(struct sim_dev *d)
 	snprintf(p->name, sizeof(p->name), "simulated device (%s)", m->name);
 	snprintf(p->blas, sizeof(p->blas), "sim, tiles of %u", m->gemm_tile);
 	p->caps = DEV_CAP_VIRTUAL_TIME | DEV_CAP_GEMM | DEV_CAP_GEMM_TILED | DEV_CAP_WAIT_VALUE | DEV_CAP_PEER |
-	          DEV_CAP_CLOCK_RATE;
+	          DEV_CAP_CLOCK_RATE | DEV_CAP_VALUE_IN_QUEUE;
 	p->caps |= m->copy_engines ? DEV_CAP_COPY_ENGINE : 0;
 	p->caps |= m->priorities > 1 ? DEV_CAP_PRIORITY : 0;
 	p->caps |= m->shared_per_unit_bytes ? DEV_CAP_OCCUPANCY : 0;
@@ -154,6 +154,8 @@ static void apply_lacks(struct sim_model *m)
 		m->priorities = 1;
 	if (m->lacks & DEV_CAP_OCCUPANCY)
 		m->shared_per_unit_bytes = m->shared_per_block_bytes = m->shared_reserved_bytes = 0;
+	if (m->lacks & DEV_CAP_WAIT_VALUE)
+		m->lacks |= DEV_CAP_VALUE_IN_QUEUE;
 	if (m->lacks & DEV_CAP_GEMM)
 		m->lacks |= DEV_CAP_GEMM_TILED;
 }

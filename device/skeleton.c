@@ -147,7 +147,7 @@ static int skeleton_event_elapsed_ns(struct dev *dev, struct dev_event *from, st
 }
 
 /* Later work of the stream starts once *at >= value. Goes with write_value, post_value and
- * DEV_CAP_WAIT_VALUE. Optional. */
+ * DEV_CAP_WAIT_VALUE; with DEV_CAP_VALUE_IN_QUEUE where neither takes a slot. Optional. */
 static int skeleton_wait_value(struct dev *dev, struct dev_stream *s, uint32_t *at, uint32_t value)
 {
 	(void)dev, (void)s, (void)at, (void)value;

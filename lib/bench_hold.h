@@ -2,6 +2,9 @@
  *
  * Holding units: blocks that sit in their slots until told to go. With them a program shows what is left for
  * others: how many blocks are resident, whether an engine copies while no unit is free, who comes first.
+ *
+ * No stream may wait for a value or write one meanwhile where that takes a slot (no DEV_CAP_VALUE_IN_QUEUE): it would be
+ * counted as missing, or never run. The blocks themselves look at PINNED memory, which the host writes without a slot.
  */
 #ifndef GPUSIG_BENCH_HOLD_H
 #define GPUSIG_BENCH_HOLD_H

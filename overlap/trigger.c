@@ -158,6 +158,8 @@ static int derive(struct bench_case *c)
 	const struct senders *s = &state(c)->senders;
 	product_facts(&s->sender[0].product, c);
 	bench_fact_text(c, "trigger", "software: a product's counters and streams that wait for values; T3's is hardware");
+	if (!dev_can(c->dev, DEV_CAP_VALUE_IN_QUEUE))
+		bench_fact_text(c, "waits", "each stream that waits for a counter holds a slot that the product could use");
 	bench_fact_number(c, "devices_that_send", (double)s->count);
 	bench_fact_number(c, "bands_sent", s->bands);
 	bench_fact_number(c, "band_rows", s->band_rows);

@@ -315,3 +315,12 @@ gates_of() {
 	GPUSIG_KFD_TOPOLOGY=/nonexistent program micro/latency hip --footprint 64K
 	cases "rows[0]['device'][0]['llc_bytes'] == 1 << 20"
 }
+
+@test "where a waiting stream holds a slot, the device and the records of what waits say so" {
+	for device in cuda hip; do
+		program overlap/trigger "$device" --shape 512x256x16 --bands 4 --direction down --mover engine
+		ran
+		cases "('value_in_queue' in rows[0]['device'][0]['capabilities']) == ('$device' == 'cuda')"
+		cases "('waits' in rows[1]['facts']) == ('$device' == 'hip')"
+	done
+}

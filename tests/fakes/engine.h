@@ -83,6 +83,7 @@ struct fake_model {
 	uint64_t shared_default_bytes; /* of a block, before it asks for more */
 	uint64_t shared_most_bytes;
 	int priority_least, priority_greatest;
+	bool values_take_slots; /* waits and writes of values are blocks of one thread, which no capture notes */
 	const struct fake_result_name *results; /* the last has no name */
 };
 extern const struct fake_model fake_model;
@@ -313,5 +314,9 @@ struct fake_launch {
 	struct fake_work_item item;
 };
 int fake_launch_block(const struct host_block *b);
+
+/* A wait for a value, or a write of one, as a block of one thread that polls or stores. */
+void fake_value_block(struct fake_gpu *g, const struct fake_op *value, struct fake_op *launch);
+bool fake_is_value_block(const struct fake_work_item *item);
 
 #endif

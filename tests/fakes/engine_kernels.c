@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "device/host_units.h"
 #include "lib/clock.h"
@@ -290,6 +291,40 @@ int fake_enqueue(void *stream, uint32_t blocks, fake_work *work, const void *arg
 	fake_unlock();
 	return rc;
 }
+
+/* ------------------------------------------------------------------ values in slots */
+
+struct value_block {
+	struct fake_gpu *gpu;
+	uint32_t *at, value;
+};
+
+static void wait_in_slot(uint32_t block, uint32_t blocks, void *arguments)
+{
+	const struct value_block *v = arguments;
+	(void)block, (void)blocks;
+	while ((int32_t)(__atomic_load_n(v->at, __ATOMIC_ACQUIRE) - v->value) < 0 && atomic_load(&v->gpu->fault) == FAKE_OK)
+		usleep(50);
+}
+
+static void write_in_slot(uint32_t block, uint32_t blocks, void *arguments)
+{
+	const struct value_block *v = arguments;
+	(void)block, (void)blocks;
+	__atomic_store_n(v->at, v->value, __ATOMIC_RELEASE);
+}
+
+void fake_value_block(struct fake_gpu *g, const struct fake_op *value, struct fake_op *launch)
+{
+	const struct value_block v = {.gpu = g, .at = value->value.at, .value = value->value.value};
+	*launch = (struct fake_op){.kind = FAKE_OP_LAUNCH};
+	launch->launch.work = value->kind == FAKE_OP_WAIT ? wait_in_slot : write_in_slot;
+	launch->launch.grid = launch->launch.threads = 1;
+	launch->launch.claim_bytes = host_claim(1, 0);
+	memcpy(launch->launch.arguments, &v, sizeof(v));
+}
+
+bool fake_is_value_block(const struct fake_work_item *item) { return item->work == wait_in_slot || item->work == write_in_slot; }
 
 static void run_kernel(struct fake_work_item *item, uint32_t block, uint32_t blocks)
 {

@@ -145,7 +145,7 @@ static int breaks(const struct fake_work_item *item)
 {
 	static unsigned long launches;
 	const char *kernel = getenv("FAKE_KERNEL_FAIL"), *lost = getenv("FAKE_LOST");
-	launches++;
+	launches += !fake_is_value_block(item);
 	if (lost && *lost && launches > strtoul(lost, NULL, 10))
 		return FAKE_UNKNOWN;
 	return kernel && item->kernel && strcmp(kernel, item->kernel->name) == 0 ? FAKE_LAUNCH_FAILED : FAKE_OK;
@@ -180,6 +180,11 @@ static int run_launch(struct fake_stream *s, const struct fake_op *o)
 
 static int run(struct fake_stream *s, const struct fake_op *o)
 {
+	struct fake_op block;
+	if (fake_model.values_take_slots && (o->kind == FAKE_OP_WAIT || o->kind == FAKE_OP_WRITE)) {
+		fake_value_block(s->object.gpu, o, &block);
+		return run_launch(s, &block);
+	}
 	switch (o->kind) {
 	case FAKE_OP_COPY:
 	case FAKE_OP_FILL:
@@ -210,7 +215,8 @@ static int note(struct fake_graph *graph, const struct fake_op *o)
 
 int fake_submit(struct fake_stream *s, const struct fake_op *op)
 {
-	if (s->capture)
+	const bool value = op->kind == FAKE_OP_WAIT || op->kind == FAKE_OP_WRITE;
+	if (s->capture && !(value && fake_model.values_take_slots))
 		return note(s->capture, op);
 	int rc = fake_queue_wait(s);
 	return rc ? rc : run(s, op);

@@ -60,6 +60,7 @@ const struct fake_model fake_model = {
 	.shared_most_bytes = 64 << 10,
 	.priority_least = 1,
 	.priority_greatest = -1,
+	.values_take_slots = true,
 	.results = results,
 };
 

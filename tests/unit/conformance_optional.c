@@ -268,6 +268,30 @@ static void graphs_are_checked(void)
 	dev_stream_close(on.d, s);
 }
 
+/* Noted, or refused: never run beside the graph. */
+static void a_graph_of_values_runs_when_it_is_launched(void)
+{
+	need(DEV_CAP_GRAPH | DEV_CAP_WAIT_VALUE);
+	const int wanted = dev_can(on.d, DEV_CAP_VALUE_IN_QUEUE) ? 0 : -ENOTSUP;
+	struct dev_stream *s = stream();
+	struct dev_graph *graph = NULL;
+	uint32_t *at = get(DEV_MEM_PINNED, 256);
+	at[0] = at[1] = 0;
+	ok(dev_graph_begin(on.d, s));
+	expect_rc(dev_write_value(on.d, s, at, 1), wanted);
+	expect_rc(dev_wait_value(on.d, s, at, 1), wanted);
+	ok(dev_fill(on.d, s, at + 1, 2, 4));
+	ok(dev_graph_end(on.d, s, &graph));
+	pass(MS);
+	expect(look(at) == 0);
+	ok(dev_graph_launch(on.d, s, graph));
+	ok(dev_stream_sync(on.d, s));
+	expect(look(at) == (wanted ? 0 : 1) && look(at + 1) == 0x02020202);
+	dev_graph_close(on.d, graph);
+	put(at);
+	dev_stream_close(on.d, s);
+}
+
 static void a_stream_closed_while_noting_forgets_it(void)
 {
 	need(DEV_CAP_GRAPH);
@@ -416,6 +440,7 @@ int main(int argc, char **argv)
 		RULE(a_graph_copies_within_and_between_devices),
 		RULE(memory_of_a_graph_is_ebusy),
 		RULE(graphs_are_checked),
+		RULE(a_graph_of_values_runs_when_it_is_launched),
 		RULE(a_stream_closed_while_noting_forgets_it),
 		RULE(a_crew_adds_up),
 		RULE(handles_of_memory),

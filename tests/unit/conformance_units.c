@@ -203,6 +203,70 @@ static void engines_copy_while_all_slots_are_held(void)
 	dev_stream_close(on.d, s);
 }
 
+/* ------------------------------------------------------------------ values while slots are held */
+
+/* A stream's write in DEVICE memory, when all slots are held: with the capability it goes through, without it has to wait. */
+static void values_take_a_slot_or_say_that_they_do_not(void)
+{
+	need(DEV_CAP_WAIT_VALUE);
+	const bool in_queue = dev_can(on.d, DEV_CAP_VALUE_IN_QUEUE);
+	struct dev_stream *waits = stream(), *writes = stream();
+	struct dev_event *waited = event(), *written = event();
+	uint32_t *at = get(DEV_MEM_DEVICE, 256);
+	ok(dev_fill(on.d, writes, at, 0, 256));
+	ok(dev_stream_sync(on.d, writes));
+	struct full f = fill_all_slots();
+	ok(dev_wait_value(on.d, waits, at, 1));
+	ok(dev_event_record(on.d, waits, waited));
+	ok(dev_write_value(on.d, writes, at, 1));
+	ok(dev_event_record(on.d, writes, written));
+	if (in_queue) {
+		ok(dev_stream_sync(on.d, writes));
+		ok(dev_stream_sync(on.d, waits));
+		ok(dev_post_value(on.d, at, 2));
+		expect(look(f.last.arrived + 1) == 0); /* and all are still held */
+	} else {
+		pass(2 * MS);
+		expect_rc(dev_event_query(on.d, written), -EAGAIN);
+		expect_rc(dev_event_query(on.d, waited), -EAGAIN);
+	}
+	free_one_slot(&f);
+	free_all_slots(&f);
+	ok(dev_stream_sync(on.d, writes));
+	ok(dev_stream_sync(on.d, waits));
+	put(at);
+	dev_event_close(on.d, waited);
+	dev_event_close(on.d, written);
+	dev_stream_close(on.d, waits);
+	dev_stream_close(on.d, writes);
+}
+
+static void a_waiting_stream_leaves_the_other_slots(void)
+{
+	need(DEV_CAP_WAIT_VALUE);
+	const uint32_t all = capacity(0), left = dev_can(on.d, DEV_CAP_VALUE_IN_QUEUE) ? all : all - 1;
+	if (left == 0)
+		skip("one slot");
+	struct dev_stream *waits = stream(), *holds = stream();
+	uint32_t *at = get(DEV_MEM_PINNED, 256);
+	*at = 0;
+	ok(dev_wait_value(on.d, waits, at, 1));
+	pass(2 * MS); /* until it polls */
+	struct gate g = gate_hold(holds, all, 0, GATE_NS);
+	expect(comes_to(g.arrived, left));
+	pass(2 * MS);
+	expect(look(g.arrived) == left);
+	ok(dev_post_value(on.d, at, 1));
+	ok(dev_stream_sync(on.d, waits));
+	expect(comes_to(g.arrived, all));
+	gate_open(&g);
+	ok(dev_stream_sync(on.d, holds));
+	gate_done(&g);
+	put(at);
+	dev_stream_close(on.d, waits);
+	dev_stream_close(on.d, holds);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct rule rules[] = {
@@ -215,6 +279,8 @@ int main(int argc, char **argv)
 		RULE(equals_all_run_each_in_its_own_order),
 		RULE(running_blocks_are_not_interrupted),
 		RULE(engines_copy_while_all_slots_are_held),
+		RULE(values_take_a_slot_or_say_that_they_do_not),
+		RULE(a_waiting_stream_leaves_the_other_slots),
 	};
 	return run_specs(argc, argv, rules, sizeof(rules) / sizeof(rules[0]));
 }
