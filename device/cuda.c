@@ -382,6 +382,11 @@ static int function_allow_shared(void *kernel, uint64_t bytes)
 	return rc ? rc : CALL(cuFuncSetAttribute, kernel, CUDA_FUNCTION_CARVEOUT, CUDA_CARVEOUT_MAX_SHARED);
 }
 
+static int function_prefer_cache(void *kernel)
+{
+	return CALL(cuFuncSetAttribute, kernel, CUDA_FUNCTION_CARVEOUT, CUDA_CARVEOUT_MAX_L1);
+}
+
 static int function_static_shared(void *kernel, uint64_t *bytes_p)
 {
 	int bytes = 0;
@@ -452,6 +457,7 @@ static const struct gpu_driver driver = {
 	.module_unload = module_unload,
 	.function = function,
 	.function_allow_shared = function_allow_shared,
+	.function_prefer_cache = function_prefer_cache,
 	.function_static_shared = function_static_shared,
 	.occupancy = occupancy,
 	.launch = launch,

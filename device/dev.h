@@ -58,6 +58,7 @@ enum dev_cap {
 	DEV_CAP_CREW = 1u << 12,        /* dev_crew_open(): the vendor's collectives */
 	DEV_CAP_IPC = 1u << 13,         /* dev_ipc_export(), dev_ipc_import() */
 	DEV_CAP_VALUE_IN_QUEUE = 1u << 14, /* dev_wait_value() and dev_write_value() take no slot of a unit */
+	DEV_CAP_CARVEOUT = 1u << 15,    /* dev_launch.prefer_cache: a unit divides memory between L1 and shared memory */
 };
 
 enum dev_mem {
@@ -169,6 +170,11 @@ struct dev_launch {
 	uint32_t block;        /* threads in a block; 0: props.block_threads */
 	uint64_t shared_bytes; /* dynamic shared memory per block; above the limit is -EINVAL */
 	const void *const *args;
+	/* With DEV_CAP_CARVEOUT: of the memory that is first-level cache or shared memory, as much is to be cache as the claims of
+	 * the blocks leave; without, all that can be is shared memory. A wish, and ignored without the capability. A unit that
+	 * holds blocks of one kind may have to end them before it takes those of the other: launches that are to run at
+	 * the same time wish the same. */
+	bool prefer_cache;
 };
 
 /* Something the device says of itself: either a number with its unit, or a text, or why it is not known. */

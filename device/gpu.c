@@ -73,6 +73,7 @@ static uint32_t capabilities(const struct gpu_dev *d, unsigned count)
 	caps |= t->wait_value && !t->value_takes_slot ? DEV_CAP_VALUE_IN_QUEUE : 0;
 	caps |= t->shared_per_block_bytes ? DEV_CAP_OCCUPANCY : 0;
 	caps |= has_peer(d, count) ? DEV_CAP_PEER : 0;
+	caps |= d->driver->function_prefer_cache ? DEV_CAP_CARVEOUT : 0;
 	caps |= d->driver->capture_begin ? DEV_CAP_GRAPH : 0;
 	caps |= d->driver->ipc_export && t->ipc ? DEV_CAP_IPC : 0;
 	caps |= d->blas ? DEV_CAP_GEMM : 0;

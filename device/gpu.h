@@ -102,6 +102,8 @@ struct gpu_driver {
 	int (*function)(void *module, const char *name, void **function_p);
 	/* Let blocks claim this much dynamic shared memory, and prefer shared memory to L1 on the unit. */
 	int (*function_allow_shared)(void *function, uint64_t bytes);
+	/* NULL where nothing is divided. After function_allow_shared(): prefer L1, whatever blocks do not claim. */
+	int (*function_prefer_cache)(void *function);
 	int (*function_static_shared)(void *function, uint64_t *bytes_p);
 	int (*occupancy)(void *function, uint32_t block, uint64_t shared_bytes, uint32_t *blocks_p);
 	int (*launch)(void *stream, void *function, uint32_t grid, uint32_t block, uint64_t shared_bytes, void **args);

@@ -87,6 +87,7 @@ struct dev_graph {
 struct dev_kernel {
 	const struct kernel_signature *signature;
 	void *function;
+	void *cached_function;      /* the same, preferring L1; NULL where nothing is divided */
 	uint32_t resident;          /* blocks of GPU_BLOCK_THREADS without dynamic shared memory on a unit */
 	uint64_t most_shared_bytes; /* dynamic, beside what the kernel has of its own */
 	bool timed;                 /* takes the clock's map as its last argument */
@@ -115,6 +116,7 @@ struct gpu_dev {
 	struct dev_event *own_from, *own_to;
 
 	void *module;
+	void *cached_module; /* loaded again, since what a function prefers is the function's; NULL where nothing is divided */
 	bool kernels_are_ready_made; /* by the build, since no compiler here served */
 	unsigned compiler_release;   /* else: which one did, as struct gpu_compiler numbers them */
 	struct dev_kernel kernels[GPU_KERNELS];

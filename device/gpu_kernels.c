@@ -61,6 +61,18 @@ static int image_from(const struct gpu_dev *d, unsigned release, struct image **
 	return rc;
 }
 
+static int load_image(struct gpu_dev *d, const void *image)
+{
+	int rc = d->driver->module_load(image, &d->module);
+	if (!rc && d->driver->function_prefer_cache)
+		rc = d->driver->module_load(image, &d->cached_module);
+	if (rc && d->module)
+		d->driver->module_unload(d->module);
+	if (rc)
+		d->module = NULL;
+	return rc;
+}
+
 /* What one release of the compiler makes of the kernels may be of no use to the driver, where the next one's is. */
 static int load_compiled(struct gpu_dev *d)
 {
@@ -68,7 +80,7 @@ static int load_compiled(struct gpu_dev *d)
 	char why[400] = "";
 	int rc, first_rc = 0;
 	for (unsigned release = 0; (rc = image_from(d, release, &i)) == 0; release = i->release + 1) {
-		rc = d->driver->module_load(i->bytes, &d->module);
+		rc = load_image(d, i->bytes);
 		d->compiler_release = i->release;
 		if (!rc || rc == -EIO || rc == -ENOMEM)
 			return rc;
@@ -88,7 +100,7 @@ static int load_module(struct gpu_dev *d)
 	if (!rc || rc == -EIO || rc == -ENOMEM || !ready || !ready[0])
 		return rc;
 	snprintf(why, sizeof(why), "%s", err_text());
-	d->kernels_are_ready_made = d->driver->module_load(ready, &d->module) == 0;
+	d->kernels_are_ready_made = load_image(d, ready) == 0;
 	return d->kernels_are_ready_made ? 0 : err_note(rc, "%s", why);
 }
 
@@ -99,8 +111,14 @@ static bool takes_clock(const char *name)
 	return strcmp(name, "hold") == 0 || strcmp(name, "stamp") == 0 || strcmp(name, "await") == 0;
 }
 
-/* A kernel that lives on its first-level cache must not lose it to shared memory. */
-static bool wants_cache(const char *name) { return strcmp(name, "chase") == 0; }
+/* A kernel's other handle, so that no launch has to wait for another's to be set. */
+static int add_cached(struct gpu_dev *d, struct dev_kernel *k, const char *name)
+{
+	int rc = d->driver->function(d->cached_module, name, &k->cached_function);
+	if (!rc)
+		rc = d->driver->function_allow_shared(k->cached_function, k->most_shared_bytes);
+	return rc ? rc : d->driver->function_prefer_cache(k->cached_function);
+}
 
 static int add_kernel(struct gpu_dev *d, const struct kernel_signature *signature)
 {
@@ -118,10 +136,9 @@ static int add_kernel(struct gpu_dev *d, const struct kernel_signature *signatur
 	if (rc)
 		return rc;
 	k->most_shared_bytes = d->traits.shared_per_block_bytes - own_bytes;
-	if (!wants_cache(signature->name))
-		rc = d->driver->function_allow_shared(k->function, k->most_shared_bytes);
-	else
-		k->most_shared_bytes = 0;
+	rc = d->driver->function_allow_shared(k->function, k->most_shared_bytes);
+	if (!rc && d->cached_module)
+		rc = add_cached(d, k, name);
 	if (!rc)
 		rc = d->driver->occupancy(k->function, GPU_BLOCK_THREADS, 0, &k->resident);
 	d->kernel_count += !rc;
@@ -161,9 +178,11 @@ int gpu_kernels_open(struct gpu_dev *d)
 
 void gpu_kernels_close(struct gpu_dev *d)
 {
+	if (d->cached_module)
+		d->driver->module_unload(d->cached_module);
 	if (d->module)
 		d->driver->module_unload(d->module);
-	d->module = NULL;
+	d->module = d->cached_module = NULL;
 }
 
 int gpu_kernel_find(struct dev *dev, const char *name, struct dev_kernel **k_p)
@@ -247,5 +266,6 @@ int gpu_launch(struct dev *dev, struct dev_stream *s, struct dev_kernel *k, cons
 	struct gpu_clock_map clock = k->timed ? gpu_clock_map(d) : (struct gpu_clock_map){0};
 	if (k->timed)
 		slots[count] = &clock;
-	return gpu_answer(d, d->driver->launch(s->handle, k->function, l->grid, threads, l->shared_bytes, slots));
+	void *function = l->prefer_cache && k->cached_function ? k->cached_function : k->function;
+	return gpu_answer(d, d->driver->launch(s->handle, function, l->grid, threads, l->shared_bytes, slots));
 }

@@ -247,7 +247,7 @@ void bench_options_help(const struct bench *b)
 
 const char *const bench_capabilities[BENCH_CAPABILITIES] = {"gemm", "copy_engine", "priority", "wait_value", "occupancy",
                                                "peer", "clock_rate", "host_access", "virtual_time", "pageable", "graph",
-                                               "gemm_tiled", "crew", "ipc", "value_in_queue"};
+                                               "gemm_tiled", "crew", "ipc", "value_in_queue", "carveout"};
 
 void bench_options_about(const struct bench *b)
 {

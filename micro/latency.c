@@ -6,7 +6,8 @@
  *
  * Timed: launches of one block that makes some ten thousand steps; the chains were built before. A footprint of more lines
  * than one launch may visit is cut into chains, each through random lines of all of it, and every launch follows the next
- * one, so that lines come back only after the whole footprint was visited.
+ * one, so that lines come back only after the whole footprint was visited. Where a unit divides memory between first-level cache
+ * and shared memory, chase asks for cache, and chase_min_l1 is what kernels find that claim shared memory.
  *
  *     bin/micro/latency --device host --footprint 4K:1G:x2
  */
@@ -23,6 +24,8 @@ enum { LINE_WORDS = LINE_BYTES / sizeof(uint64_t) };
 /* Steps of a launch, so that starting it does not count, and most lines of a chain. */
 #define STEPS 65536u
 #define UPLOAD_LINES 65536u
+/* No unit has a larger first-level cache. */
+#define L1_AT_MOST (UINT64_C(512) << 10)
 /* Footprints from here on, in last-level caches, are said to show memory. */
 #define BEYOND_CACHE 16u
 
@@ -31,7 +34,11 @@ static const struct axis axes[] = {
 	 .quick = "4K:256M:x4,4LLC,16LLC", .full = "4K:1G:x2,4LLC,8LLC,16LLC,32LLC", .simulated = "4K:16M:x16,16LLC"},
 	{0}};
 
-static const struct bench_variant variants[] = {{.name = "chase", .timing = BENCH_DEVICE}, {0}};
+enum { CHASE, MIN_L1 };
+
+/* The second: with as little first-level cache as a unit that divides it with shared memory can be left with. */
+static const struct bench_variant variants[] = {
+	[CHASE] = {.name = "chase", .timing = BENCH_DEVICE}, [MIN_L1] = {.name = "chase_min_l1", .timing = BENCH_DEVICE}, {0}};
 
 static const struct bench_metric primary[] = {
 	{"memory_latency", "memory_latency", "chase", NULL, "median", "s", "lower"},
@@ -123,6 +130,8 @@ static int setup(struct bench_case *c)
 	/* One step short of whole rounds, so that it does not end where it began. */
 	s->steps = (STEPS + s->length - 1) / s->length * s->length - 1;
 	s->chase = own_kernel(c, "chase");
+	if (!dev_can(c->dev, DEV_CAP_CARVEOUT) || s->footprint > L1_AT_MOST)
+		bench_variant_off(c, MIN_L1);
 	s->ring = own_memory(c, DEV_MEM_DEVICE, s->footprint);
 	s->out = own_memory(c, DEV_MEM_DEVICE, 256);
 	return own_status(c) ? own_status(c) : build(c);
@@ -132,11 +141,10 @@ static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
 {
 	struct state *s = state(c);
 	int status = 0;
-	(void)variant;
 	for (uint64_t i = 0; status == 0 && i < iterations; i++) {
 		uint64_t from = address(s, s->chains[s->next].begin), bytes = s->footprint - (from - address(s, 0));
 		const void *const args[] = {&from, &bytes, &s->steps, &s->out};
-		struct dev_launch launch = {.grid = 1, .args = args};
+		struct dev_launch launch = {.grid = 1, .args = args, .prefer_cache = variant == CHASE};
 		status = dev_launch(c->dev, c->stream, s->chase, &launch);
 		s->next = (s->next + 1) % s->count;
 	}
@@ -163,17 +171,24 @@ static int check(struct bench_case *c, unsigned variant)
 
 static double latency(const struct bench_case *c, const double *seconds)
 {
-	return seconds[0] / (double)state(c)->steps;
+	return seconds[CHASE] / (double)state(c)->steps;
+}
+
+static double latency_min_l1(const struct bench_case *c, const double *seconds)
+{
+	return seconds[MIN_L1] / (double)state(c)->steps;
 }
 
 static int derive(struct bench_case *c)
 {
 	uint64_t llc = dev_props(c->dev)->llc_bytes;
-	int status = bench_derive(c, "latency", 0, "s", 1u, latency, "seconds of a launch / its steps");
+	int status = bench_derive(c, "latency", CHASE, "s", 1u << CHASE, latency, "seconds of a launch / its steps");
+	if (status == 0 && bench_variant_on(c, MIN_L1))
+		status = bench_derive(c, "latency", MIN_L1, "s", 1u << MIN_L1, latency_min_l1, "seconds of a launch / its steps");
 	bench_fact_number(c, "chains", state(c)->count);
 	bench_fact_number(c, "lines_of_a_chain", state(c)->length);
 	if (llc && state(c)->footprint >= BEYOND_CACHE * llc)
-		bench_alias(c, "latency", 0, "memory_latency",
+		bench_alias(c, "latency", CHASE, "memory_latency",
 		            "seconds of a launch / its steps, footprint at least 16 last-level caches");
 	return status;
 }

@@ -57,3 +57,36 @@ in_one_wave() {
 	noted gemm/efficiency cuda --type f32,f64 --shape n64
 	in_one_wave fma_f32 fma_f64
 }
+
+# carved KERNEL PERCENT...: its launches asked for these shares of shared memory, each at least once, and for no other.
+carved() {
+	local kernel=gpusig_$1
+	shift
+	[ "$(awk -v "name=$kernel" '$1 == name { print $7 }' "$launches" | sort -n | uniq | paste -sd' ')" = "$*" ]
+}
+
+@test "all ask for shared memory, and what measures caches for cache as well" {
+	noted micro/memory cuda --op read,copy --footprint 384K
+	carved read 0 100
+	carved copy 0 100
+	carved copy_nt 100
+	rm "$launches"
+	noted micro/latency cuda --footprint 64K
+	carved chase 0 100
+	[[ $output == *chase_min_l1*latency* ]]
+	rm "$launches"
+	noted micro/latency cuda --footprint 1M
+	carved chase 0
+	rm "$launches"
+	noted micro/copy_path cuda --direction local --size 64K
+	carved copy 100
+}
+
+@test "where nothing is divided nothing is asked for" {
+	noted micro/memory hip --op copy --footprint 384K
+	carved copy -1
+	[[ $output != *max_l1* ]]
+	noted micro/latency hip --footprint 64K
+	carved chase -1
+	[[ $output != *min_l1* ]]
+}

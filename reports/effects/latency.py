@@ -24,7 +24,7 @@ def capacities(section: Section) -> List[Tuple[str, float]]:
 
 def findings(section: Section) -> Json:
     levels: List[Json] = []
-    for curve in section.curves_of("latency"):
+    for curve in (c for c in section.curves_of("latency") if "min_l1" not in (c.variant or "")):
         below = 0.0
         last = [("memory", 0.0)] if section.capacity("llc_bytes") else []
         for name, capacity in capacities(section) + last:

@@ -255,6 +255,26 @@ static void chase_from(struct dev_stream *s, enum dev_mem kind, const uint64_t *
 	put(out);
 }
 
+/* A wish that changes no result, and is ignored without the capability. */
+static void cache_may_be_preferred(void)
+{
+	struct dev_stream *s = stream();
+	uint64_t *ring = get(DEV_MEM_PINNED, 256), *out = get(DEV_MEM_PINNED, 16), bytes = 256, steps = 5;
+	for (uint64_t i = 0; i < 32; i++)
+		ring[i] = (uintptr_t)(ring + (i + 1) % 32);
+	for (unsigned i = 0; i < 2; i++) {
+		const uint64_t *to = out + i;
+		const void *args[] = { &ring, &bytes, &steps, &to };
+		const struct dev_launch launch = { .grid = 3, .args = args, .prefer_cache = i == 1 };
+		ok(dev_launch(on.d, s, kernel("chase"), &launch));
+	}
+	ok(dev_stream_sync(on.d, s));
+	expect(out[0] == (uintptr_t)(ring + 5) && out[1] == out[0]);
+	put(ring);
+	put(out);
+	dev_stream_close(on.d, s);
+}
+
 static void chase_walks_the_ring(void)
 {
 	struct dev_stream *s = stream();
@@ -487,6 +507,7 @@ int main(int argc, char **argv)
 		RULE(reduce_add_adds),
 		RULE(kernels_reach_pinned_memory),
 		RULE(chase_walks_the_ring),
+		RULE(cache_may_be_preferred),
 		RULE(fma_f32_is_finite_and_equal),
 		RULE(fma_f64_is_finite_and_equal),
 		RULE(mma_is_there_where_it_is_said_to_be),
