@@ -33,6 +33,34 @@ setup() { cd "$root" || return 1; }
 	[[ $output == *"no stage 'nonsense'"* ]]
 }
 
+@test "check.sh adds to the loader's path what it found, and no empty entry where it found nothing" {
+	mkdir "$BATS_TEST_TMPDIR/path"
+	printf '#!/bin/sh\n' | tee "$BATS_TEST_TMPDIR/path/ldconfig" >"$BATS_TEST_TMPDIR/path/find"
+	chmod +x "$BATS_TEST_TMPDIR"/path/*
+	run env LD_LIBRARY_PATH=/nowhere PATH="$BATS_TEST_TMPDIR/path:$PATH" tests/hardware/check.sh -d sim "$BATS_TEST_TMPDIR/out" machine
+	echo "$output"
+	tar -xzOf "$BATS_TEST_TMPDIR/out/evidence.tar.gz" ./machine.log >"$BATS_TEST_TMPDIR/machine.log"
+	grep -qx LD_LIBRARY_PATH=/nowhere "$BATS_TEST_TMPDIR/machine.log"
+	run ! grep '^NVCC_APPEND_FLAGS=.*-L ' "$BATS_TEST_TMPDIR/machine.log"
+}
+
+@test "check.sh refuses equal runs that its time can't hold, and those it can't count" {
+	run tests/hardware/check.sh -d sim "$BATS_TEST_TMPDIR/out" machine aa:1-8
+	echo "$output"
+	[ "$status" = 2 ]
+	[[ $output == *"aa:1-8:60 takes up to 600 s, and 540 s is the most"* ]]
+	[ ! -e "$BATS_TEST_TMPDIR/out/summary.txt" ]
+	for wrong in aa:1- aa:x-2 aa:3-2 aa:1-2:x aa:1-2:3:4; do
+		run tests/hardware/check.sh -d sim "$BATS_TEST_TMPDIR/out" "$wrong"
+		[ "$status" = 2 ]
+		[[ $output == *"'$wrong' is not aa:FIRST-LAST:SECONDS"* ]]
+	done
+	run tests/hardware/check.sh -d sim -t 30 "$BATS_TEST_TMPDIR/out" aa:1-1:20
+	[ "$status" = 2 ]
+	run tests/hardware/check.sh -d sim -t 3 "$BATS_TEST_TMPDIR/out" aa:1-7
+	[ "$status" = 2 ]
+}
+
 @test "the spread of equal runs is taken of the primary metrics" {
 	for value in 100 104 101; do
 		mkdir "$BATS_TEST_TMPDIR/$value"

@@ -11,12 +11,12 @@
 #   checkers         NVIDIA's compute-sanitizer, all four tools, over the tests of the kernels
 #   run[:S]          ./gpusig run for S seconds (300), installing nothing
 #   peers[:ROUNDS]   tests/peers/gpu_peers.py (5)
-#   aa[:A-B[:S]]     runs A to B (1-10) of ./gpusig run, S seconds each (60), and their spread
+#   aa[:A-B[:S]]     runs A to B (1-7) of ./gpusig run, S seconds each (60), and their spread
 #
 # Without stages: machine build conformance programs checkers. DEVICE is the first of cuda, hip and host that is here. Every stage
-# has a time limit, and no stage starts or goes on when SECONDS (540) have passed. One that fails stops no other. OUT_DIR gets
-# summary.txt, which is printed last, and the logs and records of all stages as evidence.tar.gz (in parts where it exceeds
-# 15 MiB); both are written again after every stage. Exit 1 when a stage failed.
+# has a time limit, and no stage starts or goes on when SECONDS (540) have passed; equal runs that can't end by then are refused.
+# A stage that fails stops no other. OUT_DIR gets summary.txt, which is printed last, and the logs and records of all stages as
+# evidence.tar.gz (in parts where it exceeds 15 MiB); both are written again after every stage. Exit 1 when a stage failed.
 #
 # GPUSIG_VERSION names the version where there is no git. Programs in build/carry, such as nvbandwidth, are peers built elsewhere.
 set -u
@@ -168,9 +168,9 @@ stage_peers() {
 
 stage_aa() {
 	python=$(sh suite/find_python.sh --any) || return 77
-	range=${1:-1-10} seconds=60 failed=0
-	case $range in *:*) seconds=${range#*:} range=${range%%:*} ;; esac
-	for number in $(seq "${range%-*}" "${range#*-}"); do
+	failed=0
+	equal_runs "$1"
+	for number in $(seq "$first" "$last"); do
 		./gpusig run --no-install --device "$device" --budget "${seconds}s" --out "$out/aa/$number" || failed=1
 		"$python" tests/hardware/spread.py "$out"/aa/*/signature.json >"$out/aa.summary"
 	done
@@ -178,6 +178,15 @@ stage_aa() {
 }
 
 parameter_of() { case $1 in *:*) echo "${1#*:}" ;; esac; }
+
+# A-B:S as $first, $last and $seconds
+equal_runs() {
+	range=${1:-1-7} seconds=60
+	case $range in *:*) seconds=${range#*:} range=${range%%:*} ;; esac
+	first=${range%-*} last=${range#*-}
+}
+
+is_number() { case $1 in '' | *[!0-9]* | ??????*) return 1 ;; esac; }
 
 if [ -n "$inside" ]; then
 	parameter=$(parameter_of "$inside")
@@ -206,9 +215,24 @@ limit_of() {
 	programs) echo $((120 + 15 * ${parameter:-2})) ;;
 	run) echo $((120 + ${parameter:-300})) ;;
 	peers) echo $((60 + 90 * ${parameter:-5})) ;;
-	aa) echo 900 ;;
+	aa) limit_of_equal_runs "$parameter" ;;
 	*) echo "check.sh: no stage '$1'" >&2 && return 2 ;;
 	esac
+}
+
+# A run takes up to 15 s more than its budget: programs that start, and the report.
+limit_of_equal_runs() {
+	equal_runs "$1"
+	if ! is_number "$first" || ! is_number "$last" || ! is_number "$seconds" || [ "$first" -gt "$last" ]; then
+		echo "check.sh: 'aa:$1' is not aa:FIRST-LAST:SECONDS" >&2
+		return 2
+	fi
+	limit=$(((last - first + 1) * (seconds + 15)))
+	if [ "$limit" -gt "$most_s" ]; then
+		echo "check.sh: aa:$first-$last:$seconds takes up to $limit s, and $most_s s is the most (-t): fewer runs" >&2
+		return 2
+	fi
+	echo "$limit"
 }
 
 # Libraries of a toolkit that the loader does not find by itself: beside nvcc, or in Python's packages.
@@ -218,6 +242,7 @@ find_libraries() {
 	for name in libnvrtc.so libcublasLt.so libnccl.so; do
 		ldconfig -p 2>/dev/null | grep -q "$name" && continue
 		file=$(find "$toolkit/lib64" "$toolkit/lib" "$packages/nvidia" -name "$name*" 2>/dev/null | head -n 1)
+		[ -n "$file" ] || continue # an empty entry is the current folder to the loader
 		case :${LD_LIBRARY_PATH-}: in *:"${file%/*}":*) continue ;; esac
 		LD_LIBRARY_PATH=${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}${file%/*}
 		NVCC_APPEND_FLAGS="${NVCC_APPEND_FLAGS-} -L${file%/*} -I${file%/*}/../include"
