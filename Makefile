@@ -59,6 +59,7 @@ plain_programs := $(if $(filter 1,$(HAVE_HWLOC)),$(found_programs),$(filter-out 
 mpi_programs := $(if $(filter 1,$(HAVE_MPI)),$(rank_programs))
 unit_sources := $(sort $(wildcard tests/unit/*.c))
 peer_sources := $(sort $(wildcard tests/peers/*.c))
+hardware_sources := $(sort $(wildcard tests/hardware/*.c))
 
 objects_of = $(patsubst %.c,$(build)/obj/%.o,$(1))
 archive := $(build)/libgpusig.a
@@ -66,6 +67,7 @@ programs := $(patsubst %.c,$(build)/bin/%,$(plain_programs) $(mpi_programs))
 advice := $(build)/bin/libgpusig_advise.so
 unit_tests := $(patsubst %.c,$(build)/%,$(unit_sources))
 peers := $(patsubst %.c,$(build)/%,$(peer_sources))
+hardware := $(patsubst %.c,$(build)/%,$(hardware_sources))
 
 ifeq ($(V),)
 .SILENT:
@@ -80,7 +82,7 @@ endif
 all: $(programs) $(advice) skipped ## build every program (the default)
 	$(if $(filter release,$(VARIANT)$(SAN)),ln -sfnr $(build)/bin $(LINK))
 
-units: $(unit_tests) ## build the unit tests
+units: $(unit_tests) $(hardware) ## build the unit tests, and what tests/hardware/check.sh starts
 
 $(archive): $(call objects_of,$(module_sources))
 	$(call say,AR,$@)
@@ -165,7 +167,7 @@ $(build)/fakes/kernel_table.inc: tests/fakes/kernels.c tests/fakes/kernel_table.
 $(build)/fakes/obj/tests/fakes/kernels.o: our_cppflags += -I$(build)/fakes
 $(build)/fakes/obj/tests/fakes/kernels.o: $(build)/fakes/kernel_table.inc
 
-$(unit_tests) $(peers): $(build)/%: $(build)/obj/%.o $(archive)
+$(unit_tests) $(peers) $(hardware): $(build)/%: $(build)/obj/%.o $(archive)
 	$(call say,LD,$@)
 	mkdir -p $(@D)
 	$(CC) $(our_cflags) $(CFLAGS) $(LDFLAGS) $^ -o $@ $(our_ldlibs) $(LDLIBS)

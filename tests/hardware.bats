@@ -7,6 +7,20 @@ load bats/helpers
 
 setup() { cd "$root" || return 1; }
 
+build=$(readlink -f "$root/bin")/..
+
+# questions DEVICE: every line has its four columns and every name is there once.
+questions() {
+	run --separate-stderr env "LD_LIBRARY_PATH=$build/fakes" timeout -s KILL 90 "$build/tests/hardware/questions" "$1"
+	echo "$1: $status"$'\n'"$output$stderr"
+	[ "$status" = 0 ]
+	[ "$(awk -F '\t' 'NF != 4 || $1 == "" || $2 == ""' <<<"$output")" = "" ]
+	[ "$(cut -f 1 <<<"$output" | sort | uniq -d)" = "" ]
+	[ "$(grep -c . <<<"$output")" = 30 ]
+}
+
+setup_file() { make -C "$root" --no-print-directory units fakes; }
+
 @test "check.sh goes on after a stage that fails, counts, and leaves a summary and the evidence" {
 	mkdir "$BATS_TEST_TMPDIR/path"
 	# shellcheck disable=SC2016 # $2 is the stand-in's
@@ -59,6 +73,35 @@ setup() { cd "$root" || return 1; }
 	[ "$status" = 2 ]
 	run tests/hardware/check.sh -d sim -t 3 "$BATS_TEST_TMPDIR/out" aa:1-7
 	[ "$status" = 2 ]
+}
+
+@test "what documents leave open is asked of host and of fake drivers, and all of it ends" {
+	questions host
+	grep -q $'^graphs_of_1_behind_a_block\tnone\tnot supported\t.' <<<"$output"
+	questions hip
+	questions cuda
+	grep -q $'^timer_step\t[1-9][0-9.e-]*\ts\t$' <<<"$output"
+	grep -q $'^local_copy_64KiB_while_every_slot_is_held\t[0-9.e+]*\tus\tended meanwhile$' <<<"$output"
+	# Freeing waits for the device, as documented: without the thread that opens the gate this would hang.
+	grep -q $'^device_free_while_every_slot_is_held\t[0-9.e+]*\tus\tdid not return before the gate opened$' <<<"$output"
+}
+
+@test "a device that fails under the questions ends them with 1, a simulated or absent one with 77" {
+	run env "LD_LIBRARY_PATH=$build/fakes" FAKE_LOST=12 timeout 60 "$build/tests/hardware/questions" cuda
+	echo "$output"
+	[ "$status" = 1 ]
+	run --separate-stderr env "LD_LIBRARY_PATH=$build/fakes" FAKE_LOST=300 timeout 60 "$build/tests/hardware/questions" cuda
+	echo "$output"
+	[ "$status" = 1 ]
+	grep -q $'^opening_the_device\t' <<<"$output"
+	grep -q $'^event_open_while_every_slot_is_held\tnone\terror\tcuda:0 is lost: .' <<<"$output"
+	run timeout 60 "$build/tests/hardware/questions" sim
+	[ "$status" = 77 ]
+	run timeout 60 "$build/tests/hardware/questions" host:7,8
+	[ "$status" = 1 ]
+	run env "LD_LIBRARY_PATH=$build/fakes" FAKE_GPUS=0 timeout 60 "$build/tests/hardware/questions" cuda
+	echo "$output"
+	[ "$status" = 77 ]
 }
 
 @test "the spread of equal runs is taken of the primary metrics" {

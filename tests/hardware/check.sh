@@ -10,6 +10,7 @@
 #   programs[:S]     every program for S seconds (2)
 #   checkers         NVIDIA's compute-sanitizer, all four tools, over the tests of the kernels
 #   run[:S]          ./gpusig run for S seconds (300), installing nothing
+#   questions        what documents leave open: one line an answer, nothing asserted
 #   peers[:ROUNDS]   tests/peers/gpu_peers.py (5)
 #   aa[:A-B[:S]]     runs A to B (1-7) of ./gpusig run, S seconds each (60), and their spread
 #
@@ -155,6 +156,13 @@ stage_run() {
 	return "$code"
 }
 
+stage_questions() {
+	timeout --foreground -k 5 55 "$(field build)/tests/hardware/questions" "$device" >"$out/questions.tsv"
+	code=$?
+	tr '\t' ' ' <"$out/questions.tsv" | say_lines
+	return "$code"
+}
+
 stage_peers() {
 	python=$(sh suite/find_python.sh --any) || return 77
 	folder=$(field build)/gpu-peers
@@ -198,6 +206,7 @@ if [ -n "$inside" ]; then
 	programs) stage_programs "$parameter" ;;
 	checkers) stage_checkers ;;
 	run) mkdir -p "$out/run" && stage_run "$parameter" ;;
+	questions) stage_questions ;;
 	peers) stage_peers "$parameter" ;;
 	aa) stage_aa "$parameter" ;;
 	esac
@@ -214,6 +223,7 @@ limit_of() {
 	checkers) echo 360 ;;
 	programs) echo $((120 + 15 * ${parameter:-2})) ;;
 	run) echo $((120 + ${parameter:-300})) ;;
+	questions) echo 60 ;;
 	peers) echo $((60 + 90 * ${parameter:-5})) ;;
 	aa) limit_of_equal_runs "$parameter" ;;
 	*) echo "check.sh: no stage '$1'" >&2 && return 2 ;;
