@@ -104,6 +104,57 @@ setup_file() { make -C "$root" --no-print-directory units fakes; }
 	[ "$status" = 77 ]
 }
 
+# begin STAGE: check.sh with it on the fakes, in $script, and the process that keeps the device open, in $holder.
+begin() {
+	env "LD_LIBRARY_PATH=$build/fakes" GPUSIG_TEST=_free_while tests/hardware/check.sh -d cuda "$BATS_TEST_TMPDIR/out" "$1" \
+		>"$BATS_TEST_TMPDIR/said" 2>&1 3>&- &
+	script=$!
+	for _ in $(seq 100); do
+		holder=$(pgrep -P "$script" -f hold_device) && return
+		sleep 0.1
+	done
+	return 1
+}
+
+ended_within_2s() {
+	for _ in $(seq 20); do
+		kill -0 "$1" 2>/dev/null || return 0
+		sleep 0.1
+	done
+	return 1
+}
+
+@test "the device is held open while stages run, and let go however check.sh ends" {
+	begin questions
+	kill -9 "$script"
+	ended_within_2s "$holder"
+	rm -r "build/hardware-$script"
+
+	begin questions
+	for _ in $(seq 100); do [ -s "build/hardware-$script/evidence/questions.tsv" ] || sleep 0.1; done
+	kill "$script"
+	wait "$script" && false
+	[ "$?" = 143 ]
+	ended_within_2s "$holder"
+	cat "$BATS_TEST_TMPDIR/out/summary.txt"
+	grep -q '^questions *interrupted' "$BATS_TEST_TMPDIR/out/summary.txt"
+	tar -tzf "$BATS_TEST_TMPDIR/out/evidence.tar.gz" | grep -qxF ./questions.tsv
+	[ ! -e "build/hardware-$script" ]
+
+	begin questions
+	wait "$script"
+	ended_within_2s "$holder"
+	grep -q '^1 device of cuda held open, opened in [0-9.]* s$' "$BATS_TEST_TMPDIR/out/summary.txt"
+	[ ! -e "build/hardware-$script" ]
+}
+
+@test "check.sh keeps compiled kernels in a folder of its own, or in one that is named" {
+	tests/hardware/check.sh -d sim "$BATS_TEST_TMPDIR/out" machine
+	tar -xzOf "$BATS_TEST_TMPDIR/out/evidence.tar.gz" ./machine.log | grep -q "^GPUSIG_KERNEL_CACHE=$PWD/build/hardware-[0-9]*/kernels$"
+	GPUSIG_KERNEL_CACHE=/nowhere tests/hardware/check.sh -d sim "$BATS_TEST_TMPDIR/out" machine
+	tar -xzOf "$BATS_TEST_TMPDIR/out/evidence.tar.gz" ./machine.log | grep -qx "GPUSIG_KERNEL_CACHE=/nowhere"
+}
+
 @test "the spread of equal runs is taken of the primary metrics" {
 	for value in 100 104 101; do
 		mkdir "$BATS_TEST_TMPDIR/$value"

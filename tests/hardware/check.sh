@@ -19,6 +19,9 @@
 # A stage that fails stops no other. OUT_DIR gets summary.txt, which is printed last, and the logs and records of all stages as
 # evidence.tar.gz (in parts where it exceeds 15 MiB); both are written again after every stage. Exit 1 when a stage failed.
 #
+# While stages run, one more process has a GPU open and does nothing, so that the driver stays initialised between programs, and
+# compiled kernels are kept in GPUSIG_KERNEL_CACHE, by default a folder of this command's own.
+#
 # GPUSIG_VERSION names the version where there is no git. Programs in build/carry, such as nvbandwidth, are peers built elsewhere.
 set -u
 
@@ -271,29 +274,75 @@ memory_in_use() { nvidia-smi --query-gpu=memory.used --format=csv,noheader 2>/de
 
 summary() {
 	for stage; do
-		[ -s "$work/${stage%%:*}.summary" ] && echo "-- ${stage%%:*}" && cat "$work/${stage%%:*}.summary"
+		[ -s "$evidence/${stage%%:*}.summary" ] && echo "-- ${stage%%:*}" && cat "$evidence/${stage%%:*}.summary"
 	done
 	echo "-- stages on ${device:-no device}; memory of GPUs in use before: $before, after: $(memory_in_use)"
-	cat "$work/stages"
+	cat "$evidence/stages"
+	[ -s "$evidence/hold.txt" ] && cat "$evidence/hold.txt"
 }
 
 keep() {
 	summary "$@" >"$out/summary.txt"
-	cp "$out/summary.txt" "$work/"
-	tar -C "$work" -czf "$work.tar.gz" .
+	cp "$out/summary.txt" "$evidence/"
+	tar -C "$evidence" -czf "$work/evidence.tar.gz" .
 	rm -f "$out"/evidence.tar.gz*
-	if [ "$(wc -c <"$work.tar.gz")" -gt 15728640 ]; then
-		split -b 15m "$work.tar.gz" "$out/evidence.tar.gz."
-		rm "$work.tar.gz"
+	if [ "$(wc -c <"$work/evidence.tar.gz")" -gt 15728640 ]; then
+		split -b 15m "$work/evidence.tar.gz" "$out/evidence.tar.gz."
 	else
-		mv "$work.tar.gz" "$out/evidence.tar.gz"
+		mv "$work/evidence.tar.gz" "$out/evidence.tar.gz"
 	fi
+}
+
+# It reads a pipe that only this script writes to, so it ends with the script, however that ends.
+hold_device() {
+	binary=$(field build)/tests/hardware/hold_device
+	case $device in cuda* | hip*) ;; *) return ;; esac
+	[ -z "$holder" ] && [ -x "$binary" ] && [ ! -e "$work/pipe" ] && mkfifo "$work/pipe" || return
+	if nvidia-smi --query-gpu=compute_mode --format=csv,noheader 2>/dev/null | grep -q Exclusive; then
+		echo "not held open: its compute mode is for one process" >"$evidence/hold.txt"
+		return
+	fi
+	exec 9<>"$work/pipe"
+	"$binary" "$device" <"$work/pipe" >"$evidence/hold.txt" 2>&1 9>&- &
+	holder=$!
+	for _ in $(seq 200); do
+		[ -s "$evidence/hold.txt" ] && break
+		sleep 0.1
+	done
+}
+
+end_hold() {
+	[ -n "$holder" ] || return 0
+	exec 9>&-
+	for _ in $(seq 50); do
+		kill -0 "$holder" 2>/dev/null || break
+		sleep 0.1
+	done
+	kill -9 "$holder" 2>/dev/null
+	wait "$holder" || echo "it ended with $?" >>"$evidence/hold.txt"
+	holder=''
+}
+
+# shellcheck disable=SC2317 # traps call it
+leave() {
+	trap '' HUP INT TERM
+	[ -n "$child" ] && kill "$child" 2>/dev/null && wait "$child"
+	end_hold
+	printf '%-12s interrupted\n' "${name:-nothing}" >>"$evidence/stages"
+	keep "$@"
+	exit "$code"
 }
 
 [ $# -gt 0 ] || set -- machine build conformance programs checkers
 for stage; do limit_of "$stage" >/dev/null || exit; done
-work=$PWD/build/hardware-$$
-mkdir -p "$work" || exit 1
+work=$PWD/build/hardware-$$ evidence=$PWD/build/hardware-$$/evidence
+mkdir -p "$evidence" || exit 1
+holder='' child='' name=''
+trap 'end_hold; rm -rf "$work"' EXIT
+trap 'code=129; leave "$@"' HUP
+trap 'code=130; leave "$@"' INT
+trap 'code=143; leave "$@"' TERM
+export GPUSIG_KERNEL_CACHE="${GPUSIG_KERNEL_CACHE:-$work/kernels}"
 find_libraries
 git describe --always >/dev/null 2>&1 || export MAKEFLAGS="version=${GPUSIG_VERSION:-unknown}"
 begun=$(date +%s) failed=0 before=$(memory_in_use)
@@ -302,19 +351,22 @@ for stage; do
 	left=$((most_s - (started - begun))) limit=$(limit_of "$stage")
 	[ "$limit" -lt "$left" ] || limit=$left
 	if [ "$limit" -le 5 ]; then
-		printf '%-12s not started: %s s are over\n' "$name" "$most_s" >>"$work/stages"
+		printf '%-12s not started: %s s are over\n' "$name" "$most_s" >>"$evidence/stages"
 		failed=1
 		keep "$@"
 		continue
 	fi
-	case $name in machine | build) ;; *) choose_device ;; esac
+	case $name in machine | build) ;; *) choose_device && hold_device ;; esac
 	echo "== $stage, at most $limit s"
-	timeout -k 10 "$limit" sh "$self" ${device:+-d "$device"} -I "$stage" "$work" >"$work/$name.log" 2>&1
-	code=$?
-	case $code in 0 | 77) ;; *) failed=1 && tail -n 15 "$work/$name.log" | cut -c1-190 ;; esac
-	printf '%-12s %-16s %4s s\n' "$name" "$(outcome "$code")" $(($(date +%s) - started)) >>"$work/stages"
+	timeout -k 10 "$limit" sh "$self" ${device:+-d "$device"} -I "$stage" "$evidence" >"$evidence/$name.log" 2>&1 9>&- &
+	child=$!
+	wait "$child"
+	code=$? child=''
+	case $code in 0 | 77) ;; *) failed=1 && tail -n 15 "$evidence/$name.log" | cut -c1-190 ;; esac
+	printf '%-12s %-16s %4s s\n' "$name" "$(outcome "$code")" $(($(date +%s) - started)) >>"$evidence/stages"
 	keep "$@"
 done
-rm -rf "$work"
+end_hold
+keep "$@"
 echo && cat "$out/summary.txt"
 exit "$failed"
