@@ -38,6 +38,27 @@ setup_file() { make -C "$root" --no-print-directory units fakes; }
 	tar -tzf "$BATS_TEST_TMPDIR/out/evidence.tar.gz" | grep -qxF ./conformance/conformance_units-sim-0-1.tap
 }
 
+@test "the limits of a call add up to nine minutes at most, as the table says" {
+	for call in 1 2 3 4 5; do
+		run tests/hardware/check.sh -n -c "$call" "$BATS_TEST_TMPDIR/out"
+		echo "$output"
+		[ "$status" = 0 ]
+		sum=$(awk '/^at most/ { print $3 }' <<<"$output")
+		[ "$sum" -le 540 ]
+		[ "$sum" = "$(awk '!/^at most/ { sum += $2 } END { print sum }' <<<"$output")" ]
+		stages=$(awk '!/^at most/ { print $1 }' <<<"$output" | paste -sd ' ')
+		grep -qF "| \`-c $call\` | \`$stages\` | $sum s |" tests/hardware/README.md
+	done
+	[ ! -e "$BATS_TEST_TMPDIR/out/summary.txt" ]
+	run tests/hardware/check.sh -c 6 "$BATS_TEST_TMPDIR/out"
+	[ "$status" = 2 ]
+	run tests/hardware/check.sh -c 1 "$BATS_TEST_TMPDIR/out" machine
+	[ "$status" = 2 ]
+	run tests/hardware/check.sh "$BATS_TEST_TMPDIR/out" run:long
+	[ "$status" = 2 ]
+	[[ $output == *"'long' is not a number"* ]]
+}
+
 @test "check.sh starts nothing after its time, and knows its stages" {
 	run tests/hardware/check.sh -d sim -t 5 "$BATS_TEST_TMPDIR/out" machine
 	[ "$status" = 1 ]

@@ -2,11 +2,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # What a machine with a GPU is asked once it is here: everything in one command, without root, network or bats.
 #
-# check.sh [-d DEVICE] [-t SECONDS] OUT_DIR [STAGE[:PARAMETER]]...
+# check.sh [-n] [-d DEVICE] [-t SECONDS] [-c CALL] OUT_DIR [STAGE[:PARAMETER]]...
+#
+# A call is a list of stages whose limits add up to at most 540 s, in order of worth: 1 the backend, every program and the
+# headline; 2 peers; 3 five minutes of ./gpusig run; 4 equal runs; 5 checkers. With -n stages and limits are printed, no more.
 #
 #   machine          what it is (nothing is changed: no clocks, no power, no modes)
-#   build            the programs, the unit tests, and the peers where nvcc is
-#   conformance      every conformance test on DEVICE, and on DEVICE:0,1 where there are two
+#   build[:S]        the programs, the unit tests, and the peers where nvcc is, in S seconds (240)
+#   conformance[:S]  every conformance test on DEVICE, and on DEVICE:0,1 where there are two, in S seconds (240)
 #   programs[:S]     every program for S seconds (2)
 #   checkers         NVIDIA's compute-sanitizer, all four tools, over the tests of the kernels
 #   run[:S]          ./gpusig run for S seconds (300), installing nothing
@@ -25,9 +28,11 @@
 # GPUSIG_VERSION names the version where there is no git. Programs in build/carry, such as nvbandwidth, are peers built elsewhere.
 set -u
 
-device='' most_s=540 inside=''
-while getopts d:t:I: option; do
+device='' most_s=540 inside='' call='' is_dry=''
+while getopts c:d:nt:I: option; do
 	case $option in
+	c) call=$OPTARG ;;
+	n) is_dry=yes ;;
 	d) device=$OPTARG ;;
 	t) most_s=$OPTARG ;;
 	I) inside=$OPTARG ;; # one stage, in a process of its own; OUT_DIR is then where its logs go
@@ -92,10 +97,11 @@ stage_conformance() {
 	lists=$device failed=0
 	is_several "$device" && lists="$device $device:0,1"
 	mkdir -p "$out/conformance"
+	each_s=$((${1:-240} * 3 / 8)) # one that hangs leaves time for the others
 	for binary in $(programs_in "$(field build)/tests/unit" | grep '/conformance'); do
 		for list in $lists; do
 			name=${binary##*/} tap=$out/conformance/${binary##*/}-$(echo "$list" | tr ':,' '--').tap
-			timeout --foreground -k 5 90 "$binary" "$list" >"$tap" 2>&1
+			timeout --foreground -k 5 "$each_s" "$binary" "$list" >"$tap" 2>&1
 			code=$?
 			[ "$code" = 0 ] || failed=1
 			say "$(printf '%-20s %-10s %3s ok %3s not ok %3s skipped  %s' "$name" "$list" \
@@ -160,7 +166,7 @@ stage_run() {
 }
 
 stage_questions() {
-	timeout --foreground -k 5 55 "$(field build)/tests/hardware/questions" "$device" >"$out/questions.tsv"
+	timeout --foreground -k 5 50 "$(field build)/tests/hardware/questions" "$device" >"$out/questions.tsv"
 	code=$?
 	tr '\t' ' ' <"$out/questions.tsv" | say_lines
 	return "$code"
@@ -205,7 +211,7 @@ if [ -n "$inside" ]; then
 	case $inside in
 	machine) stage_machine ;;
 	build) stage_build ;;
-	conformance) stage_conformance ;;
+	conformance) stage_conformance "$parameter" ;;
 	programs) stage_programs "$parameter" ;;
 	checkers) stage_checkers ;;
 	run) mkdir -p "$out/run" && stage_run "$parameter" ;;
@@ -220,13 +226,18 @@ fi
 
 limit_of() {
 	parameter=$(parameter_of "$1")
+	if [ "${1%%:*}" != aa ] && [ -n "$parameter" ] && ! is_number "$parameter"; then
+		echo "check.sh: '$1': '$parameter' is not a number" >&2
+		return 2
+	fi
 	case ${1%%:*} in
-	machine) echo 30 ;;
-	build | conformance) echo 240 ;;
+	machine) echo 15 ;;
+	build) echo "${parameter:-240}" ;;
+	conformance) echo "${parameter:-240}" ;;
 	checkers) echo 360 ;;
-	programs) echo $((120 + 15 * ${parameter:-2})) ;;
-	run) echo $((120 + ${parameter:-300})) ;;
-	questions) echo 60 ;;
+	programs) echo $((75 + 30 * ${parameter:-2})) ;;
+	run) echo $((75 + ${parameter:-300})) ;;
+	questions) echo 55 ;;
 	peers) echo $((60 + 90 * ${parameter:-5})) ;;
 	aa) limit_of_equal_runs "$parameter" ;;
 	*) echo "check.sh: no stage '$1'" >&2 && return 2 ;;
@@ -333,8 +344,32 @@ leave() {
 	exit "$code"
 }
 
-[ $# -gt 0 ] || set -- machine build conformance programs checkers
-for stage; do limit_of "$stage" >/dev/null || exit; done
+stages_of_call() {
+	case $1 in
+	'') echo machine build conformance programs checkers ;;
+	1) echo machine build:60 conformance:110 programs:1 run:120 questions ;;
+	2) echo machine build:60 peers:4 ;;
+	3) echo machine build:60 run:300 ;;
+	4) echo build:60 aa:1-6 ;;
+	5) echo machine build:60 checkers ;;
+	*) echo "check.sh: no call '$1'; there are 1 to 5" >&2 && return 2 ;;
+	esac
+}
+
+[ -z "$call" ] || [ $# = 0 ] || { echo "check.sh: stages, or a call (-c), not both" >&2 && exit 2; }
+# shellcheck disable=SC2046 # a list of words
+[ $# -gt 0 ] || set -- $(stages_of_call "$call")
+[ $# -gt 0 ] || exit 2
+sum=0
+for stage; do
+	limit=$(limit_of "$stage") || exit
+	[ -z "$is_dry" ] || printf '%-16s %4s s\n' "$stage" "$limit"
+	sum=$((sum + limit))
+done
+if [ -n "$is_dry" ]; then
+	printf '%-16s %4s s\n' 'at most' "$sum"
+	exit 0
+fi
 work=$PWD/build/hardware-$$ evidence=$PWD/build/hardware-$$/evidence
 mkdir -p "$evidence" || exit 1
 holder='' child='' name=''
