@@ -77,7 +77,7 @@ say = @:
 endif
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all fakes gpu-peers ranks smpi check check-headers check-abi check-kernels check-sass config help list units peers reproduction install clean FORCE
+.PHONY: all fakes gpu-peers hardware-pack ranks smpi check check-headers check-abi check-kernels check-sass config help list units peers reproduction install clean FORCE
 
 all: $(programs) $(advice) skipped ## build every program (the default)
 	$(if $(filter release,$(VARIANT)$(SAN)),ln -sfnr $(build)/bin $(LINK))
@@ -268,6 +268,9 @@ $(build)/gpu-peers/%: tests/peers/cuda/%.cu tests/peers/cuda/measure.cuh
 	$(NVCC) -O3 -std=c++17 -arch=$(or $(NVCC_ARCH),native) -Xcompiler -Wall,-Wextra$(if $(WERROR),$(comma)-Werror) -o $@ $< $(peer_libraries)
 
 gpu-peers: $(gpu_peers) ## build the peers of NVIDIA GPUs with nvcc, as build/*/gpu-peers; tests/peers/gpu_peers.py runs them
+
+hardware-pack: ## everything for a GPU machine without compilers, as build/hardware and an archive; tests/hardware/README.md
+	MAKE='$(MAKE)' tests/hardware/pack.sh
 
 reproduction: all ## docs/reproduction/swing.md: the paper, the model, and simulated ranks where SimGrid is here (minutes)
 	if command -v smpirun >/dev/null; then $(MAKE) --no-print-directory smpi; fi

@@ -7,7 +7,7 @@ load bats/helpers
 
 setup() { cd "$root" || return 1; }
 
-build=$(readlink -f "$root/bin")/..
+build=$root/$(make -sC "$root" --no-print-directory config | sed -n 's/^build //p')
 
 # questions DEVICE: every line has its four columns and every name is there once.
 questions() {
@@ -19,7 +19,7 @@ questions() {
 	[ "$(grep -c . <<<"$output")" = 30 ]
 }
 
-setup_file() { make -C "$root" --no-print-directory units fakes; }
+setup_file() { make -C "$root" --no-print-directory all units fakes; }
 
 @test "check.sh goes on after a stage that fails, counts, and leaves a summary and the evidence" {
 	mkdir "$BATS_TEST_TMPDIR/path"
@@ -174,6 +174,88 @@ ended_within_2s() {
 	tar -xzOf "$BATS_TEST_TMPDIR/out/evidence.tar.gz" ./machine.log | grep -q "^GPUSIG_KERNEL_CACHE=$PWD/build/hardware-[0-9]*/kernels$"
 	GPUSIG_KERNEL_CACHE=/nowhere tests/hardware/check.sh -d sim "$BATS_TEST_TMPDIR/out" machine
 	tar -xzOf "$BATS_TEST_TMPDIR/out/evidence.tar.gz" ./machine.log | grep -qx "GPUSIG_KERNEL_CACHE=/nowhere"
+}
+
+# A machine without compilers, make, git and MPI, with a Python that lacks jinja2, in $bare.
+bare_machine() {
+	mkdir "$BATS_TEST_TMPDIR/path"
+	ln -s /usr/bin/* "$BATS_TEST_TMPDIR/path/"
+	(cd "$BATS_TEST_TMPDIR/path" && rm -f make gmake cc c89 c99 gcc* clang* ./*-gcc* git mpicc* mpirun* nvcc strip objdump)
+	"$(sh suite/find_python.sh --any)" -m venv --without-pip "$BATS_TEST_TMPDIR/python"
+	bare=(env PATH="$BATS_TEST_TMPDIR/path" GPUSIG_PYTHON="$BATS_TEST_TMPDIR/python/bin/python3" CUDA_HOME=/nowhere)
+}
+
+# The flags are those of the variant that is built without everything, which the test suite has.
+pack() {
+	HAVE_NVCC=0 tests/hardware/pack.sh "$BATS_FILE_TMPDIR/packed" >"$BATS_FILE_TMPDIR/pack.txt" 2>&1 || cat "$BATS_FILE_TMPDIR/pack.txt"
+	tail -n 1 "$BATS_FILE_TMPDIR/pack.txt"
+}
+
+@test "what was packed needs libc, libm and libdl alone, and says which C library" {
+	pack
+	[ "$(wc -c <"$BATS_FILE_TMPDIR/packed.tar.gz")" -lt 67108864 ]
+	cd "$BATS_FILE_TMPDIR/packed"
+	grep -q '^glibc 2\.[0-9]*$' packed.txt
+	grep -q '^version .' packed.txt
+	for file in bin/*/* tests/unit/* tests/hardware/questions tests/hardware/hold_device; do
+		needs=$(objdump -p "$file" | sed -n 's/^ *NEEDED *//p' | grep -v '^lib\(c\|m\|dl\|pthread\)\.so' || true)
+		[ -z "$needs" ] || { echo "$file needs $needs" && false; }
+	done
+	mkdir "$BATS_TEST_TMPDIR/other" && touch "$BATS_TEST_TMPDIR/other/file"
+	run "$root/tests/hardware/pack.sh" "$BATS_TEST_TMPDIR/other"
+	[ "$status" = 1 ]
+	[ -e "$BATS_TEST_TMPDIR/other/file" ]
+}
+
+@test "what was packed runs where nothing can be built: host, and fake GPUs" {
+	[ -f "$BATS_FILE_TMPDIR/packed.tar.gz" ] || pack
+	bare_machine
+	mkdir "$BATS_TEST_TMPDIR/there"
+	tar -C "$BATS_TEST_TMPDIR/there" -xzf "$BATS_FILE_TMPDIR/packed.tar.gz"
+	cd "$BATS_TEST_TMPDIR/there"
+	run "${bare[@]}" tests/hardware/check.sh -d host "$BATS_TEST_TMPDIR/out" machine build run:5
+	echo "$output"
+	# A program that a busy machine keeps from ending in time is no matter of packing; any other failure is.
+	[ "$(grep 'gpusig: failed ' "$BATS_TEST_TMPDIR/out/summary.txt" | grep -vc ': time limit: ')" = 0 ]
+	grep -q '^not here: make$' "$BATS_TEST_TMPDIR/out/summary.txt"
+	grep -q '^packed: version .*, for glibc 2' "$BATS_TEST_TMPDIR/out/summary.txt"
+	grep -q '^gpusig: [1-9][0-9]* cases in ' "$BATS_TEST_TMPDIR/out/summary.txt"
+	tar -tzf "$BATS_TEST_TMPDIR/out/evidence.tar.gz" >"$BATS_TEST_TMPDIR/list"
+	grep -qxF ./run/signature.json "$BATS_TEST_TMPDIR/list"
+	run grep report.html "$BATS_TEST_TMPDIR/list"
+	[ "$status" = 1 ]
+
+	run "${bare[@]}" "LD_LIBRARY_PATH=$build/fakes" GPUSIG_TEST=cop tests/hardware/check.sh -d cuda "$BATS_TEST_TMPDIR/gpu" \
+		machine build conformance questions
+	echo "$output"
+	[ "$status" = 0 ]
+	grep -q '^conformance_memory *cuda *[1-9][0-9]* ok *0 not ok' "$BATS_TEST_TMPDIR/gpu/summary.txt"
+	grep -q '^  local_copy_is_captured yes' "$BATS_TEST_TMPDIR/gpu/summary.txt"
+	grep -q '^1 device of cuda held open' "$BATS_TEST_TMPDIR/gpu/summary.txt"
+}
+
+@test "check.sh takes what was packed where it is told to, or nothing can be built" {
+	[ -f "$BATS_FILE_TMPDIR/packed.tar.gz" ] || pack
+	bare_machine
+	tree=$BATS_TEST_TMPDIR/tree
+	mkdir -p "$tree/tests/hardware" "$tree/build/hardware"
+	cp tests/hardware/check.sh "$tree/tests/hardware/"
+	run "$tree/tests/hardware/check.sh" -p -n -c 4 "$BATS_TEST_TMPDIR/out"
+	[ "$status" = 2 ]
+	[[ $output == *"there is no build/hardware; tests/hardware/pack.sh makes it" ]]
+	tar -C "$tree/build/hardware" -xzf "$BATS_FILE_TMPDIR/packed.tar.gz"
+	run "$tree/tests/hardware/check.sh" -n -c 4 "$BATS_TEST_TMPDIR/out"
+	[[ $output == *"aa:1-6 "* ]]
+	for call in 1 2 3 4 5; do
+		run "$tree/tests/hardware/check.sh" -p -n -c "$call" "$BATS_TEST_TMPDIR/out"
+		[[ $output == *"build:15 "* ]]
+		[ "$(awk '/^at most/ { print $3 }' <<<"$output")" -le 540 ]
+	done
+	cd "$BATS_TEST_TMPDIR"
+	run "${bare[@]}" tree/tests/hardware/check.sh -d sim -t 60 out build
+	echo "$output"
+	[ "$status" = 0 ]
+	grep -q '^packed: version ' out/summary.txt
 }
 
 @test "the spread of equal runs is taken of the primary metrics" {

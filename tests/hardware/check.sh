@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # What a machine with a GPU is asked once it is here: everything in one command, without root, network or bats.
 #
-# check.sh [-n] [-d DEVICE] [-t SECONDS] [-c CALL] OUT_DIR [STAGE[:PARAMETER]]...
+# check.sh [-np] [-d DEVICE] [-t SECONDS] [-c CALL] OUT_DIR [STAGE[:PARAMETER]]...
 #
 # A call is a list of stages whose limits add up to at most 540 s, in order of worth: 1 the backend, every program and the
 # headline; 2 peers; 3 five minutes of ./gpusig run; 4 equal runs; 5 checkers. With -n stages and limits are printed, no more.
@@ -25,14 +25,16 @@
 # While stages run, one more process has a GPU open and does nothing, so that the driver stays initialised between programs, and
 # compiled kernels are kept in GPUSIG_KERNEL_CACHE, by default a folder of this command's own.
 #
+# With -p, or where make or a C compiler is missing, the programs are those of build/hardware (pack.sh), if that is here.
 # GPUSIG_VERSION names the version where there is no git. Programs in build/carry, such as nvbandwidth, are peers built elsewhere.
 set -u
 
-device='' most_s=540 inside='' call='' is_dry=''
-while getopts c:d:nt:I: option; do
+device='' most_s=540 inside='' call='' is_dry='' packed=''
+while getopts c:d:npt:I: option; do
 	case $option in
 	c) call=$OPTARG ;;
 	n) is_dry=yes ;;
+	p) packed=yes ;;
 	d) device=$OPTARG ;;
 	t) most_s=$OPTARG ;;
 	I) inside=$OPTARG ;; # one stage, in a process of its own; OUT_DIR is then where its logs go
@@ -50,7 +52,24 @@ shift
 self=$(readlink -f -- "$0")
 cd -- "$(dirname -- "$self")/../.." || exit 1
 
-field() { make -s --no-print-directory config 2>/dev/null | sed -n "s/^$1 //p"; }
+can_build() { command -v make >/dev/null && command -v "${CC:-cc}" >/dev/null; }
+
+# What pack.sh made is a tree like this one, with its own check.sh.
+if [ ! -f packed.txt ] && { [ -n "$packed" ] || ! can_build; }; then
+	if [ -f build/hardware/packed.txt ]; then
+		set -- "$out" "$@"
+		[ -z "$call" ] || set -- -c "$call" "$@"
+		exec sh build/hardware/tests/hardware/check.sh -t "$most_s" ${device:+-d "$device"} ${is_dry:+-n} "$@"
+	elif [ -n "$packed" ]; then
+		echo "check.sh: there is no build/hardware; tests/hardware/pack.sh makes it" >&2
+		exit 2
+	fi
+fi
+packed=''
+[ -f packed.txt ] && packed=yes && export GPUSIG_BIN="$PWD/bin"
+
+config() { if [ -n "$packed" ]; then cat packed.txt; else make -s --no-print-directory config 2>/dev/null; fi; }
+field() { config | sed -n "s/^$1 //p"; }
 devices_of() { bin/micro/memory --devices 2>/dev/null | sed -n "s/^{\"name\":\"$1\",\"devices\":\([0-9]*\).*/\1/p"; }
 is_several() { [ "$(devices_of "$1")" -gt 1 ] 2>/dev/null; }
 programs_in() { find -L "$1" -type f -perm -u+x ! -name '*.*' | sort; }
@@ -85,7 +104,18 @@ stage_machine() {
 	done
 }
 
+# Nothing is built of what was packed; whether it starts here is asked.
+stage_packed() {
+	say "packed: version $(field version), $(field machine), for glibc $(field glibc) or later; here $(uname -m)," \
+		"$(ldd --version 2>/dev/null | head -n 1)"
+	bin/micro/memory --devices >"$out/devices.txt" 2>&1
+	code=$?
+	say_lines <"$out/devices.txt"
+	return "$code"
+}
+
 stage_build() {
+	[ -z "$packed" ] || { stage_packed; return; }
 	make -j"$(nproc)" all units || return
 	say "version $(field version), $(field build), mpi $(field mpi), hwloc $(field hwloc), nvcc $(field nvcc)"
 	bin/micro/memory --devices | say_lines
@@ -174,7 +204,7 @@ stage_questions() {
 
 stage_peers() {
 	python=$(sh suite/find_python.sh --any) || return 77
-	folder=$(field build)/gpu-peers
+	folder=$PWD/$(field build)/gpu-peers
 	mkdir -p "$folder"
 	for carried in build/carry/*; do
 		[ -f "$carried" ] && [ ! -e "$folder/${carried##*/}" ] && ln -s "$PWD/$carried" "$folder/"
@@ -345,13 +375,15 @@ leave() {
 }
 
 stages_of_call() {
+	build=build:60 runs=1-6
+	[ -z "$packed" ] || { build=build:15 && runs=1-7; }
 	case $1 in
 	'') echo machine build conformance programs checkers ;;
-	1) echo machine build:60 conformance:110 programs:1 run:120 questions ;;
-	2) echo machine build:60 peers:4 ;;
-	3) echo machine build:60 run:300 ;;
-	4) echo build:60 aa:1-6 ;;
-	5) echo machine build:60 checkers ;;
+	1) echo machine "$build" conformance:110 programs:1 run:120 questions ;;
+	2) echo machine "$build" peers:4 ;;
+	3) echo machine "$build" run:300 ;;
+	4) echo "$build" "aa:$runs" ;;
+	5) echo machine "$build" checkers ;;
 	*) echo "check.sh: no call '$1'; there are 1 to 5" >&2 && return 2 ;;
 	esac
 }
@@ -379,7 +411,7 @@ trap 'code=130; leave "$@"' INT
 trap 'code=143; leave "$@"' TERM
 export GPUSIG_KERNEL_CACHE="${GPUSIG_KERNEL_CACHE:-$work/kernels}"
 find_libraries
-git describe --always >/dev/null 2>&1 || export MAKEFLAGS="version=${GPUSIG_VERSION:-unknown}"
+[ -n "$packed" ] || git describe --always >/dev/null 2>&1 || export MAKEFLAGS="version=${GPUSIG_VERSION:-unknown}"
 begun=$(date +%s) failed=0 before=$(memory_in_use)
 for stage; do
 	name=${stage%%:*} started=$(date +%s)
