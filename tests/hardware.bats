@@ -79,6 +79,18 @@ setup_file() { make -C "$root" --no-print-directory all units fakes; }
 	run ! grep '^NVCC_APPEND_FLAGS=.*-L ' "$BATS_TEST_TMPDIR/machine.log"
 }
 
+@test "check.sh finds a toolkit's libraries behind links, and takes no stubs for them" {
+	toolkit=$BATS_TEST_TMPDIR/toolkit
+	mkdir -p "$toolkit/bin" "$toolkit/targets/lib/stubs" "$BATS_TEST_TMPDIR/path"
+	ln -s targets/lib "$toolkit/lib64"
+	touch "$toolkit/targets/lib/libnvrtc.so.13" "$toolkit/targets/lib/stubs/libcublasLt.so" "$toolkit/targets/lib/stubs/libnccl.so"
+	printf '#!/bin/sh\n' | tee "$BATS_TEST_TMPDIR/path/ldconfig" "$BATS_TEST_TMPDIR/path/python3" >"$toolkit/bin/nvcc"
+	chmod +x "$BATS_TEST_TMPDIR"/path/* "$toolkit/bin/nvcc"
+	env -u LD_LIBRARY_PATH PATH="$toolkit/bin:$BATS_TEST_TMPDIR/path:$PATH" \
+		tests/hardware/check.sh -d sim "$BATS_TEST_TMPDIR/out" machine
+	tar -xzOf "$BATS_TEST_TMPDIR/out/evidence.tar.gz" ./machine.log | grep -qx "LD_LIBRARY_PATH=$toolkit/lib64"
+}
+
 @test "check.sh refuses equal runs that its time can't hold, and those it can't count" {
 	run tests/hardware/check.sh -d sim "$BATS_TEST_TMPDIR/out" machine aa:1-8
 	echo "$output"

@@ -292,10 +292,11 @@ limit_of_equal_runs() {
 # Libraries of a toolkit that the loader does not find by itself: beside nvcc, or in Python's packages.
 find_libraries() {
 	packages=$(python3 -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])' 2>/dev/null)
-	toolkit=$(dirname "$(readlink -f "$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)")")/..
+	toolkit=$(readlink -f "$(dirname "$(readlink -f "$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)")")/..")
 	for name in libnvrtc.so libcublasLt.so libnccl.so; do
 		ldconfig -p 2>/dev/null | grep -q "$name" && continue
-		file=$(find "$toolkit/lib64" "$toolkit/lib" "$packages/nvidia" -name "$name*" 2>/dev/null | head -n 1)
+		file=$(find -H "$toolkit/lib64" "$toolkit/lib" "$packages/nvidia" -name stubs -prune -o -name "$name*" -print \
+			2>/dev/null | head -n 1)
 		[ -n "$file" ] || continue # an empty entry is the current folder to the loader
 		case :${LD_LIBRARY_PATH-}: in *:"${file%/*}":*) continue ;; esac
 		LD_LIBRARY_PATH=${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}${file%/*}
