@@ -90,17 +90,17 @@ say() { echo "$*" | cut -c1-190 >>"$out/$inside.summary"; }
 say_lines() { while read -r line; do say "  $line"; done; }
 
 stage_machine() {
-	for command in 'uname -a' 'cat /etc/os-release' lscpu 'free -g' 'ldd --version' 'cc --version' 'nvcc --version' \
-		'python3 --version' nvidia-smi 'nvidia-smi topo -m' 'rocm-smi --showallinfo' 'compute-sanitizer --version' 'ldconfig -p' \
-		'nvidia-smi -q -d MEMORY,UTILIZATION,ECC,TEMPERATURE,POWER,CLOCK,COMPUTE,PERFORMANCE' env; do
-		printf '\n$ %s\n' "$command"
-		command -v "${command%% *}" >/dev/null && $command 2>&1
-	done
 	say "$(lscpu | sed -n 's/^Model name: *//p'), $(nproc) cores, $(free -g | awk '/^Mem/ { print $2 }') GiB, $(uname -r)"
 	fields=index,name,pci.bus_id,driver_version,memory.used,clocks.sm,clocks.max.sm
 	nvidia-smi --format=csv,noheader --query-gpu=$fields 2>/dev/null | say_lines
 	for tool in cc make nvcc python3 mpicc compute-sanitizer cuobjdump; do
 		command -v "$tool" >/dev/null || say "not here: $tool"
+	done
+	for command in 'uname -a' 'cat /etc/os-release' lscpu 'free -g' 'ldd --version' 'cc --version' 'nvcc --version' \
+		'python3 --version' nvidia-smi 'nvidia-smi topo -m' 'rocm-smi --showallinfo' 'compute-sanitizer --version' 'ldconfig -p' \
+		'nvidia-smi -q -d MEMORY,UTILIZATION,ECC,TEMPERATURE,POWER,CLOCK,COMPUTE,PERFORMANCE' env; do
+		printf '\n$ %s\n' "$command"
+		command -v "${command%% *}" >/dev/null && $command 2>&1
 	done
 }
 
@@ -144,7 +144,7 @@ stage_conformance() {
 }
 
 stage_programs() {
-	failed=0
+	failed=0 each_s=$((15 + 15 * ${1:-2})) # one that hangs leaves time for the others
 	mkdir -p "$out/programs"
 	for binary in $(programs_in bin); do
 		name=${binary#bin/} on=$device
@@ -153,7 +153,7 @@ stage_programs() {
 		*'"min_devices":2'*) is_several "$device" && on=$device:0,1 ;;
 		esac
 		file=$out/programs/$(echo "$name" | tr / -)
-		timeout --foreground -k 5 60 "$binary" --device "$on" --budget "${1:-2}s" --out "$file.jsonl" >"$file.txt" 2>&1
+		timeout --foreground -k 5 "$each_s" "$binary" --device "$on" --budget "${1:-2}s" --out "$file.jsonl" >"$file.txt" 2>&1
 		code=$?
 		case $code in 0 | 3 | 77) ;; *) failed=1 ;; esac
 		say "$(printf '%-28s %-8s %-15s %3s cases, %2s flagged numbers  %s' "$name" "$on" "$(outcome "$code")" \
@@ -196,7 +196,7 @@ stage_run() {
 }
 
 stage_questions() {
-	timeout --foreground -k 5 50 "$(field build)/tests/hardware/questions" "$device" >"$out/questions.tsv"
+	timeout --foreground -k 2 45 "$(field build)/tests/hardware/questions" "$device" >"$out/questions.tsv"
 	code=$?
 	tr '\t' ' ' <"$out/questions.tsv" | say_lines
 	return "$code"
@@ -261,13 +261,13 @@ limit_of() {
 		return 2
 	fi
 	case ${1%%:*} in
-	machine) echo 15 ;;
+	machine) echo 20 ;;
 	build) echo "${parameter:-240}" ;;
 	conformance) echo "${parameter:-240}" ;;
 	checkers) echo 360 ;;
 	programs) echo $((75 + 30 * ${parameter:-2})) ;;
 	run) echo $((75 + ${parameter:-300})) ;;
-	questions) echo 55 ;;
+	questions) echo 50 ;;
 	peers) echo $((60 + 90 * ${parameter:-5})) ;;
 	aa) limit_of_equal_runs "$parameter" ;;
 	*) echo "check.sh: no stage '$1'" >&2 && return 2 ;;
@@ -424,7 +424,7 @@ for stage; do
 		keep "$@"
 		continue
 	fi
-	case $name in machine | build) ;; *) choose_device && hold_device ;; esac
+	case $packed/$name in /machine | /build) ;; *) choose_device && hold_device ;; esac
 	echo "== $stage, at most $limit s"
 	timeout -k 10 "$limit" sh "$self" ${device:+-d "$device"} -I "$stage" "$evidence" >"$evidence/$name.log" 2>&1 9>&- &
 	child=$!
