@@ -16,7 +16,7 @@ questions() {
 	[ "$status" = 0 ]
 	[ "$(awk -F '\t' 'NF != 4 || $1 == "" || $2 == ""' <<<"$output")" = "" ]
 	[ "$(cut -f 1 <<<"$output" | sort | uniq -d)" = "" ]
-	[ "$(grep -c . <<<"$output")" = 30 ]
+	[ "$(grep -c . <<<"$output")" = 33 ]
 }
 
 setup_file() { make -C "$root" --no-print-directory all units fakes; }
@@ -114,6 +114,7 @@ setup_file() { make -C "$root" --no-print-directory all units fakes; }
 	questions hip
 	questions cuda
 	grep -q $'^timer_step\t[1-9][0-9.e-]*\ts\t$' <<<"$output"
+	grep -q $'^read_from_cache_with_both_in_turns\t[1-9][0-9.e+]*\tus\ta launch$' <<<"$output"
 	grep -q $'^local_copy_64KiB_while_every_slot_is_held\t[0-9.e+]*\tus\tended meanwhile$' <<<"$output"
 	# Freeing waits for the device, as documented: without the thread that opens the gate this would hang.
 	grep -q $'^device_free_while_every_slot_is_held\t[0-9.e+]*\tus\tdid not return before the gate opened$' <<<"$output"

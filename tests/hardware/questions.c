@@ -12,6 +12,7 @@
  * Exit 0: all was asked; 1: the device failed; 2: usage; 77: no device, or one whose time is simulated.
  */
 #include <errno.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -24,6 +25,7 @@
 #include "device/kernels.h"
 #include "lib/clock.h"
 #include "lib/err.h"
+#include "tests/hardware/answers.h"
 
 #define OPEN_NS UINT64_C(2000000000)
 #define LEAVE_NS UINT64_C(6000000000)
@@ -33,40 +35,21 @@
 #define SMALL (UINT64_C(64) << 10)
 #define LARGE (UINT64_C(64) << 20)
 #define ALL_SLOTS 0u
+/* Of a unit: fits its first-level cache where memory is cache, and not what is left where all of it is shared. */
+#define CACHED (UINT64_C(64) << 10)
+#define READ_LAUNCHES 64u
 
 static struct {
 	struct dev *d;
 	struct dev_stream *gated, *free; /* `free` has no gate */
 	struct dev_event *event;
-	struct dev_kernel *hold, *empty;
+	struct dev_kernel *hold, *empty, *read;
 	struct dev_graph *graph_1, *graph_64;
 	char *memory[2], *host[2]; /* of LARGE bytes, DEVICE and PINNED */
 	uint32_t *words;           /* flag, arrived, and a value, each in a line of its own */
 	uint64_t *start_ns;
 	uint32_t slots;
-	int failed;
 } on;
-
-/* ------------------------------------------------------------------ answers */
-
-static void answer(const char *name, const char *value, const char *unit, const char *remark)
-{
-	printf("%s\t%s\t%s\t%s\n", name, value, unit, remark);
-	fflush(stdout);
-}
-
-static void answer_number(const char *name, double value, const char *unit, const char *remark)
-{
-	char text[32];
-	snprintf(text, sizeof(text), "%.6g", value);
-	answer(name, text, unit, remark);
-}
-
-static void no_answer(const char *name, int rc)
-{
-	on.failed |= rc == -EIO;
-	answer(name, "none", rc == -ENOTSUP ? "not supported" : "error", err_text());
-}
 
 /* ------------------------------------------------------------------ the gate */
 
@@ -326,6 +309,44 @@ static void is_copy_captured(const char *name, bool up)
 		answer(name, is_copied(on.host[1], 0x5a, SMALL) == 0 ? "yes" : "no", "-", "");
 }
 
+enum division { ALL_SHARED, ALL_CACHE, IN_TURNS };
+
+/* Launches that read CACHED bytes a unit again and again. */
+static int read_in(enum division division, struct dev_event *end)
+{
+	const void *from = on.memory[0];
+	uint64_t bytes = CACHED * dev_props(on.d)->units;
+	uint32_t *sink = on.words + VALUE, reps = 16;
+	const void *args[] = { &from, &bytes, &reps, &sink };
+	int rc = dev_event_record(on.d, on.free, on.event);
+	for (unsigned i = 0; i < READ_LAUNCHES && !rc; i++) {
+		bool cache = division == ALL_CACHE || (division == IN_TURNS && i % 2 == 1);
+		struct dev_launch l = { .grid = dev_props(on.d)->busy_blocks, .args = args, .prefer_cache = cache };
+		rc = dev_launch(on.d, on.free, on.read, &l);
+	}
+	rc = rc ? rc : dev_event_record(on.d, on.free, end);
+	return rc ? rc : dev_stream_sync(on.d, on.free);
+}
+
+static void how_long(const char *name, enum division division)
+{
+	struct dev_event *end = NULL;
+	double least_ns = INFINITY, ns = 0;
+	int rc = !dev_can(on.d, DEV_CAP_CARVEOUT) || CACHED * dev_props(on.d)->units > LARGE ?
+		err_note(-ENOTSUP, "the device does not divide memory between cache and shared memory") :
+		dev_event_open(on.d, &end);
+	for (unsigned i = 0; i < 5 && !rc; i++) {
+		rc = read_in(division, end);
+		rc = rc ? rc : dev_event_elapsed_ns(on.d, on.event, end, &ns);
+		least_ns = fmin(least_ns, ns);
+	}
+	dev_event_close(on.d, end);
+	if (rc)
+		no_answer(name, rc);
+	else
+		answer_number(name, 1e-3 * least_ns / READ_LAUNCHES, "us", "a launch");
+}
+
 static void says(const char *reading)
 {
 	struct dev_reading readings[DEV_READINGS];
@@ -363,6 +384,9 @@ static void ask_all(void)
 		says("timer_offset_error");
 	ASK(is_copy_captured, "local_copy_is_captured", false);
 	ASK(is_copy_captured, "copy_up_is_captured", true);
+	ASK(how_long, "read_from_cache_with_memory_as_shared", ALL_SHARED);
+	ASK(how_long, "read_from_cache_with_memory_as_cache", ALL_CACHE);
+	ASK(how_long, "read_from_cache_with_both_in_turns", IN_TURNS);
 	ASK(does_progress, "local_copy_64KiB_while_every_slot_is_held", copy_local_small);
 	ASK(does_progress, "local_copy_64MiB_while_every_slot_is_held", copy_local);
 	ASK(does_progress, "copy_up_64MiB_while_every_slot_is_held", copy_up);
@@ -404,6 +428,7 @@ static int prepare(void)
 	rc = rc ? rc : dev_event_open(on.d, &on.event);
 	rc = rc ? rc : dev_kernel_find(on.d, "hold", &on.hold);
 	rc = rc ? rc : dev_kernel_find(on.d, "empty", &on.empty);
+	rc = rc ? rc : dev_kernel_find(on.d, "read", &on.read);
 	rc = rc ? rc : dev_occupancy(on.d, on.hold, 0, 0, &blocks);
 	on.slots = blocks * dev_props(on.d)->units;
 	rc = rc ? rc : dev_alloc(on.d, DEV_MEM_PINNED, WORDS * sizeof(*on.words), (void **)&on.words);
@@ -451,5 +476,5 @@ int main(int argc, char **argv)
 	dev_graph_close(on.d, on.graph_1);
 	dev_graph_close(on.d, on.graph_64);
 	dev_close(&set);
-	return on.failed;
+	return answers_failed;
 }
