@@ -114,7 +114,7 @@ struct dev_props {
 	uint32_t gemm_fast_types;          /* the same with `fast_accumulation` */
 	uint32_t mma_types;                /* 1u << enum dev_type, of the kernels mma_* (kernels.h) */
 	uint32_t wgmma_types;              /* the same of wgmma_* */
-	uint32_t mma_peak_types;           /* the faster of the two is known to reach what the units can do */
+	uint32_t mma_peak_types;           /* those of mma_* that are known to reach what the units can do; wgmma_* are */
 	uint32_t gemm_tile_rows;           /* rows of C in a block of a tiled product; done_rows is a multiple of it */
 };
 

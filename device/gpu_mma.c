@@ -37,5 +37,5 @@ void gpu_mma_describe(struct gpu_dev *d)
 	struct dev_props *p = &d->dev.props;
 	p->mma_types = types_of(d, "mma_");
 	p->wgmma_types = types_of(d, "wgmma_");
-	p->mma_peak_types = p->wgmma_types | (has_full_rate(d->traits.arch) ? p->mma_types : 0);
+	p->mma_peak_types = has_full_rate(d->traits.arch) ? p->mma_types : 0;
 }

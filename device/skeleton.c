@@ -169,7 +169,7 @@ static int skeleton_post_value(struct dev *dev, uint32_t *at, uint32_t value)
 	return missing();
 }
 
-/* A kernel of device/kernels.h by name: all of them must be there. Required. */
+/* A kernel of device/kernels.h by name: all must be there but those that it says a device may lack. Required. */
 static int skeleton_kernel_find(struct dev *dev, const char *name, struct dev_kernel **k_p)
 {
 	(void)dev, (void)k_p;

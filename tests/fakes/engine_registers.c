@@ -25,7 +25,9 @@ static const struct {
 	{"gpusig_reduce_add", 62},  {"gpusig_chase", 24},       {"gpusig_hold", 16},      {"gpusig_stamp", 12},
 	{"gpusig_signal", 8},       {"gpusig_await", 16},       {"gpusig_clock_sync", 14}, {"gpusig_clock_sample", 16},
 	{"gpusig_timer_step", 11},  {"gpusig_fma_f32", 32},     {"gpusig_fma_f64", 41},   {"gpusig_gemm_f32", 128},
-	{"gpusig_gemm_f64", 110},
+	{"gpusig_gemm_f64", 110},   {"gpusig_mma_f16", 48},     {"gpusig_mma_bf16", 48},  {"gpusig_mma_tf32", 48},
+	{"gpusig_mma_f8", 48},      {"gpusig_wgmma_f16", 158},  {"gpusig_wgmma_bf16", 158}, {"gpusig_wgmma_tf32", 158},
+	{"gpusig_wgmma_f8", 158},
 };
 
 uint32_t fake_residents_by_registers(const struct fake_kernel *k, uint32_t threads)

@@ -17,6 +17,9 @@ LOOPS = (
     Loop("mma_bf16", r"v_mfma_f32_32x32x8_bf16", least=16, most=6, only=("gfx942",), others=COUNTING),
     Loop("mma_tf32", r"v_mfma_f32_32x32x4_xf32", least=16, most=6, only=("gfx942",), others=COUNTING),
     Loop("mma_f8", r"v_mfma_f32_32x32x16_fp8_fp8", least=16, most=6, only=("gfx942",), others=COUNTING),
+    Loop("mma_f16", r"v_wmma_f32_16x16x16_f16", least=32, most=6, only=("gfx1100", "gfx1201"), others=COUNTING),
+    Loop("mma_bf16", r"v_wmma_f32_16x16x16_bf16", least=32, most=6, only=("gfx1100", "gfx1201"), others=COUNTING),
+    Loop("mma_f8", r"v_wmma_f32_16x16x16_fp8_fp8", least=64, most=6, only=("gfx1201",), others=COUNTING),
     Loop("chase", r"global_load_(dwordx2|b64)", least=16, most=24, others=COUNTING),
 )
 
