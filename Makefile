@@ -230,7 +230,7 @@ check: all units ## unit tests only; ./gpusig test runs everything
 
 check-headers: ## compile every header alone
 	for h in $(sort $(wildcard lib/*.h device/*.h micro/*/*.h collectives/schedules/*.h collectives/devices/*.h topology/torus/*.h \
-		overlap/*/*.h)); do \
+		overlap/*/*.h gemm/*/*.h)); do \
 		printf "#include \"%s\"\ntypedef int header_alone;\n" "$$h" | $(CC) $(our_cppflags) $(our_cflags) -Werror -fsyntax-only -x c - || exit 1; done
 
 check-kernels: ## compile the GPUs' kernels with clang-19 for what distributions' HIPRTC does not know; none may spill, loops are held against tests/lint/isa.py

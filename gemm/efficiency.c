@@ -4,18 +4,21 @@
  * a loop of independent multiply-adds in registers, on every unit, measured in the same blocks as the product.
  *
  * Units that multiply whole tiles, where a device has them, are not in that loop: f32 and f64 may exceed it there, so it is
- * no bound, and of the narrower types no peak is measured. f16 gives f16, bf16 and f8 (e4m3) give bf16; sums are f32, and with
+ * no bound. The narrower types have loops of their own, of matrix multiply-adds; the faster one is the peak, and a bound where
+ * it is known to reach what the units can do. f16 gives f16, bf16 and f8 (e4m3) give bf16; sums are f32, and with
  * gemm_fast, of f8, what the library's fast accumulation keeps of them.
  *
  * Timed: the vendor's product on data that was touched before, and the loop. flop/s counts 2 M N K.
  *
  *     bin/gemm/efficiency --device host --type f32 --shape n2048,g5,512x4096x64
  */
-#include "device/kernels.h"
+#include "gemm/efficiency/peaks.h"
 #include "lib/bench_own.h"
 #include "lib/bench_product.h"
 
-enum { GEMM, PEAK, GEMM_FAST };
+#include <stdio.h>
+
+enum { GEMM, PEAK, GEMM_FAST, MMA_PEAK, WGMMA_PEAK };
 
 static const struct axis axes[] = {
 	{.name = "type", .help = "element type", .kind = AXIS_WORD, .words = product_types, .types = true,
@@ -33,7 +36,8 @@ static const struct axis axes[] = {
 
 static const struct bench_variant variants[] = {
 	{.name = "gemm", .timing = BENCH_DEVICE}, {.name = "peak", .timing = BENCH_DEVICE},
-	{.name = "gemm_fast", .timing = BENCH_DEVICE}, {0}};
+	{.name = "gemm_fast", .timing = BENCH_DEVICE}, {.name = "mma_peak", .timing = BENCH_DEVICE},
+	{.name = "wgmma_peak", .timing = BENCH_DEVICE}, {0}};
 
 static const struct bench_metric primary[] = {
 	{"gemm_f32_flop_rate", "flop_rate", "gemm", "type=f32", "max", "flop/s", "higher"},
@@ -44,17 +48,24 @@ static const struct bench_metric primary[] = {
 	{"gemm_f8_flop_rate", "flop_rate", "gemm", "type=f8", "max", "flop/s", "higher"},
 	{"gemm_f8_fast_flop_rate", "flop_rate", "gemm_fast", "type=f8", "max", "flop/s", "higher"},
 	{"peak_f32_flop_rate", "flop_rate", "peak", "type=f32", "max", "flop/s", "higher"},
+	{"peak_tf32_flop_rate", "peak_flop_rate", NULL, "type=tf32", "max", "flop/s", "higher"},
+	{"peak_f16_flop_rate", "peak_flop_rate", NULL, "type=f16", "max", "flop/s", "higher"},
+	{"peak_bf16_flop_rate", "peak_flop_rate", NULL, "type=bf16", "max", "flop/s", "higher"},
+	{"peak_f8_flop_rate", "peak_flop_rate", NULL, "type=f8", "max", "flop/s", "higher"},
 	{0}};
-
-/* Multiply-adds of one block of the peak loop: about a millisecond on a CPU core. */
-#define PEAK_FMAS (UINT64_C(8192) * DEV_FMA_QUANTUM)
 
 struct state {
 	struct product product;
-	struct dev_kernel *peak;
-	uint64_t fmas;
-	uint32_t blocks;
-	void *out;
+	struct peaks peaks;
+};
+
+static const struct loop {
+	unsigned variant;
+	const char *bound;
+} loops[PEAK_LOOPS] = {
+	[PEAK_FMA] = {PEAK, "measured peak of multiply-adds"},
+	[PEAK_MMA] = {MMA_PEAK, "measured mma peak"},
+	[PEAK_WGMMA] = {WGMMA_PEAK, "measured wgmma peak"},
 };
 
 static struct state *state(const struct bench_case *c) { return c->state; }
@@ -83,17 +94,18 @@ static int setup(struct bench_case *c)
 		bench_variant_off(c, GEMM_FAST);
 	prepare(c, GEMM);
 	prepare(c, GEMM_FAST);
-	if (s->product.type != DEV_F32 && s->product.type != DEV_F64) {
-		bench_variant_off(c, PEAK);
-		return own_status(c);
-	}
-	s->fmas = s->product.type == DEV_F32 ? PEAK_FMAS : PEAK_FMAS / 2;
-	s->peak = own_kernel(c, s->product.type == DEV_F32 ? "fma_f32" : "fma_f64");
-	if (own_status(c))
-		return own_status(c);
-	s->blocks = dev_wave_blocks(c->dev, s->peak);
-	s->out = own_memory(c, DEV_MEM_DEVICE, s->blocks * sizeof(double));
+	peaks_open(&s->peaks, c, s->product.type);
+	for (unsigned loop = 0; loop < PEAK_LOOPS; loop++)
+		if (!s->peaks.loops[loop].kernel)
+			bench_variant_off(c, loops[loop].variant);
 	return own_status(c);
+}
+
+static bool multiplies(unsigned variant) { return variant == GEMM || variant == GEMM_FAST; }
+
+static enum peak_loop loop_of(unsigned variant)
+{
+	return variant == WGMMA_PEAK ? PEAK_WGMMA : variant == MMA_PEAK ? PEAK_MMA : PEAK_FMA;
 }
 
 static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
@@ -101,57 +113,103 @@ static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
 	struct state *s = state(c);
 	const struct product product = product_of(c, variant);
 	struct dev_gemm gemm = product_whole(&product);
-	const void *const args[] = {&s->out, &s->fmas};
-	struct dev_launch launch = {.grid = s->blocks, .args = args};
 	int status = 0;
 	for (uint64_t i = 0; status == 0 && i < iterations; i++)
-		status = variant != PEAK ? dev_gemm(c->dev, c->stream, &gemm) : dev_launch(c->dev, c->stream, s->peak, &launch);
+		status = multiplies(variant) ? dev_gemm(c->dev, c->stream, &gemm) : peaks_launch(&s->peaks, c, loop_of(variant));
 	return status;
 }
 
 static void model(const struct bench_case *c, unsigned variant, struct bench_model *m)
 {
 	const struct state *s = state(c);
-	m->flops = variant != PEAK ? shape_flops(&s->product.shape) : 2.0 * (double)s->fmas * s->blocks;
+	m->flops = multiplies(variant) ? shape_flops(&s->product.shape) : peaks_flops(&s->peaks, loop_of(variant));
 }
 
 static int spoil(struct bench_case *c, unsigned variant)
 {
-	return variant == PEAK ? 0 : product_spoil(&state(c)->product, c);
+	struct state *s = state(c);
+	return multiplies(variant) ? product_spoil(&s->product, c) : peaks_spoil(&s->peaks, c, loop_of(variant));
 }
 
 static int check(struct bench_case *c, unsigned variant)
 {
 	const struct product product = product_of(c, variant);
-	return variant == PEAK ? 0 : product_check(&product, c, 1);
+	return multiplies(variant) ? product_check(&product, c, 1) : peaks_check(&state(c)->peaks, c, loop_of(variant));
 }
 
-static double fraction(const struct bench_case *c, const double *seconds)
+static double best_rate(const struct bench_case *c, unsigned variant)
 {
+	struct bench_model m = {0};
+	model(c, variant, &m);
+	return m.flops / bench_best(c, variant);
+}
+
+/* NULL: there is none, or it was left out. */
+static const struct loop *fastest(const struct bench_case *c)
+{
+	const struct loop *best = NULL;
+	for (unsigned loop = 0; loop < PEAK_LOOPS; loop++)
+		if (bench_variant_on(c, loops[loop].variant) &&
+		    (!best || best_rate(c, loops[loop].variant) > best_rate(c, best->variant)))
+			best = &loops[loop];
+	return best;
+}
+
+static double fraction_of(const struct bench_case *c, const double *seconds, unsigned variant)
+{
+	const unsigned loop = fastest(c)->variant;
 	struct bench_model gemm = {0}, peak = {0};
-	model(c, GEMM, &gemm);
-	model(c, PEAK, &peak);
-	return gemm.flops / seconds[GEMM] / (peak.flops / seconds[PEAK]);
+	model(c, variant, &gemm);
+	model(c, loop, &peak);
+	return gemm.flops / seconds[variant] / (peak.flops / seconds[loop]);
+}
+
+static double gemm_fraction(const struct bench_case *c, const double *seconds) { return fraction_of(c, seconds, GEMM); }
+static double fast_fraction(const struct bench_case *c, const double *seconds) { return fraction_of(c, seconds, GEMM_FAST); }
+
+/* f32 and f64 may use units that the loop of theirs doesn't; a loop of matrices may not reach what the units can do. */
+static bool bounds(const struct bench_case *c, const struct loop *loop)
+{
+	if (loop->variant == MMA_PEAK)
+		return dev_props(c->dev)->mma_peak_types >> state(c)->product.type & 1;
+	return loop->variant == WGMMA_PEAK || !product_has_own_units(c->dev);
+}
+
+static int derive_of(struct bench_case *c, unsigned variant, bench_formula fraction)
+{
+	const struct loop *peak = fastest(c);
+	const bool bound = bounds(c, peak);
+	char formula[160];
+	snprintf(formula, sizeof(formula), "flop_rate(%s) / flop_rate(%s), block by block%s", variants[variant].name,
+	         variants[peak->variant].name,
+	         bound || peak->variant == PEAK ? "" : "; of measured mma.sync peak (AMD: MFMA, WMMA), which the units may exceed");
+	if (bound)
+		bench_bound(c, "flop_rate", (int)variant, best_rate(c, peak->variant), peak->bound);
+	return bench_derive(c, "fraction_of_peak", (int)variant, "", UINT64_C(1) << variant | UINT64_C(1) << peak->variant, fraction,
+	                    formula);
 }
 
 static int derive(struct bench_case *c)
 {
-	struct bench_model peak = {0};
+	const struct loop *peak = fastest(c);
+	char formula[40];
 	product_facts(&state(c)->product, c);
-	model(c, PEAK, &peak);
-	if (bench_variant_on(c, GEMM) && bench_variant_on(c, PEAK) && !product_has_own_units(c->dev))
-		bench_bound(c, "flop_rate", GEMM, peak.flops / bench_best(c, PEAK), "measured peak of multiply-adds");
-	return bench_derive(c, "fraction_of_peak", GEMM, "", 1u << GEMM | 1u << PEAK, fraction,
-	                    "flop_rate(gemm) / flop_rate(peak), block by block");
+	if (!peak)
+		return 0;
+	snprintf(formula, sizeof(formula), "flop_rate(%s)", variants[peak->variant].name);
+	if (peak->variant != PEAK)
+		bench_alias(c, "flop_rate", (int)peak->variant, "peak_flop_rate", formula);
+	int status = derive_of(c, GEMM, gemm_fraction);
+	return status ? status : derive_of(c, GEMM_FAST, fast_fraction);
 }
 
 static const struct bench bench = {
 	.name = "gemm/efficiency",
 	.question = "how near to its own peak is a matrix product, by shape and type?",
-	.formula = "flop_rate = 2 M N K / median time; fraction_of_peak = flop_rate / that of a register-only multiply-add loop",
+	.formula = "flop_rate = 2 M N K / median time; fraction_of_peak = flop_rate / that of the fastest register-only loop",
 	.timed = "the vendor's product on touched random data; not allocation, filling or checking",
-	.limits = "caches are warm; a cold product is slower; the peak is that of f32 and f64, and no bound where products may "
-	          "have units of their own",
+	.limits = "caches are warm; a cold product is slower; the peak of f32 and f64 is no bound where products may have "
+	          "units of their own, nor that of a loop of matrices which is not known to reach what the units can do",
 	.needs = DEV_CAP_GEMM,
 	.share = 2.0,
 	.axes = axes,

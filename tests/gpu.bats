@@ -171,6 +171,21 @@ compiles_nothing() {
 	[ ! -e results/kernels ]
 }
 
+@test "the peak of narrow types is the fastest loop there is, and bounds products where it is known to reach what units can do" {
+	bounds='[d.get("bound_name") for d in rows[1]["derived"] if d["name"] == "flop_rate" and d["variant"] == "gemm"]'
+	program gemm/efficiency cuda --shape n64 --type bf16 --variant gemm,mma_peak,wgmma_peak --budget 3s
+	skip_if_77
+	cases '[v["name"] for v in rows[1]["variants"]] == ["gemm", "mma_peak", "wgmma_peak"] and rows[1]["check"]["status"] == "ok"'
+	cases "$bounds == ['measured wgmma peak']"
+	rates='{d["variant"]: d["value"] for d in rows[1]["derived"] if d["name"] == "flop_rate" and "peak" in d["variant"]}'
+	cases "{d['variant']: d['value'] for d in rows[1]['derived'] if d['name'] == 'peak_flop_rate'}.items() <= $rates.items()"
+	program gemm/efficiency cuda --shape n64 --type bf16 --variant gemm,mma_peak --budget 3s
+	cases "$bounds == [None]"
+	cases '[d["formula"] for d in rows[1]["derived"] if d["name"] == "fraction_of_peak"][0].endswith("which the units may exceed")'
+	program gemm/efficiency hip --shape n64 --type bf16 --budget 3s
+	cases "$bounds == ['measured mma peak'] and rows[1]['check']['status'] == 'ok'"
+}
+
 @test "records of programs on GPUs fit the schema, and say what the device is and how it is" {
 	for device in cuda hip; do
 		for name in micro/memory micro/copy_path micro/launch micro/occupancy collectives/device_allreduce; do

@@ -14,6 +14,7 @@ from reports.jsonl import Json, is_number
 from reports.quantity import digits, human, listing, percent
 from reports.section import Bars, Effect, Figure, Panels, Section, Table
 
+_LOOPS = ("peak", "mma_peak", "wgmma_peak")  # what products are held against
 _SHAPE = re.compile(r"([0-9]{1,9})x([0-9]{1,9})x([0-9]{1,9})\Z")
 
 Sides = Tuple[int, int, int]
@@ -43,7 +44,7 @@ def shape_text(section: Section, key: str) -> str:
 def _rates(section: Section, valid_only: bool) -> List[Json]:
     rows = []
     for case, derived in section.values("flop_rate"):
-        if derived.variant == "peak":
+        if derived.variant in _LOOPS:
             continue
         why = why_invalid(case, derived)
         if why and valid_only:

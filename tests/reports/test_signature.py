@@ -60,6 +60,22 @@ class Truth(workplace.Scratch):
         found = self.findings(w.end().text(), "gemm/efficiency")
         self.assertEqual({r["type"]: r["value"] for r in found["rates"]}, {"f8": 1e11, "f8 fast": 2e11})
 
+    def test_peaks_of_matrix_units_are_no_products_and_bound_them(self) -> None:
+        peaks = [{"metric": "peak_f16_flop_rate", "derived": "peak_flop_rate", "variant": None, "where": "type=f16",
+                  "reduce": "max", "unit": "flop/s", "better": "higher"},
+                 synthetic.headline("gemm_f16_flop_rate", "flop_rate", "type=f16", "gemm", unit="flop/s")]
+        w = synthetic.Writer("gemm/efficiency", peaks, [synthetic.axis("type", "", []), synthetic.axis("shape", "", [])])
+        w.case({"type": "f16", "shape": "n64"}, [w.variant(name, 1e-3) for name in ("gemm", "mma_peak", "wgmma_peak")],
+               [value("flop_rate", "gemm", 1e11, "flop/s", bound=4e11, bound_name="measured wgmma peak"),
+                value("flop_rate", "mma_peak", 2e11, "flop/s"), value("flop_rate", "wgmma_peak", 4e11, "flop/s"),
+                value("peak_flop_rate", "wgmma_peak", 4e11, "flop/s")])
+        text = w.end().text()
+        found = self.findings(text, "gemm/efficiency")
+        self.assertEqual([(r["variant"], r["of_peak"]) for r in found["rates"]], [("gemm", 0.25)])
+        primary = self.signature(text).primary
+        self.assertEqual({name.rpartition("/")[2]: (entry["value"], entry["bound"]) for name, entry in primary.items()},
+                         {"peak_f16_flop_rate": (4e11, None), "gemm_f16_flop_rate": (1e11, 4e11)})
+
     def test_crossover_is_recovered(self) -> None:
         duel = self.findings(copies().text(), "micro/copy_path")["crossovers"][0]
         self.assertEqual(len(duel["crossings"]), 1)
