@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "device/backends.h"
 #include "device/host_machine.h"
@@ -196,9 +197,14 @@ int fake_release(struct fake_gpu *g)
 	return rc;
 }
 
-int fake_usable(const struct fake_gpu *g)
+int fake_usable(struct fake_gpu *g)
 {
 	fake_lock();
+	while (g->retained && g->full) {
+		fake_unlock();
+		usleep(FAKE_POLL_US);
+		fake_lock();
+	}
 	const int rc = g->retained ? atomic_load(&g->fault) : FAKE_CONTEXT_IS_DESTROYED;
 	fake_unlock();
 	return rc;

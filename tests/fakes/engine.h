@@ -68,6 +68,7 @@ enum fake_result {
 #define FAKE_THREADS_PER_BLOCK 1024u
 #define FAKE_ARGUMENT_BYTES 512u
 #define FAKE_IPC_BYTES 64u
+#define FAKE_POLL_US 50u
 
 /* What a vendor's fake says of itself. */
 struct fake_result_name {
@@ -120,6 +121,7 @@ struct fake_gpu {
 	uint64_t arena_bytes;
 	int arena_file;
 	struct fake_wait *waits;
+	unsigned full; /* calls that wait for room in a queue */
 };
 
 /* The engine's lock. */
@@ -142,8 +144,8 @@ int fake_release(struct fake_gpu *g);
 /* Open a context unless it is, never to be released. */
 int fake_retain_first(struct fake_gpu *g);
 
-/* FAKE_OK, or why a context can't be used: it failed, or it is gone. */
-int fake_usable(const struct fake_gpu *g);
+/* FAKE_OK, or why a context can't be used: it failed, or it is gone. Waits while another call waits for room in a queue. */
+int fake_usable(struct fake_gpu *g);
 
 /* Work failed: the context is lost with this result. */
 void fake_break(struct fake_gpu *g, int result);

@@ -11,7 +11,6 @@
 #include "tests/fakes/kernels.h"
 
 #define WAITS_MOST 4096u
-#define POLL_US 50u
 
 /* A stream waits for a value: having come so far it stores `arrived`, then it waits until `go`. */
 struct fake_wait {
@@ -58,7 +57,7 @@ static void *poll_main(void *arg)
 	bool left = true;
 	(void)arg;
 	while (left) {
-		usleep(POLL_US);
+		usleep(FAKE_POLL_US);
 		fake_lock();
 		left = false;
 		for (unsigned i = 0; i < FAKE_GPUS_MOST; i++)

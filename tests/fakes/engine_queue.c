@@ -5,7 +5,6 @@
 
 #include "device/host_queue.h"
 
-#define FULL_POLL_US 50u
 
 struct fake_event {
 	struct fake_object object;
@@ -204,9 +203,11 @@ int fake_queue_wait(struct fake_stream *s)
 		s->given = length(s);
 		if (s->given < fake_queue_most())
 			break;
+		s->object.gpu->full++;
 		fake_unlock();
-		usleep(FULL_POLL_US);
+		usleep(FAKE_POLL_US);
 		fake_lock();
+		s->object.gpu->full--;
 	}
 	s->waiting--;
 	s->given++;

@@ -76,10 +76,20 @@ static void *fill(void *argument)
 	return NULL;
 }
 
-/* So many calls return, one more waits until the stream goes on. */
+static void *ask(void *argument)
+{
+	int failed = api.cuCtxSetCurrent(on.context);
+	int answer = failed ? failed : api.cuStreamQuery(on.stream);
+	atomic_store((atomic_int *)argument, 1);
+	return answer && answer != 600 ? argument : NULL;
+}
+
+/* So many calls return, one more waits until the stream goes on, and so does whatever else is called. */
 static void fills_after(struct filling f, int calls)
 {
-	pthread_t thread;
+	pthread_t thread, other;
+	atomic_int asked = 0;
+	void *wrong;
 	uint32_t *flag = pinned(4);
 	f.calls = calls + 1;
 	ok(api.cuStreamWaitValue32_v2(on.stream, flag, 1, 0));
@@ -88,8 +98,13 @@ static void fills_after(struct filling f, int calls)
 		usleep(1000);
 	usleep(50000);
 	expect(atomic_load(&f.done) == calls);
+	ok(pthread_create(&other, NULL, ask, &asked));
+	usleep(20000);
+	expect(atomic_load(&asked) == 0);
 	__atomic_store_n(flag, 1, __ATOMIC_RELEASE);
 	ok(pthread_join(thread, NULL));
+	ok(pthread_join(other, &wrong));
+	expect(wrong == NULL);
 	expect(atomic_load(&f.done) == calls + 1 && f.failed == 0);
 	sync_stream();
 	ok(api.cuMemFreeHost(flag));
