@@ -13,8 +13,9 @@
  *                   for each variant: spoil, body, check;  prove;  derive;  teardown;  one record
  *
  * Callbacks return 0 or -errno with a text in err_text(); they never print and never leave. From setup,
- * -ENOTSUP, -ENODEV and -ENOMEM skip the case; anything else fails it. teardown runs after a partial setup too, and
- * what was opened with lib/bench_own.h needs none.
+ * -ENOTSUP, -ENODEV and -ENOMEM skip the case; anything else fails it, but -ETIMEDOUT from a body, which is a gate that was
+ * overdue (lib/bench_gate.h): that sample is dropped, and after the second the variant, flagged "gate".
+ * teardown runs after a partial setup too, and what was opened with lib/bench_own.h needs none.
  *
  * Times are in seconds and sizes in bytes. On a device with virtual time all of this is the same, but nothing
  * is a measurement, and the same seed gives the same bytes.
