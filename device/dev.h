@@ -378,7 +378,8 @@ static inline int dev_event_elapsed_ns(struct dev *d, struct dev_event *from, st
 }
 
 /* Later work of the stream starts once *at >= value. `at` lies in PINNED or DEVICE memory and is written only by
- * dev_write_value(), dev_post_value(), or a kernel or product (seen at the latest when its block ends). Values, here and in the
+ * dev_write_value(), dev_post_value(), or a kernel or product (seen at the latest when its block ends); a PINNED word also by the
+ * host itself, unless the device has DEV_CAP_HOST_ACCESS or virtual time: for who must not call a driver. Values, here and in the
  * next two, are at most DEV_VALUE_MAX, else -EINVAL: vendors compare above it in different ways. [optional] */
 #define DEV_VALUE_MAX UINT32_C(0x7fffffff)
 int dev_wait_value(struct dev *d, struct dev_stream *s, uint32_t *at, uint32_t value);

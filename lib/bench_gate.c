@@ -39,9 +39,10 @@ static void look_at(struct gate *g, uint64_t now_ns)
 	if (due_ns == 0 || now_ns < due_ns || !atomic_compare_exchange_strong(&g->due_ns, &due_ns, 0))
 		return;
 	atomic_fetch_add(&overdue, 1);
-	/* The store comes first: a driver in which one call waits may keep others waiting, too. */
+	/* A driver in which one call waits may keep others waiting, too; where devices look at memory a store is enough. */
 	__atomic_store_n(g->word, g->value, __ATOMIC_RELEASE);
-	dev_post_value(g->dev, g->word, g->value);
+	if (dev_can(g->dev, DEV_CAP_HOST_ACCESS))
+		dev_post_value(g->dev, g->word, g->value);
 }
 
 static void *watch(void *unused)

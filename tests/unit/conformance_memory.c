@@ -262,6 +262,29 @@ static void waiting_for(enum dev_mem kind)
 	dev_stream_close(on.d, s);
 }
 
+/* What a watchdog does while the driver keeps another thread. */
+static void a_plain_store_releases(void)
+{
+	need(DEV_CAP_WAIT_VALUE);
+	if (dev_can(on.d, DEV_CAP_HOST_ACCESS) || dev_can(on.d, DEV_CAP_VIRTUAL_TIME))
+		skip("the device's streams don't look at memory by themselves");
+	struct dev_stream *s = stream();
+	struct dev_event *e = event();
+	uint32_t *at = get(DEV_MEM_PINNED, 256);
+	*at = 0;
+	ok(dev_wait_value(on.d, s, at, 2));
+	ok(dev_event_record(on.d, s, e));
+	__atomic_store_n(at, 1, __ATOMIC_RELEASE);
+	pass(MS);
+	expect_rc(dev_event_query(on.d, e), -EAGAIN);
+	__atomic_store_n(at, 2, __ATOMIC_RELEASE);
+	ok(dev_stream_sync(on.d, s));
+	expect_rc(dev_event_query(on.d, e), 0);
+	put(at);
+	dev_event_close(on.d, e);
+	dev_stream_close(on.d, s);
+}
+
 static void a_stream_waits_for_a_value(void)
 {
 	need(DEV_CAP_WAIT_VALUE);
@@ -376,6 +399,7 @@ int main(int argc, char **argv)
 		RULE(the_host_reaches_pinned_memory),
 		RULE(peer_memory),
 		RULE(a_stream_waits_for_a_value),
+		RULE(a_plain_store_releases),
 		RULE(a_written_value_comes_after_earlier_work),
 		RULE(a_kernel_may_write_the_value),
 		RULE(any_thread_may_call),
