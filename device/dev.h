@@ -11,7 +11,8 @@
  *            order; work in different streams may run at the same time unless an event orders it.
  *            Nothing is complete before dev_stream_sync(), a completed event, or an event wait.
  * Waiting.   Only dev_stream_sync() and dev_event_sync() wait. dev_open(), dev_close(), dev_alloc(),
- *            dev_free(), dev_kernel_find(), dev_clock_rate() may take any time and are never timed.
+ *            dev_free(), dev_kernel_find(), dev_clock_rate() may take any time and are never timed; they may wait for
+ *            all that the device was given, so nobody calls them while something holds it back.
  *            Two exceptions. A full queue: props.max_queued operations fit into a stream without
  *            waiting; a program that enqueues more must say that it measures the queue. And the first
  *            product of its kind in a stream, for which a library may load code and wait for the whole
