@@ -213,7 +213,10 @@ static bool derived_valid(const struct bench_run *r, const struct bench_derived 
 	return true;
 }
 
-static bool lost(const struct bench_run *r, const struct bench_derived *d) { return d->about >= 0 && r->now.samples[d->about].lost; }
+static bool lost(const struct bench_run *r, const struct bench_derived *d)
+{
+	return d->about >= 0 && r->now.samples[d->about].lost;
+}
 
 static void put_derived(struct bench_run *r)
 {
