@@ -182,7 +182,7 @@ static int derive_of(struct bench_case *c, unsigned variant, bench_formula fract
 	char formula[160];
 	snprintf(formula, sizeof(formula), "flop_rate(%s) / flop_rate(%s), block by block%s", variants[variant].name,
 	         variants[peak->variant].name,
-	         bound || peak->variant == PEAK ? "" : "; of measured mma.sync peak (AMD: MFMA, WMMA), which the units may exceed");
+	         bound || peak->variant == PEAK ? "" : "; of measured mma.sync peak (MFMA, WMMA), which the units may exceed");
 	if (bound)
 		bench_bound(c, "flop_rate", (int)variant, best_rate(c, peak->variant), peak->bound);
 	return bench_derive(c, "fraction_of_peak", (int)variant, "", UINT64_C(1) << variant | UINT64_C(1) << peak->variant, fraction,

@@ -6,6 +6,7 @@
  *     conformance_kernels  device/kernels.h                      conformance_units    residence, priority, engines
  *     conformance_signals  signal and await                      conformance_optional what only some devices have
  *     conformance_gemm     dev_gemm() in every type              conformance_tiled    shaped blocks, finished rows
+ *     conformance_mma      loops of matrix multiply-adds
  *
  * Each takes the specs to test; without any: host, sim, host:0,1 and sim:0,1. A spec without a device here is
  * a skip. Nothing asserts speed; times only serve as limits for what would else hang.
