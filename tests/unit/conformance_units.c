@@ -250,9 +250,10 @@ static void a_waiting_stream_leaves_the_other_slots(void)
 	struct dev_stream *waits = stream(), *holds = stream();
 	uint32_t *at = get(DEV_MEM_PINNED, 256);
 	*at = 0;
+	struct gate g = gate_ready(all);
 	ok(dev_wait_value(on.d, waits, at, 1));
 	pass(2 * MS); /* until it polls */
-	struct gate g = gate_hold(holds, all, 0, GATE_NS);
+	gate_start(&g, holds, 0, GATE_NS);
 	expect(comes_to(g.arrived, left));
 	pass(2 * MS);
 	expect(look(g.arrived) == left);
