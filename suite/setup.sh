@@ -135,6 +135,18 @@ may_install() {
 	command -v sudo >/dev/null && sudo -n true 2>/dev/null
 }
 
+# NVIDIA's disassembler, for tests where nvcc is, comes as a Python package alone: into build/tools, which needs no administrator.
+tools=$here/../build/tools
+bring_disassembler() {
+	case " $levels " in *' test '*) ;; *) return ;; esac
+	command -v nvcc >/dev/null && ! command -v nvdisasm >/dev/null && [ ! -e "$tools" ] && [ "$install" = 1 ] || return
+	python=$(sh "$here/find_python.sh" --any 2>/dev/null) && mkdir -p "$tools" || return
+	say "installing with pip, into build/tools: nvidia-cuda-nvdisasm"
+	"$python" -m pip install --quiet --no-deps --target "$tools" nvidia-cuda-nvdisasm >/dev/null 2>&1 </dev/null ||
+		say "without nvdisasm: the machine code of NVIDIA's kernels is not checked"
+}
+bring_disassembler
+
 wanting=$(missing)
 [ -z "$wanting" ] && exit 0
 to_install=$(echo "$wanting" | not_tried)

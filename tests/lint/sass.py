@@ -2,8 +2,9 @@
 """What NVIDIA's assembler makes of the loops of device/kernels.cu: nvcc compiles, nvdisasm lists the machine code.
 
 sass.py [--nvcc NVCC] [--list KERNEL] [ARCHITECTURE...]: one line "  SASS  ..." a check that passes, "skip: ..." what can't be
-checked here, and what is wrong on stderr, with exit code 1. nvdisasm is looked for as $NVDISASM, in PATH, in $CUDA_HOME/bin
-and in the Python package nvidia-cuda-nvdisasm. The code that NVRTC makes for a device is of the same assembler, not this code.
+checked here, and what is wrong on stderr, with exit code 1. nvdisasm is looked for as $NVDISASM, in PATH, in $CUDA_HOME/bin,
+in the Python package nvidia-cuda-nvdisasm, and in build/tools, where setup.sh puts that. The code that NVRTC makes for a device
+is of the same assembler, not this code.
 """
 from __future__ import annotations
 
@@ -150,6 +151,7 @@ def check_resources(said: str) -> tuple[dict[str, int], list[str]]:
 def find_nvdisasm() -> str | None:
     package = importlib.util.find_spec("nvidia")
     folders = [Path(where) for where in (package.submodule_search_locations or [])] if package else []
+    folders.append(ROOT / "build/tools/nvidia")
     found = [os.environ.get("NVDISASM"), shutil.which("nvdisasm"),
              *(str(Path(os.environ.get(name, "/usr/local/cuda")) / "bin/nvdisasm") for name in ("CUDA_HOME", "CUDA_PATH")),
              *(str(path) for folder in folders for path in sorted(folder.glob("*/bin/nvdisasm"), reverse=True))]
