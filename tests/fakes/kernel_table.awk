@@ -36,6 +36,8 @@ function write_row(name,    i, list) {
 		shared[name] ? "sizeof(struct {" shared[name] "})" : "0", counts[name], list ? list : "0"
 }
 
+# Definitions of macros, which -g3 leaves standing.
+/^#/ { next }
 # Heads and declarations may go over lines.
 { text = text " " $0 }
 END {
