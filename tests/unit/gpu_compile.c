@@ -10,6 +10,8 @@
 #include "lib/err.h"
 #include "tests/unit/test.h"
 
+#define COUNT(list) (sizeof(list) / sizeof((list)[0]))
+
 static const struct gpu_compiler *compiler;
 static const char *arch;
 
@@ -37,14 +39,31 @@ static void compile_for(const char *source, void **image_p, size_t *bytes_p, int
 	require(rc == wanted);
 }
 
+/* The kernels for `arch`, compiled once for all rules that look at them; they stay. */
+static const char *kernels_for_arch(size_t *bytes_p)
+{
+	static struct {
+		const char *arch;
+		void *image;
+		size_t bytes;
+	} known[32];
+	size_t i = 0;
+	while (i < COUNT(known) - 1 && known[i].arch && strcmp(known[i].arch, arch) != 0)
+		i++;
+	if (!known[i].arch)
+		compile_for(gpu_kernels_source, &known[i].image, &known[i].bytes, 0);
+	known[i].arch = arch;
+	*bytes_p = known[i].bytes;
+	return known[i].image;
+}
+
 static void kernels(void)
 {
 	static const char *const names[] = {"empty", "read", "write_nt", "copy_nt", "triad_nt", "reduce_add", "chase", "fma_f32",
 	                                    "fma_f64", "hold", "stamp", "signal", "await", "clock_sync", "clock_sample",
 	                                    "timer_step", "gemm_f32", "gemm_f64"};
-	void *image;
 	size_t bytes;
-	compile_for(gpu_kernels_source, &image, &bytes, 0);
+	const char *image = kernels_for_arch(&bytes);
 	expect(has_text(image, bytes, "\177ELF"));
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		char name[32];
@@ -52,7 +71,6 @@ static void kernels(void)
 		if (!has_text(image, bytes, name))
 			test_fail(__FILE__, __LINE__, name);
 	}
-	free(image);
 }
 
 /* Which loops of matrix multiply-adds an architecture has: of those that the newest compilers know here. */
@@ -85,14 +103,12 @@ static void expect_kernels(const char *image, size_t bytes, const char *list, bo
 
 static void mma_kernels(void)
 {
-	void *image;
 	size_t bytes, i = 0;
 	while (strcmp(mma_rules[i].arch, arch) != 0)
 		i++;
-	compile_for(gpu_kernels_source, &image, &bytes, 0);
+	const char *image = kernels_for_arch(&bytes);
 	expect_kernels(image, bytes, mma_rules[i].has, true);
 	expect_kernels(image, bytes, mma_rules[i].lacks, false);
-	free(image);
 }
 
 /* Of NVIDIA's machine code the section .nv.info has records of 4, a kind, a size of 16 bits, then a symbol and a number. */
@@ -124,15 +140,13 @@ static void two_products_fit_a_unit(void)
 {
 	enum { LOCAL_BYTES = 0x11, REGISTERS = 0x2f };
 	static const char *const names[] = {"gpusig_gemm_f32", "gpusig_gemm_f64"};
-	void *image;
 	size_t bytes;
-	compile_for(gpu_kernels_source, &image, &bytes, 0);
+	const char *image = kernels_for_arch(&bytes);
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		printf("# %s: %u registers\n", names[i], noted(image, names[i], REGISTERS));
 		expect(noted(image, names[i], REGISTERS) <= 128);
 		expect(noted(image, names[i], LOCAL_BYTES) <= 24);
 	}
-	free(image);
 }
 
 /* A device of tomorrow: the driver finishes what is known today. */
