@@ -8,6 +8,7 @@ load bats/helpers
 bin=${GPUSIG_BIN:-$root/bin}
 QUICK='--budget 20s --min-samples 6 --max-samples 6 --warm-up 0 --format json'
 SMALL='--op read,write --footprint 64K,128K'
+TINY='--op write --footprint 64K' # one case
 
 # The folder of this build that has the fake drivers, or those without one function.
 fakes() { echo "$(readlink -f "$bin")/../fakes${1:+-without-$1}"; }
@@ -106,16 +107,16 @@ without() {
 driver_text() { for word in "$@"; do cases "'$word' in rows[0]['device'][0]['driver']"; done; }
 
 @test "a compiler too new for the driver is passed over, as is one that fails or whose code the driver refuses" {
-	# shellcheck disable=SC2086 # SMALL is a list of words
-	FAKE_DRIVER_VERSION=12040 program micro/memory cuda $SMALL
+	# shellcheck disable=SC2086 # TINY is a list of words
+	FAKE_DRIVER_VERSION=12040 program micro/memory cuda $TINY
 	ran
 	driver_text 'CUDA 12.4, NVRTC 12.4'
 	# shellcheck disable=SC2086
-	FAKE_FAIL=nvrtcCompileProgram.13=6 program micro/memory cuda $SMALL
+	FAKE_FAIL=nvrtcCompileProgram.13=6 program micro/memory cuda $TINY
 	ran
 	driver_text 'CUDA 13.0, NVRTC 12.4'
 	# shellcheck disable=SC2086
-	FAKE_FAIL=cuModuleLoadData:1=209 program micro/memory cuda $SMALL
+	FAKE_FAIL=cuModuleLoadData:1=209 program micro/memory cuda $TINY
 	ran
 	driver_text 'CUDA 13.0, NVRTC 12.4'
 	cases 'all(r["check"]["status"] == "ok" for r in rows if r["kind"] == "case")'
@@ -132,18 +133,18 @@ built_or_told() {
 }
 
 @test "where no compiler serves the kernels are those of the build, and where it made none the first cause is told" {
-	# shellcheck disable=SC2086 # SMALL is a list of words
-	FAKE_DRIVER_VERSION=11080 program micro/memory cuda $SMALL
+	# shellcheck disable=SC2086 # TINY is a list of words
+	FAKE_DRIVER_VERSION=11080 program micro/memory cuda $TINY
 	built_or_told
 	# shellcheck disable=SC2086
-	FAKE_FAIL=nvrtcCompileProgram=6 program micro/memory cuda $SMALL
+	FAKE_FAIL=nvrtcCompileProgram=6 program micro/memory cuda $TINY
 	built_or_told
 }
 
 # compiles_nothing: program with every compiler failing; the kernels are a release's all the same.
 compiles_nothing() {
-	# shellcheck disable=SC2086 # SMALL is a list of words
-	FAKE_FAIL="$1CompileProgram=6" program micro/memory "$2" $SMALL
+	# shellcheck disable=SC2086 # TINY is a list of words
+	FAKE_FAIL="$1CompileProgram=6" program micro/memory "$2" $TINY
 	ran && driver_text "RTC"
 }
 
@@ -152,7 +153,7 @@ compiles_nothing() {
 	for vendor in 'nvrtc cuda' 'hiprtc hip'; do
 		rm -rf "$GPUSIG_KERNEL_CACHE"
 		# shellcheck disable=SC2086
-		program micro/memory "${vendor#* }" $SMALL
+		program micro/memory "${vendor#* }" $TINY
 		ran
 		# shellcheck disable=SC2086
 		compiles_nothing $vendor
