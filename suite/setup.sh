@@ -135,17 +135,19 @@ may_install() {
 	command -v sudo >/dev/null && sudo -n true 2>/dev/null
 }
 
-# NVIDIA's disassembler, for tests where nvcc is, comes as a Python package alone: into build/tools, which needs no administrator.
-tools=$here/../build/tools
-bring_disassembler() {
-	case " $levels " in *' test '*) ;; *) return ;; esac
-	command -v nvcc >/dev/null && ! command -v nvdisasm >/dev/null && [ ! -e "$tools" ] && [ "$install" = 1 ] || return
-	python=$(sh "$here/find_python.sh" --any 2>/dev/null) && mkdir -p "$tools" || return
-	say "installing with pip, into build/tools: nvidia-cuda-nvdisasm"
-	"$python" -m pip install --quiet --no-deps --target "$tools" nvidia-cuda-nvdisasm >/dev/null 2>&1 </dev/null ||
-		say "without nvdisasm: the machine code of NVIDIA's kernels is not checked"
+# Commands that tests use and Python packages bring, into build/tools: that needs no administrator, and is tried once.
+bring_tools() {
+	case " $levels $install" in *' test '*1) ;; *) return ;; esac
+	grep '^pip ' "$here/packages.txt" | while read -r _ probe beside package _ _ _ lost; do
+		tools=$here/../build/tools/$package
+		if [ -e "$tools" ] || is_here "$probe" || ! command -v "$beside" >/dev/null || ! mkdir -p "$tools"; then continue; fi
+		say "installing with pip, into build/tools: $package"
+		python=$(sh "$here/find_python.sh" --any 2>/dev/null) || continue
+		"$python" -m pip install --quiet --no-deps --target "$tools" "$package" >/dev/null 2>&1 </dev/null ||
+			say "without ${probe#*:}: $lost"
+	done
 }
-bring_disassembler
+bring_tools
 
 wanting=$(missing)
 [ -z "$wanting" ] && exit 0

@@ -151,7 +151,7 @@ def check_resources(said: str) -> tuple[dict[str, int], list[str]]:
 def find_nvdisasm() -> str | None:
     package = importlib.util.find_spec("nvidia")
     folders = [Path(where) for where in (package.submodule_search_locations or [])] if package else []
-    folders.append(ROOT / "build/tools/nvidia")
+    folders += (ROOT / "build/tools").glob("*/nvidia")
     found = [os.environ.get("NVDISASM"), shutil.which("nvdisasm"),
              *(str(Path(os.environ.get(name, "/usr/local/cuda")) / "bin/nvdisasm") for name in ("CUDA_HOME", "CUDA_PATH")),
              *(str(path) for folder in folders for path in sorted(folder.glob("*/bin/nvdisasm"), reverse=True))]
