@@ -123,7 +123,7 @@ static uint32_t noted(const char *image, const char *kernel, unsigned kind)
 		const unsigned char *at = (const unsigned char *)image + section[s].sh_offset, *end = at + section[s].sh_size;
 		while (at + 4 <= end) {
 			uint16_t size = (uint16_t)(at[0] == 4 ? at[2] | at[3] << 8 : 0);
-			uint32_t words[2];
+			uint32_t words[2] = {0};
 			memcpy(words, at + 4, size == sizeof(words) ? sizeof(words) : 0);
 			const Elf64_Sym *symbol = (const Elf64_Sym *)(const void *)(image + symbols->sh_offset) + words[0];
 			if (size == sizeof(words) && at[1] == kind && strcmp(image + text->sh_offset + symbol->st_name, kernel) == 0)
