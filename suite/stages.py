@@ -140,7 +140,8 @@ def bats(tools: Tools) -> Outcome:
         ran = tools.start(name, ["bats", "--tap", name], 600, BATS_TEST_TIMEOUT="240")
         return of_tap(name, ran.out, ran.code)
 
-    return tools.each(tools.sources("tests/*.bats"), one)
+    # They wait nearly as much as they work.
+    return tools.each(tools.sources("tests/*.bats"), one, more=1)
 
 
 def python_tests(tools: Tools) -> Outcome:

@@ -79,10 +79,10 @@ class Tools:
     def has(self, *names: str) -> bool:
         return all(shutil.which(name) for name in names)
 
-    def each(self, items: Iterable[_Item], test: Callable[[_Item], Outcome]) -> Outcome:
-        """The sum of a test over items, as many at a time as there are jobs."""
+    def each(self, items: Iterable[_Item], test: Callable[[_Item], Outcome], more: int = 0) -> Outcome:
+        """The sum of a test over items, as many at a time as there are jobs, and so many more."""
         total = Outcome()
-        with ThreadPoolExecutor(self.jobs) as pool:
+        with ThreadPoolExecutor(self.jobs + more) as pool:
             try:
                 for outcome in pool.map(test, items):
                     total += outcome
