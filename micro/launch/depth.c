@@ -5,7 +5,7 @@
 #include <errno.h>
 
 /* Far more than a call that does not wait takes, and little for a set-up. */
-#define LIMIT_NS UINT64_C(1000000000)
+#define LIMIT_NS UINT64_C(250000000)
 /* So does a call whose thread lost its core; it waits if it takes as long in a second try. */
 #define LONG_NS UINT64_C(50000000)
 #define TRIES 2u
