@@ -43,11 +43,15 @@ static char *text_of(const struct kernel_cache_key *key)
 	return text;
 }
 
-static bool path_of(const char *text, char *path, size_t capacity)
+/* NULL: nothing is kept. */
+static const char *cache_folder(void)
 {
 	const char *folder = getenv("GPUSIG_KERNEL_CACHE");
-	if (!folder || !folder[0])
-		return false;
+	return folder && folder[0] ? folder : NULL;
+}
+
+static bool path_of(const char *folder, const char *text, char *path, size_t capacity)
+{
 	int length = snprintf(path, capacity, "%s/%016llx.kernels", folder, (unsigned long long)hash(text, strlen(text)));
 	return length > 0 && (size_t)length < capacity;
 }
@@ -90,7 +94,8 @@ bool kernel_cache_find(const struct kernel_cache_key *key, void **image_p, size_
 	struct head head;
 	char path[4096], *text = text_of(key), *image = NULL;
 	size_t count = 0;
-	char *bytes = text && path_of(text, path, sizeof(path)) ? read_own(path, &count) : NULL;
+	const char *folder = cache_folder();
+	char *bytes = folder && text && path_of(folder, text, path, sizeof(path)) ? read_own(path, &count) : NULL;
 	if (bytes && is_entry(bytes, count, text, &head))
 		image = calloc(head.image_bytes + 1, 1);
 	if (image) {
@@ -131,8 +136,9 @@ void kernel_cache_keep(const struct kernel_cache_key *key, const void *image, si
 {
 	char path[4096], *text = text_of(key);
 	struct head head = {.magic = MAGIC, .image_bytes = bytes, .checksum = hash(image, bytes)};
-	if (text && path_of(text, path, sizeof(path))) {
-		mkdir(getenv("GPUSIG_KERNEL_CACHE"), 0700);
+	const char *folder = cache_folder();
+	if (folder && text && path_of(folder, text, path, sizeof(path))) {
+		mkdir(folder, 0700);
 		head.key_bytes = strlen(text);
 		write_entry(path, &head, text, image);
 	}

@@ -80,7 +80,9 @@ int peaks_check(const struct peaks *p, struct bench_case *c, enum peak_loop loop
 	if (loop == PEAK_FMA)
 		return 0;
 	uint32_t *sums = own_host(c, at->blocks * sizeof(*sums));
-	int status = own_result(c, sums ? dev_download(c->dev, sums, at->out, at->blocks * sizeof(*sums)) : 0);
+	if (!sums)
+		return own_status(c);
+	int status = own_result(c, dev_download(c->dev, sums, at->out, at->blocks * sizeof(*sums)));
 	for (uint32_t i = 0; !status && i < at->blocks; i++)
 		if (sums[i] != right)
 			status = err_note(-EBADMSG, "block %u of the peak loop added up to %u, not %u", i, sums[i], right);
