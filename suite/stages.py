@@ -132,9 +132,6 @@ def _first_cases(variant: Variant, tools: Tools, path: Path, device: str) -> Out
     return _sanitized(name, ran, passed() if good else failed(f"{name}: exit {ran.code}\n{ran.tail()}"))
 
 
-_LONG_BATS = ("tests/programs.bats", "tests/hardware.bats", "tests/ranks_on_devices.bats")
-
-
 def bats(tools: Tools) -> Outcome:
     if not tools.has("bats"):
         return skipped("command-line tests: no bats")
@@ -143,9 +140,8 @@ def bats(tools: Tools) -> Outcome:
         ran = tools.start(name, ["bats", "--tap", name], 600, BATS_TEST_TIMEOUT="240")
         return of_tap(name, ran.out, ran.code)
 
-    # They wait nearly as much as they work, and the longest begin, so that none runs alone at the end.
-    names = sorted(tools.sources("tests/*.bats"), key=lambda name: name not in _LONG_BATS)
-    return tools.each(names, one, more=1)
+    # They wait nearly as much as they work.
+    return tools.each(tools.sources("tests/*.bats"), one, more=1)
 
 
 def python_tests(tools: Tools) -> Outcome:
