@@ -4,13 +4,13 @@
  * environment says.
  */
 #include <errno.h>
-#include <libgen.h>
 #include <stdint.h>
 #include <unistd.h>
 
 #include "device/gpu_dev.h"
 #include "tests/unit/small_floats.h"
 #include "tests/unit/test.h"
+#include "tests/unit/with_fakes.h"
 
 #define SIDE 16u
 #define SECONDS 100u
@@ -220,21 +220,6 @@ static void operands_are_random_in_every_type(void)
 	ok(dev_free(d, memory));
 	free(raw);
 	end();
-}
-
-/* The fakes are beside this program's folder, as the Makefile builds them; the loader looks where it was told at the start. */
-static int start_with_fakes(char **argv)
-{
-	char own[4096] = "", fakes[4200];
-	const char *path = getenv("LD_LIBRARY_PATH");
-	if (readlink("/proc/self/exe", own, sizeof(own) - 1) <= 0)
-		return -errno;
-	snprintf(fakes, sizeof(fakes), "%s/fakes", dirname(dirname(dirname(own))));
-	if (path && strcmp(path, fakes) == 0)
-		return 0;
-	setenv("LD_LIBRARY_PATH", fakes, 1);
-	execv("/proc/self/exe", argv);
-	return -errno;
 }
 
 int main(int argc, char **argv)

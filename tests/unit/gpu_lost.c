@@ -4,7 +4,6 @@
  * go, and a device that is lost.
  */
 #include <errno.h>
-#include <libgen.h>
 #include <stdint.h>
 #include <unistd.h>
 
@@ -12,6 +11,7 @@
 #include "device/kernels.h"
 #include "lib/err.h"
 #include "tests/unit/test.h"
+#include "tests/unit/with_fakes.h"
 
 #define BYTES 4096u
 #define SECONDS 100u
@@ -289,21 +289,6 @@ static void a_device_called_lost(void)
 }
 
 static void a_lost_device_hip(void) { a_lost_device("hip:0,1"); }
-
-/* The fakes are beside this program's folder, as the Makefile builds them; the loader looks where it was told at the start. */
-static int start_with_fakes(char **argv)
-{
-	char own[4096] = "", fakes[4200];
-	const char *path = getenv("LD_LIBRARY_PATH");
-	if (readlink("/proc/self/exe", own, sizeof(own) - 1) <= 0)
-		return -errno;
-	snprintf(fakes, sizeof(fakes), "%s/fakes", dirname(dirname(dirname(own))));
-	if (path && strcmp(path, fakes) == 0)
-		return 0;
-	setenv("LD_LIBRARY_PATH", fakes, 1);
-	execv("/proc/self/exe", argv);
-	return -errno;
-}
 
 int main(int argc, char **argv)
 {
