@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # One explicit, non-recursive Makefile. `make help` lists the targets, `make config` what was found.
 #
-#   make [VARIANT=release|debug] [SAN=address|undefined|thread] [HAVE_HWLOC=0|1] [HAVE_MPI=0|1] [HAVE_NVCC=0|1] [V=1]
+#   make [VARIANT=release|debug] [SAN=address,undefined|thread] [HAVE_HWLOC=0|1] [HAVE_MPI=0|1] [HAVE_NVCC=0|1] [V=1]
+#        [PROGRAMS='FOLDER/NAME ...'] [UNITS='NAME ...']
 
 VARIANT ?= release
 SAN ?=
@@ -13,13 +14,17 @@ LINK := bin
 ifeq ($(filter $(VARIANT),release debug),)
 $(error VARIANT is '$(VARIANT)', not release or debug)
 endif
-ifneq ($(filter-out address undefined thread,$(SAN)),)
-$(error SAN is '$(SAN)', not address, undefined or thread)
+comma := ,
+sanitizers := $(subst $(comma), ,$(SAN))
+ifneq ($(filter-out address undefined thread,$(sanitizers)),)
+$(error SAN is '$(SAN)', not address, undefined or thread, or several with commas between)
+endif
+ifeq ($(filter address,$(sanitizers))$(filter thread,$(sanitizers)),addressthread)
+$(error SAN is '$(SAN)': address and thread don't go together)
 endif
 
 # --- what this machine has; every HAVE_X may be forced to 0 or 1, and a forced 1 that fails to build fails
 hash := \#
-comma := ,
 compiles = $(shell printf '$(2)\nint main(void){return 0;}\n' | $(1) -x c - -o /dev/null $(3) 2>/dev/null && echo 1 || echo 0)
 ifeq ($(filter clean help,$(MAKECMDGOALS)),)
 HAVE_HWLOC ?= $(call compiles,$(CC),$(hash)include <hwloc.h>,-lhwloc)
@@ -32,8 +37,10 @@ HAVE_NVCC := $(HAVE_NVCC)
 
 # --- flags: ours are kept apart, the user's come last
 warnings := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wconversion $(if $(WERROR),-Werror)
-optimise := $(if $(filter debug,$(VARIANT)),-O1 -g3,-O2 -g)
-sanitize := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer)
+# Of sanitized programs only lines are asked, and building them takes as long as running them: -O1 -g1 is the least for both.
+optimise := $(if $(filter debug,$(VARIANT)),-O1 -g3,$(if $(SAN),-O1 -g1,-O2 -g))
+# GCC warns of what it can no longer follow where sanitizers add branches.
+sanitize := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -Wno-format-truncation)
 our_cppflags := -I. -D_GNU_SOURCE -DHAVE_HWLOC=$(HAVE_HWLOC)
 our_cflags := -std=c11 $(optimise) $(warnings) $(sanitize) -pthread
 our_ldlibs := $(if $(filter 1,$(HAVE_HWLOC)),-lhwloc) -lm -ldl
@@ -41,23 +48,32 @@ compile = $(CC) $(our_cppflags) $(CPPFLAGS) $(our_cflags) $(CFLAGS)
 
 # Objects of different compilers, flags or findings never mix: the folder carries a hash of them.
 flags_hash := $(shell printf '%s' '$(compile) $(LDFLAGS) $(our_ldlibs) $(HAVE_MPI) $(MPICC) $(HAVE_NVCC)' | cksum | cut -d' ' -f1)
-build := build/$(VARIANT)$(if $(SAN),-$(SAN))-$(flags_hash)
+build := build/$(VARIANT)$(if $(SAN),-$(subst $(comma),-,$(SAN)))-$(flags_hash)
 version := $(shell git describe --always --dirty --tags 2>/dev/null || echo unknown)
 
-# --- sources: found, never listed
+# --- sources: found, never listed. PROGRAMS='micro/memory overlap/*' and UNITS='host_*' build these alone.
+PROGRAMS ?= micro/* gemm/* overlap/* topology/* collectives/*
+UNITS ?= *
+chosen_programs := $(wildcard $(PROGRAMS:%=%.c))
+ifeq ($(chosen_programs),)
+$(error PROGRAMS is '$(PROGRAMS)': there are $(basename $(wildcard micro/*.c gemm/*.c overlap/*.c topology/*.c collectives/*.c)))
+endif
 # What ranks do needs MPI; the schedules they follow, and devices that follow them, do not.
 rank_sources := $(if $(filter 1,$(HAVE_MPI)),$(sort $(wildcard collectives/ranks/*.c)))
-module_sources := $(sort $(wildcard lib/*.c device/*.c micro/*/*.c gemm/*/*.c overlap/*/*.c collectives/schedules/*.c \
-	collectives/devices/*.c topology/*/*.c)) $(rank_sources)
+module_sources := $(sort $(wildcard lib/*.c bench/*.c advise/*.c device/*.c device/*/*.c device/gpu/*/*.c micro/*/*.c gemm/*/*.c \
+	overlap/*/*.c collectives/schedules/*.c collectives/devices/*.c topology/*/*.c)) $(rank_sources)
 # A program that needs MPI includes what ranks do; one that needs hwloc includes its header.
-collective_programs := $(sort $(wildcard collectives/*.c))
+collective_programs := $(filter $(chosen_programs),$(sort $(wildcard collectives/*.c)))
 rank_programs := $(if $(collective_programs),$(shell grep -l '^$(hash)include "collectives/ranks/' $(collective_programs)))
-found_programs := $(sort $(wildcard micro/*.c gemm/*.c overlap/*.c topology/*.c) \
+found_programs := $(sort $(filter-out collectives/%,$(chosen_programs)) \
 	$(filter-out $(rank_programs),$(collective_programs)))
 hwloc_programs := $(if $(found_programs),$(shell grep -l '^$(hash)include <hwloc.h>' $(found_programs)))
 plain_programs := $(if $(filter 1,$(HAVE_HWLOC)),$(found_programs),$(filter-out $(hwloc_programs),$(found_programs)))
 mpi_programs := $(if $(filter 1,$(HAVE_MPI)),$(rank_programs))
-unit_sources := $(sort $(wildcard tests/unit/*.c))
+unit_sources := $(sort $(wildcard $(UNITS:%=tests/unit/%.c)))
+ifeq ($(unit_sources),)
+$(error UNITS is '$(UNITS)': there are $(basename $(notdir $(wildcard tests/unit/*.c))))
+endif
 peer_sources := $(sort $(wildcard tests/peers/*.c))
 hardware_sources := $(sort $(wildcard tests/hardware/*.c))
 
@@ -77,12 +93,12 @@ say = @:
 endif
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all fakes gpu-peers hardware-pack ranks smpi check check-headers check-abi check-kernels check-sass config help list units peers reproduction install clean FORCE
+.PHONY: all format format-check fakes gpu-peers hardware-pack ranks smpi check check-headers check-abi check-alone check-kernels check-sass config help list units peers reproduction install clean FORCE
 
 all: $(programs) $(advice) skipped ## build every program (the default)
 	$(if $(filter release,$(VARIANT)$(SAN)),ln -sfnr $(build)/bin $(LINK))
 
-units: $(unit_tests) $(hardware) ## build the unit tests, and what tests/hardware/check.sh starts
+units: $(unit_tests) $(if $(filter *,$(UNITS)),$(hardware)) ## build the unit tests, and what tests/hardware/check.sh starts
 
 $(archive): $(call objects_of,$(module_sources))
 	$(call say,AR,$@)
@@ -110,8 +126,8 @@ $(patsubst %.c,$(build)/bin/%,$(mpi_programs)): $(build)/bin/%: %.c $(archive)
 	mkdir -p $(@D)
 	$(mpi_compile) -MMD -MP -MF $@.d $(LDFLAGS) $< $(archive) -o $@ $(our_ldlibs) $(LDLIBS)
 
-# What ./gpusig advise and a runtime call: lib/advise.h, of position-independent objects, needing libc alone.
-$(advice): $(patsubst %.c,$(build)/pic/%.o,$(sort $(wildcard lib/advise*.c)) lib/err.c)
+# What ./gpusig advise and a runtime call: advise/advise.h, of position-independent objects, needing libc alone.
+$(advice): $(patsubst %.c,$(build)/pic/%.o,$(sort $(wildcard advise/*.c)) lib/err.c)
 	$(call say,LD,$@)
 	mkdir -p $(@D)
 	$(CC) $(our_cflags) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(@F) $^ -o $@ -lm $(LDLIBS)
@@ -121,51 +137,10 @@ $(build)/pic/%.o: %.c
 	mkdir -p $(@D)
 	$(compile) -fPIC -MMD -MP -c $< -o $@
 
-# Stand-in driver libraries for tests/unit (tests/fakes/README.md): position-independent objects of their own, of which only the
-# vendor's functions are to be seen. With WITHOUT=FUNCTION they lack that function.
-fakes := $(build)/fakes$(if $(WITHOUT),-without-$(WITHOUT))
-fake_object = $(patsubst %.c,$(build)/fakes/obj/%.o,$(1))
-fake_engine := $(call fake_object,$(wildcard device/host*.c tests/fakes/engine*.c) device/dev_type.c device/kernel_signature.c \
-	lib/err.c lib/clock.c tests/fakes/fibers.c tests/fakes/kernels.c tests/fakes/faults.c)
-fake_compiler := $(call fake_object,tests/fakes/rtc.c tests/fakes/faults.c)
-$(fakes)/libcuda.so.1: $(call fake_object,tests/fakes/cuda.c tests/fakes/cuda_calls.c) $(fake_engine)
-$(fakes)/libamdhip64.so.7: $(call fake_object,tests/fakes/hip.c tests/fakes/hip_calls.c) $(fake_engine)
-$(fakes)/libnvrtc.so.13: $(call fake_object,tests/fakes/nvrtc.c) $(fake_compiler)
-$(fakes)/libnvrtc.so.12: $(call fake_object,tests/fakes/nvrtc_12.c) $(fake_compiler)
-$(fakes)/libhiprtc.so.7: $(call fake_object,tests/fakes/hiprtc.c) $(fake_compiler)
-fake_driver := $(call fake_object,tests/fakes/driver.c tests/fakes/faults.c lib/clock.c)
-of_cuda := $(fake_driver) $(call fake_object,tests/fakes/driver_cuda.c)
-of_hip := $(fake_driver) $(call fake_object,tests/fakes/driver_hip.c)
-$(fakes)/libcublasLt.so.13: $(call fake_object,tests/fakes/cublaslt.c tests/fakes/product.c) $(of_cuda)
-$(fakes)/librocblas.so.5: $(call fake_object,tests/fakes/rocblas.c tests/fakes/product.c) $(of_hip)
-$(fakes)/libnccl.so.2: $(call fake_object,tests/fakes/nccl.c) $(of_cuda)
-$(fakes)/librccl.so.1: $(call fake_object,tests/fakes/nccl.c) $(of_hip)
-$(fakes)/libnvidia-ml.so.1: $(call fake_object,tests/fakes/nvml.c) $(of_cuda)
-$(fakes)/librocm_smi64.so.7: $(call fake_object,tests/fakes/rocm_smi.c) $(of_hip)
-fake_libraries := $(addprefix $(fakes)/,libcuda.so.1 libnvrtc.so.13 libnvrtc.so.12 libcublasLt.so.13 libnccl.so.2 libnvidia-ml.so.1 \
-	libamdhip64.so.7 libhiprtc.so.7 librocblas.so.5 librccl.so.1 librocm_smi64.so.7)
+include tests/fakes/fakes.mk
 
-fakes: $(fake_libraries) ## build fake GPU drivers for tests, as build/*/fakes; WITHOUT=FUNCTION leaves one out
-
-$(filter $(build)/tests/unit/fakes% %/gpu_faults %/gpu_lost,$(unit_tests)): | $(fake_libraries)
-
-$(fake_libraries):
-	$(call say,LD,$@)
-	mkdir -p $(@D)
-	printf '{ local: %s; };\n' '$(or $(WITHOUT),no_function)' > $@.map
-	$(CC) $(our_cflags) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(@F),--version-script,$@.map $(if $(SAN),,-Wl,-z,defs) $^ -o $@ -lm -ldl $(LDLIBS)
-
-fake_compile = $(compile) -fPIC -fvisibility=hidden
-$(build)/fakes/obj/%.o: %.c
-	$(call say,CC,$<)
-	mkdir -p $(@D)
-	$(fake_compile) -MMD -MP -c $< -o $@
-
-$(build)/fakes/kernel_table.inc: tests/fakes/kernels.c tests/fakes/kernel_table.awk $(wildcard tests/fakes/*on_cpu.h) $(wildcard device/kernels*.cu device/kernels*.inc)
-	mkdir -p $(@D)
-	$(compile) -E -P -DFAKE_KERNEL_TABLE $< | awk -f tests/fakes/kernel_table.awk > $@
-$(build)/fakes/obj/tests/fakes/kernels.o: our_cppflags += -I$(build)/fakes
-$(build)/fakes/obj/tests/fakes/kernels.o: $(build)/fakes/kernel_table.inc
+# A program of tests/hardware may have modules, in a folder of its name.
+$(build)/tests/hardware/questions: $(call objects_of,$(wildcard tests/hardware/questions/*.c))
 
 $(unit_tests) $(peers) $(hardware): $(build)/%: $(build)/obj/%.o $(archive)
 	$(call say,LD,$@)
@@ -178,27 +153,33 @@ $(build)/config.inc: FORCE
 	printf '"%s"\n' 'version $(version)' | sed 's/"$$/\\n"/' > $@.new
 	$(MAKE) --no-print-directory -s config-text | sed 's/["\\]/\\&/g; s/.*/"&\\n"/' >> $@.new
 	if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
-$(build)/obj/lib/prov.o: our_cppflags += -DBUILD_CONFIG='"$(build)/config.inc"'
-$(build)/obj/lib/prov.o: $(build)/config.inc
+$(build)/obj/lib/provenance.o: our_cppflags += -DBUILD_CONFIG='"$(build)/config.inc"'
+$(build)/obj/lib/provenance.o: $(build)/config.inc
 
-# The text of the GPUs' kernels, with what it includes, as numbers for device/gpu_source.c.
-$(build)/kernels.inc: device/kernels.cu $(wildcard device/kernels_*.inc)
+# The text of the GPUs' kernels, with all that it includes of device/, as numbers for device/gpu/gpu_source.c.
+kernel_sources := device/gpu/kernels/kernels.cu $(wildcard device/gpu/kernels/*.inc)
+$(build)/kernels.inc: $(kernel_sources)
 	$(call say,TEXT,$@)
 	mkdir -p $(@D)
-	awk '/^$(hash)include "device\/kernels_/ { gsub(/"/, "", $$2); while ((getline line < $$2) > 0) print line; close($$2); next } 1' $< | \
-		od -An -v -tu1 | sed 's/[0-9][0-9]*/&,/g' > $@
-$(build)/obj/device/gpu_source.o: our_cppflags += -DGPU_KERNELS_SOURCE='"$(build)/kernels.inc"'
-$(build)/obj/device/gpu_source.o: $(build)/kernels.inc
+	awk 'function print_file(name,  line, part, got) { \
+			while ((got = (getline line < name)) > 0) \
+				if (line ~ /^$(hash)include "device\//) { split(line, part, "\""); print_file(part[2]) } else print line; \
+			if (got < 0) { print "no file " name > "/dev/stderr"; exit 1 } \
+			close(name) } \
+		BEGIN { print_file(ARGV[1]) }' $< > $(@:.inc=.text)
+	od -An -v -tu1 $(@:.inc=.text) | sed 's/[0-9][0-9]*/&,/g' > $@
+$(build)/obj/device/gpu/gpu_source.o: our_cppflags += -DGPU_KERNELS_SOURCE='"$(build)/kernels.inc"'
+$(build)/obj/device/gpu/gpu_source.o: $(build)/kernels.inc
 
 # The same compiled ahead, for NVIDIA machines with a driver and no NVRTC; nothing where nvcc is not here. The kernels need
 # nothing of newer PTX than 6.3, the first of sm_75, and older drivers take no newer one.
-$(build)/ptx.inc: device/kernels.cu $(wildcard device/kernels_*.inc)
+$(build)/ptx.inc: $(kernel_sources)
 	$(call say,PTX,$@)
 	mkdir -p $(@D)
 	$(if $(filter 1,$(HAVE_NVCC)),$(NVCC) -ptx -arch=compute_75 -I. -o $(@:.inc=.ptx) $<,: > $(@:.inc=.ptx))
 	sed 's/^\.version .*/.version 6.3/' $(@:.inc=.ptx) | od -An -v -tu1 | sed 's/[0-9][0-9]*/&,/g' > $@
-$(build)/obj/device/cuda_ptx.o: our_cppflags += -DCUDA_KERNELS_PTX='"$(build)/ptx.inc"'
-$(build)/obj/device/cuda_ptx.o: $(build)/ptx.inc
+$(build)/obj/device/gpu/cuda/cuda_ptx.o: our_cppflags += -DCUDA_KERNELS_PTX='"$(build)/ptx.inc"'
+$(build)/obj/device/gpu/cuda/cuda_ptx.o: $(build)/ptx.inc
 
 .PHONY: config-text skipped
 config-text:
@@ -228,16 +209,30 @@ list: all ## list the programs with the question each one asks
 check: all units ## unit tests only; ./gpusig test runs everything
 	$(if $(unit_tests),prove -q $(addprefix ./,$(unit_tests)),true)
 
+# What lacking MPI, hwloc and nvcc changes beside the choice of programs: what is linked, and whether there is PTX.
+check-alone: $(archive) $(patsubst %.c,$(build)/obj/%.o,$(filter-out $(hwloc_programs),$(plain_programs))) ## link without MPI and hwloc what can do without
+	for p in $(basename $(filter-out $(hwloc_programs),$(plain_programs))); do \
+		$(CC) $(our_cflags) $(CFLAGS) $(LDFLAGS) $(build)/obj/$$p.o $(archive) -o $(build)/alone -lm -ldl $(LDLIBS) || exit 1; done
+	rm -f $(build)/alone
+	$(compile) -Werror -fsyntax-only -DCUDA_KERNELS_PTX='"/dev/null"' device/gpu/cuda/cuda_ptx.c
+
 check-headers: ## compile every header alone
-	for h in $(sort $(wildcard lib/*.h device/*.h micro/*/*.h collectives/schedules/*.h collectives/devices/*.h topology/torus/*.h \
+	for h in $(sort $(wildcard lib/*.h bench/*.h advise/*.h device/*.h device/*/*.h device/gpu/*/*.h micro/*/*.h collectives/schedules/*.h collectives/devices/*.h topology/torus/*.h \
 		overlap/*/*.h gemm/*/*.h)); do \
 		printf "#include \"%s\"\ntypedef int header_alone;\n" "$$h" | $(CC) $(our_cppflags) $(our_cflags) -Werror -fsyntax-only -x c - || exit 1; done
+
+formatted := git ls-files -z '*.c' '*.h' | xargs -0 clang-format
+format: ## apply .clang-format to the C sources, with clang-format 14
+	$(formatted) -i
+
+format-check: ## say where the C sources are not as `make format` leaves them
+	$(formatted) --dry-run -Werror
 
 check-kernels: ## compile the GPUs' kernels with clang-19 for what distributions' HIPRTC does not know; none may spill, loops are held against tests/lint/isa.py
 	mkdir -p $(build)
 	for arch in gfx942 gfx1100 gfx1201; do \
 		clang-19 -x hip --offload-arch=$$arch --offload-device-only -nogpuinc -nogpulib -O3 -Wall -Wextra -Werror -I. \
-			-S device/kernels.cu -o $(build)/kernels-$$arch.s || exit 1; \
+			-S device/gpu/kernels/kernels.cu -o $(build)/kernels-$$arch.s || exit 1; \
 		if grep -E '(_spill_count|private_segment_fixed_size): +[1-9]' $(build)/kernels-$$arch.s; then exit 1; fi; done
 	python=$$(sh suite/find_python.sh --any) && "$$python" tests/lint/isa.py $(build)/kernels-gfx*.s
 

@@ -1,35 +1,70 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Which allreduce algorithm, for which size? Swing (arXiv 2401.09356) beside ring, bucket, recursive doubling, Rabenseifner,
- * Bruck, Trivance (arXiv 2602.17254), Bine (arXiv 2508.17311) and the library's own, interleaved in one job on the ranks
- * that there are.
+ * Which allreduce algorithm is best for which size? Compares Swing (arXiv 2401.09356), ring,
+ * bucket, recursive doubling, Rabenseifner, Bruck, Trivance (arXiv 2602.17254), Bine
+ * (arXiv 2508.17311) and the MPI library's own, interleaved in one job on the given ranks.
  *
- * The vector is reduced out of place; every rank gets the result. swing-b numbers its blocks so that each message is one range
- * where that exists; swing-b-indexed packs and unpacks instead, and the ratio is what indexing costs.
+ * The vector is reduced out of place; every rank gets the result. swing-b numbers its chunks such
+ * that each message is one range, where such a numbering exists. swing-b-indexed packs and unpacks
+ * instead; the ratio of the two is the cost of indexing.
  *
  *     mpirun -n 4 bin/collectives/allreduce --shape 2x2 --algorithm swing-b,ring --size 32:1M:x4
  */
 #include "collectives/ranks/collective.h"
 #include "collectives/ranks/session.h"
 
-#define ROW(label, layout) {.name = (label), .timing = BENCH_SELF, .param = (layout)}
+#define ROW(label, layout)                                                                         \
+	{                                                                                          \
+		.name = (label), .timing = BENCH_SELF, .param = (layout)                           \
+	}
 
-static const struct bench_variant variants[] = {
-	ROW("ring", SCHEDULE_RENAMED), ROW("bucket", SCHEDULE_RENAMED), ROW("rd-l", SCHEDULE_RENAMED),
-	ROW("rd-b", SCHEDULE_RENAMED), ROW("rd-mirrored", SCHEDULE_RENAMED), ROW("rabenseifner", SCHEDULE_RENAMED),
-	ROW("swing-l", SCHEDULE_RENAMED), ROW("swing-b", SCHEDULE_RENAMED), ROW("swing-b-indexed", SCHEDULE_INDEXED),
-	ROW("bruck", SCHEDULE_RENAMED), ROW("trivance", SCHEDULE_RENAMED), ROW("bine", SCHEDULE_RENAMED),
-	ROW(SESSION_LIBRARY, 0), {0}};
+static const struct bench_variant variants[] = {ROW("ring", SCHEDULE_RENAMED),
+						ROW("bucket", SCHEDULE_RENAMED),
+						ROW("rd-l", SCHEDULE_RENAMED),
+						ROW("rd-b", SCHEDULE_RENAMED),
+						ROW("rd-mirrored", SCHEDULE_RENAMED),
+						ROW("rabenseifner", SCHEDULE_RENAMED),
+						ROW("swing-l", SCHEDULE_RENAMED),
+						ROW("swing-b", SCHEDULE_RENAMED),
+						ROW("swing-b-indexed", SCHEDULE_INDEXED),
+						ROW("bruck", SCHEDULE_RENAMED),
+						ROW("trivance", SCHEDULE_RENAMED),
+						ROW("bine", SCHEDULE_RENAMED),
+						ROW(SESSION_LIBRARY, 0),
+						{0}};
 
 static const struct axis axes[] = {
-	{.name = "shape", .help = "the ranks as a torus: 8, 4x2, 2x2x2; their product is the number of ranks", .kind = AXIS_WORD,
-	 .accept = collective_accept_shape, .quick = collective_line},
-	{.name = "ports", .help = "messages at a time: one, or one a direction of every dimension", .kind = AXIS_WORD,
-	 .words = collective_ports, .quick = "one", .full = "one,all"},
-	{.name = "type", .help = "element type", .kind = AXIS_WORD, .words = data_types, .quick = "f32", .full = "i32,i64,f32,f64"},
-	{.name = "op", .help = "operation", .kind = AXIS_WORD, .words = data_ops, .quick = "sum", .full = "sum,max"},
-	{.name = "size", .help = "bytes of the vector", .kind = AXIS_SIZE, .min = 8, .max = SESSION_MOST_BYTES, .multiple = 8,
-	 .quick = "32,2K,128K,2M", .full = "32:128M:x4,256M"},
+	{.name = "shape",
+	 .help = "the ranks as a torus: 8, 4x2, 2x2x2; the sides multiply to the number of ranks",
+	 .kind = AXIS_WORD,
+	 .accept = collective_accept_shape,
+	 .quick = collective_line},
+	{.name = "ports",
+	 .help = "messages at a time: one, or one per direction of every dimension",
+	 .kind = AXIS_WORD,
+	 .words = collective_ports,
+	 .quick = "one",
+	 .full = "one,all"},
+	{.name = "type",
+	 .help = "element type",
+	 .kind = AXIS_WORD,
+	 .words = data_types,
+	 .quick = "f32",
+	 .full = "i32,i64,f32,f64"},
+	{.name = "op",
+	 .help = "operation",
+	 .kind = AXIS_WORD,
+	 .words = data_ops,
+	 .quick = "sum",
+	 .full = "sum,max"},
+	{.name = "size",
+	 .help = "bytes of the vector",
+	 .kind = AXIS_SIZE,
+	 .min = 8,
+	 .max = SESSION_MAX_BYTES,
+	 .multiple = 8,
+	 .quick = "32,2K,128K,2M",
+	 .full = "32:128M:x4,256M"},
 	{0}};
 
 static const struct bench_metric primary[] = {
@@ -41,9 +76,11 @@ static const struct bench bench = {
 	.name = "collectives/allreduce",
 	.question = "which allreduce algorithm, for which size?",
 	.formula = "bus_bandwidth = 2 (p-1)/p bytes / time; bandwidth = bytes / time; byte/s",
-	.timed = "one allreduce after a barrier: last rank's entry to last rank's return; on several hosts the longest duration",
-	.limits = "ranks on one host talk through its memory: no network, no torus; more ranks than cores measure the scheduler; "
-	          "messages between devices' vectors, and those of the library, are staged through pinned host memory",
+	.timed = "one allreduce after a barrier: last rank's entry to last rank's return; on "
+		 "several hosts the longest duration",
+	.limits = "ranks on one host communicate through its memory: no network, no torus; more "
+		  "ranks than cores measure the scheduler; messages between devices, also those of "
+		  "the library, are staged through pinned host memory",
 	.share = 2.0,
 	.axes = axes,
 	.variants = variants,

@@ -1,43 +1,70 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Which reduce-scatter algorithm, for which size? The first half of allreduce alone: every rank ends with the sum of its
- * own block. Blocks lie where MPI wants them (rank r has block r), so algorithms whose messages are several ranges pack and
- * unpack. One port.
+ * Which reduce-scatter algorithm is best for which size? This is the first half of allreduce alone:
+ * every rank ends with the sum of its own chunk. Rank r has chunk r, as in MPI, so algorithms whose
+ * messages are several ranges pack and unpack. One port.
  *
  *     mpirun -n 4 bin/collectives/reduce_scatter --algorithm swing-b,ring --size 32:1M:x4
  */
 #include "collectives/ranks/collective.h"
 #include "collectives/ranks/session.h"
 
-#define ROW(label) {.name = (label), .timing = BENCH_SELF, .param = SCHEDULE_INDEXED}
+#define ROW(label)                                                                                 \
+	{                                                                                          \
+		.name = (label), .timing = BENCH_SELF, .param = SCHEDULE_INDEXED                   \
+	}
 
 static const struct bench_variant variants[] = {
-	ROW("ring"), ROW("bucket"), ROW("rd-b"), ROW("swing-b"), ROW("bruck"), ROW("trivance"), ROW("bine"),
-	ROW(SESSION_LIBRARY), {0}};
+	ROW("ring"),    ROW("bucket"),        ROW("rd-b"),
+	ROW("swing-b"), ROW("bruck"),         ROW("trivance"),
+	ROW("bine"),    ROW(SESSION_LIBRARY), {0}};
 
 static const struct axis axes[] = {
-	{.name = "shape", .help = "the ranks as a torus: 8, 4x2, 2x2x2; their product is the number of ranks", .kind = AXIS_WORD,
-	 .accept = collective_accept_shape, .quick = collective_line},
-	{.name = "type", .help = "element type", .kind = AXIS_WORD, .words = data_types, .quick = "f32", .full = "i32,i64,f32,f64"},
-	{.name = "op", .help = "operation", .kind = AXIS_WORD, .words = data_ops, .quick = "sum", .full = "sum,max"},
-	{.name = "size", .help = "bytes of the whole vector", .kind = AXIS_SIZE, .min = 8, .max = SESSION_MOST_BYTES, .multiple = 8,
-	 .quick = "32,128K,2M", .full = "32:128M:x4,256M"},
+	{.name = "shape",
+	 .help = "the ranks as a torus: 8, 4x2, 2x2x2; the sides multiply to the number of ranks",
+	 .kind = AXIS_WORD,
+	 .accept = collective_accept_shape,
+	 .quick = collective_line},
+	{.name = "type",
+	 .help = "element type",
+	 .kind = AXIS_WORD,
+	 .words = data_types,
+	 .quick = "f32",
+	 .full = "i32,i64,f32,f64"},
+	{.name = "op",
+	 .help = "operation",
+	 .kind = AXIS_WORD,
+	 .words = data_ops,
+	 .quick = "sum",
+	 .full = "sum,max"},
+	{.name = "size",
+	 .help = "bytes of the whole vector",
+	 .kind = AXIS_SIZE,
+	 .min = 8,
+	 .max = SESSION_MAX_BYTES,
+	 .multiple = 8,
+	 .quick = "32,128K,2M",
+	 .full = "32:128M:x4,256M"},
 	{0}};
 
 static const struct bench_metric primary[] = {
-	{"reduce_scatter_busbw", "bus_bandwidth", NULL, NULL, "max", "byte/s", "higher"},
-	{0}};
+	{"reduce_scatter_busbw", "bus_bandwidth", NULL, NULL, "max", "byte/s", "higher"}, {0}};
 
 static const struct bench bench = {
 	.name = "collectives/reduce_scatter",
 	.question = "which reduce-scatter algorithm, for which size?",
 	.formula = "bus_bandwidth = (p-1)/p bytes / time; bandwidth = bytes / time; byte/s",
-	.timed = "one reduce-scatter after a barrier: last rank's entry to last rank's return; on several hosts the longest duration",
-	.limits = "ranks on one host talk through its memory: no network, no torus; more ranks than cores measure the scheduler; "
-	          "messages between devices' vectors, and those of the library, are staged through pinned host memory",
+	.timed = "one reduce-scatter after a barrier: last rank's entry to last rank's return; on "
+		 "several hosts the longest duration",
+	.limits = "ranks on one host communicate through its memory: no network, no torus; more "
+		  "ranks than cores measure the scheduler; messages between devices, also those of "
+		  "the library, are staged through pinned host memory",
 	.axes = axes,
 	.variants = variants,
 	.primary = primary,
 };
 
-int main(int argc, char **argv) { return collective_main(&bench, SCHEDULE_REDUCE_SCATTER, argc, argv); }
+int main(int argc, char **argv)
+{
+	return collective_main(&bench, SCHEDULE_REDUCE_SCATTER, argc, argv);
+}

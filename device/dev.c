@@ -1,23 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "device/dev.h"
+#include "device/backends.h"
+#include "lib/err.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "device/backends.h"
-#include "lib/err.h"
-
-/* Order is that of --list; which one is the default is the harness's choice. */
+/* In the order of --list. The harness chooses the default. */
 static const struct dev_ops *const backends[] = {
-	&cuda_ops,
-	&hip_ops,
-	&host_ops,
-	&sim_ops,
-	NULL,
+	&cuda_ops, &hip_ops, &host_ops, &sim_ops, NULL,
 };
 
-#define BOUNCE_BYTES (4u << 20)
 #define INDEX_LIMIT 65536u
 
 struct spec {
@@ -31,7 +25,10 @@ struct spec {
 
 /* Slots are compared as bytes: ISO C has no cast from a function pointer to an object pointer. */
 typedef void (*slot_fn)(void);
-#define SLOT(member) { #member, offsetof(struct dev_ops, member) }
+#define SLOT(member)                                                                               \
+	{                                                                                          \
+#member, offsetof(struct dev_ops, member)                                          \
+	}
 
 int dev_ops_check(const struct dev_ops *ops)
 {
@@ -39,35 +36,39 @@ int dev_ops_check(const struct dev_ops *ops)
 		const char *name;
 		size_t offset;
 	} required[] = {
-		SLOT(probe), SLOT(open), SLOT(close), SLOT(clock_ns), SLOT(alloc), SLOT(free), SLOT(copy), SLOT(fill),
-		SLOT(stream_open), SLOT(stream_close), SLOT(stream_sync), SLOT(stream_wait), SLOT(event_open),
-		SLOT(event_close), SLOT(event_record), SLOT(event_query), SLOT(event_sync), SLOT(event_elapsed_ns),
-		SLOT(kernel_find), SLOT(occupancy), SLOT(launch),
+		SLOT(probe),        SLOT(open),        SLOT(close),
+		SLOT(clock_ns),     SLOT(alloc),       SLOT(free),
+		SLOT(copy),         SLOT(fill),        SLOT(stream_open),
+		SLOT(stream_close), SLOT(stream_sync), SLOT(stream_wait),
+		SLOT(event_open),   SLOT(event_close), SLOT(event_record),
+		SLOT(event_query),  SLOT(event_sync),  SLOT(event_elapsed_ns),
+		SLOT(kernel_find),  SLOT(occupancy),   SLOT(launch),
 	};
 	static const slot_fn none;
 	if (!ops->name || !ops->name[0])
 		return err_note(-EINVAL, "a device backend has no name");
 	for (size_t i = 0; i < sizeof(required) / sizeof(required[0]); i++)
 		if (memcmp((const char *)ops + required[i].offset, &none, sizeof(none)) == 0)
-			return err_note(-EINVAL, "device backend %s lacks the required slot '%s'", ops->name,
-			                required[i].name);
+			return err_note(-EINVAL, "device backend %s lacks the required slot '%s'",
+					ops->name, required[i].name);
 	return 0;
 }
 
-size_t dev_backends(struct dev_backend_info *info, size_t room)
+size_t dev_backends(struct dev_backend_info *info, size_t capacity)
 {
 	size_t i;
-	for (i = 0; backends[i] && i < room; i++) {
+	for (i = 0; backends[i] && i < capacity; i++) {
 		unsigned count = 0;
 		err_clear();
-		int rc = dev_ops_check(backends[i]);
-		if (!rc)
-			rc = backends[i]->probe(&count);
+		int status = dev_ops_check(backends[i]);
+		if (!status)
+			status = backends[i]->probe(&count);
 		info[i].name = backends[i]->name;
-		info[i].devices = rc ? 0 : count;
+		info[i].devices = status ? 0 : count;
 		info[i].why[0] = '\0';
 		if (!info[i].devices)
-			snprintf(info[i].why, sizeof(info[i].why), "%.159s", err_text()[0] ? err_text() : "no reason given");
+			snprintf(info[i].why, sizeof(info[i].why), "%.159s",
+				 err_text()[0] ? err_text() : "no reason given");
 	}
 	err_clear();
 	while (backends[i])
@@ -77,16 +78,21 @@ size_t dev_backends(struct dev_backend_info *info, size_t room)
 
 /* ------------------------------------------------------------------ specs */
 
-static void unknown_backend(const char *spec, size_t name_length)
+static void note_unknown_backend(const char *spec, size_t name_length)
 {
 	char known[256] = "";
 	size_t used = 0;
 	for (size_t i = 0; backends[i] && used < sizeof(known); i++)
-		used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s", i ? ", " : "", backends[i]->name);
-	err_note(-EINVAL, "device '%s': no backend is called '%.*s'; there are %s", spec, (int)name_length, spec, known);
+		used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s", i ? ", " : "",
+					 backends[i]->name);
+	err_note(-EINVAL, "device '%s': unknown backend '%.*s'; backends: %s", spec,
+		 (int)name_length, spec, known);
 }
 
-static bool only_index_characters(const char *text, size_t length) { return strspn(text, "0123456789,-") >= length; }
+static bool has_only_index_characters(const char *text, size_t length)
+{
+	return strspn(text, "0123456789,-") >= length;
+}
 
 static int parse_index(const char **at_p, unsigned *index_p)
 {
@@ -108,7 +114,8 @@ static int add_index(const char *text, struct spec *s, unsigned index)
 {
 	for (size_t i = 0; i < s->count; i++)
 		if (s->index[i] == index)
-			return err_note(-EINVAL, "device '%s': index %u is listed twice", text, index);
+			return err_note(-EINVAL, "device '%s': index %u is listed twice", text,
+					index);
 	if (s->count == DEV_MAX)
 		return err_note(-EINVAL, "device '%s': more than %d devices", text, DEV_MAX);
 	s->index[s->count++] = index;
@@ -128,16 +135,18 @@ static int parse_indices(const char *text, const char *at, struct spec *s)
 				break;
 		}
 		for (unsigned i = from; i <= to; i++) {
-			int rc = add_index(text, s, i);
-			if (rc)
-				return rc;
+			int status = add_index(text, s, i);
+			if (status)
+				return status;
 		}
 		if (*at == '\0')
 			return 0;
 		if (*at++ != ',')
 			break;
 	}
-	return err_note(-EINVAL, "device '%s': malformed index list; write I, I,J or I-J with I < %u", text, INDEX_LIMIT);
+	return err_note(-EINVAL,
+			"device '%s': malformed index list; write I, I,J or I-J with I < %u", text,
+			INDEX_LIMIT);
 }
 
 static int parse_spec(const char *text, struct spec *s)
@@ -145,18 +154,21 @@ static int parse_spec(const char *text, struct spec *s)
 	size_t name = strcspn(text, ":");
 	memset(s, 0, sizeof(*s));
 	for (size_t i = 0; backends[i]; i++)
-		if (strlen(backends[i]->name) == name && strncmp(backends[i]->name, text, name) == 0)
+		if (strlen(backends[i]->name) == name &&
+		    strncmp(backends[i]->name, text, name) == 0)
 			s->ops = backends[i];
 	if (!s->ops) {
-		unknown_backend(text, name);
+		note_unknown_backend(text, name);
 		return -EINVAL;
 	}
 	const char *rest = text + name;
-	if (*rest == ':' && !only_index_characters(rest + 1, strcspn(rest + 1, ":"))) {
+	if (*rest == ':' && !has_only_index_characters(rest + 1, strcspn(rest + 1, ":"))) {
 		size_t model = strcspn(++rest, ":");
 		if (model >= sizeof(s->model))
-			return err_note(-EINVAL, "device '%.64s...': the model is longer than %zu characters", text,
-			                sizeof(s->model) - 1);
+			return err_note(
+				-EINVAL,
+				"device '%.64s...': the model is longer than %zu characters", text,
+				sizeof(s->model) - 1);
 		memcpy(s->model, rest, model);
 		rest += model;
 	}
@@ -169,20 +181,20 @@ static int check_indices(const char *text, const struct spec *s)
 {
 	unsigned usable = 0;
 	err_clear();
-	int rc = s->ops->probe(&usable);
-	if (rc)
-		return rc;
+	int status = s->ops->probe(&usable);
+	if (status)
+		return status;
 	if (!usable)
-		return err_note(-ENODEV, "device '%s': %s has no device here: %s", text, s->ops->name,
-		                err_text()[0] ? err_text() : "no reason given");
+		return err_note(-ENODEV, "device '%s': %s has no usable device: %s", text,
+				s->ops->name, err_text()[0] ? err_text() : "no reason given");
 	for (size_t i = 0; i < s->count; i++) {
 		if (s->index[i] < usable)
 			continue;
 		if (usable == 1)
-			return err_note(-ENODEV, "device '%s': there is no %s:%u, only %s:0", text, s->ops->name, s->index[i],
-			                s->ops->name);
-		return err_note(-ENODEV, "device '%s': there is no %s:%u, only %s:0-%u", text, s->ops->name, s->index[i],
-		                s->ops->name, usable - 1);
+			return err_note(-ENODEV, "device '%s': no device %s:%u; devices: %s:0",
+					text, s->ops->name, s->index[i], s->ops->name);
+		return err_note(-ENODEV, "device '%s': no device %s:%u; devices: %s:0-%u", text,
+				s->ops->name, s->index[i], s->ops->name, usable - 1);
 	}
 	return 0;
 }
@@ -190,24 +202,25 @@ static int check_indices(const char *text, const struct spec *s)
 int dev_open(const char *spec, uint32_t want, struct dev_set *set_p)
 {
 	struct spec s;
-	struct dev_set set = { 0 };
+	struct dev_set set = {0};
 	if (!spec || !set_p)
-		return err_note(-EINVAL, "open a device: no spec or no place for the result");
-	int rc = parse_spec(spec, &s);
-	if (rc)
-		return rc;
-	rc = dev_ops_check(s.ops);
-	if (!rc)
-		rc = check_indices(spec, &s);
-	if (rc)
-		return rc;
+		return err_note(-EINVAL, "open a device: the spec or the result pointer is NULL");
+	int status = parse_spec(spec, &s);
+	if (status)
+		return status;
+	status = dev_ops_check(s.ops);
+	if (!status)
+		status = check_indices(spec, &s);
+	if (status)
+		return status;
 	for (size_t i = 0; i < s.count; i++) {
-		rc = s.ops->open(s.model[0] ? s.model : NULL, s.index[i], (unsigned)s.count, want, &set.dev[i]);
-		if (rc) {
+		status = s.ops->open(s.model[0] ? s.model : NULL, s.index[i], (unsigned)s.count,
+				     want, &set.dev[i]);
+		if (status) {
 			char cause[512];
 			snprintf(cause, sizeof(cause), "%s", err_text());
 			dev_close(&set);
-			return err_note(rc, "%s", cause);
+			return err_note(status, "%s", cause);
 		}
 		set.count++;
 	}
@@ -228,20 +241,21 @@ void dev_close(struct dev_set *set)
 
 /* ------------------------------------------------------------------ optional slots */
 
-static int lacks(const struct dev *d, const char *what)
+int dev_note_not_supported(const struct dev *d, const char *what)
 {
 	return err_note(-ENOTSUP, "%s:%u: %s is not supported", d->ops->name, d->index, what);
 }
 
-static int too_large(uint32_t value)
+static int note_value_too_large(uint32_t value)
 {
-	return err_note(-EINVAL, "value %lu: at most %lu can be waited for", (unsigned long)value, (unsigned long)DEV_VALUE_MAX);
+	return err_note(-EINVAL, "value %lu is above the maximum of %lu", (unsigned long)value,
+			(unsigned long)DEV_VALUE_MAX);
 }
 
 int dev_alloc(struct dev *d, enum dev_mem kind, uint64_t bytes, void **ptr_p)
 {
 	if (kind == DEV_MEM_PAGEABLE && !dev_can(d, DEV_CAP_PAGEABLE))
-		return lacks(d, "pageable memory");
+		return dev_note_not_supported(d, "pageable memory");
 	return d->ops->alloc(d, kind, bytes, ptr_p);
 }
 
@@ -256,90 +270,38 @@ uint32_t dev_wave_blocks(struct dev *d, struct dev_kernel *k)
 
 int dev_clock_rate(struct dev *d, double *hz_p)
 {
-	return d->ops->clock_rate ? d->ops->clock_rate(d, hz_p) : lacks(d, "clock_rate");
+	return d->ops->clock_rate ? d->ops->clock_rate(d, hz_p)
+				  : dev_note_not_supported(d, "clock_rate");
 }
 
 int dev_wait_value(struct dev *d, struct dev_stream *s, uint32_t *at, uint32_t value)
 {
 	if (!d->ops->wait_value)
-		return lacks(d, "wait_value");
-	return value > DEV_VALUE_MAX ? too_large(value) : d->ops->wait_value(d, s, at, value);
+		return dev_note_not_supported(d, "wait_value");
+	return value > DEV_VALUE_MAX ? note_value_too_large(value)
+				     : d->ops->wait_value(d, s, at, value);
 }
 
 int dev_write_value(struct dev *d, struct dev_stream *s, uint32_t *at, uint32_t value)
 {
 	if (!d->ops->write_value)
-		return lacks(d, "write_value");
-	return value > DEV_VALUE_MAX ? too_large(value) : d->ops->write_value(d, s, at, value);
+		return dev_note_not_supported(d, "write_value");
+	return value > DEV_VALUE_MAX ? note_value_too_large(value)
+				     : d->ops->write_value(d, s, at, value);
 }
 
 int dev_post_value(struct dev *d, uint32_t *at, uint32_t value)
 {
 	if (!d->ops->post_value)
-		return lacks(d, "post_value");
-	return value > DEV_VALUE_MAX ? too_large(value) : d->ops->post_value(d, at, value);
+		return dev_note_not_supported(d, "post_value");
+	return value > DEV_VALUE_MAX ? note_value_too_large(value)
+				     : d->ops->post_value(d, at, value);
 }
 
-static int check_f8(const struct dev_gemm *g)
+int dev_telemetry_read(struct dev *d, struct dev_telemetry *samples, size_t *count_p)
 {
-	if (!g->b_transposed)
-		return err_note(-EINVAL, "gemm: f8 takes B transposed only");
-	if ((g->m | g->n | g->k | g->lda | g->ldb | g->ldc) % 16)
-		return err_note(-EINVAL, "gemm %u x %u x %u, leading dimensions %u, %u, %u: f8 takes multiples of 16 only", g->m,
-		                g->n, g->k, g->lda, g->ldb, g->ldc);
-	return 0;
-}
-
-static int check_gemm(const struct dev *d, const struct dev_gemm *g)
-{
-	const uint32_t rows = d->props.gemm_tile_rows;
-	if ((unsigned)g->type >= DEV_TYPES)
-		return err_note(-EINVAL, "gemm: there is no element type %u", (unsigned)g->type);
-	if (g->m == 0 || g->n == 0 || g->k == 0)
-		return err_note(-EINVAL, "gemm %u x %u x %u: a dimension is zero", g->m, g->n, g->k);
-	if (g->lda < g->k || g->ldb < (g->b_transposed ? g->k : g->n) || g->ldc < g->n)
-		return err_note(-EINVAL, "gemm %u x %u x %u: a leading dimension (%u, %u, %u) is shorter than its row", g->m,
-		                g->n, g->k, g->lda, g->ldb, g->ldc);
-	if (g->tiled && !(d->props.gemm_tiled_types >> g->type & 1))
-		return err_note(-ENOTSUP, "%s:%u: a tiled gemm of type %u is not supported", d->ops->name, d->index,
-		                (unsigned)g->type);
-	if (g->fast_accumulation && (g->tiled || !(d->props.gemm_fast_types >> g->type & 1)))
-		return err_note(-ENOTSUP, "%s:%u: a gemm of type %u with fast accumulation is not supported", d->ops->name,
-		                d->index, (unsigned)g->type);
-	if (g->done && (g->done_rows == 0 || rows == 0 || g->done_rows % rows))
-		return err_note(-EINVAL, "gemm: %u rows to a counter are no multiple of the %u rows of a block", g->done_rows,
-		                rows);
-	return g->type == DEV_F8 ? check_f8(g) : 0;
-}
-
-int dev_gemm(struct dev *d, struct dev_stream *s, const struct dev_gemm *g)
-{
-	if (!d->ops->gemm)
-		return lacks(d, "gemm");
-	int rc = check_gemm(d, g);
-	return rc ? rc : d->ops->gemm(d, s, g);
-}
-
-int dev_gemm_prepare(struct dev *d, const struct dev_gemm *g)
-{
-	if (!d->ops->gemm)
-		return lacks(d, "gemm");
-	int rc = check_gemm(d, g);
-	return rc || !d->ops->gemm_prepare ? rc : d->ops->gemm_prepare(d, g);
-}
-
-int dev_gemm_chosen(struct dev *d, const struct dev_gemm *g, struct dev_gemm_choice *choice_p)
-{
-	if (!d->ops->gemm_chosen)
-		return lacks(d, "gemm_chosen");
-	int rc = check_gemm(d, g);
-	return rc ? rc : d->ops->gemm_chosen(d, g, choice_p);
-}
-
-int dev_read_state(struct dev *d, struct dev_reading *readings, size_t *count_p)
-{
-	if (d->ops->read_state)
-		return d->ops->read_state(d, readings, count_p);
+	if (d->ops->telemetry_read)
+		return d->ops->telemetry_read(d, samples, count_p);
 	*count_p = 0;
 	return 0;
 }
@@ -347,26 +309,29 @@ int dev_read_state(struct dev *d, struct dev_reading *readings, size_t *count_p)
 int dev_peer_enable(struct dev *d, struct dev *other)
 {
 	if (!d->ops->peer_enable)
-		return lacks(d, "peer_enable");
+		return dev_note_not_supported(d, "peer_enable");
 	if (d->ops != other->ops)
-		return err_note(-ENOTSUP, "%s:%u and %s:%u: no peer access between backends", d->ops->name, d->index,
-		                other->ops->name, other->index);
+		return err_note(-ENOTSUP, "%s:%u and %s:%u: no peer access between backends",
+				d->ops->name, d->index, other->ops->name, other->index);
 	return d->ops->peer_enable(d, other);
 }
 
 int dev_graph_begin(struct dev *d, struct dev_stream *s)
 {
-	return d->ops->graph_begin ? d->ops->graph_begin(d, s) : lacks(d, "graph_begin");
+	return d->ops->graph_begin ? d->ops->graph_begin(d, s)
+				   : dev_note_not_supported(d, "graph_begin");
 }
 
 int dev_graph_end(struct dev *d, struct dev_stream *s, struct dev_graph **g_p)
 {
-	return d->ops->graph_end ? d->ops->graph_end(d, s, g_p) : lacks(d, "graph_end");
+	return d->ops->graph_end ? d->ops->graph_end(d, s, g_p)
+				 : dev_note_not_supported(d, "graph_end");
 }
 
 int dev_graph_launch(struct dev *d, struct dev_stream *s, struct dev_graph *g)
 {
-	return d->ops->graph_launch ? d->ops->graph_launch(d, s, g) : lacks(d, "graph_launch");
+	return d->ops->graph_launch ? d->ops->graph_launch(d, s, g)
+				    : dev_note_not_supported(d, "graph_launch");
 }
 
 void dev_graph_close(struct dev *d, struct dev_graph *g)
@@ -375,98 +340,35 @@ void dev_graph_close(struct dev *d, struct dev_graph *g)
 		d->ops->graph_close(d, g);
 }
 
-int dev_crew_open(const struct dev_set *set, struct dev_crew **crew_p)
+int dev_comm_open(const struct dev_set *set, struct dev_comm **comm_p)
 {
 	if (set->count < 2)
 		return err_note(-ENODEV, "collectives need two devices, not %zu", set->count);
 	const struct dev *first = set->dev[0];
-	return first->ops->crew_open ? first->ops->crew_open(set->dev, set->count, crew_p) : lacks(first, "crew_open");
+	return first->ops->comm_open ? first->ops->comm_open(set->dev, set->count, comm_p)
+				     : dev_note_not_supported(first, "comm_open");
 }
 
-void dev_crew_close(struct dev_crew *crew)
+void dev_comm_close(struct dev_comm *comm)
 {
-	if (crew)
-		crew->ops->crew_close(crew);
+	if (comm)
+		comm->ops->comm_close(comm);
 }
 
-int dev_allreduce(struct dev_crew *crew, struct dev_stream *const *streams, float *const *buffers, uint64_t count)
+int dev_allreduce(struct dev_comm *comm, struct dev_stream *const *streams, float *const *buffers,
+		  uint64_t count)
 {
-	return crew->ops->allreduce(crew, streams, buffers, count);
+	return comm->ops->allreduce(comm, streams, buffers, count);
 }
 
 int dev_ipc_export(struct dev *d, void *ptr, struct dev_ipc *handle_p)
 {
-	return d->ops->ipc_export ? d->ops->ipc_export(d, ptr, handle_p) : lacks(d, "ipc_export");
+	return d->ops->ipc_export ? d->ops->ipc_export(d, ptr, handle_p)
+				  : dev_note_not_supported(d, "ipc_export");
 }
 
 int dev_ipc_import(struct dev *d, const struct dev_ipc *handle, uint64_t bytes, void **ptr_p)
 {
-	return d->ops->ipc_import ? d->ops->ipc_import(d, handle, bytes, ptr_p) : lacks(d, "ipc_import");
-}
-
-/* ------------------------------------------------------------------ upload and download */
-
-struct bounce {
-	struct dev_stream *stream;
-	void *pinned;
-	uint64_t bytes;
-};
-
-static int bounce_open(struct dev *d, uint64_t bytes, struct bounce *b)
-{
-	b->bytes = bytes < BOUNCE_BYTES ? bytes : BOUNCE_BYTES;
-	int rc = dev_stream_open(d, d->props.priority_normal, &b->stream);
-	if (rc)
-		return rc;
-	rc = dev_alloc(d, DEV_MEM_PINNED, b->bytes, &b->pinned);
-	if (rc)
-		dev_stream_close(d, b->stream);
-	return rc;
-}
-
-/* Closing comes after a sync, so it can only fail when the device is already lost. */
-static int bounce_close(struct dev *d, struct bounce *b, int rc)
-{
-	dev_stream_close(d, b->stream);
-	int freed = dev_free(d, b->pinned);
-	return rc ? rc : freed;
-}
-
-static int bounce_copy(struct dev *d, struct bounce *b, void *dst, const void *src, uint64_t bytes)
-{
-	int rc = dev_copy(d, b->stream, dst, src, bytes);
-	return rc ? rc : dev_stream_sync(d, b->stream);
-}
-
-int dev_upload(struct dev *d, void *dst, const void *src, uint64_t bytes)
-{
-	struct bounce b;
-	if (bytes == 0)
-		return 0;
-	int rc = bounce_open(d, bytes, &b);
-	if (rc)
-		return rc;
-	for (uint64_t done = 0; !rc && done < bytes; done += b.bytes) {
-		uint64_t chunk = bytes - done < b.bytes ? bytes - done : b.bytes;
-		memcpy(b.pinned, (const char *)src + done, chunk);
-		rc = bounce_copy(d, &b, (char *)dst + done, b.pinned, chunk);
-	}
-	return bounce_close(d, &b, rc);
-}
-
-int dev_download(struct dev *d, void *dst, const void *src, uint64_t bytes)
-{
-	struct bounce b;
-	if (bytes == 0)
-		return 0;
-	int rc = bounce_open(d, bytes, &b);
-	if (rc)
-		return rc;
-	for (uint64_t done = 0; !rc && done < bytes; done += b.bytes) {
-		uint64_t chunk = bytes - done < b.bytes ? bytes - done : b.bytes;
-		rc = bounce_copy(d, &b, b.pinned, (const char *)src + done, chunk);
-		if (!rc)
-			memcpy((char *)dst + done, b.pinned, chunk);
-	}
-	return bounce_close(d, &b, rc);
+	return d->ops->ipc_import ? d->ops->ipc_import(d, handle, bytes, ptr_p)
+				  : dev_note_not_supported(d, "ipc_import");
 }

@@ -1,12 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "device/dev.h"
 
-uint32_t dev_type_bytes(enum dev_type type)
-{
-	static const uint32_t bytes[DEV_TYPES] = {
-		[DEV_F32] = 4, [DEV_F64] = 8, [DEV_TF32] = 4, [DEV_F16] = 2, [DEV_BF16] = 2, [DEV_F8] = 1
-	};
-	return bytes[type];
-}
+#define NAME_OF_CAP(capability, name) name,
+const char *const dev_cap_names[DEV_CAP_COUNT] = {DEV_CAPS(NAME_OF_CAP)};
 
-uint32_t dev_type_result_bytes(enum dev_type type) { return type == DEV_F8 ? 2 : dev_type_bytes(type); }
+#define TRAITS(type, name, bytes, exponent, mantissa, infinite, result, multiple)                  \
+	[type] = {bytes, exponent, mantissa, infinite, result, multiple},
+#define NAME_OF_TYPE(type, name, bytes, exponent, mantissa, infinite, result, multiple)            \
+	[type] = #name,
+const struct dev_type_traits dev_types[DEV_TYPES] = {DEV_TYPE_LIST(TRAITS)};
+const char *const dev_type_names[DEV_TYPES + 1] = {DEV_TYPE_LIST(NAME_OF_TYPE)};
+
+uint32_t dev_type_bytes(enum dev_type type) { return dev_types[type].bytes; }
+
+uint32_t dev_type_result_bytes(enum dev_type type)
+{
+	return dev_types[dev_types[type].result].bytes;
+}

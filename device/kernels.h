@@ -1,61 +1,63 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The kernels every backend has, found by name with dev_kernel_find(). This list is the contract;
- * a backend's own file is the implementation.
+ * The kernels every backend has, found by name with dev_kernel_find(). This is the contract; each
+ * backend implements it. DEV_KERNELS below is the one list of them: docs/ADD-A-KERNEL.md.
  *
- * Arguments are given in dev_launch.args in this order, each entry pointing at a value of the type
- * named. Any grid does all the work: blocks divide it evenly. Byte counts are multiples of
- * DEV_KERNEL_ALIGN and pointers are aligned to it. `reps` repeats the whole pass inside the kernel, so
- * that a small footprint is measured from cache and not as launch cost.
+ * dev_launch.args holds one entry per argument, in this order; each points at a value of the type
+ * named. Blocks divide the work evenly, so any grid does all of it. Byte counts are multiples of
+ * DEV_KERNEL_ALIGN and pointers are aligned to it. `reps` repeats the whole pass inside the kernel:
+ * a small footprint is then measured from cache and does not include the cost of a launch.
  *
- * name                arguments                                     work of the whole grid, per rep
- * ------------------  --------------------------------------------  ------------------------------------------
- * empty               -                                             nothing
- * read                const void *src, u64 bytes, u32 reps,          reads `bytes`; adds all 32-bit words up and
- *                     u32 *sink                                     atomically adds the sum of ONE pass to *sink
- * write, write_nt     void *dst, u64 bytes, u32 reps, u32 word       writes `bytes` of `word`
- * copy, copy_nt       void *dst, const void *src, u64 bytes,         reads `bytes`, writes `bytes`
- *                     u32 reps
- * triad, triad_nt     float *a, const float *b, const float *c,      a[i] = b[i] + scale*c[i]; `bytes` is the size
- *                     u64 bytes, u32 reps, float scale               of ONE array: 2 read, 1 written
- * reduce_add          float *dst, const float *src, u64 bytes,      dst[i] += src[i]; `bytes` is the size of ONE array:
- *                     u32 reps                                      2 read, 1 written; every rep adds again
- * chase               const u64 *ring, u64 bytes, u64 steps,        one thread of block 0 begins at `ring` and goes on,
- *                     u64 *out                                      `steps` times, to the address that is stored where it
- *                                                                   is, each load waiting for the one before; *out is
- *                                                                   the address where it ends. Entries are multiples of 8
- *                                                                   from `ring` to below ring + bytes, as the host writes
- *                                                                   them too; nothing checks that
- * fma_f32, fma_f64    void *out, u64 fmas                            `fmas` multiply-adds PER BLOCK (a multiple of
- *                                                                   DEV_FMA_QUANTUM), in registers; 2 flops each;
- *                                                                   writes one number per block to out, as float
- *                                                                   or double: finite, the same in every block
- * mma_f16, mma_bf16,  u32 *out, u64 fmas                             `fmas` multiply-adds PER BLOCK (a multiple of
- * mma_tf32, mma_f8                                                  DEV_MMA_QUANTUM) of units that multiply whole
- *                                                                   matrices, operands and f32 sums in registers;
- *                                                                   2 flops each; out[block] is fmas/16 modulo 2^32,
- *                                                                   as all sums add up to. Blocks of 128 or 256
- * wgmma_f16, ...      the same                                      the same, four warps together, with one operand
- *                                                                   in shared memory
- * hold                u32 *flag, u32 *arrived, u64 *start_ns,         each block stores its start time at
- *                     u64 timeout_ns                                start_ns[block], atomically adds 1 to *arrived,
- *                                                                   then occupies its slot until *flag != 0 or the
- *                                                                   time-out (then it atomically adds 1 to
- *                                                                   arrived[1], so `arrived` has 2 words)
- * stamp               u64 *start_ns                                  each block stores its start time at
- *                                                                   start_ns[block]
- * signal              u32 *flag, u32 value                          block 0 stores the value: whoever sees it (a waiting
- *                                                                   stream, the host, another device) sees all earlier
- *                                                                   work of the stream
- * await               const u32 *flag, u32 value, u32 *timed_out,   each block waits in its slot until *flag >= value or
- *                     u64 timeout_ns                                the time-out (then it atomically adds 1 to *timed_out)
+ * Work of the whole grid, per rep:
  *
- * A device may lack mma_* and wgmma_*: props.mma_types and props.wgmma_types say which it has, and the others are -ENOENT.
+ * empty            ()
+ *     Nothing.
+ * read             (const void *src, u64 bytes, u32 reps, u32 *sink)
+ *     Reads `bytes`, adds up all 32-bit words and atomically adds the sum of ONE pass to *sink.
+ * write, write_nt  (void *dst, u64 bytes, u32 reps, u32 word)
+ *     Writes `bytes` of `word`.
+ * copy, copy_nt    (void *dst, const void *src, u64 bytes, u32 reps)
+ *     Reads `bytes`, writes `bytes`.
+ * triad, triad_nt  (float *a, const float *b, const float *c, u64 bytes, u32 reps, float scale)
+ *     a[i] = b[i] + scale*c[i]; `bytes` is the size of ONE array: two are read, one is written.
+ * reduce_add       (float *dst, const float *src, u64 bytes, u32 reps)
+ *     dst[i] += src[i]; `bytes` is the size of ONE array: two are read, one is written. Every rep
+ *     adds again.
+ * chase            (const u64 *ring, u64 bytes, u64 steps, u64 *out)
+ *     One thread of block 0 loads the address stored at `ring`, then the one stored there, and so
+ *     on, `steps` times; each load waits for the one before. *out is the address it ends at. The
+ *     host writes the entries: addresses from `ring` to below ring + bytes, multiples of 8. Nothing
+ *     checks that.
+ * fma_f32, fma_f64 (void *out, u64 fmas)
+ *     `fmas` multiply-adds PER BLOCK (a multiple of DEV_FMA_QUANTUM) in registers; 2 flops each.
+ *     Writes one number per block to out, as float or double: finite, the same for every block.
+ * mma_f16, mma_bf16, mma_tf32, mma_f8 (u32 *out, u64 fmas)
+ *     `fmas` multiply-adds PER BLOCK (a multiple of DEV_MMA_QUANTUM) on matrix units, with operands
+ *     and f32 sums in registers; 2 flops each. out[block] is fmas/16 modulo 2^32, the sum of all
+ *     sums. A block has 128 or 256 threads.
+ * wgmma_f16, wgmma_bf16, wgmma_tf32, wgmma_f8 (u32 *out, u64 fmas)
+ *     The same by four warps together, with one operand in shared memory.
+ * blocking_kernel  (u32 *flag, u32 *arrived, u64 *start_ns, u64 timeout_ns)
+ *     Each block stores its start time at start_ns[block], atomically adds 1 to *arrived, then
+ *     occupies its slot until *flag != 0 or until the time-out. On a time-out it atomically adds 1
+ *     to arrived[1]: `arrived` has 2 words.
+ * stamp            (u64 *start_ns)
+ *     Each block stores its start time at start_ns[block].
+ * signal           (u32 *flag, u32 value)
+ *     Block 0 stores the value. Whoever sees it (a waiting stream, the host, another device) sees
+ *     all earlier work of the stream.
+ * await            (const u32 *flag, u32 value, u32 *timed_out, u64 timeout_ns)
+ *     Each block waits in its slot until *flag >= value or until the time-out. On a time-out it
+ *     atomically adds 1 to *timed_out.
  *
- * "_nt" uses non-temporal (streaming, evict-first) stores where the device has them; the plain name
- * uses ordinary stores. Times are those of dev_clock_ns(). `flag` of hold and await is set with
- * dev_post_value(), dev_write_value() or signal, or counted up by a product (dev_gemm.done). `hold` and `stamp` need their
- * memory to be reachable by the device; PINNED is simplest.
+ * A device may lack mma_* and wgmma_*. props.mma_types and props.wgmma_types say which it has; to
+ * find one it lacks is -ENOENT.
+ *
+ * "_nt" kernels use non-temporal (streaming, evict-first) stores where the device has them; the
+ * others use ordinary stores. Times are those of dev_clock_ns(). The flag of blocking_kernel and
+ * await is set with dev_post_value(), dev_write_value() or signal, or counted up by a GEMM
+ * (dev_gemm.done). The device must be able to reach the memory that blocking_kernel and stamp use;
+ * PINNED is simplest.
  */
 #ifndef GPUSIG_KERNELS_H
 #define GPUSIG_KERNELS_H
@@ -64,5 +66,56 @@
 #define DEV_FMA_QUANTUM 4096u
 #define DEV_MMA_QUANTUM (1u << 27)
 #define DEV_KERNEL_MAX_ARGS 8
+
+/* KERNEL(name, trait, (parameters)). Code that expands the list first defines these words.
+ *
+ *   PLAIN                   nothing special
+ *   STREAMING               bypasses caches
+ *   TIMED                   stamps times or times out by the device's clock
+ *   MATRIX_UNITS            needs matrix units: host and sim lack it; blocks are multiples of 128
+ *
+ *   READS(type)             an array of `bytes`, read once per rep
+ *   WRITES(type)            an array of `bytes`, written once per rep
+ *   ADDS_TO(type)           an array of `bytes`, read and written once per rep
+ *   WALKS(type)             an array of `bytes` whose addresses the kernel follows
+ *   RESULT(type)            one word that holds the result
+ *   RESULT_PER_BLOCK(type)  one result word per block
+ *   FLAG(type)              one word to wait for
+ *   WORDS(count, type)      words that kernel and host communicate by
+ *   WORD_PER_BLOCK(type)    one such word per block
+ *   BYTES REPS              u64 and u32: size of the arrays, passes over them
+ *   FMAS(type) MMAS         u64: multiply-adds per block
+ *   VALUE(type)             any other value
+ *   NOTHING                 no parameter
+ *
+ * Fault injection corrupts the memory of WRITES, ADDS_TO and RESULT parameters. */
+#define DEV_KERNELS(KERNEL)                                                                        \
+	KERNEL(empty, PLAIN, (NOTHING))                                                            \
+	KERNEL(read, PLAIN, (READS(void), BYTES, REPS, RESULT(uint32_t)))                          \
+	KERNEL(write, PLAIN, (WRITES(void), BYTES, REPS, VALUE(uint32_t)))                         \
+	KERNEL(write_nt, STREAMING, (WRITES(void), BYTES, REPS, VALUE(uint32_t)))                  \
+	KERNEL(copy, PLAIN, (WRITES(void), READS(void), BYTES, REPS))                              \
+	KERNEL(copy_nt, STREAMING, (WRITES(void), READS(void), BYTES, REPS))                       \
+	KERNEL(triad, PLAIN,                                                                       \
+	       (WRITES(float), READS(float), READS(float), BYTES, REPS, VALUE(float)))             \
+	KERNEL(triad_nt, STREAMING,                                                                \
+	       (WRITES(float), READS(float), READS(float), BYTES, REPS, VALUE(float)))             \
+	KERNEL(reduce_add, PLAIN, (ADDS_TO(float), READS(float), BYTES, REPS))                     \
+	KERNEL(chase, PLAIN, (WALKS(uint64_t), BYTES, VALUE(uint64_t), RESULT(uint64_t)))          \
+	KERNEL(fma_f32, PLAIN, (RESULT_PER_BLOCK(float), FMAS(float)))                             \
+	KERNEL(fma_f64, PLAIN, (RESULT_PER_BLOCK(double), FMAS(double)))                           \
+	KERNEL(mma_f16, MATRIX_UNITS, (RESULT_PER_BLOCK(uint32_t), MMAS))                          \
+	KERNEL(mma_bf16, MATRIX_UNITS, (RESULT_PER_BLOCK(uint32_t), MMAS))                         \
+	KERNEL(mma_tf32, MATRIX_UNITS, (RESULT_PER_BLOCK(uint32_t), MMAS))                         \
+	KERNEL(mma_f8, MATRIX_UNITS, (RESULT_PER_BLOCK(uint32_t), MMAS))                           \
+	KERNEL(wgmma_f16, MATRIX_UNITS, (RESULT_PER_BLOCK(uint32_t), MMAS))                        \
+	KERNEL(wgmma_bf16, MATRIX_UNITS, (RESULT_PER_BLOCK(uint32_t), MMAS))                       \
+	KERNEL(wgmma_tf32, MATRIX_UNITS, (RESULT_PER_BLOCK(uint32_t), MMAS))                       \
+	KERNEL(wgmma_f8, MATRIX_UNITS, (RESULT_PER_BLOCK(uint32_t), MMAS))                         \
+	KERNEL(blocking_kernel, TIMED,                                                             \
+	       (FLAG(uint32_t), WORDS(2, uint32_t), WORD_PER_BLOCK(uint64_t), VALUE(uint64_t)))    \
+	KERNEL(stamp, TIMED, (WORD_PER_BLOCK(uint64_t)))                                           \
+	KERNEL(signal, PLAIN, (RESULT(uint32_t), VALUE(uint32_t)))                                 \
+	KERNEL(await, TIMED, (FLAG(uint32_t), VALUE(uint32_t), RESULT(uint32_t), VALUE(uint64_t)))
 
 #endif

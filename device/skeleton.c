@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A backend that does nothing: copy it to start a new one (docs/ADD-A-BACKEND.md). device/dev.h is the
- * contract; a comment here only says what the hook is for. Every hook returns 0 or -errno, leaves the cause
- * with err_note(), sets its outputs only on success, prints nothing and ends no process.
+ * A backend that does nothing: copy it to start a new one (docs/ADD-A-BACKEND.md). device/dev.h is
+ * the contract; a comment here only says what the hook is for. Every hook returns 0 or -errno,
+ * leaves the cause with err_note() and sets its outputs only on success. It never prints, and never
+ * ends the process.
  */
-#include <errno.h>
-
 #include "device/backends.h"
 #include "lib/err.h"
 
-/* What a backend keeps per device, stream, event and kernel is its own business: only `base` must come first.
+#include <errno.h>
+
+/* What a backend keeps per device, stream, event and kernel is its own business: only `base` must
+ * come first.
  *
  * struct skeleton_dev {
  *	struct dev base;
@@ -17,10 +19,11 @@
  * };
  */
 
-static int missing(void) { return err_note(-ENODEV, "skeleton: there is no such device"); }
+static int note_no_device(void) { return err_note(-ENODEV, "skeleton: there is no such device"); }
 
-/* Count the devices that can be opened now. None is no error: leave the reason with err_note(). Must be quick
- * and must work where the driver is absent, since every program calls it for --list. Required. */
+/* Count the devices that can be opened now. None is not an error: leave the reason with err_note().
+ * Must be quick and must work without a driver, since every program calls it for --list. Required.
+ */
 static int skeleton_probe(unsigned *count_p)
 {
 	*count_p = 0;
@@ -28,19 +31,22 @@ static int skeleton_probe(unsigned *count_p)
 	return 0;
 }
 
-/* Make device `index` ready and warm: load libraries, compile kernels, fill base.ops, base.index and
- * base.props. -EINVAL for a model that the backend doesn't know, also when it knows none. Prepare what `want`
- * asks for; a capability that fails to come up is just missing in props.caps. Required. */
-static int skeleton_open(const char *model, unsigned index, unsigned count, uint32_t want, struct dev **dev_p)
+/* Make device `index` ready and warm: load libraries, compile kernels, fill base.ops, base.index
+ * and base.props. -EINVAL for an unknown model, and for any model if the backend has none.
+ * Prepare what `want` asks for; a capability that cannot be prepared is left out of props.caps.
+ * Required. */
+static int skeleton_open(const char *model, unsigned index, unsigned count, uint32_t want,
+			 struct dev **dev_p)
 {
 	(void)model, (void)index, (void)count, (void)want, (void)dev_p;
-	return missing();
+	return note_no_device();
 }
 
 /* Release everything that is still open on the device, with work still queued or not. Required. */
 static void skeleton_close(struct dev *dev) { (void)dev; }
 
-/* Now, on the clock that events are stamped with: monotonic, cheap, callable from any thread. Required. */
+/* Now, on the clock that events are stamped with: monotonic, cheap, callable from any thread.
+ * Required. */
 static uint64_t skeleton_clock_ns(struct dev *dev)
 {
 	(void)dev;
@@ -51,43 +57,45 @@ static uint64_t skeleton_clock_ns(struct dev *dev)
 static int skeleton_clock_rate(struct dev *dev, double *hz_p)
 {
 	(void)dev, (void)hz_p;
-	return missing();
+	return note_no_device();
 }
 
-/* Allocate, aligned to 256 bytes or more, and remember the range: every other hook must tell its own memory
- * from foreign memory. Required. */
+/* Allocate, aligned to 256 bytes or more, and remember the range: every other hook must
+ * recognise the device's own memory. Required. */
 static int skeleton_alloc(struct dev *dev, enum dev_mem kind, uint64_t bytes, void **ptr_p)
 {
 	(void)dev, (void)kind, (void)bytes, (void)ptr_p;
-	return missing();
+	return note_no_device();
 }
 
 /* Free what alloc gave; NULL is fine, memory that queued work still uses is -EBUSY. Required. */
 static int skeleton_free(struct dev *dev, void *ptr)
 {
 	(void)dev, (void)ptr;
-	return missing();
+	return note_no_device();
 }
 
 /* Enqueue a copy on a copy engine; the direction follows from the addresses. Required. */
-static int skeleton_copy(struct dev *dev, struct dev_stream *s, void *dst, const void *src, uint64_t bytes)
+static int skeleton_copy(struct dev *dev, struct dev_stream *s, void *dst, const void *src,
+			 uint64_t bytes)
 {
 	(void)dev, (void)s, (void)dst, (void)src, (void)bytes;
-	return missing();
+	return note_no_device();
 }
 
 /* Enqueue setting `bytes` to one value. Required. */
-static int skeleton_fill(struct dev *dev, struct dev_stream *s, void *dst, uint8_t byte, uint64_t bytes)
+static int skeleton_fill(struct dev *dev, struct dev_stream *s, void *dst, uint8_t byte,
+			 uint64_t bytes)
 {
 	(void)dev, (void)s, (void)dst, (void)byte, (void)bytes;
-	return missing();
+	return note_no_device();
 }
 
 /* A queue without any order to others: never a platform's default or legacy stream. Required. */
 static int skeleton_stream_open(struct dev *dev, int priority, struct dev_stream **s_p)
 {
 	(void)dev, (void)priority, (void)s_p;
-	return missing();
+	return note_no_device();
 }
 
 /* Close it; must not hang when the caller did not synchronise. Required. */
@@ -97,22 +105,22 @@ static void skeleton_stream_close(struct dev *dev, struct dev_stream *s) { (void
 static int skeleton_stream_sync(struct dev *dev, struct dev_stream *s)
 {
 	(void)dev, (void)s;
-	return missing();
+	return note_no_device();
 }
 
-/* Later work of the stream starts after the event's latest record as of now; the host does not wait. The event
- * may be of another device of this backend. Required. */
+/* Later work of the stream starts after the event's latest record as of now; the host does not
+ * wait. The event may be of another device of this backend. Required. */
 static int skeleton_stream_wait(struct dev *dev, struct dev_stream *s, struct dev_event *e)
 {
 	(void)dev, (void)s, (void)e;
-	return missing();
+	return note_no_device();
 }
 
 /* A timing event. Required. */
 static int skeleton_event_open(struct dev *dev, struct dev_event **e_p)
 {
 	(void)dev, (void)e_p;
-	return missing();
+	return note_no_device();
 }
 
 /* Close it, also while a record or a wait of it is queued. Required. */
@@ -122,28 +130,29 @@ static void skeleton_event_close(struct dev *dev, struct dev_event *e) { (void)d
 static int skeleton_event_record(struct dev *dev, struct dev_stream *s, struct dev_event *e)
 {
 	(void)dev, (void)s, (void)e;
-	return missing();
+	return note_no_device();
 }
 
 /* 0 when the latest record is complete, -EAGAIN when not, -EINVAL when there is none. Required. */
 static int skeleton_event_query(struct dev *dev, struct dev_event *e)
 {
 	(void)dev, (void)e;
-	return missing();
+	return note_no_device();
 }
 
 /* Wait for the latest record. Required. */
 static int skeleton_event_sync(struct dev *dev, struct dev_event *e)
 {
 	(void)dev, (void)e;
-	return missing();
+	return note_no_device();
 }
 
 /* Time between two complete records, as the device measured it. Required. */
-static int skeleton_event_elapsed_ns(struct dev *dev, struct dev_event *from, struct dev_event *to, double *ns_p)
+static int skeleton_event_elapsed_ns(struct dev *dev, struct dev_event *from, struct dev_event *to,
+				     double *ns_p)
 {
 	(void)dev, (void)from, (void)to, (void)ns_p;
-	return missing();
+	return note_no_device();
 }
 
 /* Later work of the stream starts once *at >= value. Goes with write_value, post_value and
@@ -151,135 +160,142 @@ static int skeleton_event_elapsed_ns(struct dev *dev, struct dev_event *from, st
 static int skeleton_wait_value(struct dev *dev, struct dev_stream *s, uint32_t *at, uint32_t value)
 {
 	(void)dev, (void)s, (void)at, (void)value;
-	return missing();
+	return note_no_device();
 }
 
 /* Enqueue *at = value, visible after all earlier work of the stream. Optional. */
 static int skeleton_write_value(struct dev *dev, struct dev_stream *s, uint32_t *at, uint32_t value)
 {
 	(void)dev, (void)s, (void)at, (void)value;
-	return missing();
+	return note_no_device();
 }
 
-/* Write *at = value from the host at once, to be seen by waiting streams and polling kernels. Without it the
- * `hold` kernel can only be ended by write_value. Optional. */
+/* Write *at = value from the host at once, to be seen by waiting streams and polling kernels.
+ * Without it only write_value can end the `blocking_kernel` kernel. Optional. */
 static int skeleton_post_value(struct dev *dev, uint32_t *at, uint32_t value)
 {
 	(void)dev, (void)at, (void)value;
-	return missing();
+	return note_no_device();
 }
 
-/* A kernel of device/kernels.h by name: all must be there but those that it says a device may lack. Required. */
+/* A kernel of device/kernels.h by name. All must exist but those that a device may lack according
+ * to that file. Required. */
 static int skeleton_kernel_find(struct dev *dev, const char *name, struct dev_kernel **k_p)
 {
 	(void)dev, (void)k_p;
-	return err_note(-ENOENT, "skeleton: there is no kernel '%s'", name);
+	return err_note(-ENOENT, "skeleton: unknown kernel '%s'", name);
 }
 
 /* Blocks of this kernel resident on one unit, by the formula in dev.h. Required. */
-static int skeleton_occupancy(struct dev *dev, struct dev_kernel *k, uint32_t block, uint64_t shared_bytes,
-                              uint32_t *blocks_p)
+static int skeleton_occupancy(struct dev *dev, struct dev_kernel *k, uint32_t block,
+			      uint64_t shared_bytes, uint32_t *blocks_p)
 {
 	(void)dev, (void)k, (void)block, (void)shared_bytes, (void)blocks_p;
-	return missing();
+	return note_no_device();
 }
 
 /* Enqueue a kernel; copy its arguments before returning. Required. */
-static int skeleton_launch(struct dev *dev, struct dev_stream *s, struct dev_kernel *k, const struct dev_launch *l)
+static int skeleton_launch(struct dev *dev, struct dev_stream *s, struct dev_kernel *k,
+			   const struct dev_launch *l)
 {
 	(void)dev, (void)s, (void)k, (void)l;
-	return missing();
+	return note_no_device();
 }
 
-/* Enqueue a matrix product of the platform's BLAS; dev_gemm() has checked the dimensions. Goes with
- * DEV_CAP_GEMM, props.gemm_types and props.blas; `fast_accumulation` with props.gemm_fast_types; `tiled` with
- * DEV_CAP_GEMM_TILED, props.gemm_tiled_types and props.gemm_tile_rows. Optional. */
+/* Enqueue a GEMM of the platform's BLAS; dev_gemm() has checked the dimensions. Goes with
+ * DEV_CAP_GEMM, props.gemm_types and props.blas; `fast_accumulation` with props.gemm_fast_types;
+ * `tiled` with DEV_CAP_GEMM_TILED, props.gemm_tiled_types and props.gemm_tile_rows. Optional. */
 static int skeleton_gemm(struct dev *dev, struct dev_stream *s, const struct dev_gemm *g)
 {
 	(void)dev, (void)s, (void)g;
-	return missing();
+	return note_no_device();
 }
 
-/* Choose the library's fastest way for such products; dev_gemm_prepare() has checked the dimensions. Optional. */
+/* Find the library's fastest algorithm for such GEMMs; dev_gemm_prepare() has checked the
+ * dimensions. Optional. */
 static int skeleton_gemm_prepare(struct dev *dev, const struct dev_gemm *g)
 {
 	(void)dev, (void)g;
-	return missing();
+	return note_no_device();
 }
 
-/* Say what prepare chose, or -ENOENT where it chose nothing for such products. Optional. */
-static int skeleton_gemm_chosen(struct dev *dev, const struct dev_gemm *g, struct dev_gemm_choice *choice_p)
+/* Tell what gemm_prepare chose; -ENOENT if it chose nothing for such GEMMs. Optional. */
+static int skeleton_gemm_chosen(struct dev *dev, const struct dev_gemm *g,
+				struct dev_gemm_choice *choice_p)
 {
 	(void)dev, (void)g, (void)choice_p;
-	return missing();
+	return note_no_device();
 }
 
-/* Let each device's operations use the other's memory; `other` is of this backend. Repeating it is fine. Goes
- * with DEV_CAP_PEER. Optional. */
+/* Let each device's operations use the other's memory; `other` is of this backend. Repeating it
+ * does no harm. Goes with DEV_CAP_PEER. Optional. */
 static int skeleton_peer_enable(struct dev *dev, struct dev *other)
 {
 	(void)dev, (void)other;
-	return missing();
+	return note_no_device();
 }
 
-/* Note what is enqueued on the stream from now on instead of running it; refuse what would be refused otherwise. These four
- * go together, and with DEV_CAP_GRAPH. Optional. */
+/* Capture what is enqueued on the stream from now on instead of running it; an invalid operation
+ * fails as it would otherwise. These four go together, and with DEV_CAP_GRAPH. Optional. */
 static int skeleton_graph_begin(struct dev *dev, struct dev_stream *s)
 {
 	(void)dev, (void)s;
-	return missing();
+	return note_no_device();
 }
 
-/* Keep the memory that was noted in use until the graph is closed. Optional. */
+/* Keep the memory that the captured operations use until the graph is closed. Optional. */
 static int skeleton_graph_end(struct dev *dev, struct dev_stream *s, struct dev_graph **g_p)
 {
 	(void)dev, (void)s, (void)g_p;
-	return missing();
+	return note_no_device();
 }
 
 static int skeleton_graph_launch(struct dev *dev, struct dev_stream *s, struct dev_graph *g)
 {
 	(void)dev, (void)s, (void)g;
-	return missing();
+	return note_no_device();
 }
 
 static void skeleton_graph_close(struct dev *dev, struct dev_graph *g) { (void)dev, (void)g; }
 
-/* Join two devices or more, all of this backend, with the vendor's collectives. These three go together, and with
- * DEV_CAP_CREW. Optional. */
-static int skeleton_crew_open(struct dev *const *devs, size_t count, struct dev_crew **crew_p)
+/* Join two devices or more, all of this backend, with the vendor's collectives. These three go
+ * together, and with DEV_CAP_COLLECTIVES. Optional. */
+static int skeleton_comm_open(struct dev *const *devs, size_t count, struct dev_comm **comm_p)
 {
-	(void)devs, (void)count, (void)crew_p;
-	return missing();
+	(void)devs, (void)count, (void)comm_p;
+	return note_no_device();
 }
 
-static void skeleton_crew_close(struct dev_crew *crew) { (void)crew; }
+static void skeleton_comm_close(struct dev_comm *comm) { (void)comm; }
 
-static int skeleton_allreduce(struct dev_crew *crew, struct dev_stream *const *streams, float *const *buffers, uint64_t count)
+static int skeleton_allreduce(struct dev_comm *comm, struct dev_stream *const *streams,
+			      float *const *buffers, uint64_t count)
 {
-	(void)crew, (void)streams, (void)buffers, (void)count;
-	return missing();
+	(void)comm, (void)streams, (void)buffers, (void)count;
+	return note_no_device();
 }
 
 /* Describe an allocation to another process. Goes with ipc_import and DEV_CAP_IPC. Optional. */
 static int skeleton_ipc_export(struct dev *dev, void *ptr, struct dev_ipc *handle_p)
 {
 	(void)dev, (void)ptr, (void)handle_p;
-	return missing();
+	return note_no_device();
 }
 
 /* Enter another process's allocation in the registry as one of this device's. Optional. */
-static int skeleton_ipc_import(struct dev *dev, const struct dev_ipc *handle, uint64_t bytes, void **ptr_p)
+static int skeleton_ipc_import(struct dev *dev, const struct dev_ipc *handle, uint64_t bytes,
+			       void **ptr_p)
 {
 	(void)dev, (void)handle, (void)bytes, (void)ptr_p;
-	return missing();
+	return note_no_device();
 }
 
-/* What the driver says of clocks, power, temperature and errors now; what can't be had is listed with its reason. Optional. */
-static int skeleton_read_state(struct dev *dev, struct dev_reading *readings, size_t *count_p)
+/* Sample clocks, power, temperature and errors; a value that cannot be read is listed with the
+ * reason. Optional. */
+static int skeleton_telemetry_read(struct dev *dev, struct dev_telemetry *samples, size_t *count_p)
 {
-	(void)dev, (void)readings, (void)count_p;
-	return missing();
+	(void)dev, (void)samples, (void)count_p;
+	return note_no_device();
 }
 
 const struct dev_ops skeleton_ops = {
@@ -317,10 +333,10 @@ const struct dev_ops skeleton_ops = {
 	.graph_end = skeleton_graph_end,
 	.graph_launch = skeleton_graph_launch,
 	.graph_close = skeleton_graph_close,
-	.crew_open = skeleton_crew_open,
-	.crew_close = skeleton_crew_close,
+	.comm_open = skeleton_comm_open,
+	.comm_close = skeleton_comm_close,
 	.allreduce = skeleton_allreduce,
 	.ipc_export = skeleton_ipc_export,
 	.ipc_import = skeleton_ipc_import,
-	.read_state = skeleton_read_state,
+	.telemetry_read = skeleton_telemetry_read,
 };

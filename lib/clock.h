@@ -10,7 +10,7 @@
 /* Nanoseconds since an arbitrary fixed point. */
 uint64_t clock_ns(void);
 
-/* The smallest step seen between two different readings, measured now (well under a millisecond). */
+/* The smallest step between two different readings, measured now (in well under a millisecond). */
 uint64_t clock_resolution_ns(void);
 
 #endif

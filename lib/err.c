@@ -9,7 +9,7 @@ static _Thread_local char text[512];
 
 int err_note(int code, const char *format, ...)
 {
-	/* Formatted aside first: the arguments may contain err_text() itself. */
+	/* Formatted into a second buffer, for the arguments may contain err_text() itself. */
 	char fresh[sizeof(text)];
 	va_list args;
 	va_start(args, format);
@@ -37,7 +37,7 @@ void err_print(const char *format, ...)
 	if (end > sizeof(line) - 2)
 		end = sizeof(line) - 2;
 	line[end] = '\n';
-	/* A message that can't be delivered has nowhere else to go. */
+	/* A message that can't be written has nowhere else to go. */
 	ssize_t ignored = write(STDERR_FILENO, line, end + 1);
 	(void)ignored;
 }

@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Errors: a code goes up the call chain, its cause in words waits here.
+ * Errors: a code goes up the call chain; its cause, in words, is kept here.
  *
- * Functions of lib and device return 0 or -errno and print nothing. The one that knows the cause calls
- * err_note(); the one that decides it is an error prints err_text(). Messages are lower case, name the
- * operation, the object and the cause, and never guess.
+ * Functions of lib and device return 0 or -errno and print nothing. The function that knows the
+ * cause calls err_note(); the one that treats it as an error prints err_text(). Messages are lower
+ * case, name the operation, the object and the cause, and never guess.
  */
 #ifndef GPUSIG_ERR_H
 #define GPUSIG_ERR_H
 
-/* Keep a text for this thread and return `code`, so that `return err_note(-ENOMEM, "...")` reads well.
- * The text is cut at 511 characters. */
+/* Keep a text for this thread and return `code`, as in `return err_note(-ENOMEM, "...")`. The
+ * text is cut at 511 characters. */
 int err_note(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* The latest text of this thread; "" when there is none. Valid until the next err_note() of the thread. */
+/* The latest text of this thread; "" when there is none. Valid until the next err_note() of the
+ * thread. */
 const char *err_text(void);
 
 /* Forget the text of this thread. */
 void err_clear(void);
 
-/* Print "gpusig: " and the message and a newline to stderr, in one write. */
+/* Print "gpusig: ", the message and a newline to stderr, in one write. */
 void err_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

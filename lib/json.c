@@ -8,35 +8,38 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void put(struct json *j, const char *bytes, size_t count)
+static void put_bytes(struct json *j, const char *bytes, size_t count)
 {
 	if (j->failed)
 		return;
-	if (j->length + count + 1 > j->room) {
-		size_t room = (j->length + count + 1) * 2;
-		char *text = realloc(j->text, room);
+	if (j->length + count + 1 > j->capacity) {
+		size_t capacity = (j->length + count + 1) * 2;
+		char *text = realloc(j->text, capacity);
 		if (!text) {
 			j->failed = true;
 			return;
 		}
 		j->text = text;
-		j->room = room;
+		j->capacity = capacity;
 	}
 	memcpy(j->text + j->length, bytes, count);
 	j->length += count;
 	j->text[j->length] = '\0';
 }
 
-static void put_text(struct json *j, const char *text) { put(j, text, strlen(text)); }
+static void put_text(struct json *j, const char *text) { put_bytes(j, text, strlen(text)); }
 
 /* Length of the valid UTF-8 sequence at `s`, or 0. Overlong forms and surrogates are invalid. */
-static size_t sequence(const unsigned char *s)
+static size_t utf8_sequence_bytes(const unsigned char *s)
 {
 	static const struct {
 		unsigned char mask, lead;
 		size_t length;
-		uint32_t least;
-	} forms[] = {{0x80, 0x00, 1, 0}, {0xe0, 0xc0, 2, 0x80}, {0xf0, 0xe0, 3, 0x800}, {0xf8, 0xf0, 4, 0x10000}};
+		uint32_t min_code;
+	} forms[] = {{0x80, 0x00, 1, 0},
+		     {0xe0, 0xc0, 2, 0x80},
+		     {0xf0, 0xe0, 3, 0x800},
+		     {0xf8, 0xf0, 4, 0x10000}};
 	for (size_t f = 0; f < 4; f++) {
 		if ((s[0] & forms[f].mask) != forms[f].lead)
 			continue;
@@ -47,58 +50,60 @@ static size_t sequence(const unsigned char *s)
 			code = code << 6 | (s[i] & 0x3f);
 		}
 		bool surrogate = code >= 0xd800 && code <= 0xdfff;
-		return code < forms[f].least || code > 0x10ffff || surrogate ? 0 : forms[f].length;
+		return code < forms[f].min_code || code > 0x10ffff || surrogate ? 0
+										: forms[f].length;
 	}
 	return 0;
 }
 
 static void put_quoted(struct json *j, const char *value)
 {
-	put(j, "\"", 1);
+	put_bytes(j, "\"", 1);
 	for (const unsigned char *s = (const unsigned char *)value; *s;) {
-		size_t length = sequence(s);
+		size_t length = utf8_sequence_bytes(s);
 		char escaped[8];
 		if (length == 0)
 			put_text(j, "\\ufffd");
 		else if (length == 1 && (*s < 0x20 || *s == 0x7f))
-			put(j, escaped, (size_t)snprintf(escaped, sizeof(escaped), "\\u%04x", *s));
+			put_bytes(j, escaped,
+				  (size_t)snprintf(escaped, sizeof(escaped), "\\u%04x", *s));
 		else if (*s == '"' || *s == '\\')
-			put(j, (char[]){'\\', (char)*s}, 2);
+			put_bytes(j, (char[]){'\\', (char)*s}, 2);
 		else
-			put(j, (const char *)s, length);
+			put_bytes(j, (const char *)s, length);
 		s += length ? length : 1;
 	}
-	put(j, "\"", 1);
+	put_bytes(j, "\"", 1);
 }
 
-static void start(struct json *j, const char *key)
+static void begin_value(struct json *j, const char *key)
 {
 	if (j->comma)
-		put(j, ",", 1);
+		put_bytes(j, ",", 1);
 	j->comma = true;
 	if (key) {
 		put_quoted(j, key);
-		put(j, ":", 1);
+		put_bytes(j, ":", 1);
 	}
 }
 
-static void open_with(struct json *j, const char *key, const char *bracket)
+static void open_bracket(struct json *j, const char *key, const char *bracket)
 {
-	start(j, key);
-	put(j, bracket, 1);
+	begin_value(j, key);
+	put_bytes(j, bracket, 1);
 	j->comma = false;
 }
 
-static void close_with(struct json *j, const char *bracket)
+static void close_bracket(struct json *j, const char *bracket)
 {
-	put(j, bracket, 1);
+	put_bytes(j, bracket, 1);
 	j->comma = true;
 }
 
-void json_object_begin(struct json *j, const char *key) { open_with(j, key, "{"); }
-void json_object_end(struct json *j) { close_with(j, "}"); }
-void json_array_begin(struct json *j, const char *key) { open_with(j, key, "["); }
-void json_array_end(struct json *j) { close_with(j, "]"); }
+void json_object_begin(struct json *j, const char *key) { open_bracket(j, key, "{"); }
+void json_object_end(struct json *j) { close_bracket(j, "}"); }
+void json_array_begin(struct json *j, const char *key) { open_bracket(j, key, "["); }
+void json_array_end(struct json *j) { close_bracket(j, "]"); }
 
 void json_string(struct json *j, const char *key, const char *value)
 {
@@ -106,7 +111,7 @@ void json_string(struct json *j, const char *key, const char *value)
 		json_null(j, key);
 		return;
 	}
-	start(j, key);
+	begin_value(j, key);
 	put_quoted(j, value);
 }
 
@@ -122,33 +127,34 @@ void json_number(struct json *j, const char *key, double value)
 		if (strtod(text, NULL) == value)
 			break;
 	}
-	start(j, key);
+	begin_value(j, key);
 	put_text(j, text);
 }
 
 void json_integer(struct json *j, const char *key, uint64_t value)
 {
 	char text[32];
-	snprintf(text, sizeof(text), value > (UINT64_C(1) << 53) ? "\"%" PRIu64 "\"" : "%" PRIu64, value);
-	start(j, key);
+	snprintf(text, sizeof(text), value > (UINT64_C(1) << 53) ? "\"%" PRIu64 "\"" : "%" PRIu64,
+		 value);
+	begin_value(j, key);
 	put_text(j, text);
 }
 
 void json_bool(struct json *j, const char *key, bool value)
 {
-	start(j, key);
+	begin_value(j, key);
 	put_text(j, value ? "true" : "false");
 }
 
 void json_null(struct json *j, const char *key)
 {
-	start(j, key);
+	begin_value(j, key);
 	put_text(j, "null");
 }
 
 int json_finish(struct json *j)
 {
-	put(j, "\n", 1);
+	put_bytes(j, "\n", 1);
 	return j->failed ? -ENOMEM : 0;
 }
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * JSON, written only: one value into a growing buffer, without line breaks.
+ * A JSON writer: one value into a growing buffer, without line breaks.
  *
- * `key` is NULL inside an array and for the outermost value. Text is made valid UTF-8 (bad bytes become
- * U+FFFD) and escaped. Numbers are written with the fewest digits that read back the same; NaN and
- * infinities become null; integers above 2^53 become strings. Running out of memory is remembered and
- * reported once, by json_finish().
+ * `key` is NULL inside an array and for the outermost value. Text is made valid UTF-8 (bad bytes
+ * become U+FFFD) and escaped. Numbers are written with the fewest digits that read back the same;
+ * NaN and infinities become null; integers above 2^53 become strings. Running out of memory is
+ * remembered and reported once, by json_finish().
  */
 #ifndef GPUSIG_JSON_H
 #define GPUSIG_JSON_H
@@ -16,7 +16,7 @@
 
 struct json {
 	char *text;
-	size_t length, room;
+	size_t length, capacity;
 	bool comma, failed;
 };
 
@@ -33,7 +33,7 @@ void json_null(struct json *j, const char *key);
 /* Add the newline of a record. 0, or -ENOMEM when anything since json_clear() did not fit. */
 int json_finish(struct json *j);
 
-/* Empty for the next value; keeps the memory. A zeroed struct is empty. */
+/* Clear for the next value; keeps the memory. A zeroed struct is empty. */
 void json_clear(struct json *j);
 void json_free(struct json *j);
 

@@ -36,10 +36,10 @@ int record_append(struct record_file *f, const char *line, size_t bytes)
 	if (written == (ssize_t)bytes)
 		return 0;
 	int cause = written < 0 ? errno : ENOSPC;
-	/* On a device or a pipe there is nothing to cut; the error below is reported all the same. */
+	/* A device or a pipe has nothing to truncate; the error below is reported all the same. */
 	if (written > 0 && before >= 0 && ftruncate(f->fd, before) != 0)
-		return err_note(-cause, "append to %s: %s, and a partial line could not be removed", f->path,
-		                strerror(cause));
+		return err_note(-cause, "append to %s: %s, and a partial line could not be removed",
+				f->path, strerror(cause));
 	return err_note(-cause, "append to %s: %s", f->path, strerror(cause));
 }
 

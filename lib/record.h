@@ -12,12 +12,12 @@ struct record_file {
 	const char *path;
 };
 
-/* Open for appending, creating it if need be. A last line without newline (a crash) is an error, -EBADMSG:
- * appending would glue two records together. `path` must outlive the file. */
+/* Open for appending, creating it if need be. A last line without newline (a crash) is an error,
+ * -EBADMSG: appending would glue two records together. `path` must outlive the file. */
 int record_open(struct record_file *f, const char *path);
 
-/* Append one whole line with one write. If the disk takes only a part, the part is removed again, so that the
- * lines before stay a valid file; returns the error (-ENOSPC, -EIO, ...). */
+/* Append one whole line with one write. If only a part is written, it is removed again, so that
+ * the lines before stay a valid file; returns the error (-ENOSPC, -EIO, ...). */
 int record_append(struct record_file *f, const char *line, size_t bytes);
 
 /* 0 or the error of the last write-back. */

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-static uint64_t splitmix(uint64_t *x)
+static uint64_t splitmix64_next(uint64_t *x)
 {
 	uint64_t z = *x += 0x9e3779b97f4a7c15u;
 	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -11,33 +11,33 @@ static uint64_t splitmix(uint64_t *x)
 	return z ^ (z >> 31);
 }
 
-static uint64_t rotate(uint64_t x, int k) { return (x << k) | (x >> (64 - k)); }
+static uint64_t rotate_left(uint64_t x, int k) { return (x << k) | (x >> (64 - k)); }
 
 void rng_seed(struct rng *r, uint64_t seed, uint64_t lane)
 {
 	uint64_t mixed = lane;
-	uint64_t x = seed ^ splitmix(&mixed);
+	uint64_t x = seed ^ splitmix64_next(&mixed);
 	for (int i = 0; i < 4; i++)
-		r->state[i] = splitmix(&x);
+		r->state[i] = splitmix64_next(&x);
 }
 
 uint64_t rng_u64(struct rng *r)
 {
 	uint64_t *s = r->state;
-	uint64_t result = rotate(s[1] * 5, 7) * 9;
+	uint64_t result = rotate_left(s[1] * 5, 7) * 9;
 	uint64_t t = s[1] << 17;
 	s[2] ^= s[0];
 	s[3] ^= s[1];
 	s[1] ^= s[2];
 	s[0] ^= s[3];
 	s[2] ^= t;
-	s[3] = rotate(s[3], 45);
+	s[3] = rotate_left(s[3], 45);
 	return result;
 }
 
 uint64_t rng_below(struct rng *r, uint64_t bound)
 {
-	/* Reject the tail that would make small results likelier. */
+	/* Reject the values that would make small results likelier. */
 	uint64_t reject_under = (0 - bound) % bound;
 	uint64_t x;
 	do

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Seeded random numbers (xoshiro256**, seeded by splitmix64): the same seed gives the same numbers on
- * every machine. All randomness of the suite comes from here and from --seed.
+ * Seeded random numbers (xoshiro256**, seeded by splitmix64): the same seed gives the same numbers
+ * on every machine. All randomness of the suite comes from here and from --seed.
  */
 #ifndef GPUSIG_RNG_H
 #define GPUSIG_RNG_H

@@ -6,15 +6,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int compare(const void *a, const void *b)
+static int compare_doubles(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
 	return (x > y) - (x < y);
 }
 
-void stats_sort(double *x, size_t n) { qsort(x, n, sizeof(*x), compare); }
+void stats_sort(double *x, size_t n) { qsort(x, n, sizeof(*x), compare_doubles); }
 
-double stats_median(const double *sorted, size_t n) { return 0.5 * (sorted[(n - 1) / 2] + sorted[n / 2]); }
+double stats_median(const double *sorted, size_t n)
+{
+	return 0.5 * (sorted[(n - 1) / 2] + sorted[n / 2]);
+}
 
 double stats_quantile(const double *sorted, size_t n, double p)
 {
@@ -32,12 +35,14 @@ int stats_median_ranks(size_t n, size_t *low_p, size_t *high_p)
 	size_t low = 0;
 	for (;; low++) {
 		double k = (double)low;
-		double log_mass = lgamma(size + 1) - lgamma(k + 1) - lgamma(size - k + 1) - size * log(2.0);
+		double log_mass =
+			lgamma(size + 1) - lgamma(k + 1) - lgamma(size - k + 1) - size * log(2.0);
 		tail += exp(log_mass);
 		if (tail > 0.025)
 			break;
 	}
-	/* `low` is the first count too likely to be left out; the one before it is the last that may be. */
+	/* `low` is the first count whose tail is too large; the one before it is the last
+	 * allowed. */
 	if (low == 0)
 		return -ERANGE;
 	*low_p = low - 1;
@@ -77,14 +82,14 @@ double stats_lag1(const double *x, size_t n)
 {
 	if (n < 3)
 		return 0.0;
-	double mean = 0.0, square = 0.0, product = 0.0;
+	double mean = 0.0, variance = 0.0, covariance = 0.0;
 	for (size_t i = 0; i < n; i++)
 		mean += x[i] / (double)n;
 	for (size_t i = 0; i < n; i++)
-		square += (x[i] - mean) * (x[i] - mean);
+		variance += (x[i] - mean) * (x[i] - mean);
 	for (size_t i = 1; i < n; i++)
-		product += (x[i] - mean) * (x[i - 1] - mean);
-	return square > 0.0 ? product / square : 0.0;
+		covariance += (x[i] - mean) * (x[i - 1] - mean);
+	return variance > 0.0 ? covariance / variance : 0.0;
 }
 
 double stats_drift(const double *x, size_t n, double median, double *scratch)

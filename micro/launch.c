@@ -1,51 +1,36 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What does starting work cost? Calls, completions, dependencies and triggers, one by one; and the three taxes of
- * cutting work into kernels (arXiv 2511.02168; the decomposition into pairs of runs is ours): many launches instead of
- * one, a barrier after every stage, and a consumer that comes when the producer's data has left the cache.
+ * What does starting work cost? The time of every call, completion, dependency and trigger; and the
+ * three taxes of cutting work into kernels (arXiv 2511.02168; the decomposition into pairs of runs
+ * is ours): many launches instead of one, a barrier after every stage, and a consumer that runs
+ * after the producer's data has left the cache.
  *
- * Every time is per operation. What is inside each:
- *   enqueue            the host's call, while the stream is held: nothing runs meanwhile
- *   back_to_back       device time from one empty kernel to the next in a full queue (issue interval)
- *   round_trip         launch one empty kernel and wait for it (completion latency)
- *   sync_idle          wait for a stream that has nothing to do
- *   event_round_trip   record an event on an idle stream and wait for it
- *   trigger            from the host's write of a value to its return from waiting for the stream that the value released
- *   stream_hop         one event dependency from stream to stream and the empty kernel behind it
- *   graph_launch       device time from one graph of 64 empty kernels to the next in a full queue (issue interval)
- *   graph_enqueue      the host's call to launch that graph, while the stream is held
- *   graph_round_trip   launch it and wait for it (completion latency)
- *   one_launch, many_launches    the same multiply-adds as one kernel and as 16
- *   staged_free, staged_barrier  two streams of 8 alternating long and short kernels, alone and with a barrier each stage
- *   producer_first, tile_by_tile 16 tiles written, then read; or each read right after it was written
+ * Every time is per operation:
+ *
+ *   enqueue           the host's call while the stream is held, so nothing runs meanwhile
+ *   back_to_back      issue interval: device time between empty kernels in a full queue
+ *   round_trip        completion latency: launch one empty kernel and wait for it
+ *   sync_idle         wait for a stream that has nothing to do
+ *   event_round_trip  record an event on an idle stream and wait for it
+ *   trigger           from the host's write of a value until it has waited for the stream that the
+ *                     value released
+ *   stream_hop        one event dependency between streams and the empty kernel behind it
+ *   graph_launch      issue interval of graphs of 64 empty kernels in a full queue
+ *   graph_enqueue     the host's call to launch that graph, while the stream is held
+ *   graph_round_trip  completion latency of that graph
+ *   one_launch, many_launches     the same multiply-adds as one kernel, and as 16
+ *   staged_free, staged_barrier   two streams of 8 alternating long and short kernels, without and
+ *                                 with a barrier after every stage
+ *   producer_first, tile_by_tile  16 tiles all written, then read; or each read right after it was
+ *                                 written
  *
  *     bin/micro/launch --device host
  */
-#include "lib/bench_own.h"
+#include "bench/bench_alloc.h"
 #include "micro/launch/depth.h"
 #include "micro/launch/graph.h"
+#include "micro/launch/launch_metrics.h"
 #include "micro/launch/taxes.h"
-
-enum {
-	ENQUEUE,
-	BACK_TO_BACK,
-	ROUND_TRIP,
-	SYNC_IDLE,
-	EVENT_ROUND_TRIP,
-	TRIGGER,
-	STREAM_HOP,
-	GRAPH_LAUNCH,
-	GRAPH_ENQUEUE,
-	GRAPH_ROUND_TRIP,
-	ONE_LAUNCH,
-	MANY_LAUNCHES,
-	STAGED_FREE,
-	STAGED_BARRIER,
-	PRODUCER_FIRST,
-	TILE_BY_TILE
-};
-
-#define HOPS 16u
 
 static const struct bench_variant variants[] = {
 	[ENQUEUE] = {.name = "enqueue", .timing = BENCH_SELF},
@@ -61,9 +46,15 @@ static const struct bench_variant variants[] = {
 	[ONE_LAUNCH] = {.name = "one_launch", .timing = BENCH_DEVICE},
 	[MANY_LAUNCHES] = {.name = "many_launches", .timing = BENCH_DEVICE, .queued = TAXES_PIECES},
 	[STAGED_FREE] = {.name = "staged_free", .timing = BENCH_DEVICE, .queued = 2 * TAXES_STAGES},
-	[STAGED_BARRIER] = {.name = "staged_barrier", .timing = BENCH_DEVICE, .queued = 4 * TAXES_STAGES},
-	[PRODUCER_FIRST] = {.name = "producer_first", .timing = BENCH_DEVICE, .queued = 2 * TAXES_TILES},
-	[TILE_BY_TILE] = {.name = "tile_by_tile", .timing = BENCH_DEVICE, .queued = 2 * TAXES_TILES},
+	[STAGED_BARRIER] = {.name = "staged_barrier",
+			    .timing = BENCH_DEVICE,
+			    .queued = 4 * TAXES_STAGES},
+	[PRODUCER_FIRST] = {.name = "producer_first",
+			    .timing = BENCH_DEVICE,
+			    .queued = 2 * TAXES_TILES},
+	[TILE_BY_TILE] = {.name = "tile_by_tile",
+			  .timing = BENCH_DEVICE,
+			  .queued = 2 * TAXES_TILES},
 	{0}};
 
 static const struct bench_metric primary[] = {
@@ -76,39 +67,44 @@ struct state {
 	struct dev_event *event;
 	struct dev_graph *graph;
 	struct gate *gate;
-	struct depth launches, graphs;
+	struct queue_depth launches, graphs;
 	struct taxes taxes;
 };
 
-static struct state *state(const struct bench_case *c) { return c->state; }
+static struct state *case_state(const struct bench_case *c) { return c->state; }
 
-static int empty(struct bench_case *c, struct dev_stream *stream)
+static int launch_empty(struct bench_case *c, struct dev_stream *stream)
 {
 	struct dev_launch launch = {.grid = 1};
-	return dev_launch(c->dev, stream, state(c)->empty, &launch);
+	return dev_launch(c->dev, stream, case_state(c)->empty, &launch);
 }
 
-static int one_launch(struct bench_case *c) { return empty(c, c->stream); }
-static int one_graph(struct bench_case *c) { return dev_graph_launch(c->dev, c->stream, state(c)->graph); }
+static int enqueue_launch(struct bench_case *c) { return launch_empty(c, c->stream); }
+static int enqueue_graph(struct bench_case *c)
+{
+	return dev_graph_launch(c->dev, c->stream, case_state(c)->graph);
+}
 
 static int find_depths(struct bench_case *c)
 {
-	struct state *s = state(c);
-	int status = depth_find(&s->launches, c, "launches_queued_most", one_launch, dev_props(c->dev)->max_queued - DEPTH_EVENTS);
+	struct state *s = case_state(c);
+	int status = depth_find(&s->launches, c, "launches_queued_max", enqueue_launch,
+				dev_props(c->dev)->max_queued - DEPTH_EVENTS);
 	if (status == 0 && s->graph)
-		status = depth_find(&s->graphs, c, "graphs_queued_most", one_graph, GRAPHS_QUEUED_MOST);
-	bench_most_iterations(c, BACK_TO_BACK, s->launches.found);
-	bench_most_iterations(c, GRAPH_LAUNCH, s->graphs.found);
+		status = depth_find(&s->graphs, c, "graphs_queued_max", enqueue_graph,
+				    MAX_GRAPHS_QUEUED);
+	bench_max_iterations(c, BACK_TO_BACK, s->launches.operations);
+	bench_max_iterations(c, GRAPH_LAUNCH, s->graphs.operations);
 	return status;
 }
 
 static int setup(struct bench_case *c)
 {
-	struct state *s = state(c);
-	s->empty = own_kernel(c, "empty");
-	s->event = own_event(c);
-	s->gate = own_gate(c, GATE_LIMIT_NS);
-	int status = own_status(c);
+	struct state *s = case_state(c);
+	s->empty = bench_kernel(c, "empty");
+	s->event = bench_event(c);
+	s->gate = bench_gate(c, GATE_LIMIT_NS);
+	int status = bench_status(c);
 	if (status == 0)
 		status = taxes_open(&s->taxes, c);
 	if (status == 0)
@@ -120,11 +116,11 @@ static int setup(struct bench_case *c)
 	return status ? status : find_depths(c);
 }
 
-static void teardown(struct bench_case *c) { dev_graph_close(c->dev, state(c)->graph); }
+static void teardown(struct bench_case *c) { dev_graph_close(c->dev, case_state(c)->graph); }
 
-static int trigger(struct bench_case *c, uint64_t iterations)
+static int time_triggers(struct bench_case *c, uint64_t iterations)
 {
-	struct state *s = state(c);
+	struct state *s = case_state(c);
 	uint64_t sum = 0;
 	int status = 0;
 	for (uint64_t i = 0; status == 0 && i < iterations; i++) {
@@ -141,27 +137,28 @@ static int trigger(struct bench_case *c, uint64_t iterations)
 
 static int stream_hops(struct bench_case *c)
 {
-	struct taxes *t = &state(c)->taxes;
+	struct taxes *t = &case_state(c)->taxes;
 	int status = 0;
 	for (unsigned hop = 0; status == 0 && hop < HOPS; hop++) {
 		bool there = hop % 2 == 0;
-		struct dev_stream *from = there ? c->stream : t->other, *to = there ? t->other : c->stream;
+		struct dev_stream *from = there ? c->stream : t->other,
+				  *to = there ? t->other : c->stream;
 		status = bench_follow(c, from, to, there ? t->fork : t->join);
 		if (status == 0)
-			status = empty(c, to);
+			status = launch_empty(c, to);
 	}
 	return status;
 }
 
-static int one_round(struct bench_case *c, unsigned variant)
+static int enqueue_operation(struct bench_case *c, unsigned variant)
 {
-	struct state *s = state(c);
+	struct state *s = case_state(c);
 	int status;
 	switch (variant) {
 	case BACK_TO_BACK:
-		return one_launch(c);
+		return enqueue_launch(c);
 	case ROUND_TRIP:
-		status = empty(c, c->stream);
+		status = launch_empty(c, c->stream);
 		return status ? status : dev_stream_sync(c->dev, c->stream);
 	case SYNC_IDLE:
 		return dev_stream_sync(c->dev, c->stream);
@@ -171,9 +168,9 @@ static int one_round(struct bench_case *c, unsigned variant)
 	case STREAM_HOP:
 		return stream_hops(c);
 	case GRAPH_LAUNCH:
-		return one_graph(c);
+		return enqueue_graph(c);
 	case GRAPH_ROUND_TRIP:
-		status = one_graph(c);
+		status = enqueue_graph(c);
 		return status ? status : dev_stream_sync(c->dev, c->stream);
 	case ONE_LAUNCH:
 	case MANY_LAUNCHES:
@@ -188,52 +185,25 @@ static int one_round(struct bench_case *c, unsigned variant)
 
 static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
 {
-	const struct state *s = state(c);
+	const struct state *s = case_state(c);
 	int status = 0;
 	if (variant == ENQUEUE || variant == GRAPH_ENQUEUE)
-		return depth_calls(variant == ENQUEUE ? &s->launches : &s->graphs, c, iterations, &c->self_seconds);
+		return depth_calls(variant == ENQUEUE ? &s->launches : &s->graphs, c, iterations,
+				   &c->self_seconds);
 	if (variant == TRIGGER)
-		return trigger(c, iterations);
+		return time_triggers(c, iterations);
 	for (uint64_t i = 0; status == 0 && i < iterations; i++)
-		status = one_round(c, variant);
-	return status;
-}
-
-static double hop_time(const struct bench_case *c, const double *t)
-{
-	(void)c;
-	return t[STREAM_HOP] / HOPS;
-}
-
-static double launch_tax(const struct bench_case *c, const double *t)
-{
-	(void)c;
-	return (t[MANY_LAUNCHES] - t[ONE_LAUNCH]) / (TAXES_PIECES - 1);
-}
-
-static int derive(struct bench_case *c)
-{
-	int status = bench_derive(c, "stream_hop_time", STREAM_HOP, "s", 1u << STREAM_HOP, hop_time,
-	                          "seconds(stream_hop) / 16 hops");
-	if (status == 0)
-		status = graph_derive(c, GRAPH_LAUNCH, GRAPH_ENQUEUE, GRAPH_ROUND_TRIP);
-	if (status == 0)
-		status = bench_derive(c, "launch_tax", MANY_LAUNCHES, "s", 1u << MANY_LAUNCHES | 1u << ONE_LAUNCH, launch_tax,
-		                      "(16 launches - 1 launch of the same work) / 15");
-	if (status == 0)
-		status = bench_ratio(c, "barrier_tax", STAGED_BARRIER, STAGED_FREE,
-		                     "with a barrier each stage / free; 1.5 if free stages even out");
-	if (status == 0)
-		status = bench_ratio(c, "locality_tax", PRODUCER_FIRST, TILE_BY_TILE,
-		                     "all written then read / each read when written");
+		status = enqueue_operation(c, variant);
 	return status;
 }
 
 static const struct bench bench = {
 	.name = "micro/launch",
 	.question = "what does starting work cost?",
-	.formula = "time per operation; taxes are differences or ratios of two runs in the same block",
-	.timed = "the operation named by the variant (top of the source file); not opening streams or events",
+	.formula =
+		"time per operation; taxes are differences or ratios of two runs in the same round",
+	.timed = "the operation named by the variant (top of the source file); not opening streams "
+		 "or events",
 	.limits = "a waiting host thread shares the cores with a host device",
 	.needs = DEV_CAP_WAIT_VALUE,
 	.wants = DEV_CAP_GRAPH,
@@ -242,7 +212,7 @@ static const struct bench bench = {
 	.state_bytes = sizeof(struct state),
 	.setup = setup,
 	.body = body,
-	.derive = derive,
+	.derive = launch_derive,
 	.teardown = teardown,
 };
 

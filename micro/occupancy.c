@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What does shared memory per block do? It limits how many blocks are resident on a unit, which leaves slots free for
- * others: the control of resource-aware overlap (arXiv 2606.09200). Arithmetic stays the same, only the claim grows.
+ * How does shared memory per block limit occupancy? A larger claim lets fewer blocks reside on a
+ * unit and leaves slots free for other kernels: the control of resource-aware overlap (arXiv
+ * 2606.09200). The arithmetic stays the same, only the claim grows.
  *
- * Timed: `load` is a grid of multiply-adds that fills the device several times over; `foreign_wait` is the time from
- * launching a block of another, more urgent stream until it starts, while the load runs. The block stamps its start itself.
- * Residents are counted with blocks that sit in their slots, and compared with
- * min(slots, floor(shared memory of a unit / claim)).
+ * Timed: `load` is a grid of multiply-adds that fills the device several times; `foreign_wait` is
+ * the time from launching a block of another, more urgent stream until it starts, while the load
+ * runs. The block stamps its own start. Resident blocks are counted with a blocking kernel and
+ * compared with min(slots, floor(shared memory of a unit / claim)).
  *
  *     bin/micro/occupancy --device host --shared 0,SHARED/8,SHARED/4,SHARED/2,SHARED
  */
+#include "bench/bench_alloc.h"
+#include "bench/blocking_kernel.h"
 #include "device/kernels.h"
-#include "lib/bench_hold.h"
-#include "lib/bench_own.h"
 #include "lib/err.h"
 
 #include <errno.h>
@@ -20,10 +21,14 @@
 enum { LOAD, FOREIGN_WAIT };
 
 static const struct axis axes[] = {
-	{.name = "shared", .help = "shared memory claimed by each block", .kind = AXIS_SIZE,
-	 .quick = "0,SHARED/16,SHARED/8,SHARED/7,SHARED/6,SHARED/5,SHARED/4,SHARED/3,SHARED/2,SHARED",
-	 .full = "0,SHARED/32,SHARED/24,SHARED/16,SHARED/12,SHARED/8,SHARED/7,SHARED/6,SHARED/5,SHARED/4,SHARED/3,SHARED/2,"
-	         "SHARED"},
+	{.name = "shared",
+	 .help = "shared memory claimed by each block",
+	 .kind = AXIS_SIZE,
+	 .quick = "0,SHARED/16,SHARED/8,SHARED/7,SHARED/6,SHARED/5,SHARED/4,SHARED/3,SHARED/"
+		  "2,SHARED",
+	 .full = "0,SHARED/32,SHARED/24,SHARED/16,SHARED/12,SHARED/8,SHARED/7,SHARED/6,SHARED/"
+		 "5,SHARED/4,SHARED/3,SHARED/2,"
+		 "SHARED"},
 	{0}};
 
 static const struct bench_variant variants[] = {
@@ -35,7 +40,8 @@ static const struct bench_metric primary[] = {
 	{"foreign_wait_full_slots", "time", "foreign_wait", "shared=0", "median", "s", "lower"},
 	{0}};
 
-/* Blocks of the load for every slot of the device, and the work of one: about 100 us on a CPU core of its own. */
+/* Blocks of the load for every slot of the device, and the work of one: about 100 us on an
+ * otherwise idle CPU core. */
 #define WAVES 3u
 #define BLOCK_FMAS (UINT64_C(1024) * DEV_FMA_QUANTUM)
 #define HOLD_NS UINT64_C(500000000)
@@ -46,57 +52,60 @@ struct state {
 	struct dev_event *started;
 	void *out;
 	uint64_t *start_ns, shared;
-	uint32_t grid, fit; /* blocks of the load; residents of a unit by the formula */
-	struct hold hold;
+	uint32_t grid,
+		max_residents; /* blocks of the load; resident blocks of a unit by the formula */
+	struct blocking_kernel blocking;
 };
 
-static struct state *state(const struct bench_case *c) { return c->state; }
+static struct state *case_state(const struct bench_case *c) { return c->state; }
 
 static int admit(const struct bench_case *c)
 {
-	if (bench_number(c, "shared") > dev_props(c->dev)->shared_per_block_bytes)
-		return err_note(-ENOTSUP, "a block may claim at most %llu bytes here",
-		                (unsigned long long)dev_props(c->dev)->shared_per_block_bytes);
+	if (axis_u64(c, "shared") > dev_props(c->dev)->shared_per_block_bytes)
+		return err_note(-ENOTSUP, "a block of this device may claim at most %llu bytes",
+				(unsigned long long)dev_props(c->dev)->shared_per_block_bytes);
 	return 0;
 }
 
 static int setup(struct bench_case *c)
 {
-	struct state *s = state(c);
+	struct state *s = case_state(c);
 	const struct dev_props *p = dev_props(c->dev);
 	uint32_t slots = p->units * p->slots_per_unit;
-	s->shared = bench_number(c, "shared");
+	s->shared = axis_u64(c, "shared");
 	s->grid = WAVES * slots;
-	s->fma = own_kernel(c, "fma_f32");
-	s->stamp = own_kernel(c, "stamp");
-	s->urgent = own_stream(c, p->priority_high);
-	s->started = own_event(c);
-	s->out = own_memory(c, DEV_MEM_DEVICE, s->grid * sizeof(float));
-	s->start_ns = own_memory(c, DEV_MEM_PINNED, 256);
-	int status = hold_open(&s->hold, c, 2 * slots);
-	return status ? status : dev_occupancy(c->dev, s->hold.kernel, 0, s->shared, &s->fit);
+	s->fma = bench_kernel(c, "fma_f32");
+	s->stamp = bench_kernel(c, "stamp");
+	s->urgent = bench_stream(c, p->priority_high);
+	s->started = bench_event(c);
+	s->out = bench_alloc(c, DEV_MEM_DEVICE, s->grid * sizeof(float));
+	s->start_ns = bench_alloc(c, DEV_MEM_PINNED, 256);
+	int status = blocking_kernel_open(&s->blocking, c, 2 * slots);
+	return status ? status
+		      : dev_occupancy(c->dev, s->blocking.kernel, 0, s->shared, &s->max_residents);
 }
 
-static int load(struct bench_case *c)
+static int launch_load(struct bench_case *c)
 {
-	struct state *s = state(c);
+	struct state *s = case_state(c);
 	uint64_t fmas = BLOCK_FMAS;
 	const void *const args[] = {&s->out, &fmas};
 	struct dev_launch launch = {.grid = s->grid, .shared_bytes = s->shared, .args = args};
 	return dev_launch(c->dev, c->stream, s->fma, &launch);
 }
 
-/* The stamp ahead of the load in its stream is done when the load gets its slots, so waiting for it is the signal. */
-static int foreign_wait(struct bench_case *c, uint64_t *wait_ns_p)
+/* In the load's stream a stamp precedes the load: when the stamp is complete, the load gets its
+ * slots. */
+static int measure_foreign_wait(struct bench_case *c, uint64_t *wait_ns_p)
 {
-	struct state *s = state(c);
+	struct state *s = case_state(c);
 	const void *const args[] = {&s->start_ns};
 	struct dev_launch stamp = {.grid = 1, .args = args};
 	int status = dev_launch(c->dev, c->stream, s->stamp, &stamp);
 	if (status == 0)
 		status = dev_event_record(c->dev, c->stream, s->started);
 	if (status == 0)
-		status = load(c);
+		status = launch_load(c);
 	if (status == 0)
 		status = dev_event_sync(c->dev, s->started);
 	uint64_t launched = dev_clock_ns(c->dev);
@@ -115,7 +124,7 @@ static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
 	int status = 0;
 	for (uint64_t i = 0; status == 0 && i < iterations; i++) {
 		uint64_t wait = 0;
-		status = variant == LOAD ? load(c) : foreign_wait(c, &wait);
+		status = variant == LOAD ? launch_load(c) : measure_foreign_wait(c, &wait);
 		sum += wait;
 	}
 	c->self_seconds = 1e-9 * (double)sum;
@@ -125,37 +134,44 @@ static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
 static void model(const struct bench_case *c, unsigned variant, struct bench_model *m)
 {
 	if (variant == LOAD)
-		m->flops = 2.0 * (double)BLOCK_FMAS * state(c)->grid;
+		m->flops = 2.0 * (double)BLOCK_FMAS * case_state(c)->grid;
 }
 
-static int prove(struct bench_case *c)
+static int verify_mechanism(struct bench_case *c)
 {
-	struct state *s = state(c);
+	struct state *s = case_state(c);
 	const struct dev_props *p = dev_props(c->dev);
-	uint32_t expected = s->fit * p->units, arrived = 0, timed_out = 0;
+	uint32_t expected = s->max_residents * p->units, arrived = 0, timed_out = 0;
 	if (!dev_can(c->dev, DEV_CAP_OCCUPANCY))
 		return 0;
-	int status = hold_start(&s->hold, s->hold.most, s->shared, HOLD_NS);
+	int status =
+		blocking_kernel_start(&s->blocking, s->blocking.max_blocks, s->shared, HOLD_NS);
 	if (status == 0)
-		status = hold_settle(&s->hold, expected, HOLD_NS / 2, &arrived);
-	int released = hold_release(&s->hold, &timed_out);
+		status = blocking_kernel_settle(&s->blocking, expected, HOLD_NS / 2, &arrived);
+	int released = blocking_kernel_release(&s->blocking, &timed_out);
 	status = status ? status : released;
 	if (status)
 		return status;
-	bench_value(c, "residents_per_unit", -1, (double)arrived / p->units, "", "blocks seen resident / units");
-	bench_value(c, "residents_by_formula", -1, s->fit, "", "min(slots, floor(shared memory of a unit / claim))");
+	bench_value(c, "residents_per_unit", -1, (double)arrived / p->units, "",
+		    "blocks seen resident / units");
+	bench_value(c, "residents_by_formula", -1, s->max_residents, "",
+		    "min(slots, floor(shared memory of a unit / claim))");
 	bench_mechanism(c, "residents_follow_the_claim", arrived == expected && timed_out == 0,
-	                "%u blocks resident on %u units, %u by the formula", arrived, p->units, expected);
+			"%u blocks resident on %u units; the formula gives %u", arrived, p->units,
+			expected);
 	return 0;
 }
 
 static const struct bench bench = {
 	.name = "micro/occupancy",
-	.question = "what does shared memory per block do?",
+	.question = "how does shared memory per block limit occupancy?",
 	.formula = "residents = min(slots, floor(shared memory of a unit / claim)); "
-	           "foreign_wait = start of the block - its launch; s",
-	.timed = "a grid of multiply-adds; the wait of one urgent block beside it; not opening streams or counting residents",
-	.limits = "a wait needs the device's clock and the host's to be the same, as the device contract says",
+		   "foreign_wait = start of the block - its launch; s",
+	.timed = "a grid of multiply-adds; the wait of one urgent block while it runs; not opening "
+		 "streams or counting resident blocks",
+	.limits =
+		"a wait is a device's time stamp minus a host's; both must be of one clock, as the "
+		"device contract demands",
 	.needs = DEV_CAP_OCCUPANCY | DEV_CAP_WAIT_VALUE,
 	.wants = DEV_CAP_PRIORITY,
 	.axes = axes,
@@ -166,7 +182,7 @@ static const struct bench bench = {
 	.setup = setup,
 	.body = body,
 	.model = model,
-	.prove = prove,
+	.verify_mechanism = verify_mechanism,
 };
 
 int main(int argc, char **argv) { return bench_main(&bench, argc, argv); }

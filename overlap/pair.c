@@ -1,104 +1,148 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A product beside a transfer: what is gained by doing both at once, and who pays? After ConCCL (arXiv 2412.14335), whose
- * fraction of ideal, classes and question of the launch order these are; S and CIL are our working definitions of FiCCO's
- * (arXiv 2512.10236). Which mover, an engine or a kernel with so many blocks, is an axis; what is compared are the variants.
+ * GEMM and transfer at once: what is gained, and which side slows down? After ConCCL (arXiv
+ * 2412.14335), which defines the fraction of ideal and the classes, and asks which side to launch
+ * first; S and CIL are our working definitions of FiCCO's (arXiv 2512.10236). The copy method, a
+ * copy engine or a kernel with a number of thread blocks, is an axis; the variants are compared.
  *
- * Timed: rounds, one at a time, enqueued before the host lets them go, by the devices' own stamps (overlap/pair/rounds.h).
- * gemm_first and transfer_first are both at once, to the end of the later one. A variant gives one number, so the ends of the
- * sides come from rounds of their own: gemm_in_gemm_first is the same round again, timed to the end of its product. Among
- * devices every one of them has a product and sends; the longest of their times counts.
+ * Timed: one round at a time, enqueued before the host opens a gate, by the devices' own events
+ * (overlap/pair/pair_run.h). gemm_first and transfer_first run both sides at once, to the end of
+ * the later one. A variant gives one number, so the end of each side comes from rounds of its own:
+ * gemm_in_gemm_first is the same round, timed to the end of its GEMM. With several devices each one
+ * has a GEMM and sends; the longest of their times counts.
  *
- *     bin/overlap/pair --device host --shape g5 --transfer up --mover engine,kernel:1 --size 0.5x,1x,2x
+ *     bin/overlap/pair --device host --shape g5 --transfer up --copy-method engine,kernel:1 \
+ *         --size 0.5x,1x,2x
  */
-#include "lib/bench_hold.h"
-#include "lib/bench_own.h"
-#include "overlap/pair/amount.h"
-#include "overlap/pair/gain.h"
+#include "bench/bench_alloc.h"
+#include "bench/blocking_kernel.h"
+#include "overlap/pair/pair_metrics.h"
+#include "overlap/pair/transfer_size.h"
 
-enum side { WHOLE, OF_GEMM, OF_TRANSFER };
+/* Which end of a round a variant is timed to. */
+enum round_end { LATER_END, GEMM_END, TRANSFER_END };
 
-#define ROW(label) {.name = (label), .timing = BENCH_SELF}
-static const struct bench_variant variants[] = {
-	ROW("gemm_alone"), ROW("transfer_alone"), ROW("serial"), ROW("gemm_first"), ROW("transfer_first"),
-	ROW("gemm_in_gemm_first"), ROW("transfer_in_gemm_first"), ROW("gemm_in_transfer_first"), ROW("transfer_in_transfer_first"),
-	{0}};
+#define ROW(label)                                                                                 \
+	{                                                                                          \
+		.name = (label), .timing = BENCH_SELF                                              \
+	}
+static const struct bench_variant variants[] = {ROW("gemm_alone"),
+						ROW("transfer_alone"),
+						ROW("serial"),
+						ROW("gemm_first"),
+						ROW("transfer_first"),
+						ROW("gemm_in_gemm_first"),
+						ROW("transfer_in_gemm_first"),
+						ROW("gemm_in_transfer_first"),
+						ROW("transfer_in_transfer_first"),
+						{0}};
 
 static const struct {
 	enum round_kind round;
-	enum side side;
-} runs[GAIN_VARIANTS] = {
-	[GEMM] = {ROUND_GEMM, WHOLE}, [TRANSFER] = {ROUND_TRANSFER, WHOLE}, [SERIAL] = {ROUND_SERIAL, WHOLE},
-	[GEMM_FIRST] = {ROUND_GEMM_FIRST, WHOLE}, [TRANSFER_FIRST] = {ROUND_TRANSFER_FIRST, WHOLE},
-	[G_IN_GF] = {ROUND_GEMM_FIRST, OF_GEMM}, [T_IN_GF] = {ROUND_GEMM_FIRST, OF_TRANSFER},
-	[G_IN_TF] = {ROUND_TRANSFER_FIRST, OF_GEMM}, [T_IN_TF] = {ROUND_TRANSFER_FIRST, OF_TRANSFER}};
-
-static int accept_mover(const char *word)
-{
-	struct mover unused;
-	return mover_parse(word, &unused);
-}
-
-static int accept_size(const char *word)
-{
-	struct amount unused;
-	return amount_parse(word, &unused);
-}
+	enum round_end end;
+} runs[PAIR_VARIANTS] = {[GEMM] = {PAIR_RUN_GEMM, LATER_END},
+			 [TRANSFER] = {PAIR_RUN_TRANSFER, LATER_END},
+			 [SERIAL] = {PAIR_RUN_SERIAL, LATER_END},
+			 [GEMM_FIRST] = {PAIR_RUN_GEMM_FIRST, LATER_END},
+			 [TRANSFER_FIRST] = {PAIR_RUN_TRANSFER_FIRST, LATER_END},
+			 [G_IN_GF] = {PAIR_RUN_GEMM_FIRST, GEMM_END},
+			 [T_IN_GF] = {PAIR_RUN_GEMM_FIRST, TRANSFER_END},
+			 [G_IN_TF] = {PAIR_RUN_TRANSFER_FIRST, GEMM_END},
+			 [T_IN_TF] = {PAIR_RUN_TRANSFER_FIRST, TRANSFER_END}};
 
 static const struct axis axes[] = {
-	{.name = "type", .help = "element type", .kind = AXIS_WORD, .words = product_types, .types = true,
-	 .quick = "f32", .wide = "f32,bf16", .wide_full = "f32,bf16,f8"},
-	{.name = "shape", .help = "nSIDE, MxNxK, or g1..g16 scaled", .kind = AXIS_WORD, .accept = shape_accept,
-	 .quick = "n512,g5", .simulated = "n256,g5", .full = "n256,n512,n1024,g1,g2,g3,g5,g6,g8,g14", .wide = "n4096,g5,g6",
-	 .wide_full = "n2048,n4096,n8192,g1,g2,g3,g4,g5,g6,g7,g8,g9,g10,g11,g12,g13,g14,g15,g16"},
-	{.name = "mflop", .help = "g1..g16 are scaled to at most this many million flops", .kind = AXIS_COUNT, .min = 1,
-	 .quick = "500", .full = "4000", .simulated = "20", .wide = "200000", .wide_full = "2000000"},
-	{.name = "transfer", .help = "what moves beside it", .kind = AXIS_WORD, .words = transfer_kinds,
+	{.name = "type",
+	 .help = "element type",
+	 .kind = AXIS_WORD,
+	 .words = dev_type_names,
+	 .types = true,
+	 .quick = "f32",
+	 .gpu_class = "f32,bf16",
+	 .gpu_class_full = "f32,bf16,f8"},
+	{.name = "shape",
+	 .help = "nSIDE, MxNxK, or g1..g16 scaled",
+	 .kind = AXIS_WORD,
+	 .accept = shape_accept,
+	 .quick = "n512,g5",
+	 .simulated = "n256,g5",
+	 .full = "n256,n512,n1024,g1,g2,g3,g5,g6,g8,g14",
+	 .gpu_class = "n4096,g5,g6",
+	 .gpu_class_full =
+		 "n2048,n4096,n8192,g1,g2,g3,g4,g5,g6,g7,g8,g9,g10,g11,g12,g13,g14,g15,g16"},
+	{.name = "mflop",
+	 .help = "g1..g16 are scaled to at most this many million flops",
+	 .kind = AXIS_COUNT,
+	 .min = 1,
+	 .quick = "500",
+	 .full = "4000",
+	 .simulated = "20",
+	 .gpu_class = "200000",
+	 .gpu_class_full = "2000000"},
+	{.name = "transfer",
+	 .help = "transfer that is concurrent with the GEMM",
+	 .kind = AXIS_WORD,
+	 .words = transfer_kinds,
 	 .peers = "peer,all-gather,reduce-scatter,all-to-all",
 	 .quick = "up,down,local,peer,all-gather,reduce-scatter,all-to-all"},
-	{.name = "mover", .help = "engine, kernel, kernel:BLOCKS, or kernel:units/N", .kind = AXIS_WORD, .accept = accept_mover,
-	 .quick = "engine,kernel", .full = "engine,kernel,kernel:1,kernel:units/8", .wide = "engine,kernel,kernel:units/8",
-	 .wide_full = "engine,kernel,kernel:1,kernel:units/16,kernel:units/8,kernel:units/4"},
-	{.name = "size", .help = "bytes that a device sends, or 0.5x: so many that they take that multiple of the product's time",
-	 .kind = AXIS_WORD, .accept = accept_size, .quick = "1x", .full = "0.5x,1x,2x"},
+	{.name = "copy-method",
+	 .help = "engine, kernel, kernel:BLOCKS, or kernel:units/N",
+	 .kind = AXIS_WORD,
+	 .accept = copy_method_accept,
+	 .quick = "engine,kernel",
+	 .full = "engine,kernel,kernel:1,kernel:units/8",
+	 .gpu_class = "engine,kernel,kernel:units/8",
+	 .gpu_class_full = "engine,kernel,kernel:1,kernel:units/16,kernel:units/8,kernel:units/4"},
+	{.name = "size",
+	 .help = "bytes that a device sends, or 0.5x: as many as take that multiple of the "
+		 "GEMM's time",
+	 .kind = AXIS_WORD,
+	 .accept = transfer_size_accept,
+	 .quick = "1x",
+	 .full = "0.5x,1x,2x"},
 	{0}};
 
 static const struct bench_metric primary[] = {
-	{"pair_of_ideal_engine", "fraction_of_ideal", NULL, "transfer=up mover=engine size=1x", "median", "", "higher"},
-	{"pair_of_ideal_kernel", "fraction_of_ideal", NULL, "transfer=up mover=kernel size=1x", "median", "", "higher"},
+	{"pair_of_ideal_engine", "fraction_of_ideal", NULL,
+	 "transfer=up copy-method=engine size=1x", "median", "", "higher"},
+	{"pair_of_ideal_kernel", "fraction_of_ideal", NULL,
+	 "transfer=up copy-method=kernel size=1x", "median", "", "higher"},
 	{0}};
 
-#define PROOF_BYTES (64u << 10)
-#define FIRST_BYTES (UINT64_C(1) << 20)
+#define VERIFY_BYTES (64u << 10)
+#define INITIAL_BYTES (UINT64_C(1) << 20)
 
 struct state {
-	struct rounds rounds;
-	struct amount amount;
-	struct mover mover;
+	struct pair_run run;
+	struct transfer_size size;
+	struct copy_method method;
 };
 
-static struct state *state(const struct bench_case *c) { return c->state; }
+static struct state *pair_state(const struct bench_case *c) { return c->state; }
 
-static enum transfer_kind kind(const struct bench_case *c) { return (enum transfer_kind)bench_choice(c, "transfer"); }
+static enum transfer_kind case_transfer_kind(const struct bench_case *c)
+{
+	return (enum transfer_kind)axis_index(c, "transfer");
+}
 
 static int admit(const struct bench_case *c)
 {
-	struct mover mover;
-	int status = product_admit(c);
+	struct copy_method method;
+	int status = bench_gemm_admit(c);
 	if (status == 0)
-		status = mover_parse(bench_word(c, "mover"), &mover);
-	return status ? status : transfer_admit(c, kind(c), &mover);
+		status = copy_method_parse(axis_str(c, "copy-method"), &method);
+	return status ? status : transfer_admit(c, case_transfer_kind(c), &method);
 }
 
 static int setup(struct bench_case *c)
 {
-	struct state *s = state(c);
-	int status = mover_parse(bench_word(c, "mover"), &s->mover);
+	struct state *s = pair_state(c);
+	int status = copy_method_parse(axis_str(c, "copy-method"), &s->method);
 	if (status == 0)
-		status = amount_parse(bench_word(c, "size"), &s->amount);
+		status = transfer_size_parse(axis_str(c, "size"), &s->size);
 	if (status == 0)
-		status = rounds_open(&s->rounds, c, kind(c), &s->mover, s->amount.bytes ? s->amount.bytes : FIRST_BYTES);
-	return status ? status : amount_choose(&s->amount, &s->rounds, c);
+		status = pair_run_open(&s->run, c, case_transfer_kind(c), &s->method,
+				       s->size.bytes ? s->size.bytes : INITIAL_BYTES);
+	return status ? status : transfer_size_choose(&s->size, &s->run, c);
 }
 
 static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
@@ -107,10 +151,10 @@ static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
 	int status = 0;
 	for (uint64_t i = 0; status == 0 && i < iterations; i++) {
 		struct round_times times = {0};
-		status = rounds_run(&state(c)->rounds, runs[variant].round, &times);
-		sum_s += runs[variant].side == OF_GEMM       ? times.gemm_s
-		         : runs[variant].side == OF_TRANSFER ? times.transfer_s
-		                                             : times.all_s;
+		status = pair_run_run(&pair_state(c)->run, runs[variant].round, &times);
+		sum_s += runs[variant].end == GEMM_END       ? times.gemm_s
+			 : runs[variant].end == TRANSFER_END ? times.transfer_s
+							     : times.all_s;
 	}
 	c->self_seconds = sum_s;
 	return status;
@@ -118,60 +162,67 @@ static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
 
 static void model(const struct bench_case *c, unsigned variant, struct bench_model *m)
 {
-	const struct rounds *r = &state(c)->rounds;
-	if (variant == GEMM || runs[variant].side == OF_GEMM)
-		m->flops = shape_flops(&r->seat[0].product.shape);
-	if (variant == TRANSFER || runs[variant].side == OF_TRANSFER)
+	const struct pair_run *r = &pair_state(c)->run;
+	if (variant == GEMM || runs[variant].end == GEMM_END)
+		m->flops = shape_flops(&r->device[0].gemm.shape);
+	if (variant == TRANSFER || runs[variant].end == TRANSFER_END)
 		m->bytes = (double)transfer_bytes(&r->transfer);
 }
 
-static int spoil(struct bench_case *c, unsigned variant)
+static int poison(struct bench_case *c, unsigned variant)
 {
 	(void)variant;
-	return rounds_spoil(&state(c)->rounds, c);
+	return pair_run_poison(&pair_state(c)->run, c);
 }
 
 static int check(struct bench_case *c, unsigned variant)
 {
-	struct rounds *r = &state(c)->rounds;
-	int status = variant == TRANSFER ? 0 : rounds_check_products(r, c);
+	struct pair_run *r = &pair_state(c)->run;
+	int status = variant == TRANSFER ? 0 : pair_run_check_gemms(r, c);
 	return status == 0 && variant != GEMM ? transfer_check(&r->transfer) : status;
 }
 
-static int prove(struct bench_case *c)
+static int verify_mechanism(struct bench_case *c)
 {
-	const struct transfer *t = &state(c)->rounds.transfer;
-	uint64_t bytes = t->piece_bytes < PROOF_BYTES ? t->piece_bytes : PROOF_BYTES;
-	uint64_t movers = ((UINT64_C(1) << GAIN_VARIANTS) - 1) & ~(UINT64_C(1) << GEMM);
-	int status = rounds_prove_independent(&state(c)->rounds, c);
-	if (status || !t->mover.engine)
+	const struct transfer *t = &pair_state(c)->run.transfer;
+	uint64_t bytes = t->piece_bytes < VERIFY_BYTES ? t->piece_bytes : VERIFY_BYTES;
+	uint64_t transfer_variants = ((UINT64_C(1) << PAIR_VARIANTS) - 1) & ~(UINT64_C(1) << GEMM);
+	int status = pair_run_verify_independent(&pair_state(c)->run, c);
+	if (status || !t->method.engine)
 		return status;
-	return hold_prove_engine(c, movers, t->message[0].to, t->message[0].from, bytes);
+	return blocking_kernel_verify_engine(c, transfer_variants, t->message[0].to,
+					     t->message[0].from, bytes);
 }
 
-/* ------------------------------------------------------------------ what follows from the times */
+/* ------------------------------------------------------------------ metrics */
 
 static int derive(struct bench_case *c)
 {
-	const struct rounds *r = &state(c)->rounds;
-	product_facts(&r->seat[0].product, c);
+	const struct pair_run *r = &pair_state(c)->run;
+	bench_gemm_facts(&r->device[0].gemm, c);
 	bench_fact_number(c, "transfer_bytes", (double)transfer_bytes(&r->transfer));
-	bench_fact_number(c, "messages_of_a_device", (double)r->transfer.lanes);
+	bench_fact_number(c, "messages_per_device", (double)r->transfer.lanes);
 	bench_fact_number(c, "devices", (double)r->count);
-	if (!r->transfer.mover.engine)
-		bench_fact_number(c, "mover_blocks", mover_blocks(&r->transfer.mover, c->dev, r->transfer.sender[0].copy));
-	return gain_derive(c);
+	if (!r->transfer.method.engine)
+		bench_fact_number(c, "copy_method_blocks",
+				  copy_method_blocks(&r->transfer.method, c->dev,
+						     r->transfer.sender[0].copy));
+	return pair_derive(c);
 }
 
 static const struct bench bench = {
 	.name = "overlap/pair",
-	.question = "a product beside a transfer: what is gained, and who pays?",
-	.formula = "fraction_of_ideal = (S - 1) / (S_ideal - 1); S = serial / both at once; S_ideal = (t_g + t_c) / max(t_g, t_c); "
-	           "CIL = beside / alone; bandwidth = bytes that one device sends / time",
-	.timed = "a round enqueued beforehand, by the devices' stamps: from its beginning to the end of the later side, or of the "
-	         "side that is named; the longest of the devices' times",
-	.limits = "one product and one transfer at a time, from the same buffers every round: what fits in a cache comes from it; "
-	          "the second side starts a few events after the first",
+	.question = "GEMM and transfer at once: what is gained, and which side slows down?",
+	.formula = "fraction_of_ideal = (S - 1) / (S_ideal - 1); S = serial / both at once; "
+		   "S_ideal = (t_g + t_c) / max(t_g, t_c); "
+		   "CIL = concurrent / alone; bandwidth = bytes that one device sends / time",
+	.timed =
+		"a round enqueued beforehand, by the devices' events: from its start to the end of "
+		"the later side, or of the side in the variant's name; the longest of the "
+		"devices' times",
+	.limits = "one GEMM and one transfer at a time, from the same buffers every round, so data "
+		  "that fits in a cache is read from it; the second side starts a few events after "
+		  "the first",
 	.needs = DEV_CAP_GEMM | DEV_CAP_WAIT_VALUE,
 	.wants = DEV_CAP_COPY_ENGINE | DEV_CAP_PEER,
 	.share = 2.0,
@@ -183,9 +234,9 @@ static const struct bench bench = {
 	.setup = setup,
 	.body = body,
 	.model = model,
-	.spoil = spoil,
+	.poison = poison,
 	.check = check,
-	.prove = prove,
+	.verify_mechanism = verify_mechanism,
 	.derive = derive,
 };
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """python -m reports build DIR      DIR/records.jsonl -> DIR/signature.json and DIR/report.html, and the headline
-python -m reports advise SIGNATURE  which schedule for a product with its communication: reports/advise_command.py
+python -m reports advise SIGNATURE  which schedule for a GEMM with its communication: reports/advise_command.py
 python -m reports validate FILE     check every line of records, a signature, or advice, against the schema
 
 Exit codes: 0 ok, 1 something measured was wrong or failed, 2 usage, 3 no valid metric, 77 no page: jinja2 is missing.
@@ -17,8 +17,8 @@ from typing import List
 from reports import advise_command, validate
 from reports.headline import headline
 from reports.records import read
-from reports.report import Missing, render
-from reports.signature import Mixed, Signature, build
+from reports.report import MissingDependency, render
+from reports.signature import MixedMachines, Signature, build
 
 OK, WRONG, USAGE, NOTHING, NO_PAGE = 0, 1, 2, 3, 77
 
@@ -28,7 +28,7 @@ def complain(text: str) -> None:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """All of it or nothing: a reader never sees half a file."""
+    """Write the file in one step: a reader never sees half of it."""
     handle, name = tempfile.mkstemp(prefix=".%s." % path.name, dir=str(path.parent))
     try:
         with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as stream:
@@ -41,10 +41,10 @@ def write_whole(path: Path, text: str) -> None:
 
 
 def write_page(path: Path, signature: Signature) -> bool:
-    """False, after a word, where it cannot be made; then no page of earlier records stays behind either."""
+    """False, after a message, where it cannot be made; a page of earlier records is deleted then."""
     try:
         write_whole(path, render(signature))
-    except Missing as why:
+    except MissingDependency as why:
         path.unlink(missing_ok=True)
         complain("report: %s; signature.json is written. Where jinja2 is: ./gpusig report %s" % (why, path.parent))
         return False
@@ -58,13 +58,13 @@ def build_folder(folder: Path) -> int:
     except OSError as why:
         complain("report: %s: %s" % (source, why.strerror))
         return USAGE
-    if records.unusable:
-        count = sum(len(lines) for lines in records.unusable.values())
+    if records.bad_records:
+        count = sum(len(lines) for lines in records.bad_records.values())
         complain("report: %d of %d lines could not be used: %s" % (count, records.lines, "; ".join(
-            "%s (%d)" % (reason, len(lines)) for reason, lines in list(records.unusable.items())[:6])))
+            "%s (%d)" % (reason, len(lines)) for reason, lines in list(records.bad_records.items())[:6])))
     try:
         signature = build(records)
-    except Mixed as why:
+    except MixedMachines as why:
         complain("report: %s" % why)
         return USAGE
     try:

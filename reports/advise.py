@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Advice: lib/advise.h by ctypes. What is predicted is predicted there, and nowhere else."""
+"""Advice: calls advise/advise.h by ctypes. All predictions are made there."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from reports.jsonl import Json
 
 LIBRARY = "libgpusig_advise.so"
 _HOME = Path(__file__).resolve().parent.parent
-_SCHEDULES, _MOVERS, _TYPES, _OPS, _LINKS = 6, 2, 6, 4, 3
+_SCHEDULES, _COPY_METHODS, _TYPES, _OPS, _LINKS = 6, 2, 6, 4, 3
 _ENODATA = 61
 
 
-class Unbuilt(RuntimeError):
-    """The library is not here."""
+class LibraryMissing(RuntimeError):
+    """The library is not built, or cannot be loaded."""
 
 
 class NoData(ValueError):
@@ -31,13 +31,14 @@ class _Question(ctypes.Structure):
 
 
 class _Candidate(ctypes.Structure):
-    _fields_ = [("schedule", ctypes.c_int), ("mover", ctypes.c_int), ("seconds", ctypes.c_double), ("gemm_s", ctypes.c_double),
-                ("comm_s", ctypes.c_double), ("gemms", ctypes.c_uint32), ("copies", ctypes.c_uint32),
+    _fields_ = [("schedule", ctypes.c_int), ("copy_method", ctypes.c_int), ("seconds", ctypes.c_double),
+                ("gemm_s", ctypes.c_double), ("comm_s", ctypes.c_double), ("gemms", ctypes.c_uint32), ("copies", ctypes.c_uint32),
                 ("extrapolated", ctypes.c_bool)]
 
 
 class _Advice(ctypes.Structure):
-    _fields_ = [("candidate", _Candidate * (_SCHEDULES * _MOVERS)), ("candidates", ctypes.c_uint), ("error", ctypes.c_double),
+    _fields_ = [("candidate", _Candidate * (_SCHEDULES * _COPY_METHODS)), ("candidates", ctypes.c_uint),
+                ("error", ctypes.c_double),
                 ("gemm_s", ctypes.c_double), ("comm_s", ctypes.c_double), ("link", ctypes.c_int),
                 ("shared_bytes", ctypes.c_int64),
                 ("priority", ctypes.c_int), ("allreduce", ctypes.c_char * 24), ("allreduce_s", ctypes.c_double),
@@ -49,27 +50,27 @@ def library_path() -> Path:
 
 
 class Adviser:
-    """A machine that has been learned. Raises Unbuilt, ValueError for lines that are none."""
+    """The library with the curves of one machine. Raises LibraryMissing; ValueError for a malformed line."""
 
     def __init__(self, machine: Machine, path: Optional[Path] = None) -> None:
         path = path or library_path()
         try:
             self._lib = ctypes.CDLL(str(path))
         except OSError as why:
-            raise Unbuilt("%s can't be loaded: %s" % (path.name, why)) from None
+            raise LibraryMissing("cannot load %s: %s" % (path.name, why)) from None
         self._lib.err_text.restype = ctypes.c_char_p
         for name in ("machine", "question", "advice"):
             getattr(self._lib, "advise_%s_bytes" % name).restype = ctypes.c_size_t
         ours = ctypes.sizeof(_Question), ctypes.sizeof(_Advice)
         if (self._lib.advise_question_bytes(), self._lib.advise_advice_bytes()) != ours:
-            raise Unbuilt("%s is of another version" % path.name)
+            raise LibraryMissing("%s has another version" % path.name)
         self.ops = self._names("ops", _OPS)
         self.types = self._names("types", _TYPES)
-        self._schedules, self._movers, self._links = (
-            self._names(n, c) for n, c in (("schedules", _SCHEDULES), ("movers", _MOVERS), ("links", _LINKS)))
+        self._schedules, self._copy_methods, self._links = (
+            self._names(n, c) for n, c in (("schedules", _SCHEDULES), ("copy_methods", _COPY_METHODS), ("links", _LINKS)))
         self._machine = ctypes.create_string_buffer(self._lib.advise_machine_bytes())
         for line in machine.lines:
-            if self._lib.advise_learn(self._machine, line.encode("utf-8", "replace")):
+            if self._lib.advise_parse_line(self._machine, line.encode("utf-8", "replace")):
                 raise ValueError("%s: %s" % (line[:80], self._text()))
         self._lib.advise_prepare(self._machine)
 
@@ -83,7 +84,7 @@ class Adviser:
         """ValueError for a question that has no answer, NoData where the machine lacks the measurements."""
         for word, words, what in ((op, self.ops, "operation"), (kind, self.types, "type")):
             if word not in words:
-                raise ValueError("there is no %s '%s', only %s" % (what, word, " ".join(words)))
+                raise ValueError("unknown %s '%s'; choices: %s" % (what, word, " ".join(words)))
         for name, side in (("m", m), ("n", n), ("k", k), ("devices", devices)):
             if not 0 < side < 1 << 32:
                 raise ValueError("--%s %d is not from 1 to 2^32 - 1" % (name, side))
@@ -96,13 +97,13 @@ class Adviser:
 
     def _json(self, advice: _Advice) -> Json:
         candidates: List[Dict[str, Any]] = [
-            {"schedule": self._schedules[c.schedule], "mover": self._movers[c.mover], "predicted_s": c.seconds,
+            {"schedule": self._schedules[c.schedule], "copy_method": self._copy_methods[c.copy_method], "predicted_s": c.seconds,
              "gemm_s": c.gemm_s, "comm_s": c.comm_s, "gemms": c.gemms, "copies": c.copies, "extrapolated": c.extrapolated}
             for c in advice.candidate[:advice.candidates]]
         allreduce = None
         if advice.allreduce:
             allreduce = {"algorithm": advice.allreduce.decode(), "predicted_s": advice.allreduce_s}
-        return {"candidates": candidates, "pick": {key: candidates[0][key] for key in ("schedule", "mover", "predicted_s")},
+        return {"candidates": candidates, "pick": {key: candidates[0][key] for key in ("schedule", "copy_method", "predicted_s")},
                 "error": advice.error, "gemm_s": advice.gemm_s, "comm_s": advice.comm_s, "link": self._links[advice.link],
                 "shared_bytes": advice.shared_bytes if advice.shared_bytes >= 0 else None,
                 "priority": {1: "high", 0: "normal"}.get(advice.priority), "allreduce": allreduce,

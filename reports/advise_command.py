@@ -9,19 +9,19 @@ import sys
 from pathlib import Path
 from typing import Any, List, NoReturn, Optional, Tuple
 
-from reports.advise import Adviser, NoData, Unbuilt
+from reports.advise import Adviser, NoData, LibraryMissing
 from reports.advise_machine import Machine, machine_of
-from reports.jsonl import Json, Unusable, parse_line
+from reports.jsonl import Json, BadRecord, parse_line
 from reports.quantity import human, size
 
 OK, BAD, USAGE, CANNOT = 0, 1, 2, 77
 SCHEMA, VERSION = "gpusig.advice", "1.0.0"
 FORMATS = ("table", "json", "machine")
-_MOST_BYTES = 256 << 20
+_MAX_BYTES = 256 << 20
 
 
-class Refused(ValueError):
-    """What cannot be answered, and the exit code that says so."""
+class AdviseError(ValueError):
+    """A question that cannot be answered, and the exit code."""
 
     def __init__(self, text: str, code: int = USAGE) -> None:
         super().__init__(text)
@@ -30,7 +30,7 @@ class Refused(ValueError):
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        raise Refused(message + "; see ./gpusig help")
+        raise AdviseError(message + "; see ./gpusig help")
 
 
 def _count(text: str) -> int:
@@ -49,11 +49,11 @@ def parse(arguments: List[str]) -> argparse.Namespace:
     parser.add_argument("--format", default="table")
     given = parser.parse_args(arguments)
     if given.format not in FORMATS:
-        raise Refused("there is no format '%s', only %s" % (given.format[:40], " ".join(FORMATS)))
+        raise AdviseError("unknown format '%s'; formats: %s" % (given.format[:40], " ".join(FORMATS)))
     absent = [name for name, key in (("--m", "m"), ("--n", "n"), ("--k", "k"), ("--devices", "devices"), ("--op", "op"),
                                      ("--type", "kind")) if getattr(given, key) is None]
     if absent and given.format != "machine":
-        raise Refused("advise needs %s: ./gpusig advise SIGNATURE --m M --n N --k K --devices G --op OP --type TYPE" %
+        raise AdviseError("advise needs %s: ./gpusig advise SIGNATURE --m M --n N --k K --devices G --op OP --type TYPE" %
                       " ".join(absent))
     return given
 
@@ -62,20 +62,20 @@ def parse(arguments: List[str]) -> argparse.Namespace:
 
 
 def read_signature(path: Path) -> Json:
-    """Of a file, or of the folder of a run."""
+    """`path` is a file, or the folder of a run."""
     path = path / "signature.json" if path.is_dir() else path
     try:
-        if path.stat().st_size > _MOST_BYTES:
-            raise Refused("%s: too large for a signature" % path)
+        if path.stat().st_size > _MAX_BYTES:
+            raise AdviseError("%s: too large for a signature" % path)
         signature = parse_line(path.read_bytes())
     except OSError as why:
-        raise Refused("%s: %s" % (path, why.strerror)) from None
-    except Unusable as why:
-        raise Refused("%s: %s" % (path, why), BAD) from None
+        raise AdviseError("%s: %s" % (path, why.strerror)) from None
+    except BadRecord as why:
+        raise AdviseError("%s: %s" % (path, why), BAD) from None
     if signature.get("schema") != "gpusig.signature":
-        raise Refused("%s: not a signature, as ./gpusig run makes it" % path, BAD)
+        raise AdviseError("%s: not a signature of ./gpusig run" % path, BAD)
     if not str(signature.get("version", "")).startswith("1."):
-        raise Refused("%s: a signature of version %s; this reads 1" % (path, str(signature.get("version"))[:20]), BAD)
+        raise AdviseError("%s: a signature of version %s; this program reads 1" % (path, str(signature.get("version"))[:20]), BAD)
     return signature
 
 
@@ -83,16 +83,16 @@ def _machine(signature: Json, path: Path) -> Machine:
     try:
         return machine_of(signature)
     except (KeyError, TypeError, AttributeError, ValueError) as why:
-        raise Refused("%s: malformed: %s %s" % (path, type(why).__name__, str(why)[:80]), BAD) from None
+        raise AdviseError("%s: malformed: %s %s" % (path, type(why).__name__, str(why)[:80]), BAD) from None
 
 
 def _lacking(signature: Json, kind: str, why: NoData) -> str:
-    """Which program has to be run for the curve that is missing, and why it may be missing."""
-    program = "gemm/efficiency" if "product" in str(why) else "micro/copy_path"
+    """The program that measures the missing curve, and why it may be missing."""
+    program = "gemm/efficiency" if "GEMM" in str(why) else "micro/copy_path"
     flagged = sum(entry.get("program") == program for entry in signature.get("invalid", []))
-    text = "the signature lacks what this takes: %s; run %s" % (why, program)
+    text = "the signature lacks measurements: %s; run %s" % (why, program)
     text += " --type %s" % kind if program == "gemm/efficiency" else ""
-    return text + (" again, of which %d values were flagged invalid" % flagged if flagged else "")
+    return text + (" again, %d of its values were flagged invalid" % flagged if flagged else "")
 
 
 # ------------------------------------------------------------------ the answer
@@ -102,16 +102,16 @@ def answer(signature: Json, given: Any, path: Path) -> Json:
     machine = _machine(signature, path)
     try:
         adviser = Adviser(machine)
-    except Unbuilt as why:
-        raise Refused("no advice: %s; build it with make" % why, CANNOT) from None
+    except LibraryMissing as why:
+        raise AdviseError("no advice: %s; build it with make" % why, CANNOT) from None
     except ValueError as why:
-        raise Refused("%s: malformed: %s" % (path, why), BAD) from None
+        raise AdviseError("%s: malformed: %s" % (path, why), BAD) from None
     try:
         advice = adviser.ask(given.m, given.n, given.k, given.devices, given.op, given.kind)
     except NoData as why:
-        raise Refused(_lacking(signature, given.kind, why), CANNOT) from None
+        raise AdviseError(_lacking(signature, given.kind, why), CANNOT) from None
     except ValueError as why:
-        raise Refused(str(why)) from None
+        raise AdviseError(str(why)) from None
     question = {"m": given.m, "n": given.n, "k": given.k, "devices": given.devices, "op": given.op, "type": given.kind}
     notes = list(machine.notes)
     if advice["extrapolated"]:
@@ -123,10 +123,10 @@ def answer(signature: Json, given: Any, path: Path) -> Json:
 
 
 def _rows(advice: Json) -> List[Tuple[str, ...]]:
-    rows = [("schedule", "mover", "predicted", "products", "transfers", "")]
+    rows = [("schedule", "copy method", "predicted", "GEMMs", "transfers", "")]
     for c in advice["candidates"]:
-        rows.append((c["schedule"], c["mover"], human(c["predicted_s"], "s"), human(c["gemm_s"], "s"), human(c["comm_s"], "s"),
-                     "extrapolated" if c["extrapolated"] else ""))
+        rows.append((c["schedule"], c["copy_method"], human(c["predicted_s"], "s"), human(c["gemm_s"], "s"),
+                     human(c["comm_s"], "s"), "extrapolated" if c["extrapolated"] else ""))
     return rows
 
 
@@ -136,15 +136,15 @@ _PRIORITIES = {"high": "high for the transfers", "normal": "as it is", None: "no
 def _shared(shared: Optional[int]) -> str:
     if shared is None:
         return "not measured"
-    return "%s a block of the product" % size(shared) if shared else "as it is"
+    return "%s a block of the GEMM" % size(shared) if shared else "as it is"
 
 
 def table(advice: Json) -> str:
     q, pick, best = advice["question"], advice["pick"], advice["allreduce"]
-    summed = "not measured among so many"
+    summed = "not measured for this number of devices"
     if best:
         summed = "%s for %s: %s" % (best["algorithm"], size(advice["message_bytes"]), human(best["predicted_s"], "s"))
-    facts = [("schedule", pick["schedule"]), ("mover", pick["mover"]), ("predicted", human(pick["predicted_s"], "s")),
+    facts = [("schedule", pick["schedule"]), ("copy method", pick["copy_method"]), ("predicted", human(pick["predicted_s"], "s")),
              ("shared memory", _shared(advice["shared_bytes"])), ("priority", _PRIORITIES[advice["priority"]]),
              ("allreduce", summed), ("why", advice["why"])]
     lines = ["%s of %d×%d×%d %s among %d devices, as measured on %s" % (
@@ -164,7 +164,7 @@ def main(arguments: List[str]) -> int:
             print(_machine(signature, given.signature).text, end="")
             return OK
         advice = answer(signature, given, given.signature)
-    except Refused as why:
+    except AdviseError as why:
         print("gpusig: advise: %s" % why, file=sys.stderr)
         return why.code
     print(json.dumps(advice, ensure_ascii=False, allow_nan=False, indent=1) if given.format == "json" else table(advice),

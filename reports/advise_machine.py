@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A signature's measured curves as the lines that lib/advise.h learns a machine from, and what is missing for better advice."""
+"""A signature's measured curves as the lines that advise/advise.h reads, and what is missing for better advice."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from reports.jsonl import Json, is_number
 
 _SIDES = re.compile(r"(\d{1,9})×(\d{1,9})×(\d{1,9})\Z")
 _KERNELS = ("kernel_nt", "kernel")  # of as many blocks as keep the device busy
-MOST_PRODUCTS, MOST_POINTS = 256, 24  # as in lib/advise.h
+MAX_GEMMS, MAX_POINTS = 256, 24  # as in advise/advise.h
 _LINKS = ("peer", "up", "down")
 
 
 @dataclass
 class Machine:
     lines: List[str] = field(default_factory=list)
-    notes: List[str] = field(default_factory=list)  # what was assumed for want of a measurement, and which program measures it
+    notes: List[str] = field(default_factory=list)  # assumptions in place of a measurement, and the program that measures it
 
     def add(self, *words: Any) -> None:
         self.lines.append(" ".join("%.9g" % w if isinstance(w, float) else str(w) for w in words))
 
     def curve(self, words: Tuple[Any, ...], points: List[Tuple[float, float]]) -> None:
-        """Thinned evenly to what there is room for, ends kept."""
+        """Add at most MAX_POINTS points, thinned evenly; the ends are kept."""
         points = sorted(p for p in points if p[0] > 0 and p[1] > 0)
-        if len(points) > MOST_POINTS:
-            points = [points[round(i * (len(points) - 1) / (MOST_POINTS - 1))] for i in range(MOST_POINTS)]
+        if len(points) > MAX_POINTS:
+            points = [points[round(i * (len(points) - 1) / (MAX_POINTS - 1))] for i in range(MAX_POINTS)]
         for x, y in points:
             self.add(*words, float(x), float(y))
 
@@ -39,7 +39,7 @@ class Machine:
 
 
 def _program(signature: Json, name: str) -> Json:
-    return signature["programs"].get(name) or {"curves": [], "findings": {}, "facts": {}}
+    return signature["programs"].get(name) or {"curves": [], "results": {}, "facts": {}}
 
 
 def _points(curve: Json) -> List[Tuple[float, float]]:
@@ -55,7 +55,7 @@ def _metric(signature: Json, name: str) -> Optional[float]:
     return entry["value"] if entry and is_number(entry["value"]) else None
 
 
-# ------------------------------------------------------------------ products
+# ------------------------------------------------------------------ GEMMs
 
 
 def _sides_of(program: Json, where: Json) -> Optional[Tuple[float, float, float]]:
@@ -67,10 +67,10 @@ def _sides_of(program: Json, where: Json) -> Optional[Tuple[float, float, float]
     return None
 
 
-def _products(signature: Json) -> Dict[str, List[Tuple[float, ...]]]:
+def _gemms(signature: Json) -> Dict[str, List[Tuple[float, ...]]]:
     """type -> (m, n, k, adds, seconds): whole ones first, then pieces of cut ones, the fewest pieces first."""
     found: Dict[str, List[Tuple[float, ...]]] = {}
-    for row in _program(signature, "gemm/efficiency")["findings"].get("rates", []):
+    for row in _program(signature, "gemm/efficiency")["results"].get("rates", []):
         match = _SIDES.search(str(row["shape"]))
         if match and row["value"] > 0:
             m, n, k = (float(g) for g in match.groups())
@@ -88,57 +88,57 @@ def _products(signature: Json) -> Dict[str, List[Tuple[float, ...]]]:
             seconds = 2 * sides[0] * sides[1] * sides[2] / rate / count
             part = [s / count if i == cut else s for i, s in enumerate(sides)]
             pieces.append((count, kind, (*part, (count - 1) / count if cut == 2 else 0.0, seconds)))
-    for _, kind, product in sorted(pieces):
-        if min(product[:3]) >= 1:
-            found.setdefault(kind, []).append(product)
+    for _, kind, piece in sorted(pieces):
+        if min(piece[:3]) >= 1:
+            found.setdefault(kind, []).append(piece)
     return found
 
 
-def _learn_products(signature: Json, machine: Machine) -> None:
-    for kind, rows in _products(signature).items():
-        for row in rows[:MOST_PRODUCTS]:
+def _add_gemms(signature: Json, machine: Machine) -> None:
+    for kind, rows in _gemms(signature).items():
+        for row in rows[:MAX_GEMMS]:
             machine.add("gemm", kind, *(float(x) for x in row))
     if not _program(signature, "gemm/split")["curves"]:
-        machine.notes.append("what cutting costs is taken from whole products of other shapes: gemm/split was not measured")
+        machine.notes.append("the cost of cutting is taken from whole GEMMs of other shapes: gemm/split was not measured")
 
 
 # ------------------------------------------------------------------ copies
 
 
 def _blocks_to_saturate(signature: Json, link: str) -> Optional[float]:
-    """More blocks copy no faster, and leave less to the product."""
-    rows = [r for r in _program(signature, "micro/copy_path")["findings"].get("saturation", [])
-            if r["mover"] == "kernel" and r["where"].get("direction") == link and is_number(r["blocks"])]
+    """More blocks copy no faster, and leave less of the device to the GEMM."""
+    rows = [r for r in _program(signature, "micro/copy_path")["results"].get("saturation", [])
+            if r["copy_method"] == "kernel" and r["where"].get("direction") == link and is_number(r["blocks"])]
     return max(rows, key=lambda r: r["where"].get("size", 0))["blocks"] if rows else None
 
 
 def _kernel_of(rates: Dict[str, Json], blocks: Optional[float]) -> Optional[str]:
-    """The measured kernel of about so many blocks."""
+    """The measured kernel whose number of blocks is nearest."""
     counted = {int(name[7:]): name for name in rates if re.fullmatch(r"kernel_\d{1,6}", name)}
     if blocks and counted:
         return counted[min(counted, key=lambda b: (abs(math.log(b / blocks)), b))]
     return next((k for k in _KERNELS if k in rates), None)
 
 
-def _learn_copies(signature: Json, machine: Machine, blocks: Optional[int]) -> None:
+def _add_copies(signature: Json, machine: Machine, blocks: Optional[int]) -> None:
     known = set()
     for link in _LINKS:
         rates = {c["variant"]: c for c in _curves(signature, "micro/copy_path", "bandwidth")
                  if c["where"].get("direction") == link}
         kernel = _kernel_of(rates, blocks or _blocks_to_saturate(signature, link))
-        for mover, variant in (("engine", "engine"), ("kernel", kernel)):
+        for method, variant in (("engine", "engine"), ("kernel", kernel)):
             if variant in rates:
-                machine.curve(("copy", mover, link), [(x, x / rate) for x, rate in _points(rates[variant]) if rate > 0])
+                machine.curve(("copy", method, link), [(x, x / rate) for x, rate in _points(rates[variant]) if rate > 0])
                 known.add(link)
         for curve in _curves(signature, "micro/copy_path", "both_ways_time_ratio"):
             if curve["where"].get("direction") == link and curve["variant"] == "both_ways":
                 machine.curve(("bothways", "engine", link), _points(curve))
     if known and "peer" not in known:
-        machine.notes.append("copies between devices are taken to be as those up and down between host and device: peer copies "
+        machine.notes.append("copies between devices are assumed to be as fast as those between host and device: peer copies "
                              "were not measured (micro/copy_path --direction peer)")
 
 
-def _learn_device(signature: Json, machine: Machine) -> None:
+def _add_device(signature: Json, machine: Machine) -> None:
     device = next(iter(signature["devices"].values()), {})
     if is_number(device.get("copy_engines")) and device["copy_engines"] > 0:
         machine.add("engines", int(device["copy_engines"]))
@@ -146,43 +146,43 @@ def _learn_device(signature: Json, machine: Machine) -> None:
     if rates:
         machine.add("ingress", float(max(rates)))
     else:
-        machine.notes.append("as much is taken to come in from all peers as from one: collectives/device_allreduce was not "
+        machine.notes.append("all peers together are assumed to send as fast as one: collectives/device_allreduce was not "
                              "measured")
 
 
-def _learn_contention(signature: Json, machine: Machine) -> None:
-    losses = {(c["of"], c["beside"]): c["value"] for c in _program(signature, "micro/contention")["findings"].get("cil", [])}
+def _add_contention(signature: Json, machine: Machine) -> None:
+    losses = {(c["of"], c["with"]): c["value"] for c in _program(signature, "micro/contention")["results"].get("cil", [])}
     missing = []
-    for mover in ("engine", "kernel"):
-        pair = losses.get(("gemm", mover + " copy")), losses.get((mover + " copy", "gemm"))
+    for method in ("engine", "kernel"):
+        pair = losses.get(("gemm", method + " copy")), losses.get((method + " copy", "gemm"))
         if None in pair:
-            missing.append(mover)
+            missing.append(method)
         else:
-            machine.add("cil", mover, *(float(p) for p in pair))
+            machine.add("cil", method, *(float(p) for p in pair))
     if missing:
-        machine.notes.append("products and %s copies are taken not to slow each other: micro/contention was not measured"
-                             % " or ".join(missing))
+        machine.notes.append("GEMMs and %s copies are assumed not to slow each other: micro/contention has no value for %s"
+                             % (" or ".join(missing), "this pair" if len(missing) == 1 else "these pairs"))
 
 
 # ------------------------------------------------------------------ the rest
 
 
-def _learn_costs(signature: Json, machine: Machine) -> None:
+def _add_costs(signature: Json, machine: Machine) -> None:
     hop = _metric(signature, "micro/launch/stream_hop_time{variant=stream_hop}")
     launch = _metric(signature, "micro/launch/time{variant=back_to_back}")
     if hop is None or launch is None:
-        machine.notes.append("waiting for another stream is taken to cost nothing: micro/launch was not measured")
+        machine.notes.append("waiting for another stream is assumed to cost nothing: micro/launch was not measured")
     else:
         machine.add("hop", max(0.0, hop - launch))
     triad = next((c for c in _curves(signature, "micro/memory", "bandwidth")
                   if c["variant"] == "regular" and c["where"].get("op") == "triad"), None)
     if triad is None:
-        machine.notes.append("adding what arrives is taken to cost nothing: micro/memory was not measured")
+        machine.notes.append("adding received data is assumed to cost nothing: micro/memory was not measured")
     else:  # two operands read, one written: a third of the footprint each
         machine.curve(("reduce",), [(x / 3, x / rate + (launch or 0.0)) for x, rate in _points(triad) if rate > 0])
 
 
-def _learn_shaped(signature: Json, machine: Machine) -> None:
+def _add_shaped(signature: Json, machine: Machine) -> None:
     """The setting of overlap/shaping that gains most over plain overlap, by the median over its scenarios."""
     ratios: Dict[Tuple[float, int], List[float]] = {}
     for name, entry in signature["metrics"].items():
@@ -195,10 +195,10 @@ def _learn_shaped(signature: Json, machine: Machine) -> None:
         machine.add("shaped", shared, high, float(statistics.median(values)))
 
 
-def _learn_shaping(signature: Json, machine: Machine) -> None:
+def _add_shaping(signature: Json, machine: Machine) -> None:
     rates = next((dict(_points(c)) for c in _curves(signature, "micro/occupancy", "flop_rate") if c["variant"] == "load"), {})
     waits = next((dict(_points(c)) for c in _curves(signature, "micro/occupancy", "time") if c["variant"] == "foreign_wait"), {})
-    for shared in sorted(s for s in set(rates) & set(waits) if rates[s] > 0 and waits[s] > 0)[:MOST_POINTS]:
+    for shared in sorted(s for s in set(rates) & set(waits) if rates[s] > 0 and waits[s] > 0)[:MAX_POINTS]:
         machine.add("occupancy", float(shared), float(rates[shared]), float(waits[shared]))
     ratios = [m["value"] for name, m in sorted(signature["metrics"].items())
               if name.startswith("micro/priority/wait_ratio{variant=high") and is_number(m["value"])]
@@ -210,7 +210,7 @@ def _ranks(shape: str) -> int:
     return math.prod(int(side) for side in shape.split("x")) if re.fullmatch(r"\d{1,6}(x\d{1,6})*", shape) else 0
 
 
-def _learn_allreduce(signature: Json, machine: Machine) -> None:
+def _add_allreduce(signature: Json, machine: Machine) -> None:
     """Among devices; where there are none, among ranks."""
     for name in ("collectives/device_allreduce", "collectives/allreduce"):
         program = _program(signature, name)
@@ -227,15 +227,15 @@ def _learn_allreduce(signature: Json, machine: Machine) -> None:
 
 
 def machine_of(signature: Json, blocks: Optional[int] = None) -> Machine:
-    """`blocks`: of a kernel that copies; None: the least that saturate the way."""
+    """`blocks`: of a kernel that copies; None: the smallest number that saturates the link."""
     machine = Machine()
     machine.lines.append("# %s" % signature["device"])
-    _learn_products(signature, machine)
-    _learn_copies(signature, machine, blocks)
-    _learn_device(signature, machine)
-    _learn_contention(signature, machine)
-    _learn_costs(signature, machine)
-    _learn_shaping(signature, machine)
-    _learn_shaped(signature, machine)
-    _learn_allreduce(signature, machine)
+    _add_gemms(signature, machine)
+    _add_copies(signature, machine, blocks)
+    _add_device(signature, machine)
+    _add_contention(signature, machine)
+    _add_costs(signature, machine)
+    _add_shaping(signature, machine)
+    _add_shaped(signature, machine)
+    _add_allreduce(signature, machine)
     return machine

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Curves with their intervals, and a heat map: what the effects draw."""
+"""Curves with their intervals, and a heat map: what the sections draw."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class LineChart:
     y_name: str = ""
 
     def values(self) -> List[float]:
-        """What the axis has to hold. The interval of a flagged point may be anything and is not drawn."""
+        """Values that the axis must cover. The interval of a flagged point is not drawn."""
         marks = [m for s in self.series for m in s.marks]
         found = [v for m in marks for v in ((m.y, m.low, m.high) if m.valid else (m.y,)) if v is not None]
         return found + [value for value, _ in self.across]
@@ -65,14 +65,14 @@ class LineChart:
 
 
 def share_ranges(charts: Sequence[LineChart], zero: bool = True) -> None:
-    """The same axes on all panels, logarithmic where a straight axis would hide the small values."""
+    """The same axes on all panels, logarithmic where a linear axis would hide the small values."""
     values = [v for c in charts for v in c.values()]
     xs = [x for c in charts for x in c.xs()]
     middle = [m.y for c in charts for s in c.series for m in s.marks]
     positive = [v for v in middle if v > 0]
     y_log = bool(positive) and len(positive) == len(middle) and max(positive) > 30 * min(positive)
     x_log = bool(xs) and min(xs) > 0 and max(xs) >= 8 * min(xs)
-    if y_log:  # an interval may reach down to nothing; it is cut rather than allowed to rule the axis
+    if y_log:  # an interval may reach down to 0; it is cut so that it does not stretch the axis
         low, high = spread([min(positive) / 1.3, max(positive) * 1.3] + [v for v in values if v > max(positive)], True)
     else:
         low, high = spread(values, False)
@@ -163,19 +163,19 @@ def _draw_series(canvas: Canvas, chart: LineChart, series: Series, x: Scale, y: 
         canvas.dot(x(mark.x), up(mark.y), ("dot f%d" if mark.valid else "dot hollow s%d") % colour, title)
 
 
-def _draw_names(canvas: Canvas, chart: LineChart, x: Scale, y: Scale, room: float) -> None:
+def _draw_names(canvas: Canvas, chart: LineChart, x: Scale, y: Scale, label_width: float) -> None:
     named = [(s, [m for m in s.marks if m.valid] or s.marks) for s in chart.series if s.marks and not s.quiet]
     wanted = [y(min(max(marks[-1].y, y.low), y.high)) + 3.5 for _, marks in named]
     for (series, marks), place in zip(named, _apart(wanted, 13, y.end + 6, y.start + 3)):
-        canvas.text(x.end + 7, place, shorten(series.name, room - 7), "name f%d" % (series.colour % COLOURS))
+        canvas.text(x.end + 7, place, shorten(series.name, label_width - 7), "name f%d" % (series.colour % COLOURS))
 
 
 def draw_lines(chart: LineChart) -> str:
     canvas = Canvas(chart.width, chart.height, chart.title or chart.x_name)
-    room = min(124.0, max(24.0, max([text_width(s.name) for s in chart.series if not s.quiet] or [0.0]) + 12))
+    label_width = min(124.0, max(24.0, max([text_width(s.name) for s in chart.series if not s.quiet] or [0.0]) + 12))
     y_low, y_high = chart.y_range or spread(chart.values(), chart.y_log)
     x_low, x_high = chart.x_range or spread(chart.xs(), chart.x_log)
-    x = Scale(x_low, x_high, 46, chart.width - room, chart.x_log)
+    x = Scale(x_low, x_high, 46, chart.width - label_width, chart.x_log)
     y = Scale(y_low, y_high, chart.height - 38, 38, chart.y_log)
     _draw_frame(canvas, chart, x, y)
     for value, label in chart.up:
@@ -188,7 +188,7 @@ def draw_lines(chart: LineChart) -> str:
             canvas.text(x.end - 2, y(value) - 4, label, "tick", "end")
     for series in chart.series:
         _draw_series(canvas, chart, series, x, y)
-    _draw_names(canvas, chart, x, y, room)
+    _draw_names(canvas, chart, x, y, label_width)
     return canvas.render()
 
 
@@ -214,7 +214,7 @@ def draw_heat(rows: Sequence[str], columns: Sequence[str], cells: Sequence[Seque
     canvas.text(left, 12, column_title, "tick")
     canvas.text(0, 34, row_title, "tick")
     values = [c.value for row in cells for c in row if c and c.value is not None and c.valid and c.value > 0]
-    most = max([abs(math.log(v / neutral)) for v in values] + [math.log(1.25)])
+    max_log = max([abs(math.log(v / neutral)) for v in values] + [math.log(1.25)])
     for j, name in enumerate(lines):
         for k, line in enumerate(name):
             canvas.text(left + side * (j + 0.5), 34 - 11 * (len(name) - 1 - k), line, "name", "middle")
@@ -227,7 +227,7 @@ def draw_heat(rows: Sequence[str], columns: Sequence[str], cells: Sequence[Seque
                 canvas.rect(x + 1, top + 1, side - 2, tall - 2, "cell empty", cell.note if cell else "not measured")
                 canvas.text(x + side / 2, top + tall / 2 + 4, "–", "tick", "middle")
                 continue
-            warm = heat(cell.value) if heat else math.log(cell.value / neutral) / most if cell.value > 0 else 0.0
+            warm = heat(cell.value) if heat else math.log(cell.value / neutral) / max_log if cell.value > 0 else 0.0
             css = "cell empty" if not cell.valid else "cell hot" if warm >= 0 else "cell cold"
             canvas.rect(x + 1, top + 1, side - 2, tall - 2, css, cell.note, opacity=0.06 + 0.64 * min(1.0, abs(warm)))
             canvas.text(x + side / 2, top + tall / 2 + 4, digits(cell.value) + ("" if cell.valid else " ?"),

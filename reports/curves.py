@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Cases as curves: one derived quantity over one numeric axis, everything else held fixed.
 
-The axis is chosen from the data, so that a program nobody here has heard of gets its curves too.
+The axis is chosen from the data, so that a new program gets its curves without code here.
 """
 
 from __future__ import annotations

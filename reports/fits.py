@@ -13,7 +13,7 @@ from reports.curves import Curve, Point
 
 POOR_FIT = 0.25  # a largest relative residual above this means that the straight line is no description
 
-DIFFERENT = 1.02  # a smaller ratio is no lead, however sure
+DIFFERENT = 1.02  # a smaller ratio is not a lead, whatever the intervals
 
 # Student's t, 97.5 %, by degrees of freedom; between entries the smaller number of degrees is taken.
 _T975 = {1: 12.71, 2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 6: 2.447, 7: 2.365, 8: 2.306, 9: 2.262, 10: 2.228, 12: 2.179,
@@ -87,7 +87,7 @@ class Crossing:
 
 
 @dataclass(frozen=True)
-class Race:
+class RateComparison:
     wins: Mapping[str, int]  # sizes at which a side leads and the intervals do not overlap
     ties: int
     crossings: Tuple[Crossing, ...]
@@ -95,7 +95,7 @@ class Race:
 
 
 def _leads(a: Point, b: Point) -> int:
-    """1 where `a` is larger beyond doubt and by more than DIFFERENT, -1 where `b` is, 0 otherwise."""
+    """1 where `a` is larger with intervals apart and by more than DIFFERENT, -1 where `b` is, 0 otherwise."""
     ratio = a.value / b.value
     if 1 / DIFFERENT <= ratio <= DIFFERENT:
         return 0
@@ -111,7 +111,7 @@ def _meeting(left: Tuple[Point, Point], right: Tuple[Point, Point]) -> float:
     return math.exp(x0 + (x1 - x0) * d0 / (d0 - d1)) if d0 != d1 else math.exp((x0 + x1) / 2)
 
 
-def race(a: Curve, b: Curve, name_a: str, name_b: str) -> Optional[Race]:
+def compare_rates(a: Curve, b: Curve, name_a: str, name_b: str) -> Optional[RateComparison]:
     """Which of two rates is higher along the axis. None where they share no point."""
     others = {p.x: p for p in b.valid if p.value and p.value > 0}
     both = [(p, others[p.x]) for p in a.valid if p.x in others and p.value and p.value > 0 and p.x > 0]
@@ -124,10 +124,10 @@ def race(a: Curve, b: Curve, name_a: str, name_b: str) -> Optional[Race]:
         if before != after:
             crossings.append(Crossing(_meeting(left, right), left[0].x, right[0].x, names[before], names[after]))
     leads = [lead for _, lead in decided]
-    return Race({name_a: leads.count(1), name_b: leads.count(-1)}, len(both) - len(leads), tuple(crossings), len(both))
+    return RateComparison({name_a: leads.count(1), name_b: leads.count(-1)}, len(both) - len(leads), tuple(crossings), len(both))
 
 
-# ------------------------------------------------------------------ ceilings
+# ------------------------------------------------------------------ saturation
 
 
 def saturation(curve: Curve, share: float = 0.95) -> Optional[Tuple[float, float]]:

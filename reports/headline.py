@@ -10,9 +10,9 @@ from reports import machine
 from reports.quantity import human_interval, number_and_unit, percent, plural, spell
 from reports.signature import Signature
 
-BAR = 10
-NAME = 24
-LEFT_OUT = 5
+BAR = 9
+NAME = 28  # with it a row is as wide as the terminal
+MAX_SKIPPED = 5
 STATE = 4  # lines
 WIDTH = 80  # the terminal that everyone has
 
@@ -24,17 +24,18 @@ def _bar(share: float) -> str:
     return ("█" * full + (" ▏▎▍▌▋▊▉"[rest] if rest else "")).ljust(BAR)
 
 
-def _row(name: str, entry: dict, room: int) -> str:
+def _row(name: str, entry: dict, width: int) -> str:
     label = spell(name.rpartition("/")[2])
     number, unit = number_and_unit(entry["value"], entry["unit"])
     interval = human_interval(entry["ci_low"], entry["ci_high"], entry["value"], entry["unit"])
     share = entry["value"] / entry["bound"] if entry["bound"] else None
     right = "%s %5s" % (_bar(share), percent(share)) if share is not None else ""
-    return ("  %-*s %8s %-8s %-15s %s" % (room, label[:room], number, unit, interval, right)).rstrip()
+    label = label if len(label) <= width else label[:width - 1] + "…"
+    return ("  %-*s %8s %-8s %-15s %s" % (width, label, number, unit, interval, right)).rstrip()
 
 
 def _bounds(signature: Signature) -> str:
-    """What a full bar is."""
+    """The bound that a full bar stands for."""
     names = dict.fromkeys(entry["bound_name"] or "bound" for entry in signature.primary.values() if entry["bound"])
     return "bars: share of the %s" % ", or of the ".join(names) if names else ""
 
@@ -50,19 +51,19 @@ def headline(signature: Signature, width: int = WIDTH) -> str:
               for part in textwrap.wrap("** %s %s" % (note.head, note.text), width)]
     primary = signature.primary
     if primary:
-        room = min(NAME, max(len(spell(n.rpartition("/")[2])) for n in primary))
+        name_width = min(NAME, max(len(spell(n.rpartition("/")[2])) for n in primary))
         order = [s.group.program for s in signature.sections]
         ranked = sorted(primary.items(), key=lambda item: order.index(item[1]["program"]))
-        lines += [""] + [_row(name, entry, room) for name, entry in ranked]
+        lines += [""] + [_row(name, entry, name_width) for name, entry in ranked]
         lines += textwrap.wrap("  " + _bounds(signature), width, subsequent_indent="  ") if _bounds(signature) else []
     else:
         lines += ["", "  no valid headline number"]
-    left = machine.left_out(json)
+    skipped = machine.skipped(json)
     lines += ["", *textwrap.wrap(machine.counts(signature) + ".", width)]
-    for note in left[:LEFT_OUT]:
+    for note in skipped[:MAX_SKIPPED]:
         lines.append(textwrap.shorten("  %s: %s" % (note.head, note.text), width, placeholder=" …").rstrip(": "))
-    if len(left) > LEFT_OUT:
-        lines.append("  and %s in the report" % plural(len(left) - LEFT_OUT, "more such line", "more such lines"))
+    if len(skipped) > MAX_SKIPPED:
+        lines.append("  and %s in the report" % plural(len(skipped) - MAX_SKIPPED, "more such line", "more such lines"))
     lines += [part for note in machine.warnings(json) if note.kind != "failed"
               for part in textwrap.wrap("! %s %s" % (note.head, note.text), width, subsequent_indent="  ")]
     return "\n".join(lines) + "\n"

@@ -17,7 +17,7 @@ MAX_TEXT = 20000  # the tree of a machine with some hundred cores fits
 LARGEST, SMALLEST = 1e30, 1e-30  # magnitudes outside are no measurement, and would overflow in arithmetic
 
 
-class Unusable(ValueError):
+class BadRecord(ValueError):
     """One line cannot be used; the text says why, without quoting the line."""
 
 
@@ -44,7 +44,7 @@ def _object(pairs: List[Tuple[str, Any]]) -> Json:
     for key, value in pairs:
         key = clean(key)
         if key in result:
-            raise Unusable("an object has the same key twice")
+            raise BadRecord("an object has the same key twice")
         result[key] = _clean_value(value)
     return result
 
@@ -52,40 +52,40 @@ def _object(pairs: List[Tuple[str, Any]]) -> Json:
 def _finite(text: str) -> float:
     value = float(text)
     if not abs(value) <= LARGEST:
-        raise Unusable("a number is too large")
+        raise BadRecord("a number is too large")
     if 0 < abs(value) < SMALLEST:
-        raise Unusable("a number is too small")
+        raise BadRecord("a number is too small")
     return value
 
 
 def _integer(text: str) -> int:
     if len(text) > 20:
-        raise Unusable("a number is too large")
+        raise BadRecord("a number is too large")
     return int(text)
 
 
 def _no_constant(text: str) -> Any:
-    raise Unusable("NaN or Infinity is not JSON")
+    raise BadRecord("NaN or Infinity is not JSON")
 
 
 def parse_line(line: bytes) -> Json:
     try:
         value = json.loads(line.decode("utf-8"), object_pairs_hook=_object, parse_float=_finite, parse_int=_integer,
                            parse_constant=_no_constant)
-    except Unusable:
+    except BadRecord:
         raise
     except UnicodeDecodeError:
-        raise Unusable("not UTF-8") from None
+        raise BadRecord("not UTF-8") from None
     except RecursionError:
-        raise Unusable("nested too deeply") from None
+        raise BadRecord("nested too deeply") from None
     except ValueError:
-        raise Unusable("not JSON") from None
+        raise BadRecord("not JSON") from None
     if not isinstance(value, dict):
-        raise Unusable("not a JSON object")
+        raise BadRecord("not a JSON object")
     return value
 
 
-def read_lines(stream: BinaryIO) -> Iterator[Tuple[int, Union[bytes, Unusable]]]:
+def read_lines(stream: BinaryIO) -> Iterator[Tuple[int, Union[bytes, BadRecord]]]:
     number = 0
     while True:
         line = stream.readline(MAX_LINE_BYTES)
@@ -98,11 +98,11 @@ def read_lines(stream: BinaryIO) -> Iterator[Tuple[int, Union[bytes, Unusable]]]
             continue
         rest = stream.readline(MAX_LINE_BYTES)
         if not rest:
-            yield number, Unusable("cut off at the end of the file")
+            yield number, BadRecord("cut off at the end of the file")
             return
         while rest and not rest.endswith(b"\n"):
             rest = stream.readline(MAX_LINE_BYTES)
-        yield number, Unusable("longer than %d MiB" % (MAX_LINE_BYTES >> 20))
+        yield number, BadRecord("longer than %d MiB" % (MAX_LINE_BYTES >> 20))
 
 
 def _kind(value: Any) -> str:
@@ -115,17 +115,17 @@ def is_number(value: Any) -> bool:
 
 
 class Reader:
-    """Typed access to one JSON object. A wrong type makes the whole line unusable, named by its path."""
+    """Typed access to one JSON object. A wrong type makes the whole line bad_records, named by its path."""
 
     def __init__(self, value: Any, path: str) -> None:
         if not isinstance(value, dict):
-            raise Unusable("%s is %s, not an object" % (path, _kind(value)))
+            raise BadRecord("%s is %s, not an object" % (path, _kind(value)))
         self.json, self.path = value, path
 
-    def fail(self, key: str, wanted: str) -> Unusable:
+    def fail(self, key: str, wanted: str) -> BadRecord:
         if key not in self.json:
-            return Unusable("%s.%s is missing" % (self.path, key))
-        return Unusable("%s.%s is %s, not %s" % (self.path, key, _kind(self.json[key]), wanted))
+            return BadRecord("%s.%s is missing" % (self.path, key))
+        return BadRecord("%s.%s is %s, not %s" % (self.path, key, _kind(self.json[key]), wanted))
 
     def text(self, key: str) -> str:
         value = self.json.get(key)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What this machine is, in one sentence, and what a reader must know before any number: warnings and omissions."""
+"""What this machine is, in one sentence; warnings; and what failed, was skipped or is invalid."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Dict, List, Tuple
 
 from reports.jsonl import Json, is_number
+from reports.metrics import NO_CASE
 from reports.quantity import listing, plural, size, spell
 from reports.signature import Signature
 from reports.state import Item, items
@@ -16,7 +17,7 @@ from reports.state import Item, items
 
 @dataclass(frozen=True)
 class Note:
-    """One thing left out, or one warning: a headline and its reason."""
+    """One skipped thing, or one warning: a headline and its reason."""
 
     kind: str  # failed, invalid, skipped, warning
     head: str
@@ -73,11 +74,11 @@ def sentence_of(signature: Json) -> str:
         parts.append("Linux %s" % fields["kernel"])
     if fields.get("virtual_machine") in (1, "true", "True", True):
         parts.append("virtual machine")
-    return "; ".join(parts) + "." if parts else "Nothing is known of it: there is no run record."
+    return "; ".join(parts) + "." if parts else "Nothing is known about it: there is no run record."
 
 
 def state_of(signature: Json) -> List[Item]:
-    """What the main device, of several the first, said when its last program started."""
+    """Telemetry of the main device, the first of several, when its last program started."""
     return items(main_device(signature))
 
 
@@ -85,9 +86,9 @@ def state_of(signature: Json) -> List[Item]:
 
 
 _DISTURBED = (
-    ("contended", "Contended.", "Something else used this machine while %s of %s were taken; they are left out, and the rest "
-                                "deserves doubt."),
-    ("throttled", "Throttled.", "The device held its clock back while %s of %s were taken; they are left out."),
+    ("contended", "Contended.", "Something else used this machine while %s of %s were taken; they are not used. "
+                                "Treat the rest with care; repeat on an idle machine."),
+    ("throttled", "Throttled.", "The device held its clock back while %s of %s were taken; they are not used."),
 )
 
 
@@ -97,10 +98,10 @@ def warnings(signature: Json) -> List[Note]:
         notes.append(Note("failed", "Simulated: not a measurement.",
                           "These numbers come from a model in virtual time and say nothing about a real machine."))
     for flag, head, text in _DISTURBED:
-        spoilt = [e for e in signature["invalid"] if flag in e["flags"]]
-        if spoilt:
-            programs = sorted({e["program"] for e in spoilt})
-            notes.append(Note("warning", head, text % (plural(len(spoilt), "value"), listing(programs))))
+        flagged = [e for e in signature["invalid"] if flag in e["flags"]]
+        if flagged:
+            programs = sorted({e["program"] for e in flagged})
+            notes.append(Note("warning", head, text % (plural(len(flagged), "value"), listing(programs))))
     changed = signature["provenance"]["changed_between_runs"]
     if changed:
         notes.append(Note("warning", "Changed while measuring.", "%s between the runs collected here: %s." % (
@@ -129,8 +130,8 @@ def _without_flags(entry: Json) -> str:
     return text[2:]
 
 
-def _brief(text: str, most: int = 160) -> str:
-    return text if len(text) <= most else text[:most - 1].rstrip() + "…"
+def _brief(text: str, max_length: int = 160) -> str:
+    return text if len(text) <= max_length else text[:max_length - 1].rstrip() + "…"
 
 
 def _unmeasured(signature: Json, status: str) -> List[Note]:
@@ -143,7 +144,7 @@ def _unmeasured(signature: Json, status: str) -> List[Note]:
 
 
 def unstarted(signature: Json, status: str) -> List[Note]:
-    """One note a reason: the programs that have no record but their end."""
+    """One note a reason: the programs that wrote no run record."""
     whole = [e for e in signature["not_measured"] if e["status"] == status and e["key"] is None]
     return [Note(status, "%s: %s" % (listing([e["program"] for e in entries], 6), status), _brief(reason))
             for (reason,), entries in _by(whole, "reason").items()]
@@ -153,10 +154,10 @@ def _invalid(signature: Json) -> List[Note]:
     """One note a program: how many values, under which flags, and one reason in full."""
     notes = []
     for (program,), entries in _by(signature["invalid"], "program").items():
-        flags = Counter(flag for e in entries for flag in (e["flags"] or ["no value"]))
-        counted = ", ".join("%s %d" % (flag.replace("_", " "), n) for flag, n in flags.most_common())
+        flags = Counter(flag for e in entries for flag in (e["flags"] or ["without a value"]))
+        counted = ", ".join("%d %s" % (n, flag.replace("_", " ")) for flag, n in flags.most_common())
         notes.append(Note("invalid", "%s: %s invalid" % (program, plural(len(entries), "value")),
-                          "%s; such as: %s" % (counted, _brief(_without_flags(entries[0]), 110))))
+                          "%s, for example: %s" % (counted, _brief(_without_flags(entries[0]), 110))))
     return notes
 
 
@@ -164,16 +165,17 @@ def _missing(signature: Json) -> List[Note]:
     names = [spell(e["metric"]) for e in signature["primary_missing"]]
     if not names:
         return []
-    absent = [spell(e["metric"]) for e in signature["primary_missing"] if e["reason"] == "no case gave it"]
+    absent = [spell(e["metric"]) for e in signature["primary_missing"] if e["reason"] == NO_CASE]
     if len(absent) == len(names):
-        text = listing(names, 30) + ": no case gave a value"
+        text = listing(names, 30) + ": their cases did not run (time budget) or were skipped"
     else:
-        text = listing(names, 30) + ": no valid value" + ("; no case gave %s" % listing(absent, 30) if absent else "")
+        text = listing(names, 30) + ": no valid value"
+        text += "; the cases of %s did not run or were skipped" % listing(absent, 30) if absent else ""
     return [Note("skipped", "%s missing" % plural(len(names), "headline number"), text)]
 
 
 def _latest(signature: Json) -> List[Json]:
-    """The last run of every program and device: an interrupted one that was resumed is no longer news."""
+    """The last run of every program and device: an interrupted run that was resumed does not count."""
     return list({(r["program"], r["device"]): r for r in signature["runs"]}.values())
 
 
@@ -185,16 +187,19 @@ def _unfinished(signature: Json) -> List[Note]:
             notes.append(Note("skipped", "%s: %s not reached" % (run["program"], plural(late, "case")),
                               "the time budget was spent"))
         if run["status"] not in ("ok", "invalid") and run["reason"]:
-            notes.append(Note("failed" if run["status"] == "failed" else "skipped",
-                              "%s: %s" % (run["program"], run["status"]), _brief(run["reason"])))
+            kind = "failed" if run["status"] == "failed" else "skipped"
+            if run["reason"].startswith(run["status"]):  # "interrupted by SIGINT" says it already
+                notes.append(Note(kind, run["program"], _brief(run["reason"])))
+            else:
+                notes.append(Note(kind, "%s: %s" % (run["program"], run["status"]), _brief(run["reason"])))
     return notes
 
 
-def left_out(signature: Json) -> List[Note]:
+def skipped(signature: Json) -> List[Note]:
     """Failed, invalid, missing, skipped, unreadable: counted by program, the worst first."""
-    unusable = [Note("invalid", "%s could not be used" % plural(e["lines"], "line"),
-                     "%s (first: line %d)" % (_brief(e["reason"]), e["first_line"])) for e in signature["unusable"]]
-    return (unstarted(signature, "failed") + _unmeasured(signature, "failed") + unusable + _invalid(signature)
+    bad_records = [Note("invalid", "%s could not be used" % plural(e["lines"], "line"),
+                     "%s (first: line %d)" % (_brief(e["reason"]), e["first_line"])) for e in signature["bad_records"]]
+    return (unstarted(signature, "failed") + _unmeasured(signature, "failed") + bad_records + _invalid(signature)
             + _missing(signature) + unstarted(signature, "skipped") + _unmeasured(signature, "skipped")
             + _unfinished(signature))
 
@@ -209,6 +214,6 @@ def counts(signature: Signature) -> str:
     parts = ["%s ok" % plural(total["ok"], "case")] + ["%d %s" % (n, s) for s, n in total.items() if n and s != "ok"]
     text = ", ".join(parts) + "; %s" % plural(values, "metric")
     whole = len([e for e in signature.json["not_measured"] if e["key"] is None])
-    text += "; %s without a record" % plural(whole, "program") if whole else ""
+    text += "; %s did not run" % plural(whole, "program") if whole else ""
     invalid = len(signature.json["invalid"])
     return text + (", %s invalid" % plural(invalid, "value") if invalid else "")

@@ -18,7 +18,7 @@ Found = Tuple[Case, Derived]
 
 
 def better_of(name: str, unit: str) -> Optional[str]:
-    """Which way is better, where unit or name leave no doubt."""
+    """Whether higher or lower is better, where the unit or the name tells."""
     if unit == "s" or any(word in name.lower() for word in _COSTS):
         return "lower"
     return "higher" if unit.endswith("/s") or "fraction" in name else None
@@ -29,8 +29,9 @@ def metric_name(program: str, quantity: str, labels: Mapping[str, Scalar], suffi
     return "%s/%s%s%s" % (program, quantity, "{%s}" % text if text else "", suffix)
 
 
-# What a headline number carries with it; of the others name, case and formula stand with their program.
+# Fields of headline numbers only; for the others, the entry of their program has formula and case.
 _WITH_PRIMARY = ("formula", "program", "device", "key")
+NO_CASE = "no case ran"  # of a headline number
 _DIGITS = 9  # of a number in a signature; no measurement has more
 
 
@@ -63,7 +64,7 @@ def matching(group: Group, primary: Primary) -> List[Found]:
 
 
 def reduce(found: Sequence[Found], how: str) -> Optional[Found]:
-    """One of the values, never a mixture, so that its interval and its case are its own."""
+    """One of the values, never a mean, so that its interval and its case belong to it."""
     if not found:
         return None
     if how == "median":
@@ -75,13 +76,13 @@ def reduce(found: Sequence[Found], how: str) -> Optional[Found]:
 
 
 def _asked(group: Group, primary: Primary) -> bool:
-    """Was a case of it among those to be run? A list without f8 gives no f8, and nobody misses it."""
+    """Whether the options selected a case of it: without f8 in the list of types, f8 is not missing."""
     lists = {axis.name: [int(v) if v.isdigit() else v for v in axis.values] for axis in group.run.axes}
     return all(any(_same(value, wanted) for value in lists[name]) for name, wanted in primary.where.items() if lists.get(name))
 
 
 def primary_of(group: Group, suffix: str) -> Tuple[Dict[str, Json], List[Json]]:
-    """Headline numbers in the program's order, and those that could not be had, with reasons."""
+    """Headline numbers in the program's order, and the missing ones with their reasons."""
     taken, missing = {}, []
     for primary in group.run.primary:
         found = matching(group, primary)
@@ -90,7 +91,7 @@ def primary_of(group: Group, suffix: str) -> Tuple[Dict[str, Json], List[Json]]:
         if best is None and not _asked(group, primary):
             continue
         if best is None:
-            reason = why_invalid(*found[0]) if found else "no case gave it"
+            reason = why_invalid(*found[0]) if found else NO_CASE
             missing.append({"program": group.program, "device": group.device, "metric": primary.metric, "reason": reason})
             continue
         entry = _of_case(group, *best)
@@ -104,14 +105,14 @@ def primary_of(group: Group, suffix: str) -> Tuple[Dict[str, Json], List[Json]]:
 
 
 def formulas_of(group: Group) -> Dict[str, str]:
-    """How each quantity is had. One that is formed in several ways names them all."""
+    """The formula of each quantity; all of them where there are several."""
     found: Dict[str, List[str]] = {}
     for case in group.cases.values():
         for derived in case.derived:
-            ways = found.setdefault(derived.name, [])
-            if derived.formula and derived.formula not in ways:
-                ways.append(derived.formula)
-    return {name: "; ".join(ways) or group.run.formula for name, ways in sorted(found.items())}
+            formulas = found.setdefault(derived.name, [])
+            if derived.formula and derived.formula not in formulas:
+                formulas.append(derived.formula)
+    return {name: "; ".join(formulas) or group.run.formula for name, formulas in sorted(found.items())}
 
 
 def shortened(value: Any) -> Any:
@@ -131,25 +132,25 @@ def brief(entry: Json) -> Json:
     return shortened({name: value for name, value in entry.items() if name not in _WITH_PRIMARY + unbound})
 
 
-def said_by_a_rate(case: Case, derived: Derived) -> bool:
-    """A time beside a valid rate of the same variant says nothing more: the rate is what the variant moves / that time."""
+def is_stated_by_rate(case: Case, derived: Derived) -> bool:
+    """A time is redundant where the same variant has a valid rate: the rate is bytes or flops / that time."""
     return derived.name == "time" and derived.unit == "s" and any(
         d.variant == derived.variant and d.unit.endswith("/s") and not why_invalid(case, d) for d in case.derived)
 
 
 def all_of(group: Group, suffix: str) -> Dict[str, Json]:
-    """Every valid derived value that no other one says already, under the name of its program, quantity, variant and case."""
+    """Every valid derived value that a rate does not state already, named by program, quantity, variant and case."""
     found = {}
     for case in group.cases.values():
         for derived in case.derived:
-            if not why_invalid(case, derived) and not said_by_a_rate(case, derived):
+            if not why_invalid(case, derived) and not is_stated_by_rate(case, derived):
                 labels = dict({"variant": derived.variant or ""}, **case.axes)
                 found[metric_name(group.program, derived.name, labels, suffix)] = _of_case(group, case, derived)
     return found
 
 
 def choose_primary(by_group: Sequence[Dict[str, Json]]) -> Dict[str, Json]:
-    """At most MAX_PRIMARY stay primary. Programs take turns, so that no one crowds out another."""
+    """At most MAX_PRIMARY stay primary. Programs take turns, so that each has some."""
     chosen: Dict[str, Json] = {}
     longest = max((len(g) for g in by_group), default=0)
     for turn in range(longest):

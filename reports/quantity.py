@@ -25,7 +25,7 @@ def scale_of(magnitude: float, unit: str) -> Tuple[float, str]:
 
 
 def digits(value: float) -> str:
-    """Three significant digits, never in exponent form for what a person meets."""
+    """Three significant digits, in exponent form only for very large or small values."""
     size = abs(value)
     if value == int(value) and size < 1000:
         return "%d" % value
@@ -77,11 +77,11 @@ def plural(count: int, noun: str, plural_noun: str = "") -> str:
     return "%d %s" % (count, noun if count == 1 else plural_noun or noun + "s")
 
 
-def listing(words: Sequence[str], most: int = 4) -> str:
+def listing(words: Sequence[str], max_words: int = 4) -> str:
     """"a, b and c", or "a, b, c and 7 more"."""
     words = list(words)
-    if len(words) > most:
-        words = words[:most] + ["%d more" % (len(words) - most)]
+    if len(words) > max_words:
+        words = words[:max_words] + ["%d more" % (len(words) - max_words)]
     return " and ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else "".join(words)
 
 

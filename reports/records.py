@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Read records.jsonl (docs/RECORDS.md) whatever state it is in.
+"""Read records.jsonl (docs/RECORDS.md), also when it is damaged.
 
 A line is used whole or not at all, and every line that is not used is counted under a reason. The file may come from
-a crashed run or from another machine, so nothing in it is trusted: not its size, its types, nor its text.
+a crashed run or from another machine, so neither its size nor its types nor its text are trusted.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
 
-from reports.jsonl import Json, Reader, Unusable, clean, is_number, parse_line, read_lines
+from reports.jsonl import Json, Reader, BadRecord, clean, is_number, parse_line, read_lines
 from reports.state import checked
 
 Scalar = Union[str, int, float]
@@ -32,7 +32,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Primary:
-    """How a program wants one headline number taken from its cases."""
+    """How one headline number is taken from the cases of a program."""
 
     metric: str
     derived: str
@@ -87,7 +87,7 @@ class Flag:
 @dataclass(frozen=True)
 class Mechanism:
     name: str
-    realised: bool
+    observed: bool
     detail: str
 
 
@@ -156,7 +156,7 @@ class End:
 
 @dataclass
 class Group:
-    """All that is known of one program on one device. Of a repeated case the latest record counts."""
+    """The records of one program on one device. Of a repeated case the latest record counts."""
 
     program: str
     device: str
@@ -169,7 +169,7 @@ class Group:
         return self.runs[-1]
 
     def sort(self) -> None:
-        """Cases in the order of their axes; they are measured in random order. What is on no axis comes last."""
+        """Order cases by their axes; they are measured in random order. Values on no axis come last."""
         places = [(axis.name, {str(value): i for i, value in enumerate(axis.values)}) for axis in self.run.axes]
 
         def place(case: Case) -> List[int]:
@@ -183,7 +183,7 @@ class Records:
     groups: Dict[Tuple[str, str], Group] = field(default_factory=dict)
     ends: Dict[Tuple[str, str], End] = field(default_factory=dict)
     unstarted: Dict[str, End] = field(default_factory=dict)  # program -> why its last start wrote no run record
-    unusable: Dict[str, List[int]] = field(default_factory=dict)  # reason -> line numbers
+    bad_records: Dict[str, List[int]] = field(default_factory=dict)  # reason -> line numbers
     lines: int = 0
 
     def runs(self) -> List[Run]:
@@ -194,7 +194,7 @@ class Records:
             yield from group.cases.values()
 
 
-# ------------------------------------------------------------------ from JSON to what we know
+# ------------------------------------------------------------------ from JSON to records
 
 
 def where_terms(text: str, path: str = "where") -> Dict[str, str]:
@@ -203,7 +203,7 @@ def where_terms(text: str, path: str = "where") -> Dict[str, str]:
     for term in text.split():
         name, equals, value = term.partition("=")
         if not (name and equals):
-            raise Unusable("%s has a term without '='" % path)
+            raise BadRecord("%s has a term without '='" % path)
         terms[name] = value
     return terms
 
@@ -221,7 +221,7 @@ def _primary(reader: Reader) -> Primary:
 
 
 def _provenance(reader: Reader) -> Tuple[Dict[str, Optional[Scalar]], Dict[str, Scalar]]:
-    """Flat; whatever an unknown key may hold is shown as text rather than refused."""
+    """Flat; the value of an unknown key is shown as text."""
     flat: Dict[str, Optional[Scalar]] = {}
     for name, value in reader.object_or_empty("provenance").json.items():
         if name != "environment":
@@ -277,10 +277,10 @@ def _axis_values(reader: Reader) -> Dict[str, Scalar]:
 
 
 def _case(reader: Reader, line: int, references: Sequence[str]) -> Case:
-    """What a reference variant gave is in the timings, and in the bounds of the others."""
+    """A case. Values of a reference variant are dropped: they are in the timings and in the bounds of the others."""
     status = reader.text("status")
     if status not in ("ok", "failed", "skipped"):
-        raise Unusable("case.status is not ok, failed or skipped")
+        raise BadRecord("case.status is not ok, failed or skipped")
     check, validity = reader.object_or_empty("check"), reader.object_or_empty("validity")
     return Case(
         program=reader.text("program"), run=reader.text("run"), line=line, axes=_axis_values(reader),
@@ -288,7 +288,7 @@ def _case(reader: Reader, line: int, references: Sequence[str]) -> Case:
         variants=tuple(_variant(v) for v in reader.objects("variants")),
         derived=tuple(d for d in map(_derived, reader.objects("derived")) if d.variant not in references),
         check=check.text_or("status", "none"), check_detail=check.text_or("detail"),
-        mechanism=tuple(Mechanism(m.text("name"), m.truth("realised"), m.text_or("detail"))
+        mechanism=tuple(Mechanism(m.text("name"), m.truth("observed"), m.text_or("detail"))
                         for m in reader.objects("mechanism")),
         facts=reader.scalars("facts", null=True), valid=validity.json.get("valid", True) is True,
         flags=tuple(Flag(f.text("flag"), f.text_or("variant") or None, f.text_or("reason"))
@@ -306,13 +306,13 @@ def _end(reader: Reader) -> End:
 
 def _known_schema(reader: Reader) -> None:
     if reader.json.get("schema") != "gpusig.record":
-        raise Unusable("not a gpusig.record")
+        raise BadRecord("not a gpusig.record")
     if not _VERSION.match(reader.text("version")):
-        raise Unusable("its record version is not 1.x")
+        raise BadRecord("its record version is not 1.x")
 
 
 def _take(records: Records, runs: Dict[Tuple[str, str], Run], value: Json, line: int) -> None:
-    """Put one record where it belongs. A case belongs to the latest run record of its id: simulated ids repeat."""
+    """Enter one record. A case belongs to the latest run record of its id: simulated ids repeat."""
     reader = Reader(value, clean(str(value.get("kind", "record")))[:20])
     _known_schema(reader)
     kind, identity = reader.text("kind"), (reader.text("run"), reader.text("program"))
@@ -324,7 +324,7 @@ def _take(records: Records, runs: Dict[Tuple[str, str], Run], value: Json, line:
         records.unstarted.pop(run.program, None)
     elif kind == "case":
         if identity not in runs:
-            raise Unusable("a case without its run record before it")
+            raise BadRecord("a case without its run record before it")
         run = runs[identity]
         case = _case(reader, line, run.references)
         group = records.groups[(run.program, run.device_spec)]
@@ -337,22 +337,22 @@ def _take(records: Records, runs: Dict[Tuple[str, str], Run], value: Json, line:
         elif end.status in ("failed", "skipped"):
             records.unstarted[identity[1]] = end
     else:
-        raise Unusable("its kind is not run, case or end")
+        raise BadRecord("its kind is not run, case or end")
 
 
 def read(path: Path) -> Records:
-    """Raises OSError when the file cannot be opened; everything else ends up in Records.unusable."""
+    """Raises OSError when the file cannot be opened; everything else ends up in Records.bad_records."""
     records = Records()
     runs: Dict[Tuple[str, str], Run] = {}
     with open(path, "rb") as stream:
         for number, line in read_lines(stream):
             records.lines = number
             try:
-                if isinstance(line, Unusable):
+                if isinstance(line, BadRecord):
                     raise line
                 _take(records, runs, parse_line(line), number)
-            except Unusable as why:
-                records.unusable.setdefault(str(why), []).append(number)
+            except BadRecord as why:
+                records.bad_records.setdefault(str(why), []).append(number)
     for group in records.groups.values():
         group.sort()
     return records

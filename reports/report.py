@@ -12,19 +12,19 @@ from typing import Any, Dict, List, Optional, Sequence
 from reports import machine
 from reports.charts import draw_share, draw_spark
 from reports.curves import flag_text, flags_of, samples_behind, why_invalid
-from reports.effects import effect_of
-from reports.effects.node import fact_text
 from reports.jsonl import Json
 from reports.quantity import digits, human, human_interval, number_and_unit, percent, plural, spell
 from reports.section import Bar, Bars, Figure, Panels, Section, Table
+from reports.sections import spec_of
+from reports.sections.node import fact_text
 from reports.signature import Signature
-from reports.state import readings
+from reports.state import telemetry_of
 
 TEMPLATES = Path(__file__).parent / "templates"
 MAX_ROWS = 2000
 
 
-class Missing(RuntimeError):
+class MissingDependency(RuntimeError):
     """A library that the report needs is not installed; the text names it."""
 
 
@@ -88,7 +88,7 @@ def _headline(signature: Signature) -> List[Dict[str, Any]]:
 
 
 def _headline_note(signature: Signature) -> str:
-    """What a full bar is, for each headline number that has a bound."""
+    """The bound that a full bar stands for, for each headline number that has one."""
     bounds: Dict[str, int] = {}
     for entry in signature.primary.values():
         if entry["bound"]:
@@ -96,8 +96,8 @@ def _headline_note(signature: Signature) -> str:
             bounds[name] = bounds.get(name, 0) + 1
     text = "A full bar is the %s." % ", or the ".join(bounds) if bounds else "No physical bound is known for these."
     if bounds and sum(bounds.values()) < len(signature.primary):
-        text += " Where there is no bar no bound is known."
-    return text + " ↑ more is better, ↓ less. The interval is that of the median, distribution-free."
+        text += " No bar: no upper limit is known."
+    return text + " ↑ more is better, ↓ less. 95 % confidence interval of the median; no distribution assumed."
 
 
 # ------------------------------------------------------------------ sections
@@ -105,7 +105,7 @@ def _headline_note(signature: Signature) -> str:
 
 def _figure(figure: Figure) -> Dict[str, Any]:
     if isinstance(figure, Panels):
-        flagged = " Hollow: flagged invalid, enters no number." if any('"dot hollow' in c for c in figure.charts) else ""
+        flagged = " Hollow points are invalid and are not used." if any('"dot hollow' in c for c in figure.charts) else ""
         return {"kind": "panels", "charts": [_markup(c) for c in figure.charts], "caption": caption(figure.caption + flagged),
                 "wide": figure.wide}
     if isinstance(figure, Bars):
@@ -148,7 +148,7 @@ def _facts_table(section: Section) -> Optional[Table]:
 def _cases_table(section: Section) -> Optional[Table]:
     rows = []
     for case in section.group.cases.values():
-        seen = "; ".join("%s %s%s" % (m.name, "seen" if m.realised else "not seen", ": " + m.detail if m.detail else "")
+        seen = "; ".join("%s %s%s" % (m.name, "seen" if m.observed else "not seen", ": " + m.detail if m.detail else "")
                          for m in case.mechanism)
         check = case.check + (": " + case.check_detail if case.check_detail else "")
         flags = "; ".join("%s%s" % (f.variant + " " if f.variant else "", flag_text(f.flag, f.reason)) for f in case.flags)
@@ -168,9 +168,9 @@ def _limited(heads: Sequence[str], rows: List[List[Any]], words: int, prose: boo
 
 
 def _details(section: Section) -> List[Dict[str, Any]]:
-    blocks = [("All values", _values_table(section)), ("All timings", _timings_table(section)),
+    tables = [("All values", _values_table(section)), ("All timings", _timings_table(section)),
               ("All facts", _facts_table(section)), ("All cases: status, check, mechanism, flags", _cases_table(section))]
-    return [{"summary": "%s (%d)" % (title, len(table.rows)), "table": table} for title, table in blocks if table]
+    return [{"summary": "%s (%d)" % (title, len(table.rows)), "table": table} for title, table in tables if table]
 
 
 def _section(section: Section, main: str) -> Dict[str, Any]:
@@ -178,8 +178,8 @@ def _section(section: Section, main: str) -> Dict[str, Any]:
     notes = [(term, text) for term, text in (("Formula", run.formula), ("Timed", run.timed), ("Limits", run.limits)) if text]
     device = section.group.device
     return {"title": section.title, "anchor": anchor(section), "program": section.group.program,
-            "device": "" if device in (main, "none") else device, "question": run.question, "reading": hold(section.reading),
-            "figures": [_figure(f) for f in effect_of(section.group.program).figures(section)], "notes": notes,
+            "device": "" if device in (main, "none") else device, "question": run.question, "summary": hold(section.summary),
+            "figures": [_figure(f) for f in spec_of(section.group.program).figures(section)], "notes": notes,
             "details": _details(section)}
 
 
@@ -200,7 +200,7 @@ def _provenance(signature: Json) -> List[Table]:
     for name, device in signature["devices"].items():
         rows += [[name, key.replace("_", " "), _device_text(key, value)] for key, value in device.items()
                  if key not in ("spec", "state")]
-        rows += [[name, spell(r.name), "%s: %s" % (r.text, r.reason) if r.reason else r.text] for r in readings(device)]
+        rows += [[name, spell(r.name), "%s: %s" % (r.text, r.reason) if r.reason else r.text] for r in telemetry_of(device)]
     if rows:
         tables.append(Table(["device", "property", "value"], rows, "0 is unknown.", 3))
     runs = [[r["program"], r["device"], r["started"] or "–", r["status"], human(r["elapsed_s"], "s"),
@@ -231,16 +231,16 @@ def _context(signature: Signature, style: str) -> Dict[str, Any]:
                                          "state": [(i.label, hold(i.text), i.hint) for i in machine.state_of(json)]},
             "banners": [{"alarm": n.kind == "failed", "head": n.head, "text": n.text} for n in machine.warnings(json)],
             "headline": _headline(signature), "headline_note": _headline_note(signature),
-            "left_out": machine.left_out(json), "sections": [_section(s, json["device"]) for s in signature.sections],
+            "skipped": machine.skipped(json), "sections": [_section(s, json["device"]) for s in signature.sections],
             "provenance": _provenance(json), "footer": footer}
 
 
 def render(signature: Signature) -> str:
-    """Raises Missing where jinja2 is not installed."""
+    """Raises MissingDependency where jinja2 is not installed."""
     try:
         import jinja2
     except ImportError:
-        raise Missing("report.html needs the Python package jinja2, which %s does not have" % _python()) from None
+        raise MissingDependency("report.html needs the Python package jinja2, which %s does not have" % _python()) from None
     style = (TEMPLATES / "report.css").read_text(encoding="utf-8")
     environment = jinja2.Environment(loader=jinja2.FileSystemLoader(str(TEMPLATES)), autoescape=True,
                                      undefined=jinja2.StrictUndefined)

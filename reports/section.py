@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One program on one device, as the signature states it and the report shows it."""
+"""One program on one device, as the signature holds it and the report shows it."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ class Section:
     group: Group
     curves: List[Curve]
     title: str = ""
-    findings: Json = field(default_factory=dict)
-    reading: str = ""
-    beside: Mapping[str, Group] = field(default_factory=dict)  # every program on this device, by name
+    results: Json = field(default_factory=dict)
+    summary: str = ""
+    others: Mapping[str, Group] = field(default_factory=dict)  # every program on this device, by name
 
     @property
     def device(self) -> Mapping[str, object]:
@@ -33,7 +33,7 @@ class Section:
         return [c for c in self.curves if c.derived in derived]
 
     def values(self, *names: str) -> List[Tuple[Case, Derived]]:
-        """Every value of these quantities that there is, valid or not."""
+        """Every value of these quantities, valid or not."""
         return [(c, d) for c in self.group.cases.values() for d in c.derived
                 if d.value is not None and (not names or d.name in names)]
 
@@ -58,10 +58,10 @@ class Bar:
     low: Optional[float] = None
     high: Optional[float] = None
     n: int = 0
-    of: Optional[float] = None  # what a full bar stands for
+    of: Optional[float] = None  # the value of a full bar
     of_name: str = ""
     why_invalid: str = ""
-    hint: str = ""  # shown on demand: how the number was had
+    hint: str = ""  # a tooltip: how the number was derived
 
 
 @dataclass
@@ -87,11 +87,11 @@ Figure = Union[Panels, Bars, Table]
 
 
 @dataclass(frozen=True)
-class Effect:
-    """How one program's records are condensed, read and drawn."""
+class SectionSpec:
+    """How the section of one program is made: its results, a summary in a sentence, its figures."""
 
     title: str
-    findings: Callable[[Section], Json]
-    reading: Callable[[Section], str]
+    results: Callable[[Section], Json]
+    summary: Callable[[Section], str]
     figures: Callable[[Section], List[Figure]]
-    measured: bool = True  # False: a model or a simulation; its numbers are in its findings and in no metric
+    measured: bool = True  # False: a model or a simulation; its numbers are in its results and in no metric

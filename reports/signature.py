@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Records in, signature out: what a machine can do, in a small JSON that another machine's can be compared with.
 
-The same records give the same bytes. Only valid values enter; what was left out is listed with its reason.
+The same records give the same bytes. Only valid values enter; every skipped one is listed with its reason.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any, Dict, List, Mapping, Tuple, Union
 
-from reports import effects
 from reports.curves import Curve, curves_of, flags_of, why_invalid
-from reports.effects import advice
 from reports.jsonl import Json
+from reports.section import Section
+from reports.sections import advice, rank, section_of, spec_of
 from reports.metrics import (all_of, brief, choose_primary, formulas_of, metric, metric_name, primary_of,
                              shortened)
 from reports.records import Group, Records, Run
@@ -28,7 +28,7 @@ def _dump(value: Any) -> str:
     return json.dumps(value, sort_keys=True, ensure_ascii=False, allow_nan=False)
 
 
-def _block(value: Any) -> str:
+def _dump_lines(value: Any) -> str:
     if isinstance(value, dict) and value:
         return "{\n" + ",\n".join("  %s: %s" % (_dump(key), _dump(value[key])) for key in sorted(value)) + "}"
     if isinstance(value, list) and value:
@@ -36,20 +36,20 @@ def _block(value: Any) -> str:
     return _dump(value)
 
 
-class Mixed(ValueError):
+class MixedMachines(ValueError):
     """The records cannot be one machine's signature."""
 
 
 @dataclass
 class Signature:
-    """The JSON, and beside it the sections that it was made from, for the report to draw."""
+    """The JSON, and the sections it was made from, which the report draws."""
 
     json: Json
-    sections: List[effects.Section] = field(default_factory=list)
+    sections: List[Section] = field(default_factory=list)
 
     def text(self) -> str:
         """One entry a line, keys in order: two signatures differ in the lines that differ."""
-        return "{\n" + ",\n".join("%s: %s" % (_dump(key), _block(self.json[key])) for key in sorted(self.json)) + "\n}\n"
+        return "{\n" + ",\n".join("%s: %s" % (_dump(key), _dump_lines(self.json[key])) for key in sorted(self.json)) + "\n}\n"
 
     @property
     def failed(self) -> bool:
@@ -60,15 +60,15 @@ class Signature:
         return {name: m for name, m in self.json["metrics"].items() if m["primary"]}
 
 
-def _refuse_mixture(runs: List[Run]) -> None:
+def _check_one_machine(runs: List[Run]) -> None:
     simulated = [r for r in runs if r.simulated is True and _measured(r)]
     measured = [r for r in runs if r.simulated is False and _measured(r)]
     if simulated and measured:
-        raise Mixed("simulated and measured records do not mix: %s ran on %s, %s on %s" % (
+        raise MixedMachines("simulated and measured records do not mix: %s ran on %s, %s on %s" % (
             simulated[0].program, simulated[0].device_spec, measured[0].program, measured[0].device_spec))
     hosts = sorted({str(r.provenance.get("hostname")) for r in runs if r.provenance.get("hostname")})
     if len(hosts) > 1:
-        raise Mixed("records of different machines do not mix: " + ", ".join(h[:80] for h in hosts[:4]))
+        raise MixedMachines("records of different machines do not mix: " + ", ".join(h[:80] for h in hosts[:4]))
 
 
 def _main_device(records: Records) -> str:
@@ -80,7 +80,7 @@ def _main_device(records: Records) -> str:
 
 
 def _provenance(runs: List[Run]) -> Json:
-    """What holds for all runs, and what changed between them."""
+    """Fields that are equal in all runs, and those that changed between them."""
     values: Dict[str, List[Any]] = {}
     environment: Dict[str, List[Any]] = {}
     for run in runs:
@@ -111,8 +111,8 @@ def _curve_json(curve: Curve) -> Json:
                                   "bound": p.bound}) for p in curve.valid]}
 
 
-def _telling(curves: List[Curve]) -> List[Curve]:
-    """Without the times over the points of a rate: metrics.said_by_a_rate, for curves."""
+def _without_rate_times(curves: List[Curve]) -> List[Curve]:
+    """Drop time curves that a rate over the same points states already; see metrics.is_stated_by_rate."""
     def place(curve: Curve) -> Tuple[Any, ...]:
         return curve.variant, curve.axis, tuple(sorted(curve.fixed.items())), tuple(p.x for p in curve.valid)
 
@@ -121,10 +121,10 @@ def _telling(curves: List[Curve]) -> List[Curve]:
 
 
 def _not_measured(group: Group) -> List[Json]:
-    """What a model has no answer to, as a schedule for a number of nodes that it can't do, is no omission."""
-    telling = ("failed", "skipped") if _measured(group) else ("failed",)
+    """Cases that failed or were skipped. A case that a model has no answer for does not count as skipped."""
+    statuses = ("failed", "skipped") if _measured(group) else ("failed",)
     return [{"program": c.program, "device": group.device, "key": c.key, "status": c.status,
-             "reason": c.reason or "no reason given"} for c in group.cases.values() if c.status in telling] + \
+             "reason": c.reason or "no reason given"} for c in group.cases.values() if c.status in statuses] + \
            [{"program": c.program, "device": group.device, "key": c.key, "status": "failed",
              "reason": "check: " + (c.check_detail or "no detail")}
             for c in group.cases.values() if c.status == "ok" and c.check == "failed"]
@@ -142,28 +142,29 @@ def _invalid(group: Group) -> List[Json]:
             for c in group.cases.values() for d in c.derived if why_invalid(c, d)]
 
 
-def _measured(what: Union[effects.Section, Group, Run]) -> bool:
-    """Models and simulated ranks say nothing about this machine: the signature has their findings and no more."""
-    return effects.effect_of((what.group if isinstance(what, effects.Section) else what).program).measured
+def _measured(what: Union[Section, Group, Run]) -> bool:
+    """False for models and simulated ranks: they do not measure this machine, and only their results are kept."""
+    return spec_of((what.group if isinstance(what, Section) else what).program).measured
 
 
-def _section_json(section: effects.Section) -> Json:
+def _section_json(section: Section) -> Json:
     group = section.group
     status = Counter(c.status for c in group.cases.values())
     cases = list(group.cases.values()) if _measured(group) else []
     facts = {c.key: dict(c.facts) for c in cases if c.facts}
-    mechanism = [{"key": c.key, "name": m.name, "realised": m.realised, "detail": m.detail} for c in cases for m in c.mechanism]
+    mechanism = [{"key": c.key, "name": m.name, "observed": m.observed, "detail": m.detail} for c in cases for m in c.mechanism]
     return {"program": group.program, "device": group.device, "question": group.run.question,
             "formula": group.run.formula, "formulas": formulas_of(group), "timed": group.run.timed, "limits": group.run.limits,
             "cases": {s: status.get(s, 0) for s in ("ok", "failed", "skipped")}, "superseded": group.superseded,
-            "curves": [_curve_json(c) for c in _telling(section.curves if cases else [])], "facts": facts, "mechanism": mechanism,
-            "findings": shortened(section.findings) if not cases else section.findings, "reading": section.reading}
+            "curves": [_curve_json(c) for c in _without_rate_times(section.curves if cases else [])],
+            "facts": facts, "mechanism": mechanism,
+            "results": shortened(section.results) if not cases else section.results, "summary": section.summary}
 
 
-def _fit_metrics(section: effects.Section, suffix: str) -> Dict[str, Json]:
+def _fit_metrics(section: Section, suffix: str) -> Dict[str, Json]:
     """The numbers of every fitted line, as metrics of their own. A line that does not describe its curve gives none."""
     found = {}
-    for fit in section.findings.get("fits", []):
+    for fit in section.results.get("fits", []):
         if fit["poor"]:
             continue
         labels = dict(fit["where"], variant=fit["variant"] or "")
@@ -178,7 +179,7 @@ def _fit_metrics(section: effects.Section, suffix: str) -> Dict[str, Json]:
     return found
 
 
-def _metrics(sections: List[effects.Section], main: str) -> Tuple[Dict[str, Json], List[Json]]:
+def _metrics(sections: List[Section], main: str) -> Tuple[Dict[str, Json], List[Json]]:
     metrics: Dict[str, Json] = {}
     primaries, missing = [], []
     for section in filter(_measured, sections):
@@ -193,35 +194,35 @@ def _metrics(sections: List[effects.Section], main: str) -> Tuple[Dict[str, Json
 
 
 def build(records: Records) -> Signature:
-    """Raises Mixed when the records are not of one machine."""
+    """Raises MixedMachines when the records are not of one machine."""
     runs = records.runs()
-    _refuse_mixture(runs)
+    _check_one_machine(runs)
     here = [r for r in runs if _measured(r)] or [r for r in runs if not r.simulated] or runs
     main = _main_device(records)
-    groups = sorted(records.groups.values(), key=lambda g: (g.device != main, g.device, effects.rank(g.program), g.program))
-    sections = [effects.section_of(group, curves_of(group), {g.program: g for g in groups if g.device == group.device})
+    groups = sorted(records.groups.values(), key=lambda g: (g.device != main, g.device, rank(g.program), g.program))
+    sections = [section_of(group, curves_of(group), {g.program: g for g in groups if g.device == group.device})
                 for group in groups]
     metrics, missing = _metrics(sections, main)
     devices: Dict[str, Mapping[str, Any]] = {}
     for run in here:
         for device in run.devices:
             devices["%s[%s]" % (run.device_spec, device.get("index", 0))] = device
-    unusable = [{"reason": reason, "lines": len(numbers), "first_line": numbers[0]}
-                for reason, numbers in sorted(records.unusable.items())]
+    bad_records = [{"reason": reason, "lines": len(numbers), "first_line": numbers[0]}
+                for reason, numbers in sorted(records.bad_records.items())]
     result = {
         "schema": SCHEMA, "version": VERSION, "simulated": any(r.simulated for r in here), "device": main,
         "devices": devices, "provenance": _provenance(here), "runs": [_run_json(records, r) for r in runs],
         "programs": {_section_name(s, main): _section_json(s) for s in sections}, "metrics": metrics,
         "primary_missing": missing, "not_measured": [e for g in groups for e in _not_measured(g)] + _unstarted(records, main),
-        "invalid": [e for g in groups if _measured(g) for e in _invalid(g)], "unusable": unusable}
-    for section in sections:  # what all others say has to be known first
+        "invalid": [e for g in groups if _measured(g) for e in _invalid(g)], "bad_records": bad_records}
+    for section in sections:  # the score needs the sections of all other programs
         if section.group.program == advice.PROGRAM:
-            section.findings["advice"] = advice.score(section, result)
-            section.reading = " ".join(t for t in (section.reading, advice.reading(section.findings["advice"])) if t)
+            section.results["advice"] = advice.score(section, result)
+            section.summary = " ".join(t for t in (section.summary, advice.summary(section.results["advice"])) if t)
             result["programs"][_section_name(section, main)] = _section_json(section)
     return Signature(result, sections)
 
 
-def _section_name(section: effects.Section, main: str) -> str:
+def _section_name(section: Section, main: str) -> str:
     group = section.group
     return group.program if group.device in (main, "none") else "%s@%s" % (group.program, group.device)

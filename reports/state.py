@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a device said of itself, for people: "power 121 W of 700 W", "ECC unknown" and why.
+"""Telemetry of a device for people: "power 121 W of 700 W", or "ECC unknown" with the reason.
 
-Names are the device's; one that is called like another with _limit or _max behind it is what that one is out of.
+Names come from the device. NAME_limit or NAME_max is the upper limit of NAME.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _SHOWN_UNITS = {"degC": "°C"}
 
 
 @dataclass(frozen=True)
-class Reading:
+class TelemetrySample:
     name: str
     value: object  # number, text or None
     unit: str
@@ -31,24 +31,24 @@ class Reading:
 
 
 def checked(device: Reader) -> Json:
-    """The device of a run record, or Unusable where its state is none."""
-    _readings(device)
+    """The device of a run record; raises BadRecord where its telemetry is malformed."""
+    _samples(device)
     return device.json
 
 
-def _readings(device: Reader) -> List[Reading]:
+def _samples(device: Reader) -> List[TelemetrySample]:
     state, found = device.object_or_empty("state"), []
     for name, entry in state.json.items():
-        reader = Reader(entry, state.path + ".reading")
+        reader = Reader(entry, state.path + ".sample")
         value = reader.json.get("value")
         if not (value is None or isinstance(value, str) or is_number(value)):
             raise reader.fail("value", "a number, a string or null")
-        found.append(Reading(name, value, reader.text_or("unit"), reader.text_or("reason")))
+        found.append(TelemetrySample(name, value, reader.text_or("unit"), reader.text_or("reason")))
     return found
 
 
-def readings(device: Json) -> List[Reading]:
-    return _readings(Reader(device, "device"))
+def telemetry_of(device: Json) -> List[TelemetrySample]:
+    return _samples(Reader(device, "device"))
 
 
 @dataclass(frozen=True)
@@ -59,13 +59,13 @@ class Item:
 
 
 def items(device: Json) -> List[Item]:
-    """One for each reading, with what it is out of; in the order that the device gave."""
-    own = {reading.name: reading for reading in readings(device)}
+    """One for each sample, with its limit; in the order of the device."""
+    own = {sample.name: sample for sample in telemetry_of(device)}
     shown = []
-    for name, reading in own.items():
+    for name, sample in own.items():
         if any(name.endswith(end) and name[:-len(end)] in own for end in _OUT_OF):
             continue
         outer = next((own[name + end] for end in _OUT_OF if name + end in own), None)
-        text = reading.text + (" of %s" % outer.text if outer is not None and outer.value is not None else "")
-        shown.append(Item(spell(name), text, reading.reason))
+        text = sample.text + (" of %s" % outer.text if outer is not None and outer.value is not None else "")
+        shown.append(Item(spell(name), text, sample.reason))
     return shown

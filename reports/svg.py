@@ -17,10 +17,10 @@ def text_width(text: str) -> float:
     return sum(WIDE_GLYPH if c.isupper() or c.isdigit() or c in "_×mw" else GLYPH for c in text)
 
 
-def shorten(text: str, room: float) -> str:
-    if text_width(text) <= room:
+def shorten(text: str, width: float) -> str:
+    if text_width(text) <= width:
         return text
-    while len(text) > 2 and text_width(text) + GLYPH > room:
+    while len(text) > 2 and text_width(text) + GLYPH > width:
         text = text[:-1]
     return text + "…"
 
@@ -106,16 +106,16 @@ def _nice(step: float) -> float:
     return next(m * power for m in (1, 2, 2.5, 5, 10) if step <= m * power * 1.0001)
 
 
-def linear_ticks(low: float, high: float, most: int = 5) -> List[float]:
-    step = _nice((high - low) / most)
+def linear_ticks(low: float, high: float, max_ticks: int = 5) -> List[float]:
+    step = _nice((high - low) / max_ticks)
     first = math.ceil(low / step - 1e-9)
-    return [i * step for i in range(first, first + 2 * most + 2) if i * step <= high * (1 + 1e-9)]
+    return [i * step for i in range(first, first + 2 * max_ticks + 2) if i * step <= high * (1 + 1e-9)]
 
 
-def log_ticks(low: float, high: float, base: int, most: int) -> List[float]:
+def log_ticks(low: float, high: float, base: int, max_ticks: int) -> List[float]:
     first = math.ceil(math.log(low, base) - 1e-9)
     last = math.floor(math.log(high, base) + 1e-9)
-    stride = max(1, math.ceil((last - first + 1) / most))
+    stride = max(1, math.ceil((last - first + 1) / max_ticks))
     ticks = [float(base) ** i for i in range(first, last + 1, stride)]
     if len(ticks) < 4 and base == 10:
         ticks = [m * 10.0 ** i for i in range(first - 1, last + 1) for m in (1, 2, 5) if low <= m * 10.0 ** i <= high]

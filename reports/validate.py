@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Iterator, Tuple
 
-from reports.jsonl import Json, Unusable, parse_line, read_lines
+from reports.jsonl import Json, BadRecord, parse_line, read_lines
 
 SCHEMA = Path(__file__).parent / "schema"
 SHOWN = 20
@@ -34,12 +34,12 @@ def _problems(path: Path) -> Iterator[Tuple[int, str]]:
     validator = jsonschema.Draft7Validator(schema("record"))
     with open(path, "rb") as stream:
         for number, line in read_lines(stream):
-            if isinstance(line, Unusable):
+            if isinstance(line, BadRecord):
                 yield number, str(line)
                 continue
             try:
                 value = parse_line(line)
-            except Unusable as why:
+            except BadRecord as why:
                 yield number, str(why)
                 continue
             yield from ((number, text) for text in complaints(validator, value))

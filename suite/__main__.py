@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import NoReturn
 
 from suite import advise, duration, listing, report, run
-from suite.refusal import Refusal
+from suite.command_error import CommandError
 
 _HOME = Path(__file__).resolve().parent.parent
 
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        raise Refusal(f"{message}; see ./gpusig help")
+        raise CommandError(f"{message}; see ./gpusig help")
 
 
 def _parser() -> _Parser:
@@ -38,6 +38,8 @@ def _parser() -> _Parser:
     testing = commands.add_parser("test", **plain)
     testing.add_argument("--only", action="append", default=[])
     testing.add_argument("--stages", action="store_true")
+    testing.add_argument("--all", action="store_true")
+    testing.add_argument("--program")
 
     commands.add_parser("list", **plain).add_argument("--markdown", action="store_true")
     commands.add_parser("report", **plain).add_argument("rest", nargs=argparse.REMAINDER)
@@ -61,9 +63,19 @@ def _seed(text: str) -> int:
 
 def _run_options(given: argparse.Namespace) -> run.Options:
     if given.out is not None and given.resume is not None:
-        raise Refusal("--out begins a new run and --resume goes on with one: give one of them")
+        raise CommandError("--out begins a new run and --resume goes on with one: give one of them")
     budget_s = None if given.budget is None else duration.parse(given.budget)
     return run.Options(given.device, budget_s, given.only, given.out, given.resume, given.seed, given.full)
+
+
+def _check_test_options(given: argparse.Namespace) -> None:
+    from suite import checks, one_program  # only here: measuring does not wait for them
+
+    if given.program is not None and (given.only or given.all or given.stages):
+        raise CommandError("--program runs stages of its own: leave out --only, --all and --stages")
+    if given.program is not None:
+        one_program.stages_of(_HOME, given.program)
+    checks.chosen(given.only, given.all)
 
 
 def main(arguments: list[str]) -> int:
@@ -74,6 +86,8 @@ def main(arguments: list[str]) -> int:
     if given.command == "run":
         options = _run_options(given)
         return 0 if given.check_options else run.run(options, bin_dir, sources, given.cwd)
+    if given.command == "test":
+        _check_test_options(given)
     if given.check_options:
         return 0
     if given.command == "list":
@@ -84,15 +98,18 @@ def main(arguments: list[str]) -> int:
         return advise.command(given.cwd, given.rest)
     from suite import checks  # only here: measuring does not wait for it
 
-    return checks.command(_HOME, given.only, given.stages)
+    if given.stages:
+        print(checks.list_stages())
+        return 0
+    return checks.command(_HOME, given.only, given.all, given.program)
 
 
 if __name__ == "__main__":
     try:
         sys.exit(main(sys.argv[1:]))
-    except Refusal as refusal:
-        print(f"gpusig: {refusal}", file=sys.stderr)
-        sys.exit(refusal.code)
+    except CommandError as error:
+        print(f"gpusig: {error}", file=sys.stderr)
+        sys.exit(error.code)
     except KeyboardInterrupt:
         sys.exit(130)
     except BrokenPipeError:

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from suite.refusal import Refusal
+from suite.command_error import CommandError
 
 _HOME = Path(__file__).resolve().parent.parent
 
@@ -15,7 +15,8 @@ def command(cwd: Path, arguments: list[str]) -> int:
     """`./gpusig advise SIGNATURE ...`."""
     words = [word for word in arguments if word != "--no-install"]
     if not words or words[0].startswith("-"):
-        raise Refusal("advise needs a signature: ./gpusig advise SIGNATURE --m M --n N --k K --devices G --op OP --type TYPE")
+        raise CommandError("advise needs a signature: ./gpusig advise SIGNATURE --m M --n N --k K --devices G --op OP "
+                           "--type TYPE")
     return subprocess.run(
         [sys.executable, "-m", "reports", "advise", str(cwd / words[0]), *words[1:]], cwd=_HOME, check=False
     ).returncode

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# build.sh [MAKE ARGUMENTS]: make, in few words. What make said is kept in build/make.log.
+# build.sh [MAKE ARGUMENTS]: run make with short output. The output of make is kept in build/make.log.
 set -u
 
 say() { echo "gpusig: $*" >&2; }

@@ -1,61 +1,119 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`./gpusig test`: all stages, one line each, and the sum of all tests as the last line."""
+"""`./gpusig test`: one line for each stage as it ends, the slowest tools, and the sum of all tests as the last line."""
 from __future__ import annotations
 
+import dataclasses
 import fnmatch
 import os
 import time
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
-from suite import duration
-from suite.outcome import Outcome, failed
-from suite.refusal import BAD, CANNOT_RUN, OK, Refusal
-from suite.stages import STAGES
-from suite.tooling import Tools
+from suite import duration, one_program
+from suite.command_error import BAD, CANNOT_RUN, OK, CommandError
+from suite.outcome import Outcome, failed, skipped
+from suite.stages import STAGES, Stage
+from suite.tooling import Slots, Spent, Tools
 
-_MOST_WORDS = 25
+_MAX_LINES = 25
+_MAX_SLOWEST = 10
 
 
-def command(home: Path, only: list[str], list_stages: bool) -> int:
-    if list_stages:
-        print("\n".join(STAGES))
-        return OK
-    names = [name for name in STAGES if not only or any(fnmatch.fnmatchcase(name, glob) for glob in only)]
-    if not names:
-        raise Refusal(f"--only '{' '.join(only)}' matches no stage; there are: {', '.join(STAGES)}")
+def command(home: Path, only: list[str], rare: bool, program: str | None) -> int:
+    stages = one_program.stages_of(home, program) if program is not None else chosen(only, rare)
     logs = home / "build" / "test-logs"
     logs.mkdir(parents=True, exist_ok=True)
-    tools = Tools(home, logs, len(os.sched_getaffinity(0)))
-    total, begun = Outcome(), time.monotonic()
+    cores = len(os.sched_getaffinity(0))
+    # Command-line tests and builds wait nearly as long as they compute: one tool more than there are cores.
+    tools = Tools(home, logs, cores, slots=Slots(cores + 1))
+    begun = time.monotonic()
+    if rare:
+        os.environ["GPUSIG_TEST_ALL"] = "1"  # tests/bats/helpers.bash
     try:
-        for name in names:
-            total += _stage(name, tools)
+        total = run(stages, tools)
     finally:
         tools.stop()
-    print(f"in {duration.show(time.monotonic() - begun)}; what the tools said is in {logs}")
+    _show_slowest(tools.spent)
+    print(f"in {duration.show(time.monotonic() - begun)}; output of the tools: {logs}")
     print(total, flush=True)
     if total.failures:
         return BAD
     return OK if total.passed else CANNOT_RUN
 
 
-def _stage(name: str, tools: Tools) -> Outcome:
-    begun = time.monotonic()
-    try:
-        outcome = STAGES[name](tools)
-    except OSError as error:
-        outcome = failed(f"{name}: {error}")
-    mark = "FAIL" if outcome.failures else "ok" if outcome.passed else "skip"
-    print(f"{mark:4}  {name:20}  {outcome!s:36}  {duration.show(time.monotonic() - begun)}", flush=True)
-    for words in outcome.failures:
-        _indented("failed: ", words)
-    for words in dict.fromkeys(outcome.skips):
-        _indented("skipped: ", words)
+def chosen(only: list[str], rare: bool) -> dict[str, Stage]:
+    """Stages that match, in order; --only finds those of --all as well."""
+    if not only:
+        return {name: stage for name, stage in STAGES.items() if rare or not stage.rare}
+    stages = {name: stage for name, stage in STAGES.items() if any(fnmatch.fnmatchcase(name, glob) for glob in only)}
+    if not stages:
+        raise CommandError(f"--only '{' '.join(only)}' matches no stage; stages: {', '.join(STAGES)}")
+    return stages
+
+
+def list_stages() -> str:
+    return "\n".join(f"{name:30}  with --all" if stage.rare else name for name, stage in STAGES.items())
+
+
+def run(stages: dict[str, Stage], tools: Tools) -> Outcome:
+    """Run stages concurrently, each after those it names; then those that time something, one by one."""
+    total = Outcome()
+    begun: dict[str, Future[Outcome]] = {}
+    with ThreadPoolExecutor(max(1, len(stages))) as pool:
+        try:
+            for rank, (name, stage) in enumerate(stages.items()):
+                if not stage.alone:
+                    before = {other: begun[other] for other in (*stage.needs, *stage.after) if other in begun}
+                    begun[name] = pool.submit(_stage, name, stage, dataclasses.replace(tools, rank=rank), before)
+            for future in begun.values():
+                total += future.result()
+        except BaseException:
+            tools.stop()
+            raise
+    for name, stage in stages.items():
+        if stage.alone:
+            total += _stage(name, stage, tools, {other: begun[other] for other in stage.needs if other in begun})
+    return total
+
+
+def _stage(name: str, stage: Stage, tools: Tools, before: dict[str, Future[Outcome]]) -> Outcome:
+    ended = {other: future.result() for other, future in before.items()}
+    bad = [other for other in stage.needs if other in ended and not ended[other].passed]
+    begun, cpu_s = time.monotonic(), 0.0
+    if bad:
+        outcome = skipped(f"{name}: {bad[0]} did not pass")
+    else:
+        mine = dataclasses.replace(tools, spent=[])
+        try:
+            outcome = stage.run(mine)
+        except OSError as error:
+            outcome = failed(f"{name}: {error}")
+        tools.spent.extend(mine.spent)
+        cpu_s = sum(item.cpu_s for item in mine.spent)
+    _print_stage(name, outcome, f"{duration.show(time.monotonic() - begun)}, {cpu_s:.1f} s of cores")
     return outcome
 
 
-def _indented(mark: str, words: str) -> None:
+def _print_stage(name: str, outcome: Outcome, took: str) -> None:
+    mark = "FAIL" if outcome.failures else "ok" if outcome.passed else "skip"
+    lines = [f"{mark:4}  {name:28}  {outcome!s:36}  {took}"]
+    for words in outcome.failures:
+        lines += _indented("failed: ", words)
+    for words in dict.fromkeys(outcome.skips):
+        lines += _indented("skipped: ", words)
+    print("\n".join(lines), flush=True)
+
+
+def _indented(mark: str, words: str) -> list[str]:
     lines = words.splitlines()
-    if len(lines) > _MOST_WORDS:
-        lines = [*lines[:_MOST_WORDS], "..."]
-    print(f"      {mark}" + "\n        ".join(lines), flush=True)
+    if len(lines) > _MAX_LINES:
+        lines = [*lines[:_MAX_LINES], "..."]
+    return [f"      {mark}" + "\n        ".join(lines)]
+
+
+def _show_slowest(spent: list[Spent]) -> None:
+    slowest = sorted(spent, key=lambda item: item.wall_s, reverse=True)[:_MAX_SLOWEST]
+    if slowest:
+        print("slowest (wall seconds, core seconds):")
+    for item in slowest:
+        print(f"  {item.wall_s:7.1f} {item.cpu_s:7.1f}  {item.name}")

@@ -16,12 +16,12 @@ _MPI_ENVIRONMENT = {
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
     "OMPI_MCA_rmaps_base_oversubscribe": "1",
 }
-_LEAST_RANKS, _MOST_RANKS = 2, 16
+_MIN_RANKS, _MAX_RANKS = 2, 16
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What all programs of a run are started with."""
+    """Options of all programs of a run."""
 
     device: str
     seed: int
@@ -53,9 +53,9 @@ def build(program: Program, settings: Settings, budget_s: float, done: Path) -> 
 def _launcher(program: Program, device: str) -> list[str]:
     if "mpi" not in program.needs:
         return []
-    # Under a batch system the processes are there already; here one rank a core, or a device.
+    # One rank a core, or a device. Under a batch system the processes exist already.
     for name, value in _MPI_ENVIRONMENT.items():
         os.environ.setdefault(name, value)
-    most = devices.count(device) if devices.one_rank_each(device) else len(os.sched_getaffinity(0))
-    ranks = min(_MOST_RANKS, max(_LEAST_RANKS, most))
+    max_useful = devices.count(device) if devices.one_rank_each(device) else len(os.sched_getaffinity(0))
+    ranks = min(_MAX_RANKS, max(_MIN_RANKS, max_useful))
     return ["mpirun", "-np", str(ranks)]

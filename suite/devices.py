@@ -1,30 +1,30 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which device a run is about."""
+"""Choose the device of a run."""
 from __future__ import annotations
 
 import re
 
+from suite.command_error import CANNOT_RUN, CommandError
 from suite.programs import Backend, Program
-from suite.refusal import CANNOT_RUN, Refusal
 
 # Vendors' GPUs first; a simulated device is never chosen for the user.
 _PREFERRED = ("cuda", "hip", "host")
 
 
 def choose(requested: str | None, known: list[Backend]) -> tuple[str, str]:
-    """The device and the sentence that says why it is that one."""
+    """The device, and a sentence with the reason for the choice."""
     if requested is not None:
-        _must_exist(requested, known)
+        _check_exists(requested, known)
         return requested, "asked for"
     by_name = {backend.name: backend for backend in known}
     reasons = []
     for name in _PREFERRED:
         backend = by_name.get(name)
         if backend is not None and backend.devices > 0:
-            return name, "; ".join(["the first that is here", *reasons])
+            return name, "; ".join(["the first one found", *reasons])
         if name != "host":
             reasons.append(f"no {name}: {backend.why or 'no device'}" if backend else f"no {name} in this build")
-    return "host", "; ".join(["what is always here", *reasons])
+    return "host", "; ".join(["always available", *reasons])
 
 
 def one_rank_each(device: str) -> bool:
@@ -32,13 +32,13 @@ def one_rank_each(device: str) -> bool:
     return device.partition(":")[0] not in ("host", "sim")
 
 
-def _least(program: Program, device: str) -> int:
-    """Devices without which the program is left out of a run."""
+def _min_devices(program: Program, device: str) -> int:
+    """The program is skipped on fewer devices than this."""
     return max(program.min_devices, 2 if "mpi" in program.needs and one_rank_each(device) else 1)
 
 
 def is_virtual(device: str) -> bool:
-    """Simulated: what a program calls seconds says nothing about how long it takes."""
+    """Whether the device is simulated: then seconds of a program are not wall time."""
     return device.partition(":")[0] == "sim"
 
 
@@ -50,17 +50,17 @@ def count(device: str) -> int:
 
 
 def kept(chosen: list[Program], device: str) -> list[Program]:
-    """What compares several devices is no part of a run on fewer."""
-    left = [program for program in chosen if _least(program, device) <= count(device)]
+    """Drop programs that need more devices than the run has."""
+    left = [program for program in chosen if _min_devices(program, device) <= count(device)]
     if not left:
-        least = min(_least(program, device) for program in chosen)
-        raise Refusal(f"{chosen[0].name} needs {least} devices, such as --device {device.partition(':')[0]}:0-{least - 1}",
+        needed = min(_min_devices(program, device) for program in chosen)
+        raise CommandError(f"{chosen[0].name} needs {needed} devices, such as --device {device.partition(':')[0]}:0-{needed - 1}",
                       CANNOT_RUN)
     return left
 
 
-def _must_exist(requested: str, known: list[Backend]) -> None:
-    """An absent device is an error that lists what is there. A build that does not say is left to the programs."""
+def _check_exists(requested: str, known: list[Backend]) -> None:
+    """Raise an error that lists the devices here. Where the build does not list its devices, the programs check."""
     if not known:
         return
     name = requested.split(":", 1)[0]
@@ -68,6 +68,7 @@ def _must_exist(requested: str, known: list[Backend]) -> None:
     backend = next((b for b in known if b.name == name), None)
     if backend is None:
         kinds = " ".join(b.name for b in known)
-        raise Refusal(f"--device '{requested}' is unknown; this build knows: {kinds}; here: {here}")
+        raise CommandError(f"unknown --device '{requested}'; this build has: {kinds}; found here: {here}")
     if backend.devices == 0:
-        raise Refusal(f"--device '{requested}' is not here: {backend.why or 'no device'}; here: {here}", CANNOT_RUN)
+        reason = backend.why or "no device"
+        raise CommandError(f"--device '{requested}' is not available: {reason}; found here: {here}", CANNOT_RUN)

@@ -13,7 +13,7 @@ modules=$*
 	case $level/$probe in report/py:*) modules="$modules ${probe#py:}" ;; esac
 done <"$here/packages.txt"
 
-# Imports nothing: looking for the modules takes a tenth of importing them.
+# Finds modules without importing them: ten times as fast.
 # shellcheck disable=SC2086 # modules is a list of words
 has_modules() {
 	"$1" -c 'import importlib.util as u, sys

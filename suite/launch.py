@@ -25,7 +25,7 @@ class Ended:
 
 
 class StopSignals:
-    """SIGINT, SIGTERM and SIGHUP become a number to look at, and wake the one who waits."""
+    """SIGINT, SIGTERM and SIGHUP set a number and wake the waiting driver."""
 
     def __init__(self) -> None:
         self.signum = 0
@@ -36,7 +36,7 @@ class StopSignals:
     def __enter__(self) -> "StopSignals":
         signal.set_wakeup_fd(self._wake_in, warn_on_full_buffer=False)
         for signum in _STOPPING:
-            # nohup's choice to ignore a signal stands.
+            # A signal that nohup ignores stays ignored.
             if signal.getsignal(signum) is not signal.SIG_IGN:
                 self._before[signum] = signal.signal(signum, self._arrive)
         return self
@@ -90,7 +90,7 @@ def launch(
             tick()
             until = kill_at if kill_at is not None else deadline
             watch.sleep(min(1.0, max(0.02, until - time.monotonic())))
-    # The leader is not reaped yet, so its number cannot have passed to others.
+    # The leader is not reaped yet, so its process id is not reused.
     _signal_group(child.pid, signal.SIGKILL)
     code = child.wait()
     started(None)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`./gpusig list`: what every program asks, needs and measures first."""
+"""`./gpusig list`: the question, the needs and the primary metrics of every program."""
 from __future__ import annotations
 
 import shutil

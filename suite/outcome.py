@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What tests came to: counts, the failures in words, the reasons of skips; read from TAP and from unittest."""
+"""Results of tests: counts, failure messages, reasons of skips; read from TAP and from unittest."""
 from __future__ import annotations
 
 import re

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from suite.programs import Program
-from suite.records import Ledger
+from suite.records import RecordFile
 
-LEAST_S = 1.0
+MIN_S = 1.0
 _GRACE_S = 15.0
 _OVERRUN = 3.0
 _VIRTUAL_LIMIT_S = 600.0
@@ -15,7 +15,7 @@ _VIRTUAL_LIMIT_S = 600.0
 
 @dataclass
 class Budget:
-    """The time of a run, divided anew before each program, so that what one leaves the others get."""
+    """The time of a run. It is divided again before each program, so that unused time goes to the others."""
 
     total_s: float
     started: float
@@ -24,15 +24,15 @@ class Budget:
 
     @property
     def deadline(self) -> float:
-        """When everything, a program that overruns included, has to be over."""
+        """The end of the run, also for a program that overruns its share."""
         return self.started + self.total_s + max(5.0, 0.05 * self.total_s)
 
     def for_next(self, pending: list[Program], now: float) -> float:
         """Seconds for the first of the pending programs."""
         if self.is_virtual:
-            return max(LEAST_S, self.total_s * pending[0].share / self.shares)
+            return max(MIN_S, self.total_s * pending[0].share / self.shares)
         remaining = self.started + self.total_s - now
-        return max(LEAST_S, remaining * pending[0].share / sum(p.share for p in pending))
+        return max(MIN_S, remaining * pending[0].share / sum(p.share for p in pending))
 
     def limit(self, budget_s: float, now: float) -> float:
         """Seconds after which a program with this budget is stopped."""
@@ -41,18 +41,17 @@ class Budget:
         return min(_OVERRUN * budget_s + _GRACE_S, max(budget_s + 5.0, self.deadline - now))
 
 
-def pending(programs: list[Program], ledger: Ledger, with_left_out: bool) -> list[Program]:
-    """The programs that still have something to do: not those that ended well, unless they left cases out
-    for want of time and there is new time."""
+def pending(programs: list[Program], record_file: RecordFile, include_out_of_budget: bool) -> list[Program]:
+    """The programs that are not finished. With `include_out_of_budget` also those whose cases did not all fit into the budget."""
     todo = []
     for program in programs:
-        history = ledger.of(program.name)
-        if history.finished and not (with_left_out and history.left_out):
+        program_status = record_file.of(program.name)
+        if program_status.finished and not (include_out_of_budget and program_status.out_of_budget):
             continue
         todo.append(program)
     return todo
 
 
-def spent_s(ledger: Ledger) -> float:
+def spent_s(record_file: RecordFile) -> float:
     """Seconds that the records account for."""
-    return sum(history.cases_s for history in ledger.programs.values())
+    return sum(program_status.cases_s for program_status in record_file.programs.values())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The programs that exist, and what each says about itself."""
+"""Find the programs, and ask each for its description."""
 from __future__ import annotations
 
 import fnmatch
@@ -9,10 +9,10 @@ import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from suite.refusal import CANNOT_RUN, Refusal
+from suite.command_error import CANNOT_RUN, CommandError
 
 _ANSWER_LIMIT_S = 20
-# What the Makefile needs beside a C compiler to build a folder; a folder that is not here needs nothing.
+# What the Makefile needs besides a C compiler to build a folder; other folders need nothing.
 _BUILT_WITH = {"collectives": "MPI", "topology": "hwloc"}
 _FOLDERS = ("micro", "gemm", "overlap", "collectives", "topology")
 
@@ -46,7 +46,7 @@ def find(bin_dir: Path) -> list[Program]:
     """Every executable FOLDER/NAME under bin_dir, by name."""
     paths = sorted(p for p in bin_dir.glob("*/*") if p.is_file() and os.access(p, os.X_OK))
     if not paths:
-        raise Refusal(f"no programs in {bin_dir}: build them with make", CANNOT_RUN)
+        raise CommandError(f"no programs in {bin_dir}: build them with make", CANNOT_RUN)
     return [_describe(f"{p.parent.name}/{p.name}", p) for p in paths]
 
 
@@ -69,7 +69,7 @@ def select(programs: list[Program], globs: list[str]) -> list[Program]:
     for glob in globs:
         if not any(_matches(p, glob) for p in programs):
             names = " ".join(p.name for p in programs)
-            raise Refusal(f"--only '{glob}' matches no program; there are: {names}")
+            raise CommandError(f"--only '{glob}' matches no program; programs: {names}")
     return [p for p in programs if any(_matches(p, glob) for glob in globs)]
 
 

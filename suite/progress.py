@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the user sees while programs run, on stderr: a live line on a terminal with rich, plain lines elsewhere."""
+"""Progress on stderr while programs run: a live line on a terminal with rich, plain lines elsewhere."""
 from __future__ import annotations
 
 import sys
@@ -56,7 +56,7 @@ class _Plain:
 
 
 class _Live:
-    """One bar over the whole budget. Drawn only when asked: no thread of ours runs beside a measurement."""
+    """One bar over the whole budget. Drawn only when asked: no thread of the driver runs during a measurement."""
 
     def __init__(self, total_s: float) -> None:
         columns = rich.progress

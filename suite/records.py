@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The record file of a run: what it says so far, mended after a crash, appended to by the driver when a program cannot.
+"""The record file of a run: read it, cut off an incomplete last line, append a record when a program cannot.
 
 docs/RECORDS.md describes the lines. Programs append them; a line without its newline was cut off.
 """
@@ -17,13 +17,13 @@ DONE = ("ok", "skipped")
 _BLOCK = 1 << 20
 
 
-class Full(Exception):
-    """The records cannot be kept: no space, or the folder cannot be written any more."""
+class DiskFull(Exception):
+    """The records cannot be written: no space, or the folder became read-only."""
 
 
 @dataclass
-class History:
-    """What the records say about one program."""
+class ProgramStatus:
+    """The state of one program, from its records."""
 
     case_status: dict[str, str] = field(default_factory=dict)
     valid: set[str] = field(default_factory=set)
@@ -35,7 +35,7 @@ class History:
 
     @property
     def done(self) -> list[str]:
-        """Keys of the cases that are not to be repeated."""
+        """Keys of the cases that need no repetition."""
         return [key for key, status in self.case_status.items() if status in DONE]
 
     @property
@@ -43,30 +43,30 @@ class History:
         return sum(status == "failed" for status in self.case_status.values())
 
     @property
-    def left_out(self) -> int:
-        """Cases for which the last start had no time."""
+    def out_of_budget(self) -> int:
+        """Cases that did not fit into the time of the last start."""
         return int((self.end or {}).get("cases", {}).get("out_of_budget") or 0)
 
     @property
     def finished(self) -> bool:
-        """The last start came to its end and nothing has to be repeated."""
+        """The last start completed and no case needs a repetition."""
         return self.end is not None and self.end.get("status") in ("ok", "invalid") and self.failed == 0
 
 
-class Ledger:
+class RecordFile:
     """The record file, read once and then only its new lines."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.programs: dict[str, History] = {}
+        self.programs: dict[str, ProgramStatus] = {}
         self.unreadable = 0
         self._offset = 0
 
-    def of(self, program: str) -> History:
-        return self.programs.setdefault(program, History())
+    def of(self, program: str) -> ProgramStatus:
+        return self.programs.setdefault(program, ProgramStatus())
 
-    def mend(self) -> int:
-        """Cut an incomplete last line off, keep it beside the records, and return its length in bytes."""
+    def truncate_partial(self) -> int:
+        """Cut an incomplete last line off, keep it in a file next to the records, and return its length in bytes."""
         if not self.path.is_file():
             return 0
         try:
@@ -77,7 +77,7 @@ class Ledger:
                 if cut:
                     records.truncate(whole)
         except OSError as error:
-            raise _full(self.path, error) from error
+            raise _disk_full(self.path, error) from error
         if cut:
             _keep(self.path.with_suffix(".cut"), cut)
         return len(cut)
@@ -106,40 +106,40 @@ class Ledger:
             finally:
                 os.close(handle)
         except OSError as error:
-            self.mend()
-            raise _full(self.path, error) from error
+            self.truncate_partial()
+            raise _disk_full(self.path, error) from error
 
     def _enter(self, line: bytes) -> None:
         try:
             record = json.loads(line)
-            history = self.of(str(record["program"]))
+            program_status = self.of(str(record["program"]))
             enter = {"run": _enter_start, "case": _enter_case, "end": _enter_end}[record["kind"]]
-            enter(history, record)
+            enter(program_status, record)
         except (ValueError, KeyError, TypeError, AttributeError):
             self.unreadable += 1
 
 
-def _enter_start(history: History, record: dict) -> None:
-    history.starts += 1
-    history.last_run = str(record["run"])
-    history.end = None
+def _enter_start(program_status: ProgramStatus, record: dict) -> None:
+    program_status.starts += 1
+    program_status.last_run = str(record["run"])
+    program_status.end = None
 
 
-def _enter_case(history: History, record: dict) -> None:
+def _enter_case(program_status: ProgramStatus, record: dict) -> None:
     key = str(record["key"])
-    history.case_status[key] = str(record["status"])
-    history.cases_s += float(record.get("elapsed_s") or 0.0)
+    program_status.case_status[key] = str(record["status"])
+    program_status.cases_s += float(record.get("elapsed_s") or 0.0)
     validity = record.get("validity") or {}
-    # A flag may concern one variant alone; the other numbers of the case are as good as ever.
+    # A flag may concern one variant alone; the other numbers of the case stay valid.
     numbers = [d for d in record.get("derived") or [] if isinstance(d, dict)]
     if record["status"] == "ok" and (validity.get("valid", True) or any(d.get("valid") is True for d in numbers)):
-        history.valid.add(key)
+        program_status.valid.add(key)
     # A flag counts once a case, however many variants have it.
-    history.flags.update({str(flag["flag"]) for flag in validity.get("flags", [])})
+    program_status.flags.update({str(flag["flag"]) for flag in validity.get("flags", [])})
 
 
-def _enter_end(history: History, record: dict) -> None:
-    history.end = record
+def _enter_end(program_status: ProgramStatus, record: dict) -> None:
+    program_status.end = record
 
 
 def _end_of_last_line(records) -> int:
@@ -155,7 +155,7 @@ def _end_of_last_line(records) -> int:
 
 
 def _keep(path: Path, cut: bytes) -> None:
-    # Only for reference: where there is no space for it the records themselves matter more.
+    # The cut piece is for reference only; a failure to write it is ignored.
     try:
         with open(path, "ab") as kept:
             kept.write(cut + b"\n")
@@ -163,5 +163,5 @@ def _keep(path: Path, cut: bytes) -> None:
         pass
 
 
-def _full(path: Path, error: OSError) -> Full:
-    return Full(f"cannot write {path}: {error.strerror}")
+def _disk_full(path: Path, error: OSError) -> DiskFull:
+    return DiskFull(f"cannot write {path}: {error.strerror}")

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from suite.refusal import BAD, CANNOT_RUN, INCONCLUSIVE, OK, USAGE, Refusal
+from suite.command_error import BAD, CANNOT_RUN, INCONCLUSIVE, OK, USAGE, CommandError
 
 _HOME = Path(__file__).resolve().parent.parent
 
@@ -15,7 +15,7 @@ _HOME = Path(__file__).resolve().parent.parent
 def build(folder: Path) -> int:
     """Build signature and report in the folder; the exit code of reports, which is 77 where only the page is missing."""
     if importlib.util.find_spec("reports") is None or importlib.util.find_spec("reports.__main__") is None:
-        raise Refusal("no signature and no report: this copy has no reports/", CANNOT_RUN)
+        raise CommandError("no signature and no report: this copy has no reports/", CANNOT_RUN)
     # A user's ^C reaches the report as well: it is of our group.
     code = subprocess.run(
         [sys.executable, "-m", "reports", "build", str(folder)], cwd=_HOME, check=False
@@ -26,10 +26,10 @@ def build(folder: Path) -> int:
 def command(cwd: Path, arguments: list[str]) -> int:
     """`./gpusig report DIR`."""
     if not arguments or arguments[0].startswith("-"):
-        raise Refusal("report needs the folder of a run: ./gpusig report DIR")
+        raise CommandError("report needs the folder of a run: ./gpusig report DIR")
     if len(arguments) > 1:
-        raise Refusal(f"report takes one folder, not also '{arguments[1]}'")
+        raise CommandError(f"report takes one folder, not also '{arguments[1]}'")
     folder = cwd / arguments[0]
     if not (folder / "records.jsonl").is_file():
-        raise Refusal(f"{arguments[0]} holds no records.jsonl")
+        raise CommandError(f"{arguments[0]} holds no records.jsonl")
     return build(folder)

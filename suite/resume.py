@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A run's folder: who may write in it, and what was decided when it was begun.
+"""The folder of a run: its lock, and the decisions made when it began.
 
-plan.json holds the decisions (device, seed, options) and what became of every program. A resumed run takes the
+plan.json holds the decisions (device, seed, options) and the outcome of every program. A resumed run takes the
 decisions from there and refuses options that contradict them.
 """
 from __future__ import annotations
@@ -16,8 +16,8 @@ from dataclasses import asdict, dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
 
-from suite.records import Full
-from suite.refusal import BAD, Refusal
+from suite.command_error import BAD, CommandError
+from suite.records import DiskFull
 
 _SCHEMA, _VERSION = "gpusig.plan", "1.0.0"
 _GRACE_S = 5.0
@@ -25,7 +25,7 @@ _GRACE_S = 5.0
 
 @dataclass
 class Plan:
-    """What a run was begun with. `outcomes` maps a program to what its last start came to."""
+    """The decisions of a run. `outcomes` maps a program to the result of its last start."""
 
     device: str
     why: str
@@ -46,7 +46,7 @@ class Plan:
             os.replace(fresh, path)
         except OSError as error:
             fresh.unlink(missing_ok=True)
-            raise Full(f"cannot write {path}: {error.strerror}") from error
+            raise DiskFull(f"cannot write {path}: {error.strerror}") from error
 
 
 def load(path: Path) -> Plan:
@@ -55,9 +55,9 @@ def load(path: Path) -> Plan:
         fields = {name: data[name] for name in Plan.__dataclass_fields__}
         return Plan(**fields)
     except FileNotFoundError:
-        raise Refusal(f"{path.parent} holds no run to resume: {path.name} is missing") from None
+        raise CommandError(f"{path.parent} holds no run to resume: {path.name} is missing") from None
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise Refusal(f"{path} cannot be read as the plan of a run: {error}", BAD) from error
+        raise CommandError(f"{path} cannot be read as the plan of a run: {error}", BAD) from error
 
 
 def agree(plan: Plan, device: str | None, seed: int | None, full: bool, only: list[str]) -> None:
@@ -70,7 +70,7 @@ def agree(plan: Plan, device: str | None, seed: int | None, full: bool, only: li
     }
     for option, (now, then) in given.items():
         if now is not None and now != then:
-            raise Refusal(f"{option} {_words(now)} contradicts the run that is resumed, which has {_words(then)}")
+            raise CommandError(f"{option} {_words(now)} contradicts the run that is resumed, which has {_words(then)}")
 
 
 def _words(value: object) -> str:
@@ -82,8 +82,8 @@ def _words(value: object) -> str:
 class Lock:
     """One driver at a time in a folder.
 
-    The programs inherit the lock, so that a program left behind by a killed driver still keeps others out; it is
-    then stopped by the one who resumes. `note_child` leaves word of whom to stop.
+    The programs inherit the lock, so that a program that outlives a killed driver still locks the folder. The
+    driver that resumes stops it; `note_child` records its process.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -92,7 +92,7 @@ class Lock:
         try:
             self.handle = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
         except OSError as error:
-            raise Refusal(f"cannot write {self.path}: {error.strerror}", BAD) from error
+            raise CommandError(f"cannot write {self.path}: {error.strerror}", BAD) from error
         if not self._take():
             self._take_over()
         self._write({"driver": os.getpid(), "child": None})
@@ -106,16 +106,16 @@ class Lock:
         except OSError as error:
             if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
                 return False
-            # A file system without locks: nothing is known about other drivers.
+            # A file system without locks: other drivers cannot be detected.
         return True
 
     def _take_over(self) -> None:
         owner = self._read()
         driver, child = owner.get("driver"), owner.get("child")
         if driver is None or _is_alive(driver):
-            raise Refusal(f"{self.path.parent} is in use by another run (process {driver or 'unknown'})", BAD)
+            raise CommandError(f"{self.path.parent} is in use by another run (process {driver or 'unknown'})", BAD)
         if child is None or not self._is_ours(child):
-            raise Refusal(f"{self.path.parent} is in use by a program of an earlier run; try again when it ended", BAD)
+            raise CommandError(f"{self.path.parent} is in use by a program of an earlier run; try again when it ended", BAD)
         for signum in (signal.SIGINT, signal.SIGKILL):
             try:
                 os.killpg(child, signum)
@@ -126,7 +126,7 @@ class Lock:
                 if self._take():
                     return
                 time.sleep(0.05)
-        raise Refusal(f"{self.path.parent} is in use by process {child} of an earlier run, which does not end", BAD)
+        raise CommandError(f"{self.path.parent} is in use by process {child} of an earlier run, which does not end", BAD)
 
     def _is_ours(self, child: int) -> bool:
         try:
@@ -146,7 +146,7 @@ class Lock:
             os.ftruncate(self.handle, 0)
             os.pwrite(self.handle, text, 0)
         except OSError:
-            pass  # the lock itself needs no space; only the advice whom to stop is lost
+            pass  # the lock itself needs no space; only the process to stop is not recorded
 
 
 def _is_alive(pid: int) -> bool:

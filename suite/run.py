@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Iterator
 
 from suite import command, devices, duration, launch, plan, programs, progress, report, resume, simgrid
+from suite.command_error import BAD, CANNOT_RUN, INCONCLUSIVE, OK, USAGE, CommandError
 from suite.programs import Program
-from suite.records import Full, Ledger
-from suite.refusal import BAD, CANNOT_RUN, INCONCLUSIVE, OK, USAGE, Refusal
+from suite.records import DiskFull, RecordFile
 
 DEFAULT_BUDGET_S = 120.0
 DEFAULT_SEED = 1
@@ -51,7 +51,7 @@ def run(options: Options, bin_dir: Path, sources: Path | None, cwd: Path) -> int
         chosen = programs.select(found, options.only)
         device, why = devices.choose(options.device, programs.backends(_one_built(chosen)))
         if options.device is not None:
-            _must_open(options.device, [program for program in chosen if not program.unbuilt])
+            _check_opens(options.device, [program for program in chosen if not program.unbuilt])
         chosen = devices.kept(simgrid.kept(chosen, device), device)
         _create(folder)
     lock = resume.Lock(folder)
@@ -69,21 +69,21 @@ def run(options: Options, bin_dir: Path, sources: Path | None, cwd: Path) -> int
 def _one_built(chosen: list[Program]) -> Program:
     built = next((program for program in chosen if not program.unbuilt), None)
     if built is None:
-        raise Refusal(f"{chosen[0].name} is {chosen[0].unbuilt}", CANNOT_RUN)
+        raise CommandError(f"{chosen[0].name} is {chosen[0].unbuilt}", CANNOT_RUN)
     return built
 
 
-def _must_open(device: str, chosen: list[Program]) -> None:
-    """A device that no program accepts is told once, before anything is written, and not by every program."""
+def _check_opens(device: str, chosen: list[Program]) -> None:
+    """Report a device that no program accepts once, before anything is written."""
     refused = ""
     for program in chosen:
         code, words = programs.try_device(program, device)
         if code == USAGE:
-            raise Refusal(_naming(device, words))
+            raise CommandError(_naming(device, words))
         if code != CANNOT_RUN:
             return
         refused = refused or words
-    raise Refusal(_naming(device, refused), CANNOT_RUN)
+    raise CommandError(_naming(device, refused), CANNOT_RUN)
 
 
 def _naming(device: str, words: str) -> str:
@@ -95,12 +95,12 @@ def _folder(options: Options, cwd: Path) -> tuple[Path, bool]:
     if options.resume is not None:
         folder = cwd / options.resume
         if not folder.is_dir():
-            raise Refusal(f"--resume '{options.resume}' is not a folder")
+            raise CommandError(f"--resume '{options.resume}' is not a folder")
         return folder, False
     folder = cwd / (options.out or f"gpusig-results-{datetime.now():%Y%m%d-%H%M%S}")
     for name in ("records.jsonl", "plan.json"):
         if (folder / name).exists():
-            raise Refusal(f"{folder} already holds a run; go on with it: --resume {folder}")
+            raise CommandError(f"{folder} already holds a run; go on with it: --resume {folder}")
     return folder, True
 
 
@@ -108,7 +108,7 @@ def _create(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise Refusal(f"cannot make the folder {folder}: {error.strerror}", BAD) from error
+        raise CommandError(f"cannot make the folder {folder}: {error.strerror}", BAD) from error
 
 
 class _Run:
@@ -119,26 +119,26 @@ class _Run:
         self.plan = decided
         self.lock = lock
         self.chosen = chosen
-        self.ledger = Ledger(folder / "records.jsonl")
-        self.settings = command.Settings(decided.device, decided.seed, decided.full, self.ledger.path)
+        self.record_file = RecordFile(folder / "records.jsonl")
+        self.settings = command.Settings(decided.device, decided.seed, decided.full, self.record_file.path)
         self.stop = launch.StopSignals()
-        self.full = ""
+        self.disk_error = ""
 
     def go(self, resumed: Options | None) -> int:
         begun = time.monotonic()
         try:
-            cut = self.ledger.mend()
+            cut = self.record_file.truncate_partial()
             if cut:
-                say(f"cut off an incomplete last record of {cut} bytes; it is kept in {self.ledger.path.stem}.cut")
-            self.ledger.update()
+                say(f"cut off an incomplete last record of {cut} bytes; it is kept in {self.record_file.path.stem}.cut")
+            self.record_file.update()
             total_s, todo = self._todo(resumed)
             with self.stop:
                 if todo:
                     self._announce(total_s, todo)
                     with _kept_kernels(self.folder / "kernels"):
                         self._measure(todo, self._budget(total_s, begun, todo))
-        except Full as full:
-            self.full = str(full)
+        except DiskFull as error:
+            self.disk_error = str(error)
         self._summary(time.monotonic() - begun)
         code = self._judge(self._report())
         if self.stop.signum:
@@ -146,16 +146,16 @@ class _Run:
         return code
 
     def _todo(self, resumed: Options | None) -> tuple[float, list[Program]]:
-        """How long to measure, and what. A resumed run has what its budget left; a new --budget is on top."""
+        """Seconds to measure for, and the programs. A resumed run has the rest of its budget; a new --budget replaces it."""
         if resumed is None:
             return self.plan.budget_s, self.chosen
-        todo = plan.pending(self.chosen, self.ledger, with_left_out=resumed.budget_s is not None)
-        left_s = max(self.plan.budget_s - plan.spent_s(self.ledger), plan.LEAST_S * len(todo))
-        left_out = sum(self.ledger.of(p.name).left_out for p in self.chosen if p not in todo)
+        todo = plan.pending(self.chosen, self.record_file, include_out_of_budget=resumed.budget_s is not None)
+        left_s = max(self.plan.budget_s - plan.spent_s(self.record_file), plan.MIN_S * len(todo))
+        missed = sum(self.record_file.of(p.name).out_of_budget for p in self.chosen if p not in todo)
         if not todo:
-            say(f"nothing is left to measure in {self.folder}")
-        if left_out:
-            say(f"{left_out} cases were left out for want of time; --budget with --resume measures them")
+            say(f"nothing left to measure in {self.folder}")
+        if missed:
+            say(f"{_count(missed, 'case')} did not fit into the time budget; --resume with --budget measures them")
         return resumed.budget_s or left_s, todo
 
     def _budget(self, total_s: float, begun: float, todo: list[Program]) -> plan.Budget:
@@ -165,13 +165,13 @@ class _Run:
     def _announce(self, total_s: float, todo: list[Program]) -> None:
         say(f"device {self.plan.device} ({self.plan.why}), seed {self.plan.seed}")
         say(f"{_count(len(todo), 'program')}, {duration.show(total_s)}, into {self.folder}")
-        if total_s < plan.LEAST_S * len(todo):
-            say(f"every program gets at least {plan.LEAST_S:.0f} s, so this takes longer than asked for")
+        if total_s < plan.MIN_S * len(todo):
+            say(f"every program gets at least {plan.MIN_S:.0f} s, so this takes longer than --budget")
         self.plan.save(self.folder / "plan.json")
 
     def _measure(self, todo: list[Program], budget: plan.Budget) -> None:
         shown = progress.choose(budget.total_s)
-        todo = sorted(todo, key=lambda program: not command.lacks(program))  # who takes no time reserves none
+        todo = sorted(todo, key=lambda program: not command.lacks(program))  # programs that cannot run first: they use no time
         try:
             for number, program in enumerate(todo, 1):
                 budget_s = budget.for_next(todo[number - 1 :], time.monotonic())
@@ -181,7 +181,7 @@ class _Run:
                 shown.end(program.name, _line(outcome), outcome["status"] == "failed")
                 self.plan.save(self.folder / "plan.json")
                 if _NO_SPACE in outcome["reason"]:
-                    raise Full(outcome["reason"])
+                    raise DiskFull(outcome["reason"])
                 if self.stop.signum:
                     for late in todo[number:]:
                         self._end_for(late, "", "skipped", CANNOT_RUN, "the run was stopped before its turn", 0.0)
@@ -190,53 +190,53 @@ class _Run:
             shown.close()
 
     def _one(self, program: Program, budget_s: float, budget: plan.Budget, shown: progress.Progress) -> dict:
-        """Start one program and say what came of it; where it could not say so itself, in the records too."""
+        """Start one program and return its outcome; write the end record where the program could not."""
         lacks = command.lacks(program)
         if lacks:
             self._end_for(program, "", "skipped", CANNOT_RUN, lacks, 0.0)
             return _outcome("skipped", CANNOT_RUN, lacks, 0, 0.0, budget_s)
-        history = self.ledger.of(program.name)
-        starts, cases = history.starts, len(history.done)
+        program_status = self.record_file.of(program.name)
+        starts, cases = program_status.starts, len(program_status.done)
         log, done = self._work_file(program, "log"), self._work_file(program, "done")
         words = [""]
         try:
             log.parent.mkdir(exist_ok=True)
-            done.write_text("".join(f"{key}\n" for key in history.done), encoding="utf-8")
+            done.write_text("".join(f"{key}\n" for key in program_status.done), encoding="utf-8")
             words = command.build(program, self.settings, budget_s, done)
             limit_s = simgrid.LIMIT_S if simgrid.NEEDS in program.needs else budget.limit(budget_s, time.monotonic())
             ended = launch.launch(words, log, limit_s, self.stop, self.lock.handle, self.lock.note_child, shown.tick)
-        except Refusal as refusal:
-            self._end_for(program, "", "skipped", refusal.code, str(refusal), 0.0)
-            return _outcome("skipped", refusal.code, str(refusal), 0, 0.0, budget_s)
+        except CommandError as error:
+            self._end_for(program, "", "skipped", error.code, str(error), 0.0)
+            return _outcome("skipped", error.code, str(error), 0, 0.0, budget_s)
         except OSError as error:
             if error.filename == words[0]:
                 self._end_for(program, "", "failed", 126, f"cannot be started: {error.strerror}", 0.0)
                 return _outcome("failed", 126, f"cannot be started: {error.strerror}", 0, 0.0, budget_s)
-            raise Full(f"cannot run {program.name} in {self.folder}: {error.strerror}") from error
-        self.ledger.mend()
-        self.ledger.update()
+            raise DiskFull(f"cannot run {program.name} in {self.folder}: {error.strerror}") from error
+        self.record_file.truncate_partial()
+        self.record_file.update()
         status, reason = _what_happened(program.name, ended, log, bool(self.stop.signum), limit_s)
         if status == "invalid":
-            flags = ", ".join(flag for flag, _ in history.flags.most_common(3))
+            flags = ", ".join(flag for flag, _ in program_status.flags.most_common(3))
             reason = f"no case is valid: {flags}" if flags else reason
         code = ended.code if ended.code >= 0 else 128 - ended.code
-        # One that was stopped at its limit calls itself interrupted, which it was not by the user.
-        if status in ("failed", "skipped") and (history.starts == starts or history.end is None or ended.overran):
-            begun = history.last_run if history.starts > starts else ""
+        # A program that was stopped at its limit reports "interrupted", but the user did not interrupt it.
+        if status in ("failed", "skipped") and (program_status.starts == starts or program_status.end is None or ended.overran):
+            begun = program_status.last_run if program_status.starts > starts else ""
             self._end_for(program, begun, status, code, reason, ended.elapsed_s)
-        outcome = _outcome(status, code, reason, len(history.done) - cases, ended.elapsed_s, budget_s)
-        return {**outcome, "left_out": history.left_out}
+        outcome = _outcome(status, code, reason, len(program_status.done) - cases, ended.elapsed_s, budget_s)
+        return {**outcome, "out_of_budget": program_status.out_of_budget}
 
     def _work_file(self, program: Program, suffix: str) -> Path:
         return self.folder / "logs" / f"{program.name.replace('/', '-')}.{suffix}"
 
     def _end_for(self, program: Program, run: str, status: str, code: int, reason: str, elapsed_s: float) -> None:
-        """The end line that the program could not write itself: the records alone say what came of it."""
-        history = self.ledger.of(program.name)
-        statuses = list(history.case_status.values())
+        """Write the end record that the program could not write itself, so that the records are complete."""
+        program_status = self.record_file.of(program.name)
+        statuses = list(program_status.case_status.values())
         cases = {word: statuses.count(word) for word in ("ok", "failed", "skipped")}
         cases.update(total=len(statuses), already_done=0, out_of_budget=0)
-        self.ledger.append(
+        self.record_file.append(
             {
                 "kind": "end",
                 "run": run or f"none-{os.getpid()}-{int(time.time())}",
@@ -249,7 +249,7 @@ class _Run:
                 "by": "driver",
             }
         )
-        self.ledger.update()
+        self.record_file.update()
 
     def _summary(self, elapsed_s: float) -> None:
         outcomes = self.plan.outcomes
@@ -257,47 +257,47 @@ class _Run:
             status: sum(o["status"] == status for o in outcomes.values())
             for status in ("ok", "invalid", "interrupted", "skipped", "failed")
         }
-        cases = sum(len(h.done) for h in self.ledger.programs.values())
+        cases = sum(len(h.done) for h in self.record_file.programs.values())
         words = ", ".join(f"{count} {status}" for status, count in counts.items() if count)
         say(f"{_count(cases, 'case')} in {duration.show(elapsed_s)}; programs: {words or 'none started'}")
         for name, outcome in outcomes.items():
             if outcome["status"] in ("skipped", "failed"):
                 say(f"{outcome['status']} {name}: {outcome['reason']}")
-        if self.ledger.unreadable:
-            say(f"{self.ledger.unreadable} lines of {self.ledger.path} are not records and were passed over")
+        if self.record_file.unreadable:
+            say(f"{self.record_file.unreadable} lines of {self.record_file.path} are not records and were ignored")
         if self.stop.signum:
             say(f"stopped by {signal.Signals(self.stop.signum).name}; go on with: ./gpusig run --resume {self.folder}")
-        if self.full:
-            say(f"{self.full}; what was written is complete")
+        if self.disk_error:
+            say(f"{self.disk_error}; what was written is complete")
             say(f"when there is space, go on with: ./gpusig run --resume {self.folder}")
 
     def _report(self) -> int:
-        if self.full:
+        if self.disk_error:
             return BAD
-        if not self.ledger.programs:
+        if not self.record_file.programs:
             return INCONCLUSIVE
         try:
             code = report.build(self.folder)
-        except Refusal as refusal:
-            say(str(refusal))
-            return refusal.code
+        except CommandError as error:
+            say(str(error))
+            return error.code
         if (self.folder / "report.html").exists():
-            say(f"the whole of it: {self.folder / 'report.html'}")
+            say(f"full report: {self.folder / 'report.html'}")
         return code
 
     def _judge(self, reported: int) -> int:
-        """1 when a program failed or was wrong; 3 when nothing valid is there. A page that could not be made here was
-        said to be missing, and is no fault of what was measured."""
-        if self.full or any(o["status"] == "failed" for o in self.plan.outcomes.values()):
+        """1 when a program failed or gave a wrong result; 3 when nothing valid was measured. A missing HTML page was
+        reported already and does not count."""
+        if self.disk_error or any(o["status"] == "failed" for o in self.plan.outcomes.values()):
             return BAD
-        if not any(history.valid for history in self.ledger.programs.values()):
+        if not any(program_status.valid for program_status in self.record_file.programs.values()):
             return INCONCLUSIVE
         return BAD if reported == BAD else OK
 
 
 @contextmanager
 def _kept_kernels(folder: Path) -> Iterator[None]:
-    """Programs that compile kernels find what an earlier one compiled, in a folder of this run unless the user names one."""
+    """Programs share compiled kernels in a folder of this run, unless the user names another one."""
     if os.environ.get(_KERNEL_CACHE):
         yield
         return
@@ -325,8 +325,8 @@ def _count(number: int, what: str) -> str:
 
 
 def _line(outcome: dict) -> str:
-    left_out = f", {outcome['left_out']} left out" if outcome.get("left_out") else ""
-    took = f"{_count(outcome['cases'], 'case')}{left_out} in {duration.show(outcome['elapsed_s'])}"
+    missed = f", {outcome['out_of_budget']} out of budget" if outcome.get("out_of_budget") else ""
+    took = f"{_count(outcome['cases'], 'case')}{missed} in {duration.show(outcome['elapsed_s'])}"
     reason = f": {outcome['reason']}" if outcome["reason"] else ""
     return f"{outcome['status']}, {took}{reason}" if outcome["status"] != "skipped" else f"skipped{reason}"
 
@@ -342,7 +342,7 @@ def _what_happened(name: str, ended: launch.Ended, log: Path, stopped: bool, lim
     status = {OK: "ok", INCONCLUSIVE: "invalid", CANNOT_RUN: "skipped"}.get(ended.code, "failed")
     if status == "ok":
         return status, ""
-    return status, _last_words(name, log) or f"exit {ended.code}, without a word"
+    return status, _last_words(name, log) or f"exit {ended.code}, no message"
 
 
 def _last_words(name: str, log: Path) -> str:

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # setup.sh [--no-install] run|test|peers|simgrid: install what packages.txt names and this machine lacks, where that is allowed.
-# Exit 0 when everything of level "must" is here, else 77. All words go to stderr.
+# Exit 0 when everything of level "must" is here, else 77. All messages go to stderr.
 set -u
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
 PATH=$PATH:/usr/sbin:/sbin
@@ -48,7 +48,7 @@ library_is_here() {
 	return 1
 }
 
-# The modules that the chosen Python lacks, found by one start of it.
+# The modules that the chosen Python lacks; one start of Python finds them all.
 missing_modules() {
 	python=$(sh "$here/find_python.sh" --any 2>/dev/null) || { echo all && return; }
 	# shellcheck disable=SC2046 # a list of words
@@ -70,7 +70,7 @@ is_here() {
 	esac >/dev/null 2>&1
 }
 
-# The rows whose probe fails. What could not be installed before is not tried on every start: `make clean` forgets it.
+# The rows whose probe fails. A failed installation is not tried again on every start; `make clean` deletes that list.
 missing() {
 	absent_modules=$(missing_modules)
 	rows | while read -r level probe packages lost; do
@@ -112,8 +112,8 @@ refresh() {
 
 lists_are_missing() { [ "$manager" = apt-get ] && ! ls /var/lib/apt/lists/*_Packages* >/dev/null 2>&1; }
 
-# All at once; when that fails, once more with fresh lists; when that fails, row by row, so that one missing
-# package does not keep the others out.
+# All rows at once; on failure once more with fresh lists; then row by row, so that one missing package does not
+# prevent the others.
 install_rows() {
 	lists_are_missing && refresh
 	# shellcheck disable=SC2046 # lists of words
@@ -135,12 +135,12 @@ may_install() {
 	command -v sudo >/dev/null && sudo -n true 2>/dev/null
 }
 
-# Commands that tests use and Python packages bring, into build/tools: that needs no administrator, and is tried once.
+# Commands for tests that come with Python packages, into build/tools: needs no administrator, and is tried once.
 bring_tools() {
 	case " $levels $install" in *' test '*1) ;; *) return ;; esac
-	grep '^pip ' "$here/packages.txt" | while read -r _ probe beside package _ _ _ lost; do
+	grep '^pip ' "$here/packages.txt" | while read -r _ probe needed package _ _ _ lost; do
 		tools=$here/../build/tools/$package
-		if [ -e "$tools" ] || is_here "$probe" || ! command -v "$beside" >/dev/null || ! mkdir -p "$tools"; then continue; fi
+		if [ -e "$tools" ] || is_here "$probe" || ! command -v "$needed" >/dev/null || ! mkdir -p "$tools"; then continue; fi
 		say "installing with pip, into build/tools: $package"
 		python=$(sh "$here/find_python.sh" --any 2>/dev/null) || continue
 		"$python" -m pip install --quiet --no-deps --target "$tools" "$package" >/dev/null 2>&1 </dev/null ||

@@ -7,14 +7,14 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from suite.command_error import CANNOT_RUN, CommandError
 from suite.programs import Program
-from suite.refusal import CANNOT_RUN, Refusal
 
 REAL, NAME = "collectives/allreduce", "collectives/allreduce@simgrid"
 NEEDS = "smpirun"
 SHAPE = "8x8"
 ALGORITHMS = "swing-b,swing-l,rd-b,rd-l,bucket,ring"
-LEAST_S, LIMIT_S = 4.0, 120.0  # of wall time; no budget shortens what is simulated, for the ranks' own time is virtual
+MIN_S, LIMIT_S = 4.0, 120.0  # of wall time; no budget shortens what is simulated, for the ranks' own time is virtual
 HOME = Path(__file__).resolve().parent.parent
 _BUILD_LIMIT_S, _ANSWER_LIMIT_S = 300, 60
 # A flow's rate is what max-min sharing leaves it, and a message takes the latency of its way and no more: SimGrid's own factors
@@ -32,7 +32,7 @@ CONFIGURATION = (
 
 
 def offered(found: list[Program]) -> list[Program]:
-    """One more program where collectives/ is built; that SimGrid is missing is told in its turn."""
+    """The simulated program, where collectives/ is built. A missing SimGrid is reported when its turn comes."""
     real = next((p for p in found if p.name == REAL and not p.unbuilt and not p.error), None)
     if real is None:
         return []
@@ -40,10 +40,10 @@ def offered(found: list[Program]) -> list[Program]:
 
 
 def kept(chosen: list[Program], device: str) -> list[Program]:
-    """Simulated ranks run on the host: a run on another device goes without."""
+    """Drop the simulated ranks from a run on another device: they run on the host."""
     left = [p for p in chosen if p.name != NAME or device.partition(":")[0] == "host"]
     if not left:
-        raise Refusal(f"{NAME} runs on the host, not on {device}", CANNOT_RUN)
+        raise CommandError(f"{NAME} runs on the host, not on {device}", CANNOT_RUN)
     return left
 
 
@@ -53,8 +53,8 @@ def build() -> Path:
     made = subprocess.run(["make", "-C", str(HOME), "smpi"], stdin=subprocess.DEVNULL, capture_output=True, text=True,
                           errors="replace", timeout=_BUILD_LIMIT_S, check=False)
     if made.returncode != 0 or not program.is_file():
-        said = (made.stderr.strip().splitlines() or ["it says nothing"])[-1]
-        raise Refusal(f"make smpi failed: {said}"[:300], CANNOT_RUN)
+        said = (made.stderr.strip().splitlines() or ["no message"])[-1]
+        raise CommandError(f"make smpi failed: {said}"[:300], CANNOT_RUN)
     return program
 
 
@@ -65,7 +65,7 @@ def emit(torus: Path, shape: str, folder: Path) -> tuple[Path, Path]:
                           check=False)
     platform, hosts = (folder.resolve() / f"torus-{shape}.{suffix}" for suffix in ("xml", "hosts"))
     if done.returncode != 0 or not platform.is_file() or not hosts.is_file():
-        raise Refusal(f"topology/torus wrote no platform: {done.stderr.strip()[-200:]}", CANNOT_RUN)
+        raise CommandError(f"topology/torus wrote no platform: {done.stderr.strip()[-200:]}", CANNOT_RUN)
     return platform, hosts
 
 
@@ -82,16 +82,16 @@ def launcher(shape: str, platform: Path, hosts: Path) -> list[str]:
 
 
 def command(program: Program, folder: Path, options: list[str], full: bool, budget_s: float) -> list[str]:
-    """All of it, ready to start; `options` are the driver's own for every program. Refused where it can't be had."""
-    if budget_s < LEAST_S:
-        raise Refusal(f"simulating takes some seconds, and its share of the budget is {budget_s:.1f} s", CANNOT_RUN)
+    """The whole command; `options` are those of every program. Raises CommandError where it cannot be prepared."""
+    if budget_s < MIN_S:
+        raise CommandError(f"simulating takes some seconds, and its share of the budget is {budget_s:.1f} s", CANNOT_RUN)
     try:
         binary = build()
         words = launcher(SHAPE, *emit(program.path.parents[1] / "topology" / "torus", SHAPE, folder))
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise Refusal(f"cannot be prepared: {error}"[:300], CANNOT_RUN) from error
+        raise CommandError(f"cannot be prepared: {error}"[:300], CANNOT_RUN) from error
     sizes = "32,2K,128K" if full else "32,128K"
-    # Six samples are what an interval needs, and in virtual time they are all the same.
+    # An interval needs six samples; in virtual time they are all equal.
     return [*words, str(binary), "--shape", SHAPE, "--ports", "all", "--algorithm", ALGORITHMS, "--size", sizes, *options,
             "--min-samples", "6", "--max-samples", "6", "--warm-up", "0"]
 
@@ -103,7 +103,7 @@ def installed() -> bool:
 def times(output: str) -> dict[tuple[str, int], float]:
     """(algorithm, size) -> seconds, of what the program printed as JSON."""
     found = {}
-    for line in filter(lambda text: text.startswith("{"), output.splitlines()):  # smpirun says things as well
+    for line in filter(lambda text: text.startswith("{"), output.splitlines()):  # smpirun prints lines of its own
         record = json.loads(line)
         if record.get("kind") == "case" and record["status"] == "ok":
             found.update({(v["name"], record["case"]["size"]): v["median_s"] for v in record["variants"]})

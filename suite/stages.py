@@ -1,135 +1,149 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The stages of `./gpusig test`, in order. A stage is a function from Tools to an Outcome; what is missing is a
-skip with its name."""
+"""The stages of `./gpusig test`. A stage is a function from Tools to an Outcome; a missing tool gives a skip with its name.
+Stages run concurrently, earlier ones first. Those that time something come last, one after the other."""
 from __future__ import annotations
 
-import json
-import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Callable
 
+from suite import variants
 from suite.outcome import Outcome, failed, of_tap, of_unittest, passed, skipped
-from suite.tooling import Output, Tools, python
+from suite.tooling import Tools, python
+from suite.variants import MEMORY, RELEASE, SANITIZED, THREAD, TIMED, WITHOUT_DRIVER, Variant, layout, on_fakes, sanitized
 
 _BUILD_LIMIT_S = 900
-# What the sanitizers find must end the program. Leaks of libraries that stay open are not ours.
-_SANITIZED = {
-    "ASAN_OPTIONS": "detect_leaks=1:abort_on_error=0:exitcode=99",
-    "LSAN_OPTIONS": "suppressions=tests/lint/leaks.txt:print_suppressions=0",
-    "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1:exitcode=99",
-    "TSAN_OPTIONS": "halt_on_error=1:exitcode=99:suppressions=tests/lint/races.txt",
-    # hwloc's plugins are closed before leaks are looked for, and then have no name that could be passed over.
-    "HWLOC_PLUGINS_PATH": "/nonexistent",
-}
-# What is enough of a program for a sanitizer: on the simulated device no clock ends it.
+# These limits end a program early; on the simulated device the budget does not.
 _FIRST_CASES = 3
 _SMOKE = ["--budget", "0.3s", "--min-samples", "6", "--max-samples", "6"]
-# Every other backend is one of GPUs, and has devices on fake drivers (tests/fakes).
-_WITHOUT_DRIVER = ("sim", "host")
-_FOUND_BY_SANITIZER = re.compile(r"ERROR: \w+Sanitizer|WARNING: ThreadSanitizer|runtime error:")
+# For each vendor's run-time compiler, a recent architecture that all its versions know.
+_ARCHITECTURES = ("sm_90", "gfx90a")
+_NO_ANALYZER = "--checks=-clang-analyzer-*"
+_CLANG = ["-std=c11", "-I.", "-D_GNU_SOURCE", "-DHAVE_HWLOC=0", '-DBUILD_CONFIG="tests/lint/config.inc"',
+          '-DGPU_KERNELS_SOURCE="/dev/null"', '-DCUDA_KERNELS_PTX="/dev/null"']
 
 
 @dataclass(frozen=True)
-class Variant:
-    """A way to build everything, and what is worth running of it."""
+class Stage:
+    """A function, the stages that must pass first (`needs`) or only end first (`after`), and whether it runs alone."""
 
-    name: str
-    make: tuple[str, ...] = ()
-    needs: str = "cc"
-    devices: tuple[str, ...] = _WITHOUT_DRIVER  # {0} is the first backend of GPUs
-    without: tuple[str, ...] = ()
-    gpus: tuple[str, ...] = ()  # what conformance is run on
-
-
-# gpu_faults starts some hundred programs: where memory is watched. gpu_compile is the work of compilers that no sanitizer sees.
-RELEASE = Variant("release", without=("gpu_faults",), gpus=("{0}", "{0}:0,1", "{1}", "{1}:0,1"))
-DEBUG = Variant("debug", ("VARIANT=debug",))
-ADDRESS = Variant("address", ("SAN=address",), devices=("sim", "host", "{0}"), without=("gpu_compile",),
-                  gpus=("{0}:0,1", "{1}:0,1"))
-UNDEFINED = Variant("undefined", ("SAN=undefined",), devices=("sim", "host", "{1}"), without=("gpu_faults", "gpu_compile"),
-                    gpus=("{0}:0,1", "{1}:0,1"))
-# Only the host, and fake drivers over it, run threads; a test of statistics on one thread takes minutes under this sanitizer, as
-# does the arithmetic of fake kernels, and shows nothing.
-_ARITHMETIC = tuple(f"conformance_{what} on fakes" for what in ("gemm", "kernels", "tiled"))
-THREAD = Variant("thread", ("SAN=thread",), devices=("host",), without=("bench_aa", "gpu_faults", "gpu_compile", *_ARITHMETIC),
-                 gpus=("{0}:0,1",))
-CLANG = Variant("clang", ("CC=clang",), "clang")
-ALONE = Variant("alone", ("HAVE_MPI=0", "HAVE_HWLOC=0", "HAVE_NVCC=0"))
+    run: Callable[[Tools], Outcome]
+    needs: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+    alone: bool = False
+    rare: bool = False  # with --all only
 
 
 def build(variant: Variant, tools: Tools) -> Outcome:
     if not tools.has("make", variant.needs):
         return skipped(f"build {variant.name}: no {variant.needs}")
-    made = tools.start(f"build-{variant.name}", ["make", f"-j{tools.jobs}", *variant.make, "all", "units", "fakes"],
+    made = tools.start(f"build-{variant.name}", ["make", f"-j{tools.jobs}", *variant.goals(), "all", "units", "fakes"],
                        _BUILD_LIMIT_S)
     return passed() if made.code == 0 else failed(f"build {variant.name}: exit {made.code}\n{made.tail(25)}")
 
 
 def units(variant: Variant, tools: Tools) -> Outcome:
-    """The C tests, conformance among them, one after the other: they time things."""
+    """The C tests, conformance among them, but for those that time something."""
+    found = variants.built_units(variant, tools)
+    if not found:
+        return skipped(f"units {variant.name}: none are built")
     total = Outcome()
-    for path in _built(variant, tools, "tests/unit/*"):
-        name = f"{variant.name}/{path.name}"
-        if path.name in variant.without:
-            total += skipped(f"{name}: of no use in this variant")
-            continue
-        ran = tools.start(f"unit-{name}", [*_layout(variant, tools), str(path)], 300, **_SANITIZED)
-        if ran.code == 77:
-            total += skipped(f"{name}: {ran.tail(1)}")
-        else:
-            total += _sanitized(name, ran, of_tap(name, ran.out, ran.code))
-    return total if total != Outcome() else skipped(f"units {variant.name}: none are built")
+    for path in found:
+        if variant.reason_without(path.name):
+            total += skipped(f"{variant.name}/{path.name}: {variant.reason_without(path.name)}")
+    chosen = [path for path in found if path.name not in TIMED and not variant.reason_without(path.name)]
+    total += tools.each(chosen, lambda path: _unit(variant, tools, path, variant.parts.get(path.name)))
+    return total
+
+
+def timed(variant: Variant, tools: Tools) -> Outcome:
+    """The C tests that time something, one after the other."""
+    total = Outcome()
+    for path in variants.built_units(variant, tools):
+        if path.name in TIMED and not variant.reason_without(path.name):
+            total += _unit(variant, tools, path)
+    return total if total != Outcome() else skipped(f"timed {variant.name}: none are built")
+
+
+def _unit(variant: Variant, tools: Tools, path: Path, part: str | None = None) -> Outcome:
+    """One C test, or the part of it whose names have this word."""
+    name = "/".join([variant.name, path.name, *([part] if part else [])])
+    environment = {**SANITIZED, **({"GPUSIG_TEST": part} if part else {})}
+    specs = variant.conformance if path.name.startswith("conformance") else ()
+    ran = tools.start(f"unit-{name}", [*layout(variant, tools), str(path), *specs], 300, **environment)
+    if ran.code == 77:
+        return skipped(f"{name}: {ran.tail(1)}")
+    return sanitized(name, ran, of_tap(name, ran.out, ran.code))
 
 
 def gpu(variant: Variant, tools: Tools) -> Outcome:
     """Conformance of the GPU backends, on fake drivers."""
-    total, backends = Outcome(), _gpu_backends(variant, tools)
-    for path in _built(variant, tools, "tests/unit/conformance*"):
-        if f"{path.name} on fakes" in variant.without:
-            total += skipped(f"{variant.name}/{path.name} on fakes: of no use in this variant")
-            continue
-        name = f"{variant.name}/{path.name} on fakes"
-        command = [*_layout(variant, tools), str(path), *(spec.format(*backends) for spec in variant.gpus)]
-        ran = tools.start(f"gpu-{name}", command, 600, **_on_fakes(path), **_SANITIZED)
-        total += _sanitized(name, ran, of_tap(name, ran.out, ran.code))
-        if "# SKIP no device" in ran.out:
-            total += failed(f"{name}: a fake driver gives no device\n{ran.tail()}")
-    return total if total != Outcome() else skipped(f"gpu {variant.name}: no tests are built")
+    found = variants.built_units(variant, tools, "conformance*")
+    if not found:
+        return skipped(f"gpu {variant.name}: no tests are built")
+    backends = variants.gpu_backends(variant, tools)
+    return tools.each(found, lambda path: _on_fake_gpus(variant, tools, path, backends))
+
+
+def _on_fake_gpus(variant: Variant, tools: Tools, path: Path, backends: list[str]) -> Outcome:
+    name = f"{variant.name}/{path.name} on fakes"
+    if variant.reason_without(f"{path.name} on fakes"):
+        return skipped(f"{name}: {variant.reason_without(f'{path.name} on fakes')}")
+    command = [*layout(variant, tools), str(path), *(spec.format(*backends) for spec in variant.gpus)]
+    ran = tools.start(f"gpu-{name}", command, 600, **on_fakes(path), **SANITIZED)
+    total = sanitized(name, ran, of_tap(name, ran.out, ran.code))
+    if "# SKIP no device" in ran.out:
+        total += failed(f"{name}: a fake driver gives no device\n{ran.tail()}")
+    return total
+
+
+def gpu_compilers(tools: Tools) -> Outcome:
+    """The vendors' run-time compilers, on the kernels, each for one architecture."""
+    found = variants.built_units(RELEASE, tools, "gpu_compile")
+    if not found:
+        return skipped("gpu compilers: gpu_compile is not built")
+    return tools.each(_ARCHITECTURES, lambda arch: _unit(RELEASE, tools, found[0], arch))
 
 
 def programs(variant: Variant, tools: Tools) -> Outcome:
     """The first cases of every program on each device."""
-    about = {path: _about(variant, tools, path) for path in _built(variant, tools, "bin/*/*")}
-    # MPI libraries keep memory and race by design: programs of ranks are left to their own tests.
-    built = {path: said for path, said in about.items() if "mpi" not in said["needs"]}
-    backends = _gpu_backends(variant, tools)
-    jobs = []
-    for path, said in built.items():
-        several = f":0-{said['min_devices'] - 1}" if said["min_devices"] > 1 else ""
-        # A fake library's products, sanitized, take minutes; conformance has them.
-        kinds = [kind for kind in variant.devices if kind in _WITHOUT_DRIVER or "gemm" not in said["needs"]]
-        jobs += [(path, f"{kind.format(*backends)}{several}") for kind in kinds]
+    backends, jobs, total = variants.gpu_backends(variant, tools), [], Outcome()
+    for path in variants.built_programs(variant, tools):
+        devices = devices_of(variant, variants.about(variant, tools, path), backends)
+        jobs += [(path, device) for device in devices]
+        if not devices:
+            total += skipped(f"{variant.name}/{path.parent.name}/{path.name}: MPI libraries keep memory and race by design; "
+                             "collectives.bats has it")
     if not jobs:
         return skipped(f"programs {variant.name}: none are built")
-    return tools.each(jobs, lambda job: _first_cases(variant, tools, *job))
+    total += tools.each(jobs, lambda job: first_cases(variant, tools, *job))
+    return total
 
 
-def _first_cases(variant: Variant, tools: Tools, path: Path, device: str) -> Outcome:
+def devices_of(variant: Variant, said: dict, backends: list[str]) -> list[str]:
+    """Devices to run a program on. GEMM programs run on no fake GPU: there a GEMM takes minutes, and conformance has them."""
+    if "mpi" in said["needs"]:
+        return []
+    several = f":0-{said['min_devices'] - 1}" if said["min_devices"] > 1 else ""
+    kinds = [kind for kind in variant.devices if kind in WITHOUT_DRIVER or "gemm" not in said["needs"]]
+    return [f"{kind.format(*backends)}{several}" for kind in kinds]
+
+
+def first_cases(variant: Variant, tools: Tools, path: Path, device: str) -> Outcome:
     name = f"{variant.name}/{path.parent.name}/{path.name} on {device}"
-    program = [*_layout(variant, tools), str(path), "--device", device]
-    on_fakes = not device.startswith(_WITHOUT_DRIVER)
-    environment = {**_SANITIZED, **(_on_fakes(path) if on_fakes else {})}
+    program = [*layout(variant, tools), str(path), "--device", device]
+    is_fake = not device.startswith(WITHOUT_DRIVER)
+    environment = {**SANITIZED, **(on_fakes(path) if is_fake else {})}
     done = tools.logs / f"done-{variant.name}-{path.parent.name}-{path.name}-{device}"
     cases = tools.start(f"cases-{name}", [*program, "--list"], 60, **environment).out.splitlines()
-    done.write_text("".join(f"{key}\n" for key in cases[1 if on_fakes else _FIRST_CASES:]), encoding="utf-8")
+    done.write_text("".join(f"{key}\n" for key in cases[1 if is_fake else _FIRST_CASES:]), encoding="utf-8")
     ran = tools.start(f"program-{name}", [*program, *_SMOKE, "--done", str(done)], 180, **environment)
     if ran.code == 77:
         return skipped(f"{name}: {ran.tail(1)}")
     good = ran.code in (0, 3)
-    return _sanitized(name, ran, passed() if good else failed(f"{name}: exit {ran.code}\n{ran.tail()}"))
+    return sanitized(name, ran, passed() if good else failed(f"{name}: exit {ran.code}\n{ran.tail()}"))
 
 
 def bats(tools: Tools) -> Outcome:
@@ -140,7 +154,6 @@ def bats(tools: Tools) -> Outcome:
         ran = tools.start(name, ["bats", "--tap", name], 600, BATS_TEST_TIMEOUT="240")
         return of_tap(name, ran.out, ran.code)
 
-    # They wait nearly as much as they work.
     return tools.each(tools.sources("tests/*.bats"), one, more=1)
 
 
@@ -174,29 +187,39 @@ def headers(tools: Tools) -> Outcome:
     return passed() if ran.code == 0 else failed(f"make check-headers\n{ran.tail()}")
 
 
-def c_checks(tools: Tools) -> Outcome:
-    """clang-tidy with .clang-tidy where it is, else cppcheck."""
-    names = tools.sources("lib/*.c", "device/*.c", "micro/**/*.c", "gemm/**/*.c", "overlap/**/*.c", "collectives/**/*.c",
-                          "topology/**/*.c")
-    if tools.has("clang-tidy"):
-        command = ["clang-tidy", "--quiet", "--warnings-as-errors=*"]
-        end = ["--", "-std=c11", "-I.", "-D_GNU_SOURCE", "-DHAVE_HWLOC=0", '-DBUILD_CONFIG="tests/lint/config.inc"',
-               '-DGPU_KERNELS_SOURCE="/dev/null"', '-DCUDA_KERNELS_PTX="/dev/null"']
-    elif tools.has("cppcheck"):
-        command = ["cppcheck", "-q", "--std=c11", "--error-exitcode=1", "--inline-suppr", "-I.", "-D_GNU_SOURCE"]
-        command, end = [*command, "--enable=warning,portability"], []
-    else:
+def alone(tools: Tools) -> Outcome:
+    """The build without MPI, hwloc and nvcc, as far as it differs; --all has the whole."""
+    ran = tools.start("alone", ["make", "check-alone"])
+    return passed() if ran.code == 0 else failed(f"make check-alone\n{ran.tail()}")
+
+
+def c_checks(tools: Tools, analyzer: bool = False) -> Outcome:
+    """clang-tidy with .clang-tidy where it is, its slow analyzer only where that is asked for; else cppcheck."""
+    names = tools.sources("lib/*.c", "bench/*.c", "advise/*.c", "device/**/*.c", "micro/**/*.c", "gemm/**/*.c",
+                          "overlap/**/*.c", "collectives/**/*.c", "topology/**/*.c")
+    if not tools.has("clang-tidy") and not tools.has("cppcheck"):
         return skipped("C sources: no clang-tidy and no cppcheck")
+    if analyzer and not tools.has("clang-tidy"):
+        return skipped("analyzer of C sources: no clang-tidy")
+    return tools.each(names, lambda name: c_check(name, tools, analyzer))
 
-    def one(name: str) -> Outcome:
-        known = ["-include", "tests/lint/known_results.h"] if end and name != "lib/err.c" else []
-        ran = tools.start(f"{command[0]}-{name}", [*command, name, *end, *known], 120)
-        if ran.code == 0:
-            return passed()
-        found = [line for line in ran.text.splitlines() if re.search(r": (error|warning|portability): ", line)]
-        return failed("\n".join([f"{command[0]} {name}", *(found or [ran.tail()])]))
 
-    return tools.each([name for name in names if not _needs_foreign_headers(tools, name)], one)
+def c_check(name: str, tools: Tools, analyzer: bool = False) -> Outcome:
+    if _needs_foreign_headers(tools, name):
+        return skipped(f"{name}: needs headers of MPI or hwloc")
+    if tools.has("clang-tidy"):
+        command = ["clang-tidy", "--quiet", "--warnings-as-errors=*", *([] if analyzer else [_NO_ANALYZER]), name, "--", *_CLANG]
+        command += ["-include", "tests/lint/known_results.h"] if name != "lib/err.c" else []
+    elif tools.has("cppcheck"):
+        command = ["cppcheck", "-q", "--std=c11", "--error-exitcode=1", "--inline-suppr", "-I.", "-D_GNU_SOURCE",
+                   "--enable=warning,portability", name]
+    else:
+        return skipped(f"{name}: no clang-tidy and no cppcheck")
+    ran = tools.start(f"{command[0]}{'-analyzer' if analyzer else ''}-{name}", command, 120)
+    if ran.code == 0:
+        return passed()
+    found = [line for line in ran.text.splitlines() if re.search(r": (error|warning|portability): ", line)]
+    return failed("\n".join([f"{command[0]} {name}", *(found or [ran.tail()])]))
 
 
 def abi(tools: Tools) -> Outcome:
@@ -208,7 +231,7 @@ def abi(tools: Tools) -> Outcome:
 
 
 def gpu_kernels(tools: Tools) -> Outcome:
-    """What the run-time compilers of the C tests are too old for."""
+    """Kernels for architectures that the run-time compilers of the C tests are too old for."""
     if not tools.has("clang-19"):
         return skipped("gpu kernels: no clang-19")
     ran = tools.start("gpu-kernels", ["make", "check-kernels"])
@@ -223,87 +246,55 @@ def gpu_loops(tools: Tools) -> Outcome:
     return Outcome(len(re.findall(r"^ +SASS ", ran.out, re.MULTILINE)), [], re.findall(r"^skip: (.*)$", ran.out, re.MULTILINE))
 
 
-def _built(variant: Variant, tools: Tools, glob: str) -> list[Path]:
-    """Executables of a variant; make says where it put them."""
-    said = tools.start(f"config-{variant.name}", ["make", "--no-print-directory", *variant.make, "config"])
-    folder = re.search(r"^build (\S+)$", said.out, re.MULTILINE)
-    if not folder:
-        return []
-    found = sorted((tools.home / folder[1]).glob(glob))
-    return [path for path in found if path.is_file() and path.stat().st_mode & 0o100 and not path.suffix]
-
-
-def _on_fakes(path: Path) -> dict[str, str]:
-    """What lets a built program find the fake drivers of its build, which have the first of the names that are looked for."""
-    others = os.environ.get("LD_LIBRARY_PATH")
-    return {"LD_LIBRARY_PATH": f"{path.parents[2] / 'fakes'}{':' if others else ''}{others or ''}"}
-
-
-def _gpu_backends(variant: Variant, tools: Tools) -> list[str]:
-    """As the programs name those that have devices on the fakes."""
-    names: list[str] = []
-    for path in _built(variant, tools, "bin/*/*")[:1]:
-        command = [*_layout(variant, tools), str(path), "--devices"]
-        said = tools.start(f"devices-{variant.name}", command, 60, **_on_fakes(path), **_SANITIZED)
-        rows = [json.loads(line) for line in said.out.splitlines()]
-        names = [row["name"] for row in rows if row["devices"] and row["name"] not in _WITHOUT_DRIVER]
-    if len(names) < 2:
-        raise OSError(f"the fake drivers of {variant.name} have devices for {names or 'no backend'}: make fakes")
-    return names
-
-
-def _about(variant: Variant, tools: Tools, path: Path) -> dict:
-    """What a program says of itself; that it can't is for the command-line tests to find."""
-    said = tools.start(f"about-{variant.name}/{path.name}", [*_layout(variant, tools), str(path), "--about"], 60, **_SANITIZED)
-    try:
-        return {"needs": [], "min_devices": 1, **json.loads(said.out)}
-    except ValueError:
-        return {"needs": [], "min_devices": 1}
-
-
-def _layout(variant: Variant, tools: Tools) -> list[str]:
-    """ThreadSanitizer of GCC 12 does not start where addresses are more random than it expects."""
-    if variant == THREAD and tools.has("setarch") and tools.start("setarch", ["setarch", "-R", "true"]).code == 0:
-        return ["setarch", "-R"]
-    return []
-
-
-def _sanitized(name: str, ran: Output, outcome: Outcome) -> Outcome:
-    """A report of a sanitizer is a failure however the program ended."""
-    found = _FOUND_BY_SANITIZER.search(ran.text)
-    return failed(f"{name}: {ran.text[found.start():][:1500]}") if found else outcome
-
-
 def _needs_foreign_headers(tools: Tools, name: str) -> bool:
     text = (tools.home / name).read_text(encoding="utf-8", errors="replace")
     return bool(re.search(r'#include (<(mpi|hwloc)|"collectives/ranks/)', text))
 
 
-STAGES: dict[str, Callable[[Tools], Outcome]] = {
-    "build release": partial(build, RELEASE),
-    "units release": partial(units, RELEASE),
-    "gpu release": partial(gpu, RELEASE),
-    "bats": bats,
-    "python": python_tests,
-    "shellcheck": shell,
-    "headers": headers,
-    "build debug": partial(build, DEBUG),
-    "build address": partial(build, ADDRESS),
-    "units address": partial(units, ADDRESS),
-    "gpu address": partial(gpu, ADDRESS),
-    "programs address": partial(programs, ADDRESS),
-    "build undefined": partial(build, UNDEFINED),
-    "units undefined": partial(units, UNDEFINED),
-    "gpu undefined": partial(gpu, UNDEFINED),
-    "programs undefined": partial(programs, UNDEFINED),
-    "build thread": partial(build, THREAD),
-    "units thread": partial(units, THREAD),
-    "gpu thread": partial(gpu, THREAD),
-    "programs thread": partial(programs, THREAD),
-    "build clang": partial(build, CLANG),
-    "build alone": partial(build, ALONE),
-    "c checks": c_checks,
-    "abi": abi,
-    "gpu kernels": gpu_kernels,
-    "gpu loops": gpu_loops,
+def _of(variant: Variant) -> dict[str, Stage]:
+    """The stages of one build variant."""
+    name, needs = variant.name, (f"build {variant.name}",)
+    return {f"units {name}": Stage(partial(units, variant), needs), f"gpu {name}": Stage(partial(gpu, variant), needs),
+            f"programs {name}": Stage(partial(programs, variant), needs),
+            f"timed {name}": Stage(partial(timed, variant), needs, alone=True)}
+
+
+_RELEASE = ("build release",)
+_QUICK: dict[str, Stage] = {
+    "build release": Stage(partial(build, RELEASE)),
+    f"build {MEMORY.name}": Stage(partial(build, MEMORY), after=_RELEASE),
+    "build thread": Stage(partial(build, THREAD), after=(f"build {MEMORY.name}",)),
+    "bats": Stage(bats, _RELEASE),
+    "units release": Stage(partial(units, RELEASE), _RELEASE),
+    "timed release": Stage(partial(timed, RELEASE), _RELEASE, alone=True),
+    "gpu compilers": Stage(gpu_compilers, _RELEASE),
+    **_of(MEMORY),
+    **{name: stage for name, stage in _of(THREAD).items() if not name.startswith("gpu")},
+    "python": Stage(python_tests, _RELEASE),
+    "shellcheck": Stage(shell),
+    "headers": Stage(headers),
+    "alone": Stage(alone, _RELEASE),
+    "c checks": Stage(c_checks),
+    "abi": Stage(abi),
+    "gpu kernels": Stage(gpu_kernels),
 }
+_THREAD_REST = ("build thread rest",)
+_RELEASE_REST = ("build release rest",)
+_MEMORY = (f"build {MEMORY.name}",)
+_RARE: dict[str, Stage] = {
+    "build release rest": Stage(partial(build, variants.RELEASE_REST), after=("build thread",)),
+    "build thread rest": Stage(partial(build, variants.THREAD_REST), after=_RELEASE_REST),
+    "build clang": Stage(partial(build, variants.CLANG), after=_THREAD_REST),
+    "build alone": Stage(partial(build, variants.ALONE), after=("build clang",)),
+    f"faults {MEMORY.name}": Stage(partial(units, variants.MEMORY_FAULTS), _MEMORY),
+    f"gpu {variants.MEMORY_REST.name}": Stage(partial(gpu, variants.MEMORY_REST), _MEMORY),
+    f"programs {variants.MEMORY_REST.name}": Stage(partial(programs, variants.MEMORY_REST), _MEMORY),
+    "gpu thread": Stage(partial(gpu, THREAD), ("build thread",)),
+    "units thread rest": Stage(partial(units, variants.THREAD_REST), _THREAD_REST),
+    "programs thread rest": Stage(partial(programs, variants.THREAD_REST), _THREAD_REST),
+    "units release rest": Stage(partial(units, variants.RELEASE_REST), _RELEASE_REST),
+    "gpu release rest": Stage(partial(gpu, variants.RELEASE_REST), _RELEASE_REST),
+    "gpu loops": Stage(gpu_loops),
+    "c analyzer": Stage(partial(c_checks, analyzer=True)),
+}
+STAGES: dict[str, Stage] = {**_QUICK, **{name: replace(stage, rare=True) for name, stage in _RARE.items()}}

@@ -11,25 +11,28 @@ setup_file() {
 	local root=${BATS_TEST_DIRNAME%/tests}
 	cd "$root" || return 1
 	mkdir -p "$BATS_FILE_TMPDIR/run"
-	bin/gemm/efficiency --device sim --shape n256,n512,g1,g5,g6 --type f32 --budget 5s --out "$BATS_FILE_TMPDIR/run/records.jsonl" >&2
-	bin/micro/copy_path --device sim --direction up,down --path engine,kernel,kernel_1,kernel_2,kernel_4 --size 4K:16M:x16 --budget 5s \
+	bin/gemm/efficiency --device sim --shape n256,n512,g1,g5,g6 --type f32 --budget 1s --max-samples 10 --out "$BATS_FILE_TMPDIR/run/records.jsonl" >&2
+	bin/micro/copy_path --device sim --direction up,down --path engine,kernel,kernel_1,kernel_2,kernel_4 --size 4K:16M:x16 --budget 1s --max-samples 10 \
 		--out "$BATS_FILE_TMPDIR/run/records.jsonl" >&2
-	"$(sh suite/find_python.sh --any)" -m reports build "$BATS_FILE_TMPDIR/run" >&2 || [ $? = 77 ]
+	"$TEST_PYTHON" -m reports build "$BATS_FILE_TMPDIR/run" >&2 || [ $? = 77 ]
 }
 
 setup() {
 	cd "$BATS_FILE_TMPDIR/run" || return 1
 }
 
+# The driver without the front door, where the test is.
+here() { (here=$PWD && cd "$root" && exec "$TEST_PYTHON" -m suite --cwd "$here" "$@"); }
+
 advise() {
 	# shellcheck disable=SC2086 # question is several words
-	run --separate-stderr "$root/gpusig" advise signature.json $question "$@"
+	run --separate-stderr here advise signature.json $question "$@"
 }
 
 @test "advise prints a table with the pick, all schedules and the reason" {
 	advise
 	[ "$status" = 0 ]
-	for word in schedule mover 'shared memory' priority allreduce why serial shard uniform-fused-1d hetero-fused-1d \
+	for word in schedule 'copy method' 'shared memory' priority allreduce why serial shard uniform-fused-1d hetero-fused-1d \
 		hetero-unfused-1d uniform-fused-2d engine kernel 'note: simulated'; do [[ $output == *"$word"* ]]; done
 }
 
@@ -37,15 +40,15 @@ advise() {
 	advise --format json
 	[ "$status" = 0 ]
 	printf '%s\n' "$output" >"$BATS_TEST_TMPDIR/advice.json"
-	printf '%s\n' "$output" | tr -d '\n' | json 'rows[0]["candidates"] == sorted(rows[0]["candidates"], key=lambda c: c["predicted_s"] * (1 + rows[0]["error"] * (c["schedule"] != "serial")))'
-	printf '%s\n' "$output" | tr -d '\n' | json 'rows[0]["pick"]["schedule"] == rows[0]["candidates"][0]["schedule"]'
+	printf '%s\n' "$output" | tr -d '\n' | json 'rows[0]["candidates"] == sorted(rows[0]["candidates"], key=lambda c: c["predicted_s"] * (1 + rows[0]["error"] * (c["schedule"] != "serial")))' \
+		'rows[0]["pick"]["schedule"] == rows[0]["candidates"][0]["schedule"]'
 	cd "$root"
 	run --separate-stderr "$(sh suite/find_python.sh)" -m reports validate "$BATS_TEST_TMPDIR/advice.json"
 	[ "$status" = 0 ] || [[ $stderr == *jsonschema* ]]
 }
 
 @test "advise takes the folder of a run too, and gives what a runtime reads" {
-	run --separate-stderr "$root/gpusig" advise . --format machine
+	GPUSIG_BIN=$root/bin run --separate-stderr "$root/gpusig" advise . --format machine
 	[ "$status" = 0 ]
 	[[ $output == *"gemm f32 256 256 256 0 "* ]]
 	[[ $output == *"copy engine up 4096 "* ]]
@@ -62,8 +65,8 @@ advise() {
 		[ "$(printf '%s\n' "$stderr" | wc -l)" = 1 ]
 		[[ $stderr == "gpusig: "*"$text"* ]]
 	done <<-'TABLE'
-		2|--op gather|only ag-gemm gemm-rs a2a-gemm gemm-ar
-		2|--type i8|only f32 f64 tf32 f16 bf16 f8
+		2|--op gather|choices: ag-gemm gemm-rs a2a-gemm gemm-ar
+		2|--type i8|choices: f32 f64 tf32 f16 bf16 f8
 		2|--devices 1|communication takes two
 		2|--m 0|not a whole number
 		2|--format xml|table json machine
@@ -71,10 +74,10 @@ advise() {
 		77|--type bf16|run gemm/efficiency --type bf16
 	TABLE
 	# shellcheck disable=SC2086
-	run --separate-stderr "$root/gpusig" advise records.jsonl $question
+	run --separate-stderr here advise records.jsonl $question
 	[ "$status" = 1 ]
 	# shellcheck disable=SC2086
-	run --separate-stderr "$root/gpusig" advise nowhere.json $question
+	run --separate-stderr here advise nowhere.json $question
 	[ "$status" = 2 ]
 	[[ $stderr == *"No such file"* ]]
 }

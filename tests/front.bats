@@ -9,12 +9,12 @@ records() { cat "$BATS_TEST_TMPDIR/$1/records.jsonl"; }
 
 # Every line whole, no case twice among those that were done.
 sound() {
-	records "$1" | json 'len(rows) > 0'
-	records "$1" | json '(lambda k: len(k) == len(set(k)))([(r["program"], r["key"]) for r in rows if r["kind"] == "case" and r["status"] == "ok"])'
+	records "$1" | json 'len(rows) > 0' '(lambda k: len(k) == len(set(k)))([(r["program"], r["key"]) for r in rows if r["kind"] == "case" and r["status"] == "ok"])'
 }
 
 setup() {
 	cd "$BATS_TEST_TMPDIR" || return 1
+	export GPUSIG_PYTHON=$TEST_PYTHON # found once
 }
 
 # ---- the command line
@@ -47,27 +47,31 @@ setup() {
 	run --separate-stderr "$root/gpusig" benchmark
 	[ "$status" = 2 ]
 	[ -z "$output" ]
-	[[ $stderr == *"'benchmark' is not a command"*run*list* ]]
+	[[ $stderr == *"unknown command 'benchmark'"*run*list* ]]
 }
 
 @test "unknown options, missing values and stray words are 2 and one line" {
 	fake micro/a steady
-	for words in 'run --devices host' 'run --budget' 'run stray' 'run --bud 5s' 'list --markup' 'run --seed -1' \
+	door=$root/gpusig
+	for words in 'list --markup' 'run --devices host' 'run --budget' 'run stray' 'run --bud 5s' 'run --seed -1' \
 		'run --seed 1x' 'run --seed 18446744073709551616' 'report' 'report --open' 'test --fast' 'run --out a --resume b' \
 		'list stray' 'report a b' 'run --seed' 'run --only' 'advise' 'advise --m 1'; do
 		echo "# $words"
 		# shellcheck disable=SC2086 # words is a command line
-		run --separate-stderr "$root/gpusig" $words
+		run --separate-stderr "$door" $words
 		[ "$status" = 2 ]
 		[ -z "$output" ]
 		[[ $stderr == gpusig:* ]]
 		[ "${#stderr_lines[@]}" = 1 ]
+		[ "${GPUSIG_TEST_ALL:-}" = 1 ] || door=suite
 	done
 }
 
 @test "a budget is 90, 90s, 2m or 1h and nothing else" {
 	fake micro/a steady
-	for good in 1 1s 0.5s 1.5; do
+	for good in 0.5s 1 1s 1.5; do
+		suite --check-options run --budget "$good"
+		[ "$good" = 0.5s ] || [ "${GPUSIG_TEST_ALL:-}" = 1 ] || continue
 		suite run --budget "$good" --out "good-$good" 2>/dev/null || [ $? = 77 ] || [ $? = 3 ]
 		[ -s "good-$good/records.jsonl" ]
 	done
@@ -104,7 +108,7 @@ setup() {
 	[ "$status" = 0 ]
 	[ "${#lines[@]}" = 3 ]
 	[[ ${lines[2]} == micro/a*"what is micro/a?"*copy_engine*fake_rate* ]]
-	run --separate-stderr "$root/gpusig" list --markdown
+	run --separate-stderr suite list --markdown
 	[ "$status" = 0 ]
 	[ "${lines[2]}" = '| gemm/b | what is gemm/b? | copy_engine | fake_rate |' ]
 }
@@ -124,7 +128,7 @@ setup() {
 	fake micro/a steady
 	run --separate-stderr suite run --device cuda:0 --out results
 	[ "$status" = 77 ]
-	[[ $stderr == *"'cuda:0' is not here: no driver; here: host sim"* ]]
+	[[ $stderr == *"'cuda:0' is not available: no driver; found here: host sim"* ]]
 	[ ! -e results ]
 	run --separate-stderr suite run --device metal --out results
 	[ "$status" = 2 ]
@@ -145,8 +149,14 @@ setup() {
 	[ "${#stderr_lines[@]}" = 1 ]
 	[ ! -e results ]
 	[ -x "$root/bin/micro/priority" ] || return 0
+	here=$root/bin
+	if [ "${GPUSIG_TEST_ALL:-}" != 1 ]; then
+		here=$PWD/real
+		mkdir -p real/micro
+		ln -s "$root/bin/micro/priority" "$root/bin/micro/launch" real/micro/
+	fi
 	for device in sim:nothing host:9999 host:x sim::; do
-		GPUSIG_BIN=$root/bin run --separate-stderr suite run --device "$device" --out results
+		GPUSIG_BIN=$here run --separate-stderr suite run --device "$device" --out results
 		[ "$status" = 2 ] || [ "$status" = 77 ]
 		[ "${#stderr_lines[@]}" = 1 ]
 		[[ $stderr == *"$device"* ]]
@@ -175,7 +185,7 @@ setup() {
 	mkdir -p collectives topology micro && touch collectives/allreduce.c micro/a.c topology/node.c
 	fake micro/a steady
 	unset GPUSIG_BIN
-	here() { "$(sh "$root/suite/find_python.sh" --any)" -m suite "$@"; }
+	here() { "$TEST_PYTHON" -m suite "$@"; }
 	run --separate-stderr here run --budget 1s --out results
 	[ "$status" = 0 ]
 	[[ $stderr == *"skipped collectives/allreduce: not built: needs MPI"*"skipped topology/node: not built: needs hwloc"* ]]
@@ -203,7 +213,7 @@ setup() {
 	sound results
 	records results | json '[(r["program"], r["status"]) for r in rows if r["kind"] == "end"] == [("micro/a", "failed"), ("micro/b", "ok")]'
 	schema=$root/reports/schema/record.schema.json
-	if [ -e "$schema" ] && python=$(sh "$root/suite/find_python.sh" jsonschema 2>/dev/null); then
+	if [ -e "$schema" ] && python=$(unset GPUSIG_PYTHON && sh "$root/suite/find_python.sh" jsonschema 2>/dev/null); then
 		grep '"by": "driver"' results/records.jsonl >by_driver
 		"$python" "$root/tests/bats/fits_schema.py" "$schema" by_driver
 	fi
@@ -227,16 +237,16 @@ setup() {
 	[ $((SECONDS - started)) -le 20 ]
 	[[ $stderr == *"failed micro/a: time limit"* ]]
 	sound results
-	records results | json '[r["reason"] for r in rows if r["kind"] == "end" and r["program"] == "micro/a"][0].startswith("time limit")'
-	records results | json '"micro/b" in {r["program"] for r in rows}'
+	records results | json '[r["reason"] for r in rows if r["kind"] == "end" and r["program"] == "micro/a"][0].startswith("time limit")' \
+		'"micro/b" in {r["program"] for r in rows}'
 }
 
 @test "a program stopped at its limit is a failure in the records, though it calls itself interrupted" {
 	fake micro/a hang
 	run --separate-stderr suite run --budget 1s --out results
 	[ "$status" = 1 ]
-	records results | json '[(r["status"], r.get("by")) for r in rows if r["kind"] == "end"] == [("interrupted", None), ("failed", "driver")]'
-	records results | json 'len({r["run"] for r in rows}) == 1'
+	records results | json '[(r["status"], r.get("by")) for r in rows if r["kind"] == "end"] == [("interrupted", None), ("failed", "driver")]' \
+		'len({r["run"] for r in rows}) == 1'
 	[[ $output == *"micro/a: failed: time limit"* ]]
 }
 
@@ -314,7 +324,7 @@ setup() {
 	fake micro/a slow
 	suite run --budget 5s --out results 2>/dev/null 3>&- &
 	pid=$!
-	until [ -s results/records.jsonl ]; do sleep 0.05; done
+	until [ -s results/records.jsonl ]; do sleep 0.1; done
 	run --separate-stderr suite run --resume results
 	[ "$status" = 1 ]
 	[[ $stderr == *"in use by another run (process "* ]]
@@ -343,19 +353,19 @@ setup() {
 	for name in a b c; do fake "micro/$name" slow; done
 	# 8 cases of 0.25 s a program: the kill falls into the second one
 	"$root/gpusig" run --budget 30s --out results 2>/dev/null 3>&- &
-	until [ "$(grep -c '"kind": "case"' results/records.jsonl 2>/dev/null)" -ge 10 ]; do sleep 0.05; done
+	until [ "$(grep -c '"kind": "case"' results/records.jsonl 2>/dev/null)" -ge 10 ]; do sleep 0.1; done
 	kill -9 $!
 	before=$(wc -l <results/records.jsonl)
 	head -n "$before" results/records.jsonl >kept
-	run --separate-stderr "$root/gpusig" run --resume results
+	run --separate-stderr suite run --resume results
 	[ "$status" != 1 ]
 	sound results
 	head -n "$before" results/records.jsonl | cmp - kept
-	records results | json 'sorted((r["program"], r["key"]) for r in rows if r["kind"] == "case") == sorted((f"micro/{p}", f"size={1 << n}") for p in "abc" for n in range(10, 18))'
-	records results | json '[r["program"] for r in rows if r["kind"] == "run"].count("micro/a") == 1'
+	records results | json 'sorted((r["program"], r["key"]) for r in rows if r["kind"] == "case") == sorted((f"micro/{p}", f"size={1 << n}") for p in "abc" for n in range(10, 18))' \
+		'[r["program"] for r in rows if r["kind"] == "run"].count("micro/a") == 1'
 }
 
-@test "an incomplete last line is cut off and kept beside the records" {
+@test "an incomplete last line is cut off and kept next to the records" {
 	fake micro/a steady
 	suite run --budget 1s --out results 2>/dev/null || true
 	printf '{"schema": "gpusig.re' >>results/records.jsonl
@@ -379,7 +389,7 @@ setup() {
 	fake micro/a slow
 	suite run --budget 1s --out results 2>/dev/null || true
 	run --separate-stderr suite run --resume results
-	[[ $stderr == *"nothing is left to measure"*"cases were left out"*"--budget"* ]]
+	[[ $stderr == *"nothing left to measure"*"did not fit into the time budget"*"--budget"* ]]
 	suite run --resume results --budget 10s 2>/dev/null || true
 	sound results
 	records results | json 'sum(r["kind"] == "case" for r in rows) == 8'
@@ -413,8 +423,8 @@ setup() {
 	fake micro/a slow
 	fake micro/b steady
 	suite run --budget 20s --out results 2>words 3>&- &
-	until [ "$(grep -c '"kind": "case"' results/records.jsonl 2>/dev/null)" -ge 3 ]; do sleep 0.05; done
-	kill -9 "$("$(sh "$root/suite/find_python.sh" --any)" -c 'import json; print(json.load(open("results/lock"))["child"])')"
+	until [ "$(grep -c '"kind": "case"' results/records.jsonl 2>/dev/null)" -ge 3 ]; do sleep 0.1; done
+	kill -9 "$("$TEST_PYTHON" -c 'import json; print(json.load(open("results/lock"))["child"])')"
 	code=0
 	wait $! || code=$?
 	[ "$code" = 1 ]
@@ -431,10 +441,10 @@ setup() {
 
 @test "a second SIGINT does not wait for a program that ignores the first" {
 	fake micro/a deaf
-	"$(sh "$root/suite/find_python.sh" --any)" -c 'import os, signal, sys
+	"$TEST_PYTHON" -c 'import os, signal, sys
 signal.signal(signal.SIGINT, signal.SIG_DFL)
 os.execv(sys.argv[1], sys.argv[1:])' "$root/gpusig" run --budget 60s --out results 2>words 3>&- &
-	until [ "$(grep -c '"kind": "case"' results/records.jsonl 2>/dev/null)" -ge 3 ]; do sleep 0.05; done
+	until [ "$(grep -c '"kind": "case"' results/records.jsonl 2>/dev/null)" -ge 3 ]; do sleep 0.1; done
 	kill -s INT $!
 	sleep 0.3
 	started=$SECONDS
@@ -494,10 +504,10 @@ stopped_by() {
 	fake micro/a slow
 	fake micro/b steady
 	# A script's background commands ignore SIGINT; this one shall not.
-	"$(sh "$root/suite/find_python.sh" --any)" -c 'import os, signal, sys
+	"$TEST_PYTHON" -c 'import os, signal, sys
 signal.signal(signal.SIGINT, signal.SIG_DFL)
 os.execv(sys.argv[1], sys.argv[1:])' "$root/gpusig" run --budget 20s --out results 2>words 3>&- &
-	until grep -q '"kind": "case"' results/records.jsonl 2>/dev/null; do sleep 0.05; done
+	until grep -q '"kind": "case"' results/records.jsonl 2>/dev/null; do sleep 0.1; done
 	kill -s "$1" $!
 	code=0
 	wait $! || code=$?
@@ -506,7 +516,7 @@ os.execv(sys.argv[1], sys.argv[1:])' "$root/gpusig" run --budget 20s --out resul
 	records results | json '[(r["program"], r["status"]) for r in rows if r["kind"] == "end"] == [("micro/a", "interrupted"), ("micro/b", "skipped")]'
 }
 
-@test "SIGINT: the program ends its records, the run dies of the signal" {
+@test "SIGINT: the program ends its records, the run ends with that signal's status" {
 	stopped_by INT
 	[ "$code" = 130 ]
 	suite run --resume results 2>/dev/null || true
@@ -523,6 +533,7 @@ os.execv(sys.argv[1], sys.argv[1:])' "$root/gpusig" run --budget 20s --out resul
 
 # A PATH with only the named commands.
 only_commands() {
+	unset GPUSIG_PYTHON
 	mkdir -p few
 	for word in sh dirname readlink id date mktemp tr grep tail rm mkdir nproc cat ls "$@"; do
 		ln -sf "$(command -v "$word")" few/
@@ -592,14 +603,13 @@ false_manager() {
 	[ "$before" = "$(wc -l <apt.log)" ]
 }
 
-@test "a second start finds everything here in well under two seconds" {
+@test "a second start finds everything here and says nothing" {
 	fake micro/a steady
+	unset GPUSIG_PYTHON
 	"$root/gpusig" list >/dev/null 2>&1 || true
-	started=$(date +%s%N)
 	"$root/gpusig" list >/dev/null 2>words
-	took=$((($(date +%s%N) - started) / 1000000))
-	echo "$took ms"
-	[ "$took" -lt 2000 ]
+	cat words
+	[ ! -s words ]
 }
 
 @test "a program that cannot be started is a failure of its own" {
@@ -614,7 +624,7 @@ false_manager() {
 
 @test "a Python without any modules measures and writes the signature; one line says why there is no page" {
 	fake micro/a steady
-	"$(sh "$root/suite/find_python.sh" --any)" -m venv --without-pip bare || skip "this Python makes no virtual environment"
+	"$TEST_PYTHON" -m venv --without-pip bare || skip "this Python makes no virtual environment"
 	GPUSIG_PYTHON=$PWD/bare/bin/python3 run --separate-stderr "$root/gpusig" run --budget 1s --out results
 	[ "$status" = 0 ]
 	[ "$(grep -c '^gpusig: report:' <<<"$stderr")" = 1 ]
@@ -640,6 +650,7 @@ false_manager() {
 		case $level in '' | '#'* | peers) continue ;; esac
 		word=${probe#*:}
 		word=${word%.h}
+		case $probe in lib:*) word=lib$word ;; esac
 		echo "# $level $probe"
 		grep -rqw -e "$word" "$root"/gpusig "$root"/Makefile "$root"/suite/*.py "$root"/suite/*.sh "$root"/reports "$root"/device \
 			"$root"/tests/reports

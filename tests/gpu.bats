@@ -37,14 +37,14 @@ cannot_run() {
 # Nothing on a fake is worth its numbers: a run that is flagged throughout is as good as another.
 ran() { [ "$status" = 0 ] || [ "$status" = 3 ]; }
 
-cases() { json "$1" <<<"$output"; }
+cases() { json "$@" <<<"$output"; }
 
 # lost CAUSE: every case of the four failed by it.
 lost() {
 	[ "$status" = 1 ]
-	cases "[r['status'] for r in rows if r['kind'] == 'case'] == ['failed'] * 4 and rows[-1]['kind'] == 'end'"
-	cases "all('$1' in r['reason'] for r in rows if r['kind'] == 'case')"
-	cases "rows[-1]['exit'] == 1 and rows[-1]['cases']['failed'] == 4"
+	cases "[r['status'] for r in rows if r['kind'] == 'case'] == ['failed'] * 4 and rows[-1]['kind'] == 'end'" \
+		"all('$1' in r['reason'] for r in rows if r['kind'] == 'case')" \
+		"rows[-1]['exit'] == 1 and rows[-1]['cases']['failed'] == 4"
 }
 
 # without FUNCTION: drivers that lack it, by the build that is tested.
@@ -68,7 +68,7 @@ without() {
 @test "a driver without a device is 77" {
 	for device in cuda hip; do
 		FAKE_GPUS=0 program micro/memory $device
-		cannot_run "$device" 'is here' 'finds no GPU'
+		cannot_run "$device" 'is installed' 'finds no GPU'
 	done
 }
 
@@ -85,9 +85,9 @@ without() {
 
 @test "a device beyond those that are there is 77, and they are listed" {
 	program micro/memory cuda:2
-	cannot_run 'there is no cuda:2, only cuda:0-1'
+	cannot_run 'no device cuda:2; devices: cuda:0-1'
 	FAKE_GPUS=1 program micro/memory hip:0,1
-	cannot_run 'there is no hip:1, only hip:0'
+	cannot_run 'no device hip:1; devices: hip:0'
 }
 
 @test "without a compiler the kernels are those of the build, and where it made none it is 77" {
@@ -96,8 +96,8 @@ without() {
 	program micro/memory cuda $SMALL
 	if "$bin/micro/memory" --version | grep -q '^nvcc 1$'; then
 		ran
-		cases 'rows[0]["device"][0]["driver"].endswith("kernels compiled with the build")'
-		cases 'all(r["check"]["status"] == "ok" for r in rows if r["kind"] == "case")'
+		cases 'rows[0]["device"][0]["driver"].endswith("kernels compiled with the build")' \
+			'all(r["check"]["status"] == "ok" for r in rows if r["kind"] == "case")'
 	else
 		cannot_run 'NVRTC has no function nvrtcCompileProgram'
 	fi
@@ -176,13 +176,13 @@ compiles_nothing() {
 	bounds='[d.get("bound_name") for d in rows[1]["derived"] if d["name"] == "flop_rate" and d["variant"] == "gemm"]'
 	program gemm/efficiency cuda --shape n64 --type bf16 --variant gemm,mma_peak,wgmma_peak --budget 3s
 	skip_if_77
-	cases '[v["name"] for v in rows[1]["variants"]] == ["gemm", "mma_peak", "wgmma_peak"] and rows[1]["check"]["status"] == "ok"'
-	cases "$bounds == ['measured wgmma peak']"
+	cases '[v["name"] for v in rows[1]["variants"]] == ["gemm", "mma_peak", "wgmma_peak"] and rows[1]["check"]["status"] == "ok"' \
+		"$bounds == ['measured wgmma peak']"
 	rates='{d["variant"]: d["value"] for d in rows[1]["derived"] if d["name"] == "flop_rate" and "peak" in d["variant"]}'
 	cases "{d['variant']: d['value'] for d in rows[1]['derived'] if d['name'] == 'peak_flop_rate'}.items() <= $rates.items()"
 	program gemm/efficiency cuda --shape n64 --type bf16 --variant gemm,mma_peak --budget 3s
-	cases "$bounds == [None]"
-	cases '[d["formula"] for d in rows[1]["derived"] if d["name"] == "fraction_of_peak"][0].endswith("which the units may exceed")'
+	cases "$bounds == [None]" \
+		'[d["formula"] for d in rows[1]["derived"] if d["name"] == "fraction_of_peak"][0].endswith("which the units may exceed")'
 	program gemm/efficiency hip --shape n64 --type bf16 --budget 3s
 	cases "$bounds == ['measured mma peak'] and rows[1]['check']['status'] == 'ok'"
 }
@@ -195,11 +195,11 @@ compiles_nothing() {
 			[ -z "$several" ] || "$bin/$name" --device sim:0,1 --list | tail -n +2 >"$BATS_TEST_TMPDIR/done"
 			program "$name" "$device$several" --budget 0.1s
 			ran
-			cases 'any(r["kind"] == "case" and r["status"] == "ok" for r in rows)'
-			cases "rows[0]['device'][0]['backend'] == '$device' and rows[0]['device'][0]['name'] == 'Fake GPU'"
-			cases 'rows[0]["device"][0]["arch"].startswith(("sm_90", "gfx90a"))'
-			cases 'rows[0]["device"][0]["driver"].startswith(("CUDA 13.0, NVRTC", "HIP 6.4.43482, HIPRTC"))'
-			cases '{"timer_step", "timer_offset_error", "power"} <= set(rows[0]["device"][0]["state"])'
+			cases 'any(r["kind"] == "case" and r["status"] == "ok" for r in rows)' \
+				"rows[0]['device'][0]['backend'] == '$device' and rows[0]['device'][0]['name'] == 'Fake GPU'" \
+				'rows[0]["device"][0]["arch"].startswith(("sm_90", "gfx90a"))' \
+				'rows[0]["device"][0]["driver"].startswith(("CUDA 13.0, NVRTC", "HIP 6.4.43482, HIPRTC"))' \
+				'{"timer_step", "timer_offset_error", "power"} <= set(rows[0]["device"][0]["state"])'
 			printf '%s\n' "$output" >>"$BATS_TEST_TMPDIR/records"
 		done
 	done
@@ -211,10 +211,10 @@ compiles_nothing() {
 	for device in cuda hip; do
 		program gemm/efficiency "$device" --shape n64 --type f32,bf16 --variant gemm
 		ran
-		cases "[r['check']['status'] for r in rows if r['kind'] == 'case'] == ['ok', 'ok']"
-		cases "rows[0]['device'][0]['blas'] != ''"
-		cases "all({'algorithm', 'algorithms_offered', 'algorithms_tried'} <= set(r['facts']) for r in rows if r['kind'] == 'case')"
-		program overlap/ficco "$device:0,1" --shape 64x64x64 --op ag-gemm --mover engine --schedule serial,shard
+		cases "[r['check']['status'] for r in rows if r['kind'] == 'case'] == ['ok', 'ok']" \
+			"rows[0]['device'][0]['blas'] != ''" \
+			"all({'algorithm', 'algorithms_offered', 'algorithms_tried'} <= set(r['facts']) for r in rows if r['kind'] == 'case')"
+		program overlap/ficco "$device:0,1" --shape 64x64x64 --op ag-gemm --copy-method engine --schedule serial,shard
 		ran
 		cases "[r['check']['status'] for r in rows if r['kind'] == 'case'] == ['ok']"
 	done
@@ -224,16 +224,16 @@ compiles_nothing() {
 	for device in cuda hip; do
 		program micro/copy_path $device:0,1 --direction peer --size 4K,1M --path engine,kernel
 		ran
-		cases '[r["status"] for r in rows if r["kind"] == "case"] == ["ok", "ok"]'
-		cases 'all(r["check"]["status"] == "ok" for r in rows if r["kind"] == "case")'
+		cases '[r["status"] for r in rows if r["kind"] == "case"] == ["ok", "ok"]' \
+			'all(r["check"]["status"] == "ok" for r in rows if r["kind"] == "case")'
 	done
 }
 
 @test "what does not fit into a small memory is left out with the reason, the rest is measured" {
 	FAKE_MEMORY_BYTES=$((16 << 20)) program micro/copy_path cuda --direction local --size 4K,64M,1M --path engine,kernel
 	ran
-	cases '[r["status"] for r in rows if r["kind"] == "case"] == ["ok", "skipped", "ok"]'
-	cases 'all("free memory" in r["reason"] for r in rows if r["kind"] == "case" and r["status"] == "skipped")'
+	cases '[r["status"] for r in rows if r["kind"] == "case"] == ["ok", "skipped", "ok"]' \
+		'all("free memory" in r["reason"] for r in rows if r["kind"] == "case" and r["status"] == "skipped")'
 }
 
 @test "a function that fails once fails a case, with the driver's words, and the next one works" {
@@ -242,8 +242,8 @@ compiles_nothing() {
 		FAKE_FAIL=$fault program micro/memory cuda $SMALL
 		[ "$status" = 1 ]
 		[[ $stderr == *"${fault%%:*}: invalid argument (CUDA_ERROR_INVALID_VALUE, 1)"* ]]
-		cases '[r["status"] for r in rows if r["kind"] == "case"] == ["failed", "ok", "ok", "ok"]'
-		cases "'${fault%%:*}: invalid argument' in rows[1]['reason'] and rows[-1]['kind'] == 'end' and rows[-1]['exit'] == 1"
+		cases '[r["status"] for r in rows if r["kind"] == "case"] == ["failed", "ok", "ok", "ok"]' \
+			"'${fault%%:*}: invalid argument' in rows[1]['reason'] and rows[-1]['kind'] == 'end' and rows[-1]['exit'] == 1"
 	done
 }
 
@@ -274,19 +274,19 @@ compiles_nothing() {
 
 # gates_of VARIANT...: what has lost its samples to a gate, and nothing else of the first case.
 gates_of() {
-	cases "[f['variant'] for f in rows[1]['validity']['flags'] if f['flag'] == 'gate'] == '$*'.split()"
-	cases "all('opened by its watchdog' in f['reason'] for f in rows[1]['validity']['flags'] if f['flag'] == 'gate')"
-	cases "not {v['name'] for v in rows[1]['variants']} & set('$*'.split()) and len(rows[1]['variants']) > 0"
-	cases "[d['variant'] for d in rows[1]['derived'] if d['value'] is None and not d['valid']] == '$*'.split()"
+	cases "[f['variant'] for f in rows[1]['validity']['flags'] if f['flag'] == 'gate'] == '$*'.split()" \
+		"all('opened by its watchdog' in f['reason'] for f in rows[1]['validity']['flags'] if f['flag'] == 'gate')" \
+		"not {v['name'] for v in rows[1]['variants']} & set('$*'.split()) and len(rows[1]['variants']) > 0" \
+		"[d['variant'] for d in rows[1]['derived'] if d['value'] is None and not d['valid']] == '$*'.split()"
 }
 
 @test "launch finds how much a stream takes, and queues no more" {
 	for device in cuda hip; do
 		program micro/launch $device --variant enqueue,back_to_back,graph_launch,graph_enqueue
 		ran
-		cases 'rows[1]["facts"]["launches_queued_most"] == 504 and rows[1]["facts"]["graphs_queued_most"] == 8'
-		cases 'rows[1]["validity"]["flags"] == [] or all(f["flag"] != "gate" for f in rows[1]["validity"]["flags"])'
-		cases '[v["name"] for v in rows[1]["variants"]] == ["enqueue", "back_to_back", "graph_launch", "graph_enqueue"]'
+		cases 'rows[1]["facts"]["launches_queued_max"] == 504 and rows[1]["facts"]["graphs_queued_max"] == 8' \
+			'rows[1]["validity"]["flags"] == [] or all(f["flag"] != "gate" for f in rows[1]["validity"]["flags"])' \
+			'[v["name"] for v in rows[1]["variants"]] == ["enqueue", "back_to_back", "graph_launch", "graph_enqueue"]'
 	done
 }
 
@@ -295,7 +295,7 @@ gates_of() {
 	program micro/launch cuda --variant enqueue,back_to_back,trigger,graph_launch,graph_round_trip,one_launch,staged_barrier
 	ran
 	gates_of graph_launch staged_barrier
-	cases 'rows[1]["facts"]["launches_queued_most"] == 8 and rows[1]["facts"]["graphs_queued_most"] == 0'
+	cases 'rows[1]["facts"]["launches_queued_max"] == 8 and rows[1]["facts"]["graphs_queued_max"] == 0'
 	program overlap/trigger cuda --type f32 --shape 2048x128x64 --direction down --bands 16 --variant gemm_tiled,split,triggered
 	ran
 	gates_of split triggered
@@ -314,7 +314,7 @@ gates_of() {
 	FAKE_CLOCK_REASONS=0x24 program micro/latency cuda --footprint 64K
 	throttled "== ['thermal slowdown']"
 	FAKE_THERMAL_NS=60000000000 program micro/latency cuda --footprint 64K
-	throttled "!= [] and 'heat held the clocks back in 60 s' in rows[1]['validity']['flags'][0]['reason']"
+	throttled "!= [] and 'thermal throttling in 60 s' in rows[1]['validity']['flags'][0]['reason']"
 	FAKE_FAIL=nvmlDeviceGetCurrentClocksEventReasons=3 program micro/latency cuda --footprint 64K
 	ran
 	cases "rows[1]['state']['throttle']['value'] is None"
@@ -334,9 +334,9 @@ gates_of() {
 
 @test "where a waiting stream holds a slot, the device and the records of what waits say so" {
 	for device in cuda hip; do
-		program overlap/trigger "$device" --shape 512x256x16 --bands 4 --direction down --mover engine
+		program overlap/trigger "$device" --shape 512x256x16 --bands 4 --direction down --copy-method engine
 		ran
-		cases "('value_in_queue' in rows[0]['device'][0]['capabilities']) == ('$device' == 'cuda')"
-		cases "('waits' in rows[1]['facts']) == ('$device' == 'hip')"
+		cases "('value_in_queue' in rows[0]['device'][0]['capabilities']) == ('$device' == 'cuda')" \
+			"('waits' in rows[1]['facts']) == ('$device' == 'hip')"
 	done
 }

@@ -49,7 +49,7 @@ in_one_wave() {
 	noted micro/reduce cuda --direction local --size 64K
 	in_one_wave triad copy
 	rm "$launches"
-	noted overlap/pair cuda:0,1 --transfer reduce-scatter --mover kernel --shape n64 --mflop 1
+	noted overlap/pair cuda:0,1 --transfer reduce-scatter --copy-method kernel --shape n64 --mflop 1
 	in_one_wave reduce_add
 }
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What is this machine? Packages, NUMA nodes, cores, caches, devices and what this process may use of them, as hwloc
- * sees it. Nothing is timed: these are the facts that the other programs' numbers are read against.
+ * What is this machine? Reports packages, NUMA nodes, cores, caches, devices, and which of them
+ * this process may use, as hwloc reports them. Nothing is timed. These facts help to interpret the
+ * numbers of the other programs.
  *
  *     bin/topology/node
  */
-#include "lib/bench.h"
+#include "bench/bench.h"
 #include "lib/err.h"
 
 #include <errno.h>
@@ -13,15 +14,16 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The whole tree as one line, such as Machine[Package[L3(32MB)[Core[PU#0] Core[PU#1]]]]; cut when it is longer. */
-#define TREE_ROOM 16384
+/* The tree as one line, such as Machine[Package[L3(32MB)[Core[PU#0] Core[PU#1]]]], is truncated to
+ * this length. */
+#define TREE_CAPACITY 16384
 
 struct text {
-	char bytes[TREE_ROOM];
+	char bytes[TREE_CAPACITY];
 	size_t used;
 };
 
-static void append(struct text *t, const char *piece)
+static void append_text(struct text *t, const char *piece)
 {
 	size_t length = strlen(piece);
 	if (t->used + length + 1 > sizeof(t->bytes))
@@ -30,7 +32,7 @@ static void append(struct text *t, const char *piece)
 	t->used += length;
 }
 
-static void describe(struct text *t, hwloc_obj_t object)
+static void append_object(struct text *t, hwloc_obj_t object)
 {
 	char type[64], attributes[128], line[256];
 	hwloc_obj_type_snprintf(type, sizeof(type), object, 0);
@@ -41,39 +43,42 @@ static void describe(struct text *t, hwloc_obj_t object)
 		snprintf(line, sizeof(line), "%s#%u", type, object->os_index);
 	else
 		snprintf(line, sizeof(line), "%s", type);
-	append(t, line);
+	append_text(t, line);
 }
 
-static void tree(struct text *t, hwloc_obj_t object)
+static void append_tree(struct text *t, hwloc_obj_t object)
 {
-	describe(t, object);
+	append_object(t, object);
 	if (!object->memory_first_child && !object->first_child)
 		return;
-	append(t, "[");
+	append_text(t, "[");
 	for (hwloc_obj_t child = object->memory_first_child; child; child = child->next_sibling) {
-		tree(t, child);
-		append(t, child->next_sibling || object->first_child ? " " : "");
+		append_tree(t, child);
+		append_text(t, child->next_sibling || object->first_child ? " " : "");
 	}
 	for (hwloc_obj_t child = object->first_child; child; child = child->next_sibling) {
-		tree(t, child);
-		append(t, child->next_sibling ? " " : "");
+		append_tree(t, child);
+		append_text(t, child->next_sibling ? " " : "");
 	}
-	append(t, "]");
+	append_text(t, "]");
 }
 
-static void counts(struct bench_case *c, hwloc_topology_t topology)
+static void report_counts(struct bench_case *c, hwloc_topology_t topology)
 {
 	static const struct {
 		hwloc_obj_type_t type;
 		const char *name;
-	} types[] = {{HWLOC_OBJ_PACKAGE, "packages"}, {HWLOC_OBJ_NUMANODE, "numa_nodes"}, {HWLOC_OBJ_CORE, "cores"},
-	             {HWLOC_OBJ_PU, "hardware_threads"}};
+	} types[] = {{HWLOC_OBJ_PACKAGE, "packages"},
+		     {HWLOC_OBJ_NUMANODE, "numa_nodes"},
+		     {HWLOC_OBJ_CORE, "cores"},
+		     {HWLOC_OBJ_PU, "hardware_threads"}};
 	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
-		bench_fact_number(c, types[i].name, hwloc_get_nbobjs_by_type(topology, types[i].type));
+		bench_fact_number(c, types[i].name,
+				  hwloc_get_nbobjs_by_type(topology, types[i].type));
 	bench_fact_number(c, "memory_bytes", (double)hwloc_get_root_obj(topology)->total_memory);
 }
 
-static void caches(struct bench_case *c, hwloc_topology_t topology)
+static void report_caches(struct bench_case *c, hwloc_topology_t topology)
 {
 	char name[64], type[32];
 	for (int depth = 0; depth < hwloc_topology_get_depth(topology); depth++) {
@@ -90,41 +95,45 @@ static void caches(struct bench_case *c, hwloc_topology_t topology)
 	}
 }
 
-/* Devices worth an affinity: displays and accelerators (03, 12), network (02), storage (01). */
-static void devices(struct bench_case *c, hwloc_topology_t topology)
+/* PCI classes: displays and accelerators (03, 12), network (02), storage (01). */
+static void report_pci_devices(struct bench_case *c, hwloc_topology_t topology)
 {
 	unsigned index = 0;
-	for (hwloc_obj_t o = hwloc_get_next_pcidev(topology, NULL); o; o = hwloc_get_next_pcidev(topology, o)) {
+	for (hwloc_obj_t o = hwloc_get_next_pcidev(topology, NULL); o;
+	     o = hwloc_get_next_pcidev(topology, o)) {
 		const struct hwloc_pcidev_attr_s *pci = &o->attr->pcidev;
 		hwloc_obj_t near = hwloc_get_non_io_ancestor_obj(topology, o);
 		char name[32], value[256], cpus[64];
 		hwloc_bitmap_list_snprintf(cpus, sizeof(cpus), near->cpuset);
 		snprintf(name, sizeof(name), "pci_device_%u", index++);
-		snprintf(value, sizeof(value), "%04x:%02x:%02x.%x class %04x %s, near cores %s", pci->domain, pci->bus, pci->dev,
-		         pci->func, pci->class_id, o->name ? o->name : "(unnamed)", cpus);
-		if (pci->class_id >> 8 == 0x03 || pci->class_id >> 8 == 0x12 || pci->class_id >> 8 == 0x02 ||
-		    pci->class_id >> 8 == 0x01)
+		snprintf(value, sizeof(value), "%04x:%02x:%02x.%x class %04x %s, near cores %s",
+			 pci->domain, pci->bus, pci->dev, pci->func, pci->class_id,
+			 o->name ? o->name : "(unnamed)", cpus);
+		if (pci->class_id >> 8 == 0x03 || pci->class_id >> 8 == 0x12 ||
+		    pci->class_id >> 8 == 0x02 || pci->class_id >> 8 == 0x01)
 			bench_fact_text(c, name, value);
 	}
 }
 
-static void distances(struct bench_case *c, hwloc_topology_t topology)
+static void report_numa_distances(struct bench_case *c, hwloc_topology_t topology)
 {
 	struct hwloc_distances_s *found;
 	unsigned count = 1;
 	char name[64];
-	if (hwloc_distances_get_by_type(topology, HWLOC_OBJ_NUMANODE, &count, &found, 0, 0) != 0 || count == 0)
+	if (hwloc_distances_get_by_type(topology, HWLOC_OBJ_NUMANODE, &count, &found, 0, 0) != 0 ||
+	    count == 0)
 		return;
 	for (unsigned from = 0; from < found->nbobjs; from++) {
 		for (unsigned to = 0; to < found->nbobjs; to++) {
 			snprintf(name, sizeof(name), "numa_distance_%u_%u", from, to);
-			bench_fact_number(c, name, (double)found->values[from * found->nbobjs + to]);
+			bench_fact_number(c, name,
+					  (double)found->values[from * found->nbobjs + to]);
 		}
 	}
 	hwloc_distances_release(topology, found);
 }
 
-static void affinity(struct bench_case *c, hwloc_topology_t topology)
+static void report_affinity(struct bench_case *c, hwloc_topology_t topology)
 {
 	char text[256];
 	hwloc_bitmap_t cpus = hwloc_bitmap_alloc();
@@ -147,13 +156,13 @@ static int derive(struct bench_case *c)
 		return err_note(-EIO, "hwloc could not read this machine: %s", strerror(errno));
 	}
 	text.used = 0;
-	tree(&text, hwloc_get_root_obj(topology));
+	append_tree(&text, hwloc_get_root_obj(topology));
 	bench_fact_text(c, "tree", text.bytes);
-	counts(c, topology);
-	caches(c, topology);
-	devices(c, topology);
-	distances(c, topology);
-	affinity(c, topology);
+	report_counts(c, topology);
+	report_caches(c, topology);
+	report_pci_devices(c, topology);
+	report_numa_distances(c, topology);
+	report_affinity(c, topology);
 	hwloc_topology_destroy(topology);
 	return 0;
 }

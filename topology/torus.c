@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What would a torus do to an allreduce? Steps, ways and link loads of every algorithm are counted exactly, and a model
- * turns them into time, for networks that nobody here owns. Nothing is timed.
+ * How long would an allreduce take on a torus? The program counts steps, routes and link loads of
+ * every algorithm exactly, and a model converts them to time, for networks that are not at hand.
+ * Nothing is timed.
  *
  *     bin/topology/torus --shape 64x64 --algorithm swing-b --size 2M
  *     bin/topology/torus --shape hx2mesh:64x64,hyperx:64x64,8x8x8 --size 32:512M:x4
  *     bin/topology/torus --shape 16x16 --algorithm swing-b --size 2M --emit simgrid
  */
-#include "lib/bench.h"
+#include "bench/bench.h"
 #include "lib/err.h"
-#include "lib/size.h"
-#include "topology/torus/rivals.h"
+#include "lib/units.h"
+#include "topology/torus/candidates.h"
 #include "topology/torus/simgrid.h"
 
 #include <errno.h>
@@ -18,157 +19,206 @@
 #include <stdio.h>
 #include <string.h>
 
-/* "0" or a duration; nanoseconds beside lib/size.h's units. */
-static int duration(const char *text, double *seconds_p)
+/* "0" or a duration, in ns or in the units of lib/units.h. */
+static int parse_duration(const char *text, double *seconds_p)
 {
 	char number[32];
 	size_t length = strlen(text);
 	if (length > 2 && length < sizeof(number) && strcmp(text + length - 2, "ns") == 0) {
 		snprintf(number, sizeof(number), "%.*s", (int)length - 2, text);
-		int status = size_parse_real(number, 0, 1e12, seconds_p);
+		int status = units_parse_real(number, 0, 1e12, seconds_p);
 		*seconds_p *= status ? 0 : 1e-9;
 		return status;
 	}
 	*seconds_p = 0;
-	return strcmp(text, "0") == 0 ? 0 : size_parse_seconds(text, seconds_p);
+	return strcmp(text, "0") == 0 ? 0 : units_parse_seconds(text, seconds_p);
 }
 
 static int accept_duration(const char *text)
 {
 	double seconds;
-	return duration(text, &seconds) == 0
-	               ? 0
-	               : err_note(-EINVAL, "there is no duration '%s', only 0 or a number and ns us ms s", text);
+	return parse_duration(text, &seconds) == 0
+		       ? 0
+		       : err_note(-EINVAL,
+				  "bad duration '%s'; use 0, or a number and ns, us, ms, s", text);
 }
 
-#define POWERS_OF_TWO "ring,bucket,rd-l,rd-b,rd-mirrored,rabenseifner,swing-l,swing-b,bruck,trivance,bine"
+#define POWERS_OF_TWO                                                                              \
+	"ring,bucket,rd-l,rd-b,rd-mirrored,rabenseifner,swing-l,swing-b,bruck,trivance,bine"
 
 /* A bandwidth below 1 Mbyte/s is a wrong unit. */
 static const struct axis axes[] = {
-	{.name = "shape", .kind = AXIS_WORD, .accept = network_accept, .quick = "8x8,64x64",
-	 .full = "8x8,16x16,27x27,32x32,64x64,128x128,64x16,128x8,256x4,8x8x8,8x8x8x8,hx2mesh:64x64,hx4mesh:64x64,hyperx:64x64",
-	 .help = "sides of a torus; torus-shared: hx2mesh: hx4mesh: hyperx: before them is another network"},
-	{.name = "algorithm", .kind = AXIS_WORD, .accept = schedule_accept, .quick = POWERS_OF_TWO,
+	{.name = "shape",
+	 .kind = AXIS_WORD,
+	 .accept = network_accept,
+	 .quick = "8x8,64x64",
+	 .full = "8x8,16x16,27x27,32x32,64x64,128x128,64x16,128x8,256x4,8x8x8,8x8x8x8,hx2mesh:"
+		 "64x64,hx4mesh:64x64,hyperx:64x64",
+	 .help = "sides of a torus; the prefixes torus-shared: hx2mesh: hx4mesh: hyperx: select "
+		 "another network"},
+	{.name = "algorithm",
+	 .kind = AXIS_WORD,
+	 .accept = schedule_accept,
+	 .quick = POWERS_OF_TWO,
 	 .full = POWERS_OF_TWO ",bruck-l,trivance-l",
-	 .help = "schedules of the allreduce; an unknown name lists them"},
-	{.name = "ports", .kind = AXIS_WORD, .words = (const char *const[]){"1", "all", NULL}, .quick = "all",
-	 .help = "one collective at a time, or as many as the algorithm can keep apart, up to 2 a dimension"},
-	{.name = "size", .kind = AXIS_SIZE, .min = 1, .max = UINT64_C(1) << 40, .quick = "32,32K,2M,512M", .full = "32:2G:x4",
+	 .help = "schedules of the allreduce; the error for an unknown name lists them"},
+	{.name = "ports",
+	 .kind = AXIS_WORD,
+	 .words = (const char *const[]){"1", "all", NULL},
+	 .quick = "all",
+	 .help = "one collective at a time, or as many as the algorithm can run on separate ports, "
+		 "up to 2 per dimension"},
+	{.name = "size",
+	 .kind = AXIS_SIZE,
+	 .min = 1,
+	 .max = UINT64_C(1) << 40,
+	 .quick = "32,32K,2M,512M",
+	 .full = "32:2G:x4",
 	 .help = "bytes of the whole vector"},
-	{.name = "step", .kind = AXIS_WORD, .accept = accept_duration, .quick = "0.455us",
-	 .help = "time that each step takes, whatever its way and size"},
-	{.name = "hop", .kind = AXIS_WORD, .accept = accept_duration, .quick = "0.4us",
-	 .help = "time for each link on the longest way of a step"},
-	{.name = "bandwidth", .kind = AXIS_COUNT, .min = 1000000, .max = UINT64_C(1) << 60, .quick = "50000000000",
+	{.name = "step",
+	 .kind = AXIS_WORD,
+	 .accept = accept_duration,
+	 .quick = "0.455us",
+	 .help = "fixed time of each step"},
+	{.name = "hop",
+	 .kind = AXIS_WORD,
+	 .accept = accept_duration,
+	 .quick = "0.4us",
+	 .help = "time for each link on the longest route of a step"},
+	{.name = "bandwidth",
+	 .kind = AXIS_COUNT,
+	 .min = 1000000,
+	 .max = UINT64_C(1) << 60,
+	 .quick = "50000000000",
 	 .help = "of a link in one direction, byte/s"},
-	{.name = "emit", .kind = AXIS_WORD, .words = (const char *const[]){"none", "simgrid", NULL}, .quick = "none",
-	 .help = "simgrid: also write torus-SHAPE.xml and torus-SHAPE.hosts into the current folder"},
+	{.name = "emit",
+	 .kind = AXIS_WORD,
+	 .words = (const char *const[]){"none", "simgrid", NULL},
+	 .quick = "none",
+	 .help = "simgrid: also write torus-SHAPE.xml and .hosts to the current folder"},
 	{.name = NULL},
 };
 
-/* The latest network; sizes and algorithms of it follow one another. */
-static struct rivals rivals;
+/* All algorithms on the current network; consecutive cases differ in size or algorithm only. */
+static struct candidates candidates;
 
 static enum schedule_ports ports_of(const struct bench_case *c)
 {
-	return strcmp(bench_word(c, "ports"), "1") == 0 ? SCHEDULE_ONE_PORT : SCHEDULE_ALL_PORTS;
+	return strcmp(axis_str(c, "ports"), "1") == 0 ? SCHEDULE_ONE_PORT : SCHEDULE_ALL_PORTS;
 }
 
 static int admit(const struct bench_case *c)
 {
 	struct network network;
 	struct schedule *s = NULL;
-	int status = network_parse(bench_word(c, "shape"), &network);
+	int status = network_parse(axis_str(c, "shape"), &network);
 	if (status == 0)
-		status = schedule_open(bench_word(c, "algorithm"), &network.grid, ports_of(c), SCHEDULE_ALLREDUCE, SCHEDULE_INDEXED, &s);
+		status = schedule_open(axis_str(c, "algorithm"), &network.grid, ports_of(c),
+				       SCHEDULE_ALLREDUCE, SCHEDULE_INDEXED, &s);
 	if (status == 0)
 		schedule_close(s);
 	return status == -ENOTSUP ? err_note(-EINVAL, "%s", err_text()) : status;
 }
 
-static int meet(const struct bench_case *c)
+static int load_candidates(const struct bench_case *c)
 {
 	struct network network;
 	enum schedule_ports ports = ports_of(c);
-	int status = network_parse(bench_word(c, "shape"), &network);
+	int status = network_parse(axis_str(c, "shape"), &network);
 	if (status)
 		return status;
-	bool same = rivals.network.kind == network.kind && rivals.ports == ports &&
-	            memcmp(&rivals.network.grid, &network.grid, sizeof(network.grid)) == 0;
+	bool same = candidates.network.kind == network.kind && candidates.ports == ports &&
+		    memcmp(&candidates.network.grid, &network.grid, sizeof(network.grid)) == 0;
 	if (same)
 		return 0;
-	rivals_free(&rivals);
-	return rivals_make(&network, ports, &rivals);
+	candidates_free(&candidates);
+	return candidates_make(&network, ports, &candidates);
 }
 
 static int setup(struct bench_case *c)
 {
-	int status = meet(c);
+	int status = load_candidates(c);
 	if (status)
 		return status;
-	const struct rival *mine = rivals_find(&rivals, bench_word(c, "algorithm"));
+	const struct candidate *mine = candidates_find(&candidates, axis_str(c, "algorithm"));
 	return mine->status ? err_note(mine->status, "%s", mine->why) : 0;
 }
 
-/* How many equal messages the worst link of each step carries, "4x1 2x3": four steps of 1, two of 3. */
-static void show_loads(struct bench_case *c, const struct profile *p)
+/* How many equal messages the worst link of each step carries. "4x1 2x3": four steps of 1 message,
+ * two steps of 3. */
+static void report_loads(struct bench_case *c, const struct cost_model *p)
 {
 	char text[2048] = "";
 	size_t used = 0;
 	for (size_t i = 0, next; i < p->run_count && used < sizeof(text) - 40; i = next) {
 		double load = p->runs[i].worst / p->runs[i].port;
 		uint32_t steps = 0;
-		for (next = i; next < p->run_count && p->runs[next].worst == load * p->runs[next].port; next++)
+		for (next = i;
+		     next < p->run_count && p->runs[next].worst == load * p->runs[next].port;
+		     next++)
 			steps += p->runs[next].repeats;
 		next += next == i;
 		steps += steps == 0 ? p->runs[i].repeats : 0;
-		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%ux%.6g", i ? " " : "", steps, load);
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%ux%.6g",
+					 i ? " " : "", steps, load);
 	}
 	bench_fact_text(c, "messages_on_worst_link", text);
 }
 
-static void facts(struct bench_case *c, const struct profile *p, const struct profile_costs *costs, double bytes)
+static void report_facts(struct bench_case *c, const struct cost_model *p,
+			 const struct cost_model_costs *costs, double bytes)
 {
 	char text[512];
 	bench_fact_number(c, "nodes", p->nodes);
 	bench_fact_number(c, "collectives_at_once", p->parts);
 	bench_fact_number(c, "steps", p->steps);
-	bench_fact_number(c, "links_on_longest_ways", p->links);
-	show_loads(c, p);
-	bench_fact_text(c, "best_algorithm", rivals_best(&rivals, costs, bytes)->name);
-	bench_fact_text(c, "best_by_bytes", rivals_show(&rivals, costs, text, sizeof(text)));
+	bench_fact_number(c, "links_on_longest_routes", p->links);
+	report_loads(c, p);
+	bench_fact_text(c, "best_algorithm", candidates_best(&candidates, costs, bytes)->name);
+	bench_fact_text(c, "best_by_bytes",
+			candidates_show(&candidates, costs, text, sizeof(text)));
 }
 
 static int derive(struct bench_case *c)
 {
-	const struct rival *mine = rivals_find(&rivals, bench_word(c, "algorithm"));
-	const struct profile *p = &mine->profile;
-	struct profile_costs costs = {.bytes_per_s = (double)bench_number(c, "bandwidth")};
-	double bytes = (double)bench_number(c, "size"), from, to;
-	int status = duration(bench_word(c, "step"), &costs.step_s);
+	const struct candidate *mine = candidates_find(&candidates, axis_str(c, "algorithm"));
+	const struct cost_model *p = &mine->model;
+	struct cost_model_costs costs = {.bytes_per_s = (double)axis_u64(c, "bandwidth")};
+	double bytes = (double)axis_u64(c, "size"), from, to;
+	int status = parse_duration(axis_str(c, "step"), &costs.step_s);
 	if (status == 0)
-		status = duration(bench_word(c, "hop"), &costs.link_s);
+		status = parse_duration(axis_str(c, "hop"), &costs.link_s);
 	if (status)
 		return status;
-	double time = profile_time(p, &costs, bytes);
-	double best = profile_time(&rivals_best(&rivals, &costs, bytes)->profile, &costs, bytes);
-	bench_value(c, "lambda", -1, profile_lambda(p), "1", "steps / log2(nodes)");
-	bench_value(c, "psi", -1, profile_psi(p), "1", "bytes through the busiest port / (size / dimensions), own block set aside");
-	bench_value(c, "xi", -1, profile_xi(p), "1", "sum over steps of bytes on the worst link / (psi * size / dimensions)");
-	bench_value(c, "time", -1, time, "s", "sum over steps of step latency + longest way * hop latency + worst link / bandwidth");
+	double time = cost_model_time(p, &costs, bytes);
+	double best =
+		cost_model_time(&candidates_best(&candidates, &costs, bytes)->model, &costs, bytes);
+	bench_value(c, "lambda", -1, cost_model_lambda(p), "1", "steps / log2(nodes)");
+	bench_value(c, "psi", -1, cost_model_psi(p), "1",
+		    "bytes through the busiest port / (size / dimensions), without the rank's own "
+		    "chunk");
+	bench_value(c, "xi", -1, cost_model_xi(p), "1",
+		    "sum over steps of bytes on the worst link / (psi * size / dimensions)");
+	bench_value(c, "time", -1, time, "s",
+		    "sum over steps of step latency + longest route * hop latency + worst link / "
+		    "bandwidth");
 	bench_value(c, "goodput", -1, bytes / time, "byte/s", "size / time");
 	bench_value(c, "peak_fraction", -1, bytes / time / (p->dims * costs.bytes_per_s), "1",
-	            "goodput / (dimensions * bandwidth), half of what a node's links inject");
-	bench_value(c, "time_over_best", -1, time / best, "1", "time / time of the best algorithm at this size");
-	if (rivals_wins(&rivals, mine, &costs, &from, &to)) {
-		bench_value(c, "best_from", -1, ceil(from), "byte", "smallest size at which no algorithm is faster");
+		    "goodput / (dimensions * bandwidth), half of what a node's links inject");
+	bench_value(c, "time_over_best", -1, time / best, "1",
+		    "time / time of the best algorithm at this size");
+	if (candidates_wins(&candidates, mine, &costs, &from, &to)) {
+		bench_value(c, "best_from", -1, ceil(from), "byte",
+			    "smallest size at which no algorithm is faster");
 		if (isfinite(to))
-			bench_value(c, "best_to", -1, floor(to), "byte", "largest size at which no algorithm is faster");
+			bench_value(c, "best_to", -1, floor(to), "byte",
+				    "largest size at which no algorithm is faster");
 	}
-	facts(c, p, &costs, bytes);
-	if (strcmp(bench_word(c, "emit"), "simgrid") == 0) {
+	report_facts(c, p, &costs, bytes);
+	if (strcmp(axis_str(c, "emit"), "simgrid") == 0) {
 		char command[SIMGRID_COMMAND];
-		status = simgrid_write(&rivals.network, costs.link_s, costs.bytes_per_s, command);
+		status = simgrid_write(&candidates.network, costs.link_s, costs.bytes_per_s,
+				       command);
 		if (status == 0)
 			bench_fact_text(c, "simgrid_command", command);
 	}
@@ -177,10 +227,12 @@ static int derive(struct bench_case *c)
 
 static const struct bench bench = {
 	.name = "topology/torus",
-	.question = "what would a torus do to an allreduce?",
-	.formula = "time = sum over steps of (step latency + longest way * hop latency + bytes on the worst link / bandwidth)",
+	.question = "how long would an allreduce take on a torus?",
+	.formula = "time = sum over steps of (step latency + longest route * hop latency + bytes "
+		   "on the worst link / bandwidth)",
 	.timed = "nothing: a model; link loads are exact counts",
-	.limits = "all ranks step together; minimal routes, dimensions in order; no packets, no adaptive routing",
+	.limits = "all ranks step together; minimal routes, dimensions in order; no packets, no "
+		  "adaptive routing",
 	.share = 0.1,
 	.axes = axes,
 	.admit = admit,
@@ -191,6 +243,6 @@ static const struct bench bench = {
 int main(int argc, char **argv)
 {
 	int code = bench_main(&bench, argc, argv);
-	rivals_free(&rivals);
+	candidates_free(&candidates);
 	return code;
 }

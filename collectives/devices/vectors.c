@@ -3,24 +3,25 @@
 
 #include <string.h>
 
-#define CHUNK_FLOATS (1u << 20)
+#define BUFFER_FLOATS (1u << 20)
 
-static uint64_t chunk_at(const struct vectors *v, uint64_t at)
+static uint64_t buffer_count(const struct vectors *v, uint64_t at)
 {
-	return v->count - at < CHUNK_FLOATS ? v->count - at : CHUNK_FLOATS;
+	return v->count - at < BUFFER_FLOATS ? v->count - at : BUFFER_FLOATS;
 }
 
-static int fill(struct vectors *v, struct rng *rng, size_t device)
+static int fill_device(struct vectors *v, struct rng *rng, size_t device)
 {
 	int status = 0;
 	for (uint64_t at = 0, n, bits = 0; status == 0 && at < v->count; at += n) {
-		n = chunk_at(v, at);
+		n = buffer_count(v, at);
 		for (uint64_t i = 0; i < n; i++) {
 			bits = i % 6 ? bits >> 10 : rng_u64(rng);
-			v->chunk[i] = (float)(bits & 1023) - 512.0f;
-			v->sum[at + i] += v->chunk[i];
+			v->host_buffer[i] = (float)(bits & 1023) - 512.0f;
+			v->sum[at + i] += v->host_buffer[i];
 		}
-		status = dev_upload(v->set->dev[device], (float *)v->original[device] + at, v->chunk, n * sizeof(float));
+		status = dev_upload(v->set->dev[device], (float *)v->original[device] + at,
+				    v->host_buffer, n * sizeof(float));
 	}
 	return status;
 }
@@ -31,18 +32,19 @@ int vectors_open(struct vectors *v, struct bench_case *c, uint64_t count, uint64
 	v->bytes = executor_bytes(count);
 	v->staging_bytes = staging_bytes;
 	v->set = c->devices;
-	v->chunk = own_host(c, CHUNK_FLOATS * sizeof(float));
-	v->sum = own_host(c, count * sizeof(float));
+	v->host_buffer = bench_alloc_host(c, BUFFER_FLOATS * sizeof(float));
+	v->sum = bench_alloc_host(c, count * sizeof(float));
 	for (size_t i = 0; i < v->set->count; i++) {
-		v->original[i] = own_memory_on(c, v->set->dev[i], DEV_MEM_DEVICE, v->bytes);
-		v->memory.vector[i] = own_memory_on(c, v->set->dev[i], DEV_MEM_DEVICE, v->bytes);
-		v->memory.staging[i] = own_memory_on(c, v->set->dev[i], DEV_MEM_DEVICE, staging_bytes);
+		v->original[i] = bench_alloc_on(c, v->set->dev[i], DEV_MEM_DEVICE, v->bytes);
+		v->memory.vector[i] = bench_alloc_on(c, v->set->dev[i], DEV_MEM_DEVICE, v->bytes);
+		v->memory.staging[i] =
+			bench_alloc_on(c, v->set->dev[i], DEV_MEM_DEVICE, staging_bytes);
 	}
-	if (own_status(c) == 0)
+	if (bench_status(c) == 0)
 		memset(v->sum, 0, count * sizeof(float));
-	for (size_t i = 0; own_status(c) == 0 && i < v->set->count; i++)
-		own_result(c, fill(v, &c->rng, i));
-	return own_status(c);
+	for (size_t i = 0; bench_status(c) == 0 && i < v->set->count; i++)
+		bench_status_add(c, fill_device(v, &c->rng, i));
+	return bench_status(c);
 }
 
 int vectors_restore(struct vectors *v)
@@ -50,18 +52,20 @@ int vectors_restore(struct vectors *v)
 	const struct executor_memory *m = &v->memory;
 	int status = 0;
 	for (size_t i = 0; status == 0 && i < v->set->count; i++)
-		status = dev_copy(v->set->dev[i], m->stream[i], m->vector[i], v->original[i], v->bytes);
+		status = dev_copy(v->set->dev[i], m->stream[i], m->vector[i], v->original[i],
+				  v->bytes);
 	return status;
 }
 
-int vectors_spoil(struct vectors *v)
+int vectors_poison(struct vectors *v)
 {
 	const struct executor_memory *m = &v->memory;
 	int status = 0;
 	for (size_t i = 0; status == 0 && i < v->set->count; i++) {
 		status = dev_fill(v->set->dev[i], m->stream[i], m->vector[i], 0xff, v->bytes);
 		if (status == 0)
-			status = dev_fill(v->set->dev[i], m->stream[i], m->staging[i], 0xff, v->staging_bytes);
+			status = dev_fill(v->set->dev[i], m->stream[i], m->staging[i], 0xff,
+					  v->staging_bytes);
 	}
 	return status;
 }
@@ -69,15 +73,17 @@ int vectors_spoil(struct vectors *v)
 static int check_device(struct vectors *v, size_t device)
 {
 	for (uint64_t at = 0, n; at < v->count; at += n) {
-		n = chunk_at(v, at);
-		int status = dev_download(v->set->dev[device], v->chunk, v->memory.vector[device] + at, n * sizeof(float));
+		n = buffer_count(v, at);
+		int status = dev_download(v->set->dev[device], v->host_buffer,
+					  v->memory.vector[device] + at, n * sizeof(float));
 		if (status)
 			return status;
 		for (uint64_t i = 0; i < n; i++) {
 			unsigned long long place = at + i;
-			if (!(v->chunk[i] == v->sum[place]))
-				return bench_wrong("device %zu: element %llu is %g, not %g", device, place, (double)v->chunk[i],
-				                   (double)v->sum[place]);
+			if (!(v->host_buffer[i] == v->sum[place]))
+				return bench_wrong("device %zu: element %llu is %g, not %g", device,
+						   place, (double)v->host_buffer[i],
+						   (double)v->sum[place]);
 		}
 	}
 	return 0;

@@ -1,31 +1,36 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What an allreduce among devices works on: on every device a vector, its original, and staging memory, filled with small
- * integers from the case's generator, so that sums are exact in any order and every place is told from every other. All of
- * it is the case's (lib/bench_own.h).
+ * The memory of an allreduce among devices: on every device a vector, its original, and staging
+ * memory. The originals hold small random integers from the case's generator, so sums are exact in
+ * any order, and an element in the wrong place is detected. The case owns all memory
+ * (bench/bench_alloc.h).
  */
 #ifndef GPUSIG_VECTORS_H
 #define GPUSIG_VECTORS_H
 
+#include "bench/bench_alloc.h"
 #include "collectives/devices/executor.h"
-#include "lib/bench_own.h"
 
 struct vectors {
-	uint64_t count, bytes, staging_bytes; /* of floats; of a vector with its padding */
+	uint64_t count;         /* floats of a vector */
+	uint64_t bytes;         /* of a vector with its padding */
+	uint64_t staging_bytes; /* of each device */
 	const struct dev_set *set;
-	struct executor_memory memory; /* its streams are the caller's to set */
+	struct executor_memory memory; /* the caller sets its streams */
 	void *original[DEV_MAX];
-	float *sum, *chunk; /* on the host */
+	float *sum, *host_buffer; /* on the host */
 };
 
-/* In setup. Peers are enabled. Returns own_status(). */
+/* In setup, after peers were enabled. Returns bench_status(). */
 int vectors_open(struct vectors *v, struct bench_case *c, uint64_t count, uint64_t staging_bytes);
 
-/* Enqueue on the streams: every vector is its original again; vector and staging memory hold what no sum is. */
+/* Enqueue on the streams: the first copies the originals to the vectors; the second fills vectors
+ * and staging memory with values that no sum has. */
 int vectors_restore(struct vectors *v);
-int vectors_spoil(struct vectors *v);
+int vectors_poison(struct vectors *v);
 
-/* Does every vector hold the sum of all originals? 0, -EBADMSG with the place, or an error of a device. */
+/* Compares every vector with the sum of all originals. 0, -EBADMSG with the element, or a device's
+ * error. */
 int vectors_check(struct vectors *v);
 
 #endif

@@ -2,15 +2,18 @@
 #include "collectives/ranks/device_vectors.h"
 #include "device/kernels.h"
 
-/* What one thread block adds: more of them than there is work for start for nothing. */
-#define BLOCK_BYTES 4096u
+/* What one thread block adds. A launch has no more thread blocks than this needs. */
+#define THREAD_BLOCK_BYTES 4096u
 
-static uint64_t aligned(uint64_t bytes) { return (bytes + DEV_KERNEL_ALIGN - 1) / DEV_KERNEL_ALIGN * DEV_KERNEL_ALIGN; }
+static uint64_t align_up(uint64_t bytes)
+{
+	return (bytes + DEV_KERNEL_ALIGN - 1) / DEV_KERNEL_ALIGN * DEV_KERNEL_ALIGN;
+}
 
 int device_vectors_open(struct device_vectors *v, struct dev *dev, uint64_t bytes)
 {
 	char **const memory[] = {&v->in, &v->out, &v->arrived};
-	*v = (struct device_vectors){.dev = dev, .bytes = aligned(bytes)};
+	*v = (struct device_vectors){.dev = dev, .bytes = align_up(bytes)};
 	int status = dev_stream_open(dev, dev_props(dev)->priority_normal, &v->stream);
 	if (status == 0)
 		status = dev_kernel_find(dev, "reduce_add", &v->add);
@@ -58,10 +61,12 @@ void device_vectors_copy(struct device_vectors *v, void *to, const void *from, u
 
 void device_vectors_add(struct device_vectors *v, char *to, const char *from, uint64_t bytes)
 {
-	uint64_t whole = aligned(bytes), blocks = (whole + BLOCK_BYTES - 1) / BLOCK_BYTES;
-	uint32_t reps = 1, most = dev_wave_blocks(v->dev, v->add);
+	uint64_t whole = align_up(bytes),
+		 blocks = (whole + THREAD_BLOCK_BYTES - 1) / THREAD_BLOCK_BYTES;
+	uint32_t reps = 1, max_blocks = dev_wave_blocks(v->dev, v->add);
 	const void *const args[] = {&to, &from, &whole, &reps};
-	struct dev_launch launch = {.grid = blocks < most ? (uint32_t)blocks : most, .args = args};
+	struct dev_launch launch = {.grid = blocks < max_blocks ? (uint32_t)blocks : max_blocks,
+				    .args = args};
 	if (v->status == 0 && bytes > 0)
 		v->status = dev_launch(v->dev, v->stream, v->add, &launch);
 }

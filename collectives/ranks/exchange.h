@@ -1,20 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A schedule carried out by real ranks: this rank's messages, step by step, over MPI.
+ * Executes a schedule on MPI ranks: this rank's messages, step by step.
  *
- * The vector of `elements` is cut into schedule_parts() parts and each part into schedule_blocks() blocks, as evenly as
- * whole elements allow; blocks may be empty, and messages that would carry nothing are left out by both ends.
+ * The vector of `elements` is cut into schedule_parts() parts and each part into schedule_chunks()
+ * chunks, as evenly as whole elements allow. Chunks may be empty. Both ends skip empty messages.
  *
- * Before and after. An allreduce takes `in` and leaves the result in `out`. A reduce-scatter takes `in` and leaves this
- * rank's block where it belongs in `out`; what else is in `out` is rubbish. An all-gather takes this rank's block from where
- * it belongs in `in`. So all vectors have the full length, and no rank needs another's layout.
+ * Before and after. An allreduce reads `in` and writes the result to `out`. A reduce-scatter reads
+ * `in` and writes this rank's chunk to its place in `out`; the rest of `out` is undefined. An
+ * all-gather reads this rank's chunk from its place in `in`. So all vectors have the full length,
+ * and no rank needs another rank's layout.
  *
- * What a message costs beside the message: more than one range is packed and unpacked ("indexed"); what is added arrives in
- * scratch memory first and is added by MPI_Reduce_local(), the library's own operator.
+ * Cost besides the messages. A message of more than one range is packed and unpacked ("indexed").
+ * Data that is added is received in scratch memory and added by MPI_Reduce_local(), the MPI
+ * library's own operator.
  *
- * Vectors in a device's memory. Every message goes through pinned host memory: a copy engine fetches all that a step sends, MPI
- * moves it, a copy engine brings what came, and a kernel adds. Packing is part of the copies. The kernel adds floats, and whole
- * DEV_KERNEL_ALIGN bytes: where it adds, blocks are cut at such multiples, and short vectors leave blocks empty.
+ * Vectors in device memory. Every message goes through pinned host memory: a copy engine copies
+ * all data that a step sends to the host, MPI moves it, a copy engine copies the received data to
+ * the device, and a kernel adds it. Packing is part of the copies. The kernel adds floats, in
+ * multiples of DEV_KERNEL_ALIGN bytes. Where it adds, chunks are cut at such multiples, and short
+ * vectors have empty chunks.
  */
 #ifndef GPUSIG_EXCHANGE_H
 #define GPUSIG_EXCHANGE_H
@@ -27,31 +31,36 @@
 
 struct exchange;
 
-/* For this rank. The schedule must outlive it, and so must `device` (NULL: vectors in host memory). -ENOMEM; -EOVERFLOW when a
- * message has more elements than an int counts. */
-int exchange_open(const struct schedule *s, enum schedule_kind kind, uint32_t rank, uint64_t elements, enum data_type type,
-                  enum data_op op, struct device_vectors *device, struct exchange **x_p);
+/* For this rank. The schedule and `device` (NULL: vectors in host memory) must outlive it. -ENOMEM;
+ * -EOVERFLOW when a message has more than INT_MAX elements. */
+int exchange_open(const struct schedule *s, enum schedule_kind kind, uint32_t rank,
+		  uint64_t elements, enum data_type type, enum data_op op,
+		  struct device_vectors *device, struct exchange **x_p);
 void exchange_close(struct exchange *x);
 
-/* All ranks at once. `dry`: send and receive, but neither pack nor add: for a simulator that moves no bytes. An MPI error ends
- * the job. On a device `in` and `out` are its memory; messages go their way whatever fails there, and
- * device_vectors_result() tells. */
+/* A collective call: all ranks call it. `dry`: sends and receives, but neither packs nor adds, for
+ * a simulator that moves no bytes. An MPI error ends the job. On a device `in` and `out` are device
+ * memory. When the device fails, the messages are still exchanged, and device_vectors_result()
+ * returns the error. */
 void exchange_run(struct exchange *x, const void *in, void *out, bool dry);
 
-/* What this rank sends in one run by the schedule; and what it has sent since exchange_open(), counted where it is sent. */
+/* What this rank sends in one run according to the schedule, and what it has sent since
+ * exchange_open(), counted at the sends. */
 void exchange_planned(const struct exchange *x, uint64_t *messages_p, uint64_t *bytes_p);
 void exchange_sent(const struct exchange *x, uint64_t *messages_p, uint64_t *bytes_p);
 
-/* Where piece `index` begins when `total` elements are cut into `parts` as evenly as whole grains of `grain` elements allow. */
+/* Where part `index` begins when `total` elements are cut into `parts` as evenly as whole grains of
+ * `grain` elements allow. */
 uint64_t exchange_cut(uint64_t total, uint64_t parts, uint64_t index, uint64_t grain);
 
-/* Elements of a grain. */
+/* Elements per grain. */
 uint64_t exchange_grain(enum schedule_kind kind, enum data_type type, bool on_device);
 
-/* This rank's block of a part between the halves, as elements of the whole vector; count 0 for a rank that has none. */
 struct span {
-	uint64_t first, count;
+	uint64_t first, count; /* elements of the whole vector */
 };
-struct span exchange_block(const struct exchange *x, unsigned part);
+
+/* This rank's chunk of a part between the halves; count 0 for a rank that has none. */
+struct span exchange_chunk(const struct exchange *x, unsigned part);
 
 #endif

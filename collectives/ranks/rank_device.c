@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "collectives/ranks/rank_device.h"
-#include "collectives/ranks/crew.h"
+#include "collectives/ranks/mpi_job.h"
 #include "lib/err.h"
 
 #include <errno.h>
@@ -9,12 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BACKENDS = 16, NAME = sizeof(((struct device_list *)0)->backend) + 16 };
+enum { MAX_BACKENDS = 16, NAME_CAPACITY = sizeof(((struct device_list *)0)->backend) + 16 };
 
-static struct dev *own;
-static struct dev_set opened; /* empty on the leader */
+static struct dev *rank_dev;
+static struct dev_set opened_set; /* empty on the leader */
 static char names[1024];
-static int most_ranks;
+static int max_ranks;
 
 void rank_device_list(const char *spec, const struct dev_set *set, struct device_list *l)
 {
@@ -22,100 +22,104 @@ void rank_device_list(const char *spec, const struct dev_set *set, struct device
 	snprintf(l->backend, sizeof(l->backend), "%s", set->dev[0]->ops->name);
 	for (size_t i = 0; i < set->count; i++)
 		l->index[i] = (uint16_t)set->dev[i]->index;
-	own = set->dev[0];
+	rank_dev = set->dev[0];
 }
 
-/* 0 with a text: none. */
-static unsigned devices_here(const char *backend)
+/* The number of devices; 0 with an error text. */
+static unsigned count_backend_devices(const char *backend)
 {
-	struct dev_backend_info info[BACKENDS];
-	size_t count = dev_backends(info, BACKENDS);
-	for (size_t i = 0; i < count && i < BACKENDS; i++) {
+	struct dev_backend_info info[MAX_BACKENDS];
+	size_t count = dev_backends(info, MAX_BACKENDS);
+	for (size_t i = 0; i < count && i < MAX_BACKENDS; i++) {
 		if (strcmp(info[i].name, backend) != 0)
 			continue;
 		if (!info[i].devices)
-			err_note(-ENODEV, "no %s here: %s", backend, info[i].why);
+			err_note(-ENODEV, "no %s device: %s", backend, info[i].why);
 		return info[i].devices;
 	}
-	err_note(-ENODEV, "no %s here: this build has no such backend", backend);
+	err_note(-ENODEV, "no %s device: this build has no such backend", backend);
 	return 0;
 }
 
-static int open_own(const struct device_list *l)
+static int open_rank_device(const struct device_list *l)
 {
-	char spec[NAME];
-	unsigned here = l->count ? l->count : devices_here(l->backend);
+	char spec[NAME_CAPACITY];
+	unsigned here = l->count ? l->count : count_backend_devices(l->backend);
 	if (here == 0)
 		return -ENODEV;
-	unsigned entry = (unsigned)crew.local % here;
+	unsigned entry = (unsigned)mpi_job.local % here;
 	snprintf(spec, sizeof(spec), "%s:%u", l->backend, l->count ? l->index[entry] : entry);
-	int status = dev_open(spec, 0, &opened);
+	int status = dev_open(spec, 0, &opened_set);
 	if (status == 0)
-		own = opened.dev[0];
+		rank_dev = opened_set.dev[0];
 	return status;
 }
 
-struct card {
+struct device_id {
 	int host;
 	unsigned index;
 	char bus[32];
 };
 
-/* Numbers alone don't tell: a launcher may call every rank's device 0. */
-static bool same(const struct card *a, const struct card *b)
+/* Compares the bus too, because a launcher may number every rank's device 0. */
+static bool is_same_device(const struct device_id *a, const struct device_id *b)
 {
 	return a->host == b->host && a->index == b->index && strcmp(a->bus, b->bus) == 0;
 }
 
-static void note_names(const struct card *card, const char *backend)
+static void format_device_names(const struct device_id *ids, const char *backend)
 {
 	int r = 0;
-	for (size_t used = 0; r < crew.size && used + NAME + sizeof(" ...") < sizeof(names); r++)
-		used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s:%u", r ? " " : "", backend, card[r].index);
-	if (r < crew.size)
+	for (size_t used = 0;
+	     r < mpi_job.size && used + NAME_CAPACITY + sizeof(" ...") < sizeof(names); r++)
+		used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s:%u",
+					 r ? " " : "", backend, ids[r].index);
+	if (r < mpi_job.size)
 		snprintf(names + strlen(names), sizeof(" ..."), " ...");
 }
 
-static void note_most_ranks(const struct card *card)
+static void count_max_ranks(const struct device_id *ids)
 {
-	most_ranks = 0;
-	for (int r = 0; r < crew.size; r++) {
+	max_ranks = 0;
+	for (int r = 0; r < mpi_job.size; r++) {
 		int ranks = 0;
-		for (int other = 0; other < crew.size; other++)
-			ranks += same(&card[r], &card[other]);
-		most_ranks = ranks > most_ranks ? ranks : most_ranks;
+		for (int other = 0; other < mpi_job.size; other++)
+			ranks += is_same_device(&ids[r], &ids[other]);
+		max_ranks = ranks > max_ranks ? ranks : max_ranks;
 	}
 }
 
 int rank_device_open(const struct device_list *l)
 {
-	struct card mine = {.host = crew.host}, *all = NULL;
-	int status = own ? 0 : open_own(l);
+	struct device_id mine = {.host = mpi_job.host}, *all = NULL;
+	int status = rank_dev ? 0 : open_rank_device(l);
 	if (status == 0) {
-		mine.index = own->index;
-		snprintf(mine.bus, sizeof(mine.bus), "%s", dev_props(own)->bus);
+		mine.index = rank_dev->index;
+		snprintf(mine.bus, sizeof(mine.bus), "%s", dev_props(rank_dev)->bus);
 	}
-	if (crew.rank == 0)
-		all = calloc((size_t)crew.size, sizeof(*all));
-	if (crew.rank == 0 && !all)
-		crew_give_up("the devices of %d ranks: out of memory", crew.size);
-	crew_must(MPI_Gather(&mine, sizeof(mine), MPI_BYTE, all, sizeof(mine), MPI_BYTE, 0, MPI_COMM_WORLD), "MPI_Gather");
+	if (mpi_job.rank == 0)
+		all = calloc((size_t)mpi_job.size, sizeof(*all));
+	if (mpi_job.rank == 0 && !all)
+		mpi_job_abort("the devices of %d ranks: out of memory", mpi_job.size);
+	MPI_CHECK(MPI_Gather(&mine, sizeof(mine), MPI_BYTE, all, sizeof(mine), MPI_BYTE, 0,
+			     MPI_COMM_WORLD),
+		  "MPI_Gather");
 	if (all) {
-		note_names(all, l->backend);
-		note_most_ranks(all);
+		format_device_names(all, l->backend);
+		count_max_ranks(all);
 	}
 	free(all);
 	return status;
 }
 
-struct dev *rank_device(void) { return own; }
+struct dev *rank_device(void) { return rank_dev; }
 
 void rank_device_close(void)
 {
-	dev_close(&opened);
-	own = NULL;
+	dev_close(&opened_set);
+	rank_dev = NULL;
 }
 
 const char *rank_device_names(void) { return names; }
 
-int rank_device_most_ranks(void) { return most_ranks; }
+int rank_device_max_ranks(void) { return max_ranks; }

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Which device is whose, where vectors live in devices' memory. Rank l of its host (0, 1, ...) takes entry l mod n of the list:
+ * The device of each rank, where vectors are in device memory. Rank l of its host (0, 1, ...) uses
+ * entry l mod n of the list:
  *
- *     --device NAME        all n devices of that name that its host has: usually one a rank
- *     --device NAME:1      one: all ranks of a host share it
- *     --device NAME:0,2    these, on every host
+ *     --device NAME        all n devices of that name on its host, usually one per rank
+ *     --device NAME:1      one device, which all ranks of a host share
+ *     --device NAME:0,2    these devices, on every host
  *
- * A launcher that shows every rank a device of its own leaves one in the list of all, and so each takes its own.
+ * A launcher may show each rank only one device. Then the list has one entry, and each rank uses
+ * its own device.
  */
 #ifndef GPUSIG_RANK_DEVICE_H
 #define GPUSIG_RANK_DEVICE_H
@@ -18,26 +20,27 @@
 /* The same on every rank. */
 struct device_list {
 	char backend[16];
-	uint32_t count; /* 0: all that a host has */
+	uint32_t count; /* 0: all devices of a host */
 	uint16_t index[DEV_MAX];
 };
 
-/* The leader: the list that `spec` says; `set` is what the harness opened for it, and its first device stays the leader's. */
+/* Leader only: the list that `spec` describes. `set` holds the devices that the harness opened for
+ * it; the leader keeps using its first device. */
 void rank_device_list(const char *spec, const struct dev_set *set, struct device_list *l);
 
-/* All ranks in an order: open this rank's device, once, and tell the leader which it is. -ENODEV with a text when this host
- * lacks it; every rank comes back. Blocking. */
+/* All ranks, in a command: opens this rank's device once and reports it to the leader. -ENODEV with
+ * a text when this host does not have it; every rank returns. Blocking. */
 int rank_device_open(const struct device_list *l);
 
-/* NULL before. It belongs to this file. */
+/* The device of this rank; NULL before rank_device_open(). Do not close it. */
 struct dev *rank_device(void);
 
-/* At the end of a rank; the leader's is the harness's, and stays. */
+/* At the end of a rank. The leader's device belongs to the harness and stays open. */
 void rank_device_close(void);
 
-/* The leader, afterwards: the devices in order of ranks ("NAME:0 NAME:1 NAME:0", cut where it gets long), and how many ranks the
- * device has that most of them share. */
+/* Leader only, after rank_device_open(): the devices in order of ranks ("NAME:0 NAME:1 NAME:0",
+ * truncated when long), and the largest number of ranks that share a device. */
 const char *rank_device_names(void);
-int rank_device_most_ranks(void);
+int rank_device_max_ranks(void);
 
 #endif

@@ -1,50 +1,50 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * One case of a collective, as every rank has it open: the vectors, in host memory or in that of the rank's device, and for every
- * variant the schedule and its exchange.
- * Ranks do what orders say; the functions below are for the leader, after an order.
+ * The open case of a collective on every rank: the vectors, in host memory or in the memory of the
+ * rank's device, and the schedule and exchange of every variant. All ranks execute the commands of
+ * enum session_opcode. The leader calls the functions below after a command.
  */
 #ifndef GPUSIG_SESSION_H
 #define GPUSIG_SESSION_H
 
-#include "collectives/ranks/crew.h"
+#include "bench/bench.h"
 #include "collectives/ranks/data.h"
+#include "collectives/ranks/mpi_job.h"
 #include "collectives/schedules/schedule.h"
-#include "lib/bench.h"
 
-/* MPI counts elements with an int: of the smallest type, so much. */
-#define SESSION_MOST_BYTES (UINT64_C(4) * INT32_MAX)
+/* MPI counts elements with an int; the smallest element has 4 bytes. */
+#define SESSION_MAX_BYTES (UINT64_C(4) * INT32_MAX)
 
 /* The name of the variant that is MPI's own collective. */
 #define SESSION_LIBRARY "library"
 
-enum session_order {
-	SESSION_DEVICE, /* devices: from now on vectors live in the memory of every rank's own */
-	SESSION_OPEN,  /* bytes, seed, type, op, ports, kind, shape, variants, dry */
-	SESSION_RUN,   /* variant, iterations: each after a barrier, and timed */
-	SESSION_SPOIL, /* make the output wrong */
-	SESSION_CHECK, /* variant; -EBADMSG with the element and both values */
+enum session_opcode {
+	SESSION_DEVICE, /* devices; from now on vectors are in the memory of each rank's device */
+	SESSION_OPEN,   /* bytes, seed, type, op, ports, kind, shape, variants, dry */
+	SESSION_RUN,    /* variant, iterations; each iteration is timed and starts with a barrier */
+	SESSION_POISON, /* overwrites the output with wrong values */
+	SESSION_CHECK,  /* variant; -EBADMSG with the element and both values */
 	SESSION_CLOSE,
 };
 
-/* What crew_start() needs: how a rank carries out orders of this program. */
-int (*session_act(const struct bench *b))(const struct order *o);
+/* The command handler of this program, for mpi_job_start(). */
+int (*session_handler(const struct bench *b))(const struct mpi_command *command);
 
-/* The schedule of a variant: in the layout that its param names, else indexed. The library has none: NULL. -ENOTSUP with a
- * text when the algorithm can't. */
-int session_schedule(const struct bench_variant *v, const struct grid *grid, enum schedule_ports ports,
-                     enum schedule_kind kind, struct schedule **s_p);
+/* The schedule of a variant in the layout that its param names, else indexed; NULL for the library.
+ * -ENOTSUP with a text when the algorithm does not support the shape. */
+int session_schedule(const struct bench_variant *v, const struct grid *grid,
+		     enum schedule_ports ports, enum schedule_kind kind, struct schedule **s_p);
 
-/* After SESSION_OPEN: could this variant not be opened? And why one of them could not. */
-bool session_refusal(unsigned variant);
-const char *session_any_refusal(void);
+/* After SESSION_OPEN: true when this variant is not supported; and the reason for one of them. */
+bool session_is_unsupported(unsigned variant);
+const char *session_unsupported_reason(void);
 
-/* Of the last SESSION_RUN: seconds of all iterations together, each the slowest rank's. Of a variant's last run: median entry
- * skew of its iterations. */
+/* The sum over the iterations of the last SESSION_RUN, each the time of the slowest rank; and the
+ * median entry skew of the iterations in a variant's last run. */
 double session_seconds(void);
 double session_skew(unsigned variant);
 
-/* What the leader has sent for a variant since it was opened. False for the library. */
+/* What the leader has sent for a variant since SESSION_OPEN. False for the library. */
 struct session_traffic {
 	const char *algorithm; /* of the schedule that ran */
 	uint64_t runs, messages, bytes;

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "collectives/schedules/grid.h"
 #include "lib/err.h"
-#include "lib/size.h"
+#include "lib/units.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-static int wrong(const char *text)
+static int note_bad_shape(const char *text)
 {
-	return err_note(-EINVAL, "there is no shape '%s', only 1 to %d sides of 2 or more such as 8, 64x64, 2x4x8", text,
-	                GRID_DIMS);
+	return err_note(
+		-EINVAL,
+		"unknown shape '%s'; shapes: 1 to %d sides of 2 or more, such as 8, 64x64, 2x4x8",
+		text, GRID_DIMS);
 }
 
 int grid_parse(const char *text, struct grid *grid_p)
@@ -22,12 +24,14 @@ int grid_parse(const char *text, struct grid *grid_p)
 		uint64_t value;
 		size_t length = strcspn(word, "x");
 		if (grid.dims == GRID_DIMS || length == 0 || length >= sizeof(side))
-			return wrong(text);
+			return note_bad_shape(text);
 		snprintf(side, sizeof(side), "%.*s", (int)length, word);
-		if (size_parse_integer(side, 1, UINT32_MAX, &value) || (value == 1 && strcmp(text, "1") != 0))
-			return wrong(text);
-		if (value > GRID_MOST_NODES / grid.nodes)
-			return err_note(-ERANGE, "shape %s has more than %u nodes", text, GRID_MOST_NODES);
+		if (units_parse_integer(side, 1, UINT32_MAX, &value) ||
+		    (value == 1 && strcmp(text, "1") != 0))
+			return note_bad_shape(text);
+		if (value > GRID_MAX_NODES / grid.nodes)
+			return err_note(-ERANGE, "shape %s has more than %u nodes", text,
+					GRID_MAX_NODES);
 		grid.stride[grid.dims] = grid.nodes;
 		grid.side[grid.dims++] = (uint32_t)value;
 		grid.nodes *= (uint32_t)value;
@@ -50,7 +54,8 @@ char *grid_show(const struct grid *grid, char text[GRID_TEXT])
 {
 	size_t used = 0;
 	for (unsigned d = 0; d < grid->dims; d++)
-		used += (size_t)snprintf(text + used, GRID_TEXT - used, "%s%u", d ? "x" : "", grid->side[d]);
+		used += (size_t)snprintf(text + used, GRID_TEXT - used, "%s%u", d ? "x" : "",
+					 grid->side[d]);
 	return text;
 }
 

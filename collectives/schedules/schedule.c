@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "collectives/schedules/schedule.h"
-#include "collectives/schedules/plan.h"
+#include "collectives/schedules/schedule_internals.h"
 #include "lib/err.h"
 
 #include <assert.h>
@@ -9,98 +9,113 @@
 #include <stdlib.h>
 #include <string.h>
 
-const struct schedule_row *schedule_row(unsigned index)
+const struct schedule_algorithm *schedule_algorithm(unsigned index)
 {
-	return schedule_rows[index].shown.name ? &schedule_rows[index].shown : NULL;
+	return algorithm_table[index].info.name ? &algorithm_table[index].info : NULL;
 }
 
-static const struct row *find(const char *name)
+static const struct algorithm *find_algorithm(const char *name)
 {
-	for (const struct row *row = schedule_rows; row->shown.name; row++)
-		if (strcmp(row->shown.name, name) == 0)
-			return row;
+	for (const struct algorithm *algorithm = algorithm_table; algorithm->info.name; algorithm++)
+		if (strcmp(algorithm->info.name, name) == 0)
+			return algorithm;
 	return NULL;
 }
 
-static int unknown(const char *name)
+static int note_unknown_algorithm(const char *name)
 {
 	char names[200] = "";
 	size_t used = 0;
-	for (const struct row *row = schedule_rows; row->shown.name; row++)
-		used += (size_t)snprintf(names + used, sizeof(names) - used, " %s", row->shown.name);
-	return err_note(-EINVAL, "there is no algorithm '%s', only%s", name, names);
+	for (const struct algorithm *algorithm = algorithm_table; algorithm->info.name; algorithm++)
+		used += (size_t)snprintf(names + used, sizeof(names) - used, " %s",
+					 algorithm->info.name);
+	return err_note(-EINVAL, "unknown algorithm '%s'; algorithms:%s", name, names);
 }
 
-int schedule_accept(const char *name) { return find(name) ? 0 : unknown(name); }
-
-/* Where the walks go: all ranks, or those that are left when some are folded or spare. */
-static void settle(struct schedule *s)
+int schedule_accept(const char *name)
 {
-	unsigned flags = s->row->flags;
+	return find_algorithm(name) ? 0 : note_unknown_algorithm(name);
+}
+
+/* Chooses the positions: all ranks, without those that are folded or spare. */
+static void choose_positions(struct schedule *s)
+{
+	unsigned flags = s->algorithm->flags;
 	s->space = s->grid;
-	if (flags & ROW_CYCLES)
+	if (flags & ALGORITHM_CYCLES)
 		s->cycles = cycles_find(&s->grid);
-	if (flags & ROW_FOLD && !grid_powers_of(&s->grid, 2)) {
+	if (flags & ALGORITHM_FOLDS && !grid_powers_of(&s->grid, 2)) {
 		uint32_t kept = 1;
 		while (kept <= s->grid.nodes / 2)
 			kept *= 2;
 		s->folded = s->grid.nodes - kept;
 		s->space = grid_line(kept);
-	} else if (s->cycles.exist || (flags & ROW_FLAT && s->row->motion != MOTION_XOR)) {
+	} else if (s->cycles.exist ||
+		   (flags & ALGORITHM_FLAT && s->algorithm->motion != MOTION_XOR)) {
 		s->space = grid_line(s->grid.nodes);
 	}
-	s->spare = flags & ROW_SPARE && s->space.dims == 1 && s->space.nodes % 2 && s->space.nodes > 1;
+	s->spare = flags & ALGORITHM_SPARE_RANK && s->space.dims == 1 && s->space.nodes % 2 &&
+		   s->space.nodes > 1;
 	if (s->spare)
 		s->space = grid_line(s->space.nodes - 1);
 }
 
-static int fill(struct schedule *s, enum schedule_ports ports, enum schedule_layout layout)
+static int build_routings(struct schedule *s, enum schedule_ports ports,
+			  enum schedule_layout layout)
 {
 	bool all = ports == SCHEDULE_ALL_PORTS;
-	s->turns = !all ? 1 : s->cycles.exist ? 2 : s->row->flags & ROW_TURN ? s->space.dims : 1;
-	s->parts = all && s->row->flags & ROW_MIRROR ? 2 * s->turns : s->turns;
-	s->walk_count = s->cycles.exist ? 1 : s->turns;
-	for (unsigned k = 0; k < s->walk_count; k++) {
-		s->row->stages(&s->walks[k], &s->space, k, all);
-		int status = s->whole ? 0 : walk_fill(&s->walks[k], &s->space, s->row->motion, layout == SCHEDULE_RENAMED);
+	s->rotations = !all                                      ? 1
+		       : s->cycles.exist                         ? 2
+		       : s->algorithm->flags & ALGORITHM_ROTATES ? s->space.dims
+								 : 1;
+	s->parts = all && s->algorithm->flags & ALGORITHM_MIRRORS ? 2 * s->rotations : s->rotations;
+	s->routing_count = s->cycles.exist ? 1 : s->rotations;
+	for (unsigned k = 0; k < s->routing_count; k++) {
+		s->algorithm->append_stages(&s->routings[k], &s->space, k, all);
+		int status = s->whole ? 0
+				      : chunk_routing_build(&s->routings[k], &s->space,
+							    s->algorithm->motion,
+							    layout == SCHEDULE_RENAMED);
 		if (status)
 			return status;
 	}
-	s->blocks = s->whole ? 1 : s->space.nodes + s->spare;
-	s->core = s->walks[0].steps;
-	s->before = s->folded == 0 ? 0 : s->whole ? 1 : 2;
-	s->after = s->folded > 0;
+	s->chunks = s->whole ? 1 : s->space.nodes + s->spare;
+	s->half_steps = s->routings[0].steps;
+	s->fold_steps = s->folded == 0 ? 0 : s->whole ? 1 : 2;
+	s->unfold_steps = s->folded > 0;
 	return 0;
 }
 
-static int refuse(const struct schedule *s, const char *why)
+static int note_unsupported(const struct schedule *s, const char *why)
 {
 	char shape[GRID_TEXT];
-	return err_note(-ENOTSUP, "%s on %s: %s", s->row->shown.name, grid_show(&s->grid, shape), why);
+	return err_note(-ENOTSUP, "%s on %s: %s", s->algorithm->info.name,
+			grid_show(&s->grid, shape), why);
 }
 
-int schedule_open(const char *name, const struct grid *grid, enum schedule_ports ports, enum schedule_kind kind,
-                  enum schedule_layout layout, struct schedule **s_p)
+int schedule_open(const char *name, const struct grid *grid, enum schedule_ports ports,
+		  enum schedule_kind kind, enum schedule_layout layout, struct schedule **s_p)
 {
-	const struct row *row = find(name);
-	if (!row)
-		return unknown(name);
+	const struct algorithm *algorithm = find_algorithm(name);
+	if (!algorithm)
+		return note_unknown_algorithm(name);
 	struct schedule *s = calloc(1, sizeof(*s));
 	if (!s)
 		return err_note(-ENOMEM, "a schedule: out of memory");
-	*s = (struct schedule){.row = row, .grid = *grid, .kind = kind};
-	s->whole = row->flags & ROW_WHOLE;
-	const char *why = row->refuse(grid, ports);
-	settle(s);
+	*s = (struct schedule){.algorithm = algorithm, .grid = *grid, .kind = kind};
+	s->whole = algorithm->flags & ALGORITHM_WHOLE_VECTOR;
+	const char *why = algorithm->unsupported_reason(grid, ports);
+	choose_positions(s);
 	if (!why && kind != SCHEDULE_ALLREDUCE && s->whole)
-		why = "it exchanges whole vectors and has no halves";
+		why = "exchanges whole vectors and has no reduce-scatter or all-gather";
 	if (!why && kind != SCHEDULE_ALLREDUCE && s->folded)
-		why = "ranks that are folded own no block, so that it has no halves unless every side is a power of 2";
-	int status = why ? refuse(s, why) : fill(s, ports, layout);
+		why = "reduce-scatter and all-gather need sides that are powers of 2, because a "
+		      "folded rank owns no chunk";
+	int status = why ? note_unsupported(s, why) : build_routings(s, ports, layout);
 	if (status == -ENOTSUP && !why) {
 		char text[256];
 		snprintf(text, sizeof(text), "%s", err_text());
-		status = refuse(s, text);
+		status = note_unsupported(s, text);
 	}
 	if (status)
 		schedule_close(s);
@@ -112,19 +127,19 @@ int schedule_open(const char *name, const struct grid *grid, enum schedule_ports
 void schedule_close(struct schedule *s)
 {
 	for (unsigned k = 0; s && k < GRID_DIMS; k++)
-		walk_free(&s->walks[k]);
+		chunk_routing_free(&s->routings[k]);
 	free(s);
 }
 
-const char *schedule_name(const struct schedule *s) { return s->row->shown.name; }
+const char *schedule_name(const struct schedule *s) { return s->algorithm->info.name; }
 const struct grid *schedule_grid(const struct schedule *s) { return &s->grid; }
 unsigned schedule_parts(const struct schedule *s) { return s->parts; }
-uint32_t schedule_blocks(const struct schedule *s) { return s->blocks; }
+uint32_t schedule_chunks(const struct schedule *s) { return s->chunks; }
 
 uint32_t schedule_steps(const struct schedule *s)
 {
 	uint32_t halves = s->kind == SCHEDULE_ALLREDUCE && !s->whole ? 2 : 1;
-	return s->before + halves * s->core + s->after;
+	return s->fold_steps + halves * s->half_steps + s->unfold_steps;
 }
 
 bool schedule_by_line(const struct schedule *s)
@@ -132,203 +147,244 @@ bool schedule_by_line(const struct schedule *s)
 	return !s->cycles.exist && !s->folded && !s->spare && s->space.dims == s->grid.dims;
 }
 
-static const struct walk *walk_of(const struct schedule *s, unsigned part)
+static const struct chunk_routing *routing_of(const struct schedule *s, unsigned part)
 {
-	return &s->walks[s->walk_count == 1 ? 0 : part % s->turns];
+	return &s->routings[s->routing_count == 1 ? 0 : part % s->rotations];
 }
 
-/* The block of a position, which need not belong to a rank of the walk. */
-static uint32_t block_at(const struct schedule *s, unsigned part, uint32_t position)
+/* The chunk of a position. With folded ranks the position need not have a rank of its own. */
+static uint32_t chunk_at(const struct schedule *s, unsigned part, uint32_t position)
 {
-	const struct walk *w = walk_of(s, part);
-	return w->slot ? w->slot[position] : s->folded ? position : rank_at(s, part, position);
+	const struct chunk_routing *routing = routing_of(s, part);
+	return routing->slot ? routing->slot[position]
+	       : s->folded   ? position
+			     : position_to_rank(s, part, position);
 }
 
-uint32_t schedule_block(const struct schedule *s, unsigned part, uint32_t rank)
+uint32_t schedule_chunk(const struct schedule *s, unsigned part, uint32_t rank)
 {
-	uint32_t position = place_of(s, part, rank);
+	uint32_t position = rank_to_position(s, part, rank);
 	if (s->whole)
 		return 0;
-	if (position == NOWHERE)
-		return s->spare ? s->space.nodes : NOWHERE;
-	return block_at(s, part, position);
+	if (position == NO_POSITION)
+		return s->spare ? s->space.nodes : NO_POSITION;
+	return chunk_at(s, part, position);
 }
 
-/* A step of the half it belongs to, as a step of the reduce-scatter, which the all-gather runs backwards. */
-struct moment {
+/* A step as a step of the reduce-scatter, which the all-gather runs backwards. */
+struct half_step {
 	uint32_t step;
 	bool gather;
 };
 
-static struct moment moment_of(const struct schedule *s, uint32_t step)
+static struct half_step half_step_of(const struct schedule *s, uint32_t step)
 {
-	bool gather = s->kind == SCHEDULE_ALLGATHER || (s->kind == SCHEDULE_ALLREDUCE && step >= s->core && !s->whole);
-	uint32_t within = s->kind == SCHEDULE_ALLREDUCE && gather ? step - s->core : step;
-	return (struct moment){.step = gather ? s->core - 1 - within : within, .gather = gather};
+	bool gather = s->kind == SCHEDULE_ALLGATHER ||
+		      (s->kind == SCHEDULE_ALLREDUCE && step >= s->half_steps && !s->whole);
+	uint32_t within = s->kind == SCHEDULE_ALLREDUCE && gather ? step - s->half_steps : step;
+	return (struct half_step){.step = gather ? s->half_steps - 1 - within : within,
+				  .gather = gather};
 }
 
-static uint32_t end_of(const struct stage *stage) { return stage->begin + stage->repeat * stage->slices; }
-
-static const struct stage *stage_at(const struct walk *w, uint32_t step)
+static uint32_t stage_end(const struct stage *stage)
 {
-	for (unsigned k = 0; k < w->count; k++)
-		if (step >= w->stages[k].begin && step < end_of(&w->stages[k]))
-			return &w->stages[k];
+	return stage->begin + stage->repeat * stage->slices;
+}
+
+static const struct stage *stage_at(const struct chunk_routing *routing, uint32_t step)
+{
+	for (unsigned k = 0; k < routing->count; k++)
+		if (step >= routing->stages[k].begin && step < stage_end(&routing->stages[k]))
+			return &routing->stages[k];
 	return NULL;
 }
 
-/* Of `count` blocks, those before slice k. */
-static uint32_t sliced(uint32_t count, uint32_t k, uint32_t slices) { return (uint32_t)((uint64_t)count * k / slices); }
+/* How many of `count` chunks come before slice k. */
+static uint32_t chunks_before_slice(uint32_t count, uint32_t k, uint32_t slices)
+{
+	return (uint32_t)((uint64_t)count * k / slices);
+}
 
-/* Where messages are written. */
-struct sheet {
+/* The messages of one rank and step. */
+struct message_list {
 	struct schedule_message *messages;
 	unsigned count;
 	unsigned first_port;
 	bool reduce;
 };
 
-static void put(struct sheet *sheet, bool send, uint32_t peer, unsigned port, uint32_t blocks, uint32_t origin,
-                uint32_t segment)
+static void append_message(struct message_list *list, bool send, uint32_t peer, unsigned port,
+			   uint32_t chunks, uint32_t origin, uint32_t segment)
 {
-	sheet->messages[sheet->count++] = (struct schedule_message){
-		.peer = peer, .blocks = blocks, .port = sheet->first_port + port, .send = send, .reduce = sheet->reduce,
-		.origin = origin, .segment = segment};
+	list->messages[list->count++] = (struct schedule_message){.peer = peer,
+								  .chunks = chunks,
+								  .port = list->first_port + port,
+								  .send = send,
+								  .reduce = list->reduce,
+								  .origin = origin,
+								  .segment = segment};
 }
 
-/* A contiguous run of blocks instead of a segment of the walk. */
-static void put_run(struct sheet *sheet, bool send, uint32_t peer, uint32_t first, uint32_t blocks)
+/* A contiguous run of chunks instead of a segment of the routing. */
+static void append_chunk_run(struct message_list *list, bool send, uint32_t peer, uint32_t first,
+			     uint32_t chunks)
 {
-	put(sheet, send, peer, 0, blocks, NOWHERE, first);
+	append_message(list, send, peer, 0, chunks, NO_POSITION, first);
 }
 
-/* Open MPI's way: of a pair both add one half, the odd rank hands its half over and waits for the result. */
-static void fold(const struct schedule *s, uint32_t rank, uint32_t step, struct sheet *sheet)
+/* As in Open MPI: each rank of a pair adds one half of the vector, then the odd rank sends its half
+ * to the even one and waits for the result. */
+static void append_fold(const struct schedule *s, uint32_t rank, uint32_t step,
+			struct message_list *list)
 {
-	uint32_t half = s->blocks / 2;
+	uint32_t half = s->chunks / 2;
 	bool odd = rank % 2;
 	uint32_t peer = odd ? rank - 1 : rank + 1;
 	if (s->whole || step == 1) {
-		sheet->reduce = s->whole;
-		put_run(sheet, odd, peer, s->whole ? 0 : half, s->blocks - (s->whole ? 0 : half));
+		list->reduce = s->whole;
+		append_chunk_run(list, odd, peer, s->whole ? 0 : half,
+				 s->chunks - (s->whole ? 0 : half));
 		return;
 	}
-	put_run(sheet, true, peer, odd ? 0 : half, odd ? half : s->blocks - half);
-	put_run(sheet, false, peer, odd ? half : 0, odd ? s->blocks - half : half);
+	append_chunk_run(list, true, peer, odd ? 0 : half, odd ? half : s->chunks - half);
+	append_chunk_run(list, false, peer, odd ? half : 0, odd ? s->chunks - half : half);
 }
 
-static void unfold(const struct schedule *s, uint32_t rank, struct sheet *sheet)
+static void append_unfold(const struct schedule *s, uint32_t rank, struct message_list *list)
 {
-	sheet->reduce = false;
-	put_run(sheet, rank % 2 == 0, rank % 2 ? rank - 1 : rank + 1, 0, s->blocks);
+	list->reduce = false;
+	append_chunk_run(list, rank % 2 == 0, rank % 2 ? rank - 1 : rank + 1, 0, s->chunks);
 }
 
-/* The positions [first, first + result) that trade with the spare rank at this step: half of those that are left,
- * and at the last step all of them (Swing, arXiv 2401.09356; 7 ranks: 0 1 2, then 3 4, then 5). */
-static uint32_t spare_group(const struct schedule *s, uint32_t step, uint32_t *first_p)
+/* The positions [first, first + result) that exchange with the spare rank at this step: half of the
+ * remaining ones, at the last step all of them (Swing, arXiv 2401.09356; 7 ranks: 0 1 2, then 3 4,
+ * then 5). */
+static uint32_t spare_partners(const struct schedule *s, uint32_t step, uint32_t *first_p)
 {
 	uint32_t left = s->space.nodes, group = 0;
 	for (uint32_t k = 0; k <= step; k++) {
 		left -= group;
-		group = k + 1 == s->core ? left : (left + 1) / 2;
+		group = k + 1 == s->half_steps ? left : (left + 1) / 2;
 	}
 	*first_p = s->space.nodes - left;
 	return group;
 }
 
-/* In the reduce-scatter the spare rank sends each its block and gets its own; in the all-gather the other way. */
-static void trade_with_spare(const struct schedule *s, unsigned part, uint32_t position, struct moment now, bool send,
-                             struct sheet *sheet)
+/* In the reduce-scatter the spare rank sends each position the chunk of that position and receives
+ * its own chunk; in the all-gather the other way round. */
+static void append_spare_exchange(const struct schedule *s, unsigned part, uint32_t position,
+				  struct half_step at, bool send, struct message_list *list)
 {
-	uint32_t first, count = spare_group(s, now.step, &first), spare = s->space.nodes;
-	if (position != NOWHERE && position - first < count)
-		put_run(sheet, send, spare, send == now.gather ? block_at(s, part, position) : spare, 1);
-	for (uint32_t k = first; k < first + count && position == NOWHERE; k++)
-		put_run(sheet, send, rank_at(s, part, k), send == now.gather ? spare : block_at(s, part, k), 1);
+	uint32_t first, count = spare_partners(s, at.step, &first), spare = s->space.nodes;
+	if (position != NO_POSITION && position - first < count)
+		append_chunk_run(list, send, spare,
+				 send == at.gather ? chunk_at(s, part, position) : spare, 1);
+	for (uint32_t k = first; k < first + count && position == NO_POSITION; k++)
+		append_chunk_run(list, send, position_to_rank(s, part, k),
+				 send == at.gather ? spare : chunk_at(s, part, k), 1);
 }
 
-static void exchange(const struct schedule *s, unsigned part, uint32_t position, struct moment now, bool send,
-                     struct sheet *sheet)
+static void append_exchange(const struct schedule *s, unsigned part, uint32_t position,
+			    struct half_step at, bool send, struct message_list *list)
 {
-	const struct walk *w = walk_of(s, part);
-	const struct stage *stage = stage_at(w, now.step);
+	const struct chunk_routing *routing = routing_of(s, part);
+	const struct stage *stage = stage_at(routing, at.step);
 	if (!stage)
 		return;
-	uint32_t move = (now.step - stage->begin) / stage->slices, slice = (now.step - stage->begin) % stage->slices;
+	uint32_t move = (at.step - stage->begin) / stage->slices,
+		 slice = (at.step - stage->begin) % stage->slices;
 	for (unsigned port = 0; port < stage->fan; port++) {
-		bool outward = send != now.gather;
-		uint32_t count = stage->count[port], before = sliced(count, slice, stage->slices);
-		uint32_t blocks = s->whole ? 1 : sliced(count, slice + 1, stage->slices) - before;
-		uint32_t other = (outward ? motion_along : motion_back)(&s->space, s->row->motion, position, stage->dim,
-		                                                        stage->offset[port]);
-		if (blocks)
-			put(sheet, send, rank_at(s, part, other), port, blocks, outward ? position : other,
-			    stage->first[port] + (stage->repeat - 1 - move) * count + before);
+		bool outward = send != at.gather;
+		uint32_t count = stage->count[port],
+			 before = chunks_before_slice(count, slice, stage->slices);
+		uint32_t chunks =
+			s->whole ? 1
+				 : chunks_before_slice(count, slice + 1, stage->slices) - before;
+		uint32_t other = (outward ? motion_along : motion_back)(
+			&s->space, s->algorithm->motion, position, stage->dim, stage->offset[port]);
+		if (chunks)
+			append_message(list, send, position_to_rank(s, part, other), port, chunks,
+				       outward ? position : other,
+				       stage->first[port] + (stage->repeat - 1 - move) * count +
+					       before);
 	}
 }
 
-unsigned schedule_most_messages(const struct schedule *s) { return 4 + (s->spare ? 2 * s->space.nodes : 2); }
+unsigned schedule_max_messages(const struct schedule *s)
+{
+	return 4 + (s->spare ? 2 * s->space.nodes : 2);
+}
 
 unsigned schedule_messages(const struct schedule *s, unsigned part, uint32_t rank, uint32_t step,
-                           struct schedule_message *messages)
+			   struct schedule_message *messages)
 {
-	struct sheet sheet = {.messages = messages, .first_port = 2 * part, .reduce = true};
-	uint32_t position = place_of(s, part, rank), steps = schedule_steps(s);
+	struct message_list list = {.messages = messages, .first_port = 2 * part, .reduce = true};
+	uint32_t position = rank_to_position(s, part, rank), steps = schedule_steps(s);
 	assert(step < steps && part < s->parts && rank < s->grid.nodes);
-	if (step < s->before || step >= steps - s->after) {
+	if (step < s->fold_steps || step >= steps - s->unfold_steps) {
 		if (rank < 2 * s->folded)
-			step < s->before ? fold(s, rank, step, &sheet) : unfold(s, rank, &sheet);
-		return sheet.count;
+			step < s->fold_steps ? append_fold(s, rank, step, &list)
+					     : append_unfold(s, rank, &list);
+		return list.count;
 	}
-	struct moment now = moment_of(s, step - s->before);
-	sheet.reduce = !now.gather;
+	struct half_step at = half_step_of(s, step - s->fold_steps);
+	list.reduce = !at.gather;
 	for (int send = 1; send >= 0; send--) {
-		if (position != NOWHERE)
-			exchange(s, part, position, now, send, &sheet);
+		if (position != NO_POSITION)
+			append_exchange(s, part, position, at, send, &list);
 		if (s->spare)
-			trade_with_spare(s, part, position, now, send, &sheet);
+			append_spare_exchange(s, part, position, at, send, &list);
 	}
-	return sheet.count;
+	return list.count;
 }
 
-/* A segment is a run of renamed blocks, wherever it starts from, and so is a slice of it. */
-static struct schedule_range renamed(const struct schedule *s, const struct walk *w, const struct schedule_message *m)
+/* A segment is a run of renamed chunks for every origin, and so is a slice of it. */
+static struct schedule_range renamed_range(const struct schedule *s,
+					   const struct chunk_routing *routing,
+					   const struct schedule_message *m)
 {
-	uint32_t some = w->slot[motion_act(&s->space, s->row->motion, m->origin, w->order[m->segment])];
-	for (unsigned k = 0; k < w->count; k++)
-		for (unsigned port = 0; port < w->stages[k].fan; port++) {
-			uint32_t first = w->stages[k].first[port], count = w->stages[k].count[port];
-			if (m->segment >= first && m->segment - first < count * w->stages[k].repeat)
-				return (struct schedule_range){some - some % count + (m->segment - first) % count, m->blocks};
+	uint32_t slot = routing->slot[motion_act(&s->space, s->algorithm->motion, m->origin,
+						 routing->order[m->segment])];
+	for (unsigned k = 0; k < routing->count; k++)
+		for (unsigned port = 0; port < routing->stages[k].fan; port++) {
+			uint32_t first = routing->stages[k].first[port],
+				 count = routing->stages[k].count[port];
+			if (m->segment >= first &&
+			    m->segment - first < count * routing->stages[k].repeat)
+				return (struct schedule_range){slot - slot % count +
+								       (m->segment - first) % count,
+							       m->chunks};
 		}
 	assert(false);
 	return (struct schedule_range){0, 0};
 }
 
-static int ascending(const void *a, const void *b)
+static int compare_ranges(const void *a, const void *b)
 {
-	uint32_t x = ((const struct schedule_range *)a)->first, y = ((const struct schedule_range *)b)->first;
+	uint32_t x = ((const struct schedule_range *)a)->first,
+		 y = ((const struct schedule_range *)b)->first;
 	return (x > y) - (x < y);
 }
 
-uint32_t schedule_ranges(const struct schedule *s, unsigned part, const struct schedule_message *message,
-                         struct schedule_range *ranges)
+uint32_t schedule_ranges(const struct schedule *s, unsigned part,
+			 const struct schedule_message *message, struct schedule_range *ranges)
 {
-	const struct walk *w = walk_of(s, part);
-	uint32_t count = message->blocks, merged = 0;
-	if (s->whole || message->origin == NOWHERE) {
+	const struct chunk_routing *routing = routing_of(s, part);
+	uint32_t count = message->chunks, merged = 0;
+	if (s->whole || message->origin == NO_POSITION) {
 		ranges[0] = (struct schedule_range){s->whole ? 0 : message->segment, count};
 		return 1;
 	}
-	if (w->slot) {
-		ranges[0] = renamed(s, w, message);
+	if (routing->slot) {
+		ranges[0] = renamed_range(s, routing, message);
 		return 1;
 	}
 	for (uint32_t k = 0; k < count; k++) {
-		uint32_t at = motion_act(&s->space, s->row->motion, message->origin, w->order[message->segment + k]);
-		ranges[k] = (struct schedule_range){block_at(s, part, at), 1};
+		uint32_t position = motion_act(&s->space, s->algorithm->motion, message->origin,
+					       routing->order[message->segment + k]);
+		ranges[k] = (struct schedule_range){chunk_at(s, part, position), 1};
 	}
-	qsort(ranges, count, sizeof(*ranges), ascending);
+	qsort(ranges, count, sizeof(*ranges), compare_ranges);
 	for (uint32_t k = 1; k < count; k++) {
 		if (ranges[merged].first + ranges[merged].count == ranges[k].first)
 			ranges[merged].count++;
@@ -338,27 +394,28 @@ uint32_t schedule_ranges(const struct schedule *s, unsigned part, const struct s
 	return merged + 1;
 }
 
-/* Narrow `least` to the steps until the next edge, or back to the latest one. */
-static void until(struct moment now, uint32_t edge, uint32_t *least)
+/* Lowers `min_steps` to the number of steps up to a stage boundary that lies ahead. */
+static void limit_to_boundary(struct half_step at, uint32_t boundary, uint32_t *min_steps)
 {
-	uint32_t steps = now.gather ? now.step - edge + 1 : edge - now.step;
-	if ((now.gather ? edge <= now.step : edge > now.step) && steps < *least)
-		*least = steps;
+	uint32_t steps = at.gather ? at.step - boundary + 1 : boundary - at.step;
+	if ((at.gather ? boundary <= at.step : boundary > at.step) && steps < *min_steps)
+		*min_steps = steps;
 }
 
 uint32_t schedule_repeats(const struct schedule *s, uint32_t step)
 {
-	if (step < s->before || step >= schedule_steps(s) - s->after)
+	if (step < s->fold_steps || step >= schedule_steps(s) - s->unfold_steps)
 		return 1;
-	struct moment now = moment_of(s, step - s->before);
-	uint32_t least = now.gather ? now.step + 1 : s->core - now.step;
-	for (unsigned k = 0; k < s->walk_count; k++)
-		for (unsigned i = 0; i < s->walks[k].count; i++) {
-			const struct stage *stage = &s->walks[k].stages[i];
-			until(now, stage->begin, &least);
-			until(now, end_of(stage), &least);
-			if (stage == stage_at(&s->walks[k], now.step) && stage->count[0] % stage->slices)
+	struct half_step at = half_step_of(s, step - s->fold_steps);
+	uint32_t min_steps = at.gather ? at.step + 1 : s->half_steps - at.step;
+	for (unsigned k = 0; k < s->routing_count; k++)
+		for (unsigned i = 0; i < s->routings[k].count; i++) {
+			const struct stage *stage = &s->routings[k].stages[i];
+			limit_to_boundary(at, stage->begin, &min_steps);
+			limit_to_boundary(at, stage_end(stage), &min_steps);
+			if (stage == stage_at(&s->routings[k], at.step) &&
+			    stage->count[0] % stage->slices)
 				return 1;
 		}
-	return least;
+	return min_steps;
 }

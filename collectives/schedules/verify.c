@@ -6,210 +6,256 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One part of a schedule, all ranks of it. */
-struct world {
+/* All ranks of one part of a schedule. */
+struct verifier {
 	const struct schedule *s;
 	unsigned part;
-	uint32_t ranks, blocks;
-	size_t words;                      /* of a set of contributors */
-	uint64_t *sets;                    /* [rank][block][word] */
-	uint64_t *mail;                    /* what travels at this step */
-	struct schedule_message *messages; /* [rank][most] */
+	uint32_t ranks, chunks;
+	size_t words;                      /* of a set of contributors, a bit mask */
+	uint64_t *sets;                    /* [rank][chunk][word] */
+	uint64_t *in_flight;               /* the sets that are sent at this step */
+	struct schedule_message *messages; /* [rank][max_messages] */
 	struct schedule_range *ranges, *others;
-	size_t *mail_at;                   /* of the first message of each rank */
-	unsigned *counts, most;
+	size_t *in_flight_start; /* of the first message of each rank */
+	unsigned *counts, max_messages;
 	uint64_t *sent;
 };
 
-static uint64_t *set(const struct world *w, uint32_t rank, uint32_t block)
+static uint64_t *contributors_of(const struct verifier *v, uint32_t rank, uint32_t chunk)
 {
-	return w->sets + ((size_t)rank * w->blocks + block) * w->words;
+	return v->sets + ((size_t)rank * v->chunks + chunk) * v->words;
 }
 
-static bool full(const struct world *w, const uint64_t *contributors)
+static bool has_all_contributors(const struct verifier *v, const uint64_t *contributors)
 {
 	uint32_t found = 0;
-	for (size_t i = 0; i < w->words; i++)
+	for (size_t i = 0; i < v->words; i++)
 		found += (uint32_t)__builtin_popcountll(contributors[i]);
-	return found == w->ranks;
+	return found == v->ranks;
 }
 
-static int allocate(struct world *w)
+static int verifier_alloc(struct verifier *v)
 {
-	size_t cells = (size_t)w->ranks * w->blocks * w->words;
-	w->most = schedule_most_messages(w->s);
-	w->sets = calloc(cells, sizeof(*w->sets));
-	w->mail = NULL;
-	w->messages = calloc((size_t)w->ranks * w->most, sizeof(*w->messages));
-	w->ranges = calloc(2 * (size_t)w->blocks, sizeof(*w->ranges));
-	w->others = w->ranges ? w->ranges + w->blocks : NULL;
-	w->mail_at = calloc(w->ranks, sizeof(*w->mail_at));
-	w->counts = calloc(w->ranks, sizeof(*w->counts));
-	w->sent = calloc(w->ranks, sizeof(*w->sent));
-	bool enough = w->sets && w->messages && w->ranges && w->mail_at && w->counts && w->sent;
-	return enough ? 0 : err_note(-ENOMEM, "checking a schedule of %u ranks: out of memory", w->ranks);
+	size_t cells = (size_t)v->ranks * v->chunks * v->words;
+	v->max_messages = schedule_max_messages(v->s);
+	v->sets = calloc(cells, sizeof(*v->sets));
+	v->in_flight = NULL;
+	v->messages = calloc((size_t)v->ranks * v->max_messages, sizeof(*v->messages));
+	v->ranges = calloc(2 * (size_t)v->chunks, sizeof(*v->ranges));
+	v->others = v->ranges ? v->ranges + v->chunks : NULL;
+	v->in_flight_start = calloc(v->ranks, sizeof(*v->in_flight_start));
+	v->counts = calloc(v->ranks, sizeof(*v->counts));
+	v->sent = calloc(v->ranks, sizeof(*v->sent));
+	bool enough =
+		v->sets && v->messages && v->ranges && v->in_flight_start && v->counts && v->sent;
+	return enough ? 0
+		      : err_note(-ENOMEM, "checking a schedule of %u ranks: out of memory",
+				 v->ranks);
 }
 
-static void release(struct world *w)
+static void verifier_free(struct verifier *v)
 {
-	free(w->sets);
-	free(w->mail);
-	free(w->messages);
-	free(w->ranges);
-	free(w->mail_at);
-	free(w->counts);
-	free(w->sent);
+	free(v->sets);
+	free(v->in_flight);
+	free(v->messages);
+	free(v->ranges);
+	free(v->in_flight_start);
+	free(v->counts);
+	free(v->sent);
 }
 
-static void begin(struct world *w, enum schedule_kind kind)
+static void set_initial_contributions(struct verifier *v, enum schedule_kind kind)
 {
-	for (uint32_t r = 0; r < w->ranks; r++)
-		for (uint32_t b = 0; b < w->blocks; b++) {
+	for (uint32_t r = 0; r < v->ranks; r++)
+		for (uint32_t b = 0; b < v->chunks; b++) {
 			if (kind != SCHEDULE_ALLGATHER)
-				set(w, r, b)[r / 64] |= 1ull << r % 64;
-			else if (schedule_block(w->s, w->part, r) == b)
-				for (uint32_t k = 0; k < w->ranks; k++)
-					set(w, r, b)[k / 64] |= 1ull << k % 64;
+				contributors_of(v, r, b)[r / 64] |= 1ull << r % 64;
+			else if (schedule_chunk(v->s, v->part, r) == b)
+				for (uint32_t k = 0; k < v->ranks; k++)
+					contributors_of(v, r, b)[k / 64] |= 1ull << k % 64;
 		}
 }
 
-/* Everyone's messages of a step, and copies of what they carry. */
-static int post(struct world *w, uint32_t step, struct verify_counts *counts)
+/* The messages of all ranks at a step. `total_p`: the chunks that they send. */
+static int collect_messages(struct verifier *v, uint32_t step, struct verify_counts *counts,
+			    size_t *total_p)
 {
 	size_t total = 0;
-	for (uint32_t r = 0; r < w->ranks; r++) {
-		struct schedule_message *m = w->messages + (size_t)r * w->most;
-		w->counts[r] = schedule_messages(w->s, w->part, r, step, m);
-		w->mail_at[r] = total;
+	for (uint32_t r = 0; r < v->ranks; r++) {
+		struct schedule_message *m = v->messages + (size_t)r * v->max_messages;
+		v->counts[r] = schedule_messages(v->s, v->part, r, step, m);
+		v->in_flight_start[r] = total;
 		unsigned sends = 0, on_port[2][2] = {{0}};
-		for (unsigned i = 0; i < w->counts[r]; i++) {
+		for (unsigned i = 0; i < v->counts[r]; i++) {
 			if (i > 0 && m[i].send && !m[i - 1].send)
-				return err_note(-EBADMSG, "step %u: rank %u has a send after a receive", step, r);
+				return err_note(-EBADMSG,
+						"step %u: rank %u has a send after a receive", step,
+						r);
 			unsigned here = ++on_port[m[i].send][m[i].port % 2];
-			counts->most_on_port = here > counts->most_on_port ? here : counts->most_on_port;
+			counts->max_on_port =
+				here > counts->max_on_port ? here : counts->max_on_port;
 			sends += m[i].send;
-			total += m[i].send ? m[i].blocks : 0;
-			w->sent[r] += m[i].send ? m[i].blocks : 0;
+			total += m[i].send ? m[i].chunks : 0;
+			v->sent[r] += m[i].send ? m[i].chunks : 0;
 		}
 		counts->messages += sends;
-		counts->most_sends = sends > counts->most_sends ? sends : counts->most_sends;
+		counts->max_sends = sends > counts->max_sends ? sends : counts->max_sends;
 	}
-	uint64_t *grown = realloc(w->mail, (total + 1) * w->words * sizeof(*grown));
-	if (!grown)
-		return err_note(-ENOMEM, "checking a schedule of %u ranks: out of memory", w->ranks);
-	w->mail = grown;
-	for (uint32_t r = 0; r < w->ranks; r++) {
-		uint64_t *to = w->mail + w->mail_at[r] * w->words;
-		for (unsigned i = 0; i < w->counts[r]; i++) {
-			const struct schedule_message *m = &w->messages[(size_t)r * w->most + i];
-			uint32_t ranges = m->send ? schedule_ranges(w->s, w->part, m, w->ranges) : 0;
-			counts->ranges += ranges;
-			for (uint32_t k = 0; k < ranges; k++) {
-				size_t words = w->ranges[k].count * w->words;
-				memcpy(to, set(w, r, w->ranges[k].first), words * sizeof(*to));
-				to += words;
-			}
-		}
-	}
+	*total_p = total;
 	return 0;
 }
 
-#define NO_LETTER SIZE_MAX
-
-/* Where in the mail is what belongs to a receive: same pair, same blocks. */
-static size_t letter(struct world *w, uint32_t rank, const struct schedule_message *wanted, uint32_t count)
+/* Copies the sets that the messages of a rank carry, from the state before the step. */
+static void copy_sent_sets(struct verifier *v, uint32_t rank, struct verify_counts *counts)
 {
-	size_t at = w->mail_at[wanted->peer] * w->words;
-	for (unsigned i = 0; i < w->counts[wanted->peer]; i++) {
-		struct schedule_message *m = &w->messages[(size_t)wanted->peer * w->most + i];
+	uint64_t *to = v->in_flight + v->in_flight_start[rank] * v->words;
+	for (unsigned i = 0; i < v->counts[rank]; i++) {
+		const struct schedule_message *m = &v->messages[(size_t)rank * v->max_messages + i];
+		uint32_t ranges = m->send ? schedule_ranges(v->s, v->part, m, v->ranges) : 0;
+		counts->ranges += ranges;
+		for (uint32_t k = 0; k < ranges; k++) {
+			size_t words = v->ranges[k].count * v->words;
+			memcpy(to, contributors_of(v, rank, v->ranges[k].first),
+			       words * sizeof(*to));
+			to += words;
+		}
+	}
+}
+
+static int post_messages(struct verifier *v, uint32_t step, struct verify_counts *counts)
+{
+	size_t total = 0;
+	int status = collect_messages(v, step, counts, &total);
+	if (status)
+		return status;
+	uint64_t *grown = realloc(v->in_flight, (total + 1) * v->words * sizeof(*grown));
+	if (!grown)
+		return err_note(-ENOMEM, "checking a schedule of %u ranks: out of memory",
+				v->ranks);
+	v->in_flight = grown;
+	for (uint32_t r = 0; r < v->ranks; r++)
+		copy_sent_sets(v, r, counts);
+	return 0;
+}
+
+#define NO_MATCH SIZE_MAX
+
+/* The offset in `in_flight` of the send that matches a receive: same pair of ranks, same chunks. */
+static size_t find_matching_send(struct verifier *v, uint32_t rank,
+				 const struct schedule_message *wanted, uint32_t count)
+{
+	size_t at = v->in_flight_start[wanted->peer] * v->words;
+	for (unsigned i = 0; i < v->counts[wanted->peer]; i++) {
+		struct schedule_message *m =
+			&v->messages[(size_t)wanted->peer * v->max_messages + i];
 		if (!m->send)
 			continue;
-		if (m->peer == rank && m->blocks == wanted->blocks && m->reduce == wanted->reduce &&
-		    schedule_ranges(w->s, w->part, m, w->others) == count &&
-		    memcmp(w->others, w->ranges, count * sizeof(*w->ranges)) == 0) {
+		if (m->peer == rank && m->chunks == wanted->chunks && m->reduce == wanted->reduce &&
+		    schedule_ranges(v->s, v->part, m, v->others) == count &&
+		    memcmp(v->others, v->ranges, count * sizeof(*v->ranges)) == 0) {
 			m->peer = UINT32_MAX;
 			return at;
 		}
-		at += m->blocks * w->words;
+		at += m->chunks * v->words;
 	}
-	return NO_LETTER;
+	return NO_MATCH;
 }
 
-static int take(struct world *w, uint32_t rank, const struct schedule_message *m, size_t at, uint32_t count, uint32_t step)
+static int apply_receive(struct verifier *v, uint32_t rank, const struct schedule_message *m,
+			 size_t at, uint32_t count, uint32_t step)
 {
 	for (uint32_t k = 0; k < count; k++)
-		for (uint32_t b = w->ranges[k].first; b < w->ranges[k].first + w->ranges[k].count; b++, at += w->words) {
-			uint64_t *to = set(w, rank, b), *from = w->mail + at;
-			for (size_t i = 0; i < w->words; i++) {
+		for (uint32_t b = v->ranges[k].first; b < v->ranges[k].first + v->ranges[k].count;
+		     b++, at += v->words) {
+			uint64_t *to = contributors_of(v, rank, b), *from = v->in_flight + at;
+			for (size_t i = 0; i < v->words; i++) {
 				if (m->reduce && to[i] & from[i])
-					return err_note(-EBADMSG, "step %u: rank %u gets a contribution to block %u twice, from rank %u", step,
-					                rank, b, m->peer);
+					return err_note(-EBADMSG,
+							"step %u: rank %u gets a contribution to "
+							"chunk %u twice, from rank %u",
+							step, rank, b, m->peer);
 				to[i] = m->reduce ? to[i] | from[i] : from[i];
 			}
 		}
 	return 0;
 }
 
-static int deliver(struct world *w, uint32_t step)
+static int deliver_messages(struct verifier *v, uint32_t step)
 {
-	for (uint32_t r = 0; r < w->ranks; r++)
-		for (unsigned i = 0; i < w->counts[r]; i++) {
-			const struct schedule_message *m = &w->messages[(size_t)r * w->most + i];
+	for (uint32_t r = 0; r < v->ranks; r++)
+		for (unsigned i = 0; i < v->counts[r]; i++) {
+			const struct schedule_message *m =
+				&v->messages[(size_t)r * v->max_messages + i];
 			if (m->send)
 				continue;
-			uint32_t count = schedule_ranges(w->s, w->part, m, w->ranges);
-			size_t at = letter(w, r, m, count);
-			if (at == NO_LETTER)
-				return err_note(-EBADMSG, "step %u: rank %u waits for what rank %u does not send", step, r, m->peer);
-			int status = take(w, r, m, at, count, step);
+			uint32_t count = schedule_ranges(v->s, v->part, m, v->ranges);
+			size_t at = find_matching_send(v, r, m, count);
+			if (at == NO_MATCH)
+				return err_note(-EBADMSG,
+						"step %u: rank %u receives a message that rank %u "
+						"does not send",
+						step, r, m->peer);
+			int status = apply_receive(v, r, m, at, count, step);
 			if (status)
 				return status;
 		}
-	for (uint32_t r = 0; r < w->ranks; r++)
-		for (unsigned i = 0; i < w->counts[r]; i++) {
-			const struct schedule_message *m = &w->messages[(size_t)r * w->most + i];
+	for (uint32_t r = 0; r < v->ranks; r++)
+		for (unsigned i = 0; i < v->counts[r]; i++) {
+			const struct schedule_message *m =
+				&v->messages[(size_t)r * v->max_messages + i];
 			if (m->send && m->peer != UINT32_MAX)
-				return err_note(-EBADMSG, "step %u: rank %u sends what rank %u does not take", step, r, m->peer);
+				return err_note(-EBADMSG,
+						"step %u: rank %u sends a message that rank %u "
+						"does not receive",
+						step, r, m->peer);
 		}
 	return 0;
 }
 
-static int judge(const struct world *w, enum schedule_kind kind)
+static int check_final_sets(const struct verifier *v, enum schedule_kind kind)
 {
-	for (uint32_t r = 0; r < w->ranks; r++)
-		for (uint32_t b = 0; b < w->blocks; b++)
-			if ((kind != SCHEDULE_REDUCE_SCATTER || schedule_block(w->s, w->part, r) == b) && !full(w, set(w, r, b)))
-				return err_note(-EBADMSG, "in the end rank %u lacks contributions to block %u", r, b);
+	for (uint32_t r = 0; r < v->ranks; r++)
+		for (uint32_t b = 0; b < v->chunks; b++)
+			if ((kind != SCHEDULE_REDUCE_SCATTER ||
+			     schedule_chunk(v->s, v->part, r) == b) &&
+			    !has_all_contributors(v, contributors_of(v, r, b)))
+				return err_note(
+					-EBADMSG,
+					"rank %u ends without all contributions to chunk %u", r, b);
 	return 0;
 }
 
-static int verify_part(struct world *w, enum schedule_kind kind, struct verify_counts *counts)
+static int verify_part(struct verifier *v, enum schedule_kind kind, struct verify_counts *counts)
 {
-	int status = allocate(w);
+	int status = verifier_alloc(v);
 	if (status == 0)
-		begin(w, kind);
-	for (uint32_t step = 0; status == 0 && step < schedule_steps(w->s); step++) {
-		status = post(w, step, counts);
+		set_initial_contributions(v, kind);
+	for (uint32_t step = 0; status == 0 && step < schedule_steps(v->s); step++) {
+		status = post_messages(v, step, counts);
 		if (status == 0)
-			status = deliver(w, step);
+			status = deliver_messages(v, step);
 	}
 	if (status == 0)
-		status = judge(w, kind);
-	for (uint32_t r = 0; status == 0 && r < w->ranks; r++) {
-		counts->least_sent = w->sent[r] < counts->least_sent ? w->sent[r] : counts->least_sent;
-		counts->most_sent = w->sent[r] > counts->most_sent ? w->sent[r] : counts->most_sent;
+		status = check_final_sets(v, kind);
+	for (uint32_t r = 0; status == 0 && r < v->ranks; r++) {
+		counts->min_sent = v->sent[r] < counts->min_sent ? v->sent[r] : counts->min_sent;
+		counts->max_sent = v->sent[r] > counts->max_sent ? v->sent[r] : counts->max_sent;
 	}
-	release(w);
+	verifier_free(v);
 	return status;
 }
 
-int verify_schedule(const struct schedule *s, enum schedule_kind kind, struct verify_counts *counts_p)
+int verify_schedule(const struct schedule *s, enum schedule_kind kind,
+		    struct verify_counts *counts_p)
 {
-	struct verify_counts counts = {.least_sent = UINT64_MAX};
+	struct verify_counts counts = {.min_sent = UINT64_MAX};
 	for (unsigned part = 0; part < schedule_parts(s); part++) {
-		struct world w = {.s = s, .part = part, .ranks = schedule_grid(s)->nodes, .blocks = schedule_blocks(s)};
-		w.words = (w.ranks + 63) / 64;
-		int status = verify_part(&w, kind, &counts);
+		struct verifier v = {.s = s,
+				     .part = part,
+				     .ranks = schedule_grid(s)->nodes,
+				     .chunks = schedule_chunks(s)};
+		v.words = (v.ranks + 63) / 64;
+		int status = verify_part(&v, kind, &counts);
 		if (status)
 			return status;
 	}

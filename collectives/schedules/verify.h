@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The symbolic executor: runs a schedule on sets of contributions instead of numbers.
+ * Verifies a schedule: runs it on sets of contributors instead of numbers.
  */
 #ifndef GPUSIG_VERIFY_H
 #define GPUSIG_VERIFY_H
 
 #include "collectives/schedules/schedule.h"
 
-/* Over all ranks and parts of a right schedule. */
+/* Over all ranks and parts. */
 struct verify_counts {
-	uint64_t least_sent, most_sent; /* blocks that a rank sends in a part, over all steps */
-	unsigned most_sends;            /* messages that a rank sends in a part at one step */
-	unsigned most_on_port;          /* the same, through one port; receives count alike */
-	uint64_t messages, ranges;      /* in all */
+	uint64_t min_sent, max_sent; /* chunks that a rank sends in a part, over all steps */
+	unsigned max_sends;          /* messages that a rank sends in a part at one step */
+	unsigned max_on_port;        /* the same through one port; also the most receives */
+	uint64_t messages, ranges;   /* totals */
 };
 
-/* 0 when every message has its counterpart with the same blocks, no contribution is added twice, and in the end every
- * rank has all contributions to all blocks (to its own, for a reduce-scatter); -EBADMSG with rank, block and step
- * otherwise. Memory: p^3 / 8 bytes for p ranks. */
-int verify_schedule(const struct schedule *s, enum schedule_kind kind, struct verify_counts *counts_p);
+/* 0 when every send has a receive with the same chunks, no contribution is added twice, and every
+ * rank ends with all contributions to all chunks (a reduce-scatter: to its own chunk). Otherwise
+ * -EBADMSG with rank, chunk and step. Memory: p^3 / 8 bytes for p ranks. */
+int verify_schedule(const struct schedule *s, enum schedule_kind kind,
+		    struct verify_counts *counts_p);
 
 #endif

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Loops of multiply-adds in registers, for gemm/efficiency: what products of a type are held against.
+ * Loops of multiply-adds in registers, for gemm/efficiency: the peak that GEMMs of a type are
+ * compared with.
  *
- * Of f32 and f64 it is the loop of scalar multiply-adds. Of the other types it is that of matrix multiply-adds, by single
- * warps and by four together, as far as the device has them (device/kernels.h): their sums are known and are checked.
+ * f32 and f64 have a loop of scalar multiply-adds. The other types have loops of matrix
+ * multiply-adds, by single warps and by four together, where the device supports them
+ * (device/kernels.h). The sums of the matrix loops are known and are checked.
  */
-#ifndef GPUSIG_GEMM_EFFICIENCY_PEAKS_H
-#define GPUSIG_GEMM_EFFICIENCY_PEAKS_H
+#ifndef GPUSIG_PEAKS_H
+#define GPUSIG_PEAKS_H
 
-#include "lib/bench.h"
+#include "bench/bench.h"
 
 enum peak_loop { PEAK_FMA, PEAK_MMA, PEAK_WGMMA, PEAK_LOOPS };
 
@@ -21,17 +23,18 @@ struct peaks {
 	} loops[PEAK_LOOPS];
 };
 
-/* In set-up. What it opens is the case's, and an error is own_status(). */
+/* In setup. The case owns what this opens; an error is in bench_status(). */
 void peaks_open(struct peaks *p, struct bench_case *c, enum dev_type type);
 
-/* Enqueue one pass of a loop that is there, and its flops. */
+/* Enqueues one pass of a loop whose kernel is not NULL; and the flops of a pass. */
 int peaks_launch(const struct peaks *p, struct bench_case *c, enum peak_loop loop);
 double peaks_flops(const struct peaks *p, enum peak_loop loop);
 
-/* Enqueue on c->stream: the loop's results become what no loop gives. */
-int peaks_spoil(const struct peaks *p, struct bench_case *c, enum peak_loop loop);
+/* Enqueues on c->stream: sets the loop's results to values that it cannot give. */
+int peaks_poison(const struct peaks *p, struct bench_case *c, enum peak_loop loop);
 
-/* 0, or -EBADMSG with a text: a sum is not what so many multiply-adds make. Nothing is known of the scalar loop's. */
+/* 0, or -EBADMSG with a text if a sum is not that of the loop's multiply-adds. The scalar loop is
+ * not checked. */
 int peaks_check(const struct peaks *p, struct bench_case *c, enum peak_loop loop);
 
 #endif

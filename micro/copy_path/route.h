@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A route: where the bytes of a copy are and where they go, and the same for what runs against it or beside it. All that is
- * copied is one repeating tile, so every target can be checked.
+ * A route: the source and the target of a copy, of the copy in the opposite direction, and of the
+ * copy with pageable memory. All sources hold one repeating pattern, so every target can be
+ * checked.
  */
-#ifndef GPUSIG_COPY_PATH_ROUTE_H
-#define GPUSIG_COPY_PATH_ROUTE_H
+#ifndef GPUSIG_ROUTE_H
+#define GPUSIG_ROUTE_H
 
-#include "lib/bench.h"
+#include "bench/bench.h"
 
 enum direction { UP, DOWN, LOCAL, PEER };
 
-/* Words of the direction axis, in order. */
+/* Words of the direction axis, in the order of the enum; NULL-terminated. */
 extern const char *const route_directions[];
 
-/* Where a copy begins or ends. */
+/* The source or the target of a copy. */
 struct end {
 	struct dev *dev;
 	enum dev_mem kind;
@@ -23,22 +24,23 @@ struct end {
 struct route {
 	uint64_t size;
 	struct end from, to;           /* of the copy measured */
-	struct end back_from, back_to; /* of the copy that runs against it */
-	bool pageable;                 /* there is one of ordinary host memory: up or down, where the device can */
-	struct end paged_from, paged_to; /* its ends, the device's side as above */
-	uint32_t *tile;
+	struct end back_from, back_to; /* of the copy in the opposite direction */
+	bool pageable; /* up or down, where the device supports copies of ordinary host memory */
+	struct end paged_from, paged_to; /* of that copy; the device's side is the one above */
+	uint32_t *pattern;
 };
 
-/* Is this direction possible with the devices of the case, and do its buffers fit? 0, or the reason to skip the case. */
+/* In admit: 0 if the devices of the case support this direction and its buffers fit, otherwise the
+ * reason to skip the case: -ENODEV or -ENOMEM. */
 int route_admit(const struct bench_case *c, enum direction direction, uint64_t size);
 
-/* Allocate and fill; the case owns it (lib/bench_own.h). */
+/* In setup: allocates and fills the buffers; the case owns them (bench/bench_alloc.h). */
 int route_open(struct route *r, struct bench_case *c, enum direction direction, uint64_t size);
 
-/* Enqueue on c->stream: a target becomes wrong. */
-int route_spoil(const struct route *r, struct bench_case *c, const struct end *target);
+/* Destroys the contents of a target, by work on c->stream or by the host. */
+int route_poison(const struct route *r, struct bench_case *c, const struct end *target);
 
-/* Does a target hold what was to be copied? 0, -EBADMSG, or an error of the device. */
+/* 0 if a target holds the pattern, -EBADMSG, or a device's error. */
 int route_check(const struct route *r, const struct end *target);
 
 #endif

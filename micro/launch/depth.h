@@ -1,29 +1,34 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * How much a stream takes before a call waits for room: found by trying, for no driver says it of graphs, and what is said of
- * launches is not promised. And what such a call takes meanwhile.
+ * How many operations a stream holds before a call blocks, and the time of a call that does not
+ * block. The depth is found by trial: no driver documents it for graphs, and for launches it is not
+ * guaranteed.
  */
-#ifndef GPUSIG_LAUNCH_DEPTH_H
-#define GPUSIG_LAUNCH_DEPTH_H
+#ifndef GPUSIG_DEPTH_H
+#define GPUSIG_DEPTH_H
 
-#include "lib/bench.h"
+#include "bench/bench.h"
 
-/* What a sample has in its queue besides: its gate and events. */
+/* Queue entries of a sample in addition to its operations: its gate and events. */
 #define DEPTH_EVENTS 8u
 
-struct depth {
+struct queue_depth {
 	int (*enqueue)(struct bench_case *c); /* one operation on c->stream */
 	struct gate *gate, *probe;
 	struct dev_event *event;
-	uint64_t found;
+	uint64_t operations; /* 0: a single one blocked */
 };
 
-/* In setup: finds the most operations, a power of two or `most`, that c->stream takes behind a shut gate, with the events of a
- * sample behind them, while no call waits; twice as many made one wait, or are over `most`. 0: one alone did. In virtual time
- * calls never wait: `most`. Recorded as the fact of this name. What is opened is the case's. */
-int depth_find(struct depth *d, struct bench_case *c, const char *fact, int (*enqueue)(struct bench_case *c), uint64_t most);
+/* In setup: finds the largest number of operations, a power of two or `max_count`, that c->stream
+ * holds behind a shut gate together with the events of a sample, without a call that blocks. Twice
+ * as many made a call block, or exceed `max_count`. In virtual time calls never block: `max_count`.
+ * The result is recorded as the fact of this name. The case owns what this opens. */
+int depth_find(struct queue_depth *d, struct bench_case *c, const char *fact,
+	       int (*enqueue)(struct bench_case *c), uint64_t max_count);
 
-/* In body: the seconds of so many calls while the stream is held. The queue may take less: what was seen is scaled. */
-int depth_calls(const struct depth *d, struct bench_case *c, uint64_t iterations, double *seconds_p);
+/* In body: the seconds of `iterations` calls while the stream is held. If the queue holds fewer,
+ * the time of those is scaled up. */
+int depth_calls(const struct queue_depth *d, struct bench_case *c, uint64_t iterations,
+		double *seconds_p);
 
 #endif

@@ -10,7 +10,7 @@ int graph_open(struct bench_case *c, struct dev_kernel *empty, struct dev_graph 
 		return status;
 	for (unsigned i = 0; status == 0 && i < GRAPH_KERNELS; i++)
 		status = dev_launch(c->dev, c->stream, empty, &launch);
-	/* Ended also after a failure: else the stream would note on. */
+	/* Also after a failure: otherwise the stream would keep capturing. */
 	int ended = dev_graph_end(c->dev, c->stream, &graph);
 	if (status || ended) {
 		dev_graph_close(c->dev, graph);
@@ -20,13 +20,9 @@ int graph_open(struct bench_case *c, struct dev_kernel *empty, struct dev_graph 
 	return 0;
 }
 
-/* bench_derive() passes no argument on to a formula. */
-static _Thread_local unsigned about;
-
-static double per_kernel(const struct bench_case *c, const double *seconds)
+static double time_per_kernel(const struct bench_round *r)
 {
-	(void)c;
-	return seconds[about] / GRAPH_KERNELS;
+	return r->seconds[r->variant] / GRAPH_KERNELS;
 }
 
 int graph_derive(struct bench_case *c, unsigned launched, unsigned enqueued, unsigned waited)
@@ -34,13 +30,16 @@ int graph_derive(struct bench_case *c, unsigned launched, unsigned enqueued, uns
 	const struct {
 		unsigned variant;
 		const char *name, *formula;
-	} times[] = {{launched, "graph_kernel_interval", "device time from graph to graph in a full queue / 64 kernels in each"},
-	             {enqueued, "graph_enqueue_per_kernel", "the host's call to launch a graph / 64 kernels in it"},
-	             {waited, "graph_round_trip_per_kernel", "launching a graph and waiting for its end / 64 kernels in it"}};
+	} times[] = {{launched, "graph_kernel_interval",
+		      "device time from graph to graph in a full queue / 64 kernels in each"},
+		     {enqueued, "graph_enqueue_per_kernel",
+		      "the host's call to launch a graph / 64 kernels in it"},
+		     {waited, "graph_round_trip_per_kernel",
+		      "launching a graph and waiting for its end / 64 kernels in it"}};
 	int status = 0;
-	for (unsigned i = 0; status == 0 && i < sizeof(times) / sizeof(times[0]); i++) {
-		about = times[i].variant;
-		status = bench_derive(c, times[i].name, (int)about, "s", UINT64_C(1) << about, per_kernel, times[i].formula);
-	}
+	for (unsigned i = 0; status == 0 && i < sizeof(times) / sizeof(times[0]); i++)
+		status = bench_derive(c, times[i].name, (int)times[i].variant, "s",
+				      UINT64_C(1) << times[i].variant, time_per_kernel, NULL,
+				      times[i].formula);
 	return status;
 }

@@ -1,40 +1,46 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A schedule on devices: a plan's transfers, products and reductions as a graph (overlap/graph). Also its products alone, its
- * transfers alone (with the reductions that gemm-rs needs), and both beside each other without any dependency between them, which
- * work on memory of their own so that neither disturbs the other's data.
+ * A schedule on devices: the transfers, GEMMs and reductions of a plan as a graph
+ * (bench/work_graph.h). Also its GEMMs alone, its transfers alone (with the reductions that gemm-rs
+ * needs), and both concurrently without dependencies; these use memory of their own, so that
+ * neither side changes the other's data.
  *
- * Lanes. Each device computes in one, adds up in one, and sends in one for each of its links; a peer that is host memory sends
- * and gets in lanes of the one device. In all of them the order is that of the steps.
+ * Lanes. Each device has a lane for GEMMs, one for reductions, and one for each outgoing link. The
+ * transfers of peers in host memory use lanes of the one device. Every lane follows the order of
+ * the steps.
  */
-#ifndef GPUSIG_FICCO_FLOW_H
-#define GPUSIG_FICCO_FLOW_H
+#ifndef GPUSIG_FLOW_H
+#define GPUSIG_FLOW_H
 
+#include "bench/work_graph.h"
 #include "overlap/ficco/operands.h"
-#include "overlap/graph/work_graph.h"
 
-enum flow_part { FLOW_WHOLE, FLOW_PIECES, FLOW_TRANSFERS, FLOW_BESIDE, FLOW_PARTS };
+enum flow_part { FLOW_WHOLE, FLOW_GEMMS, FLOW_TRANSFERS, FLOW_CONCURRENT, FLOW_PARTS };
 
 struct flow_lanes {
 	struct work_lanes *all;
-	uint32_t compute[OPERANDS_MOST], add[OPERANDS_MOST];
-	uint32_t out[OPERANDS_MOST][OPERANDS_MOST]; /* by device and link */
-	uint32_t in[OPERANDS_MOST];                 /* by link, from peers that are host memory */
+	uint32_t compute[OPERANDS_MAX_RANKS], add[OPERANDS_MAX_RANKS];
+	uint32_t out[OPERANDS_MAX_RANKS][OPERANDS_MAX_RANKS]; /* by device and link */
+	uint32_t in[OPERANDS_MAX_RANKS]; /* by link, from peers in host memory */
 	uint32_t devices;
 };
 
-int flow_lanes_open(struct flow_lanes *l, const struct dev_set *set, uint32_t members, bool adds);
-void flow_lanes_close(struct flow_lanes *l); /* accepts what is all zeroes */
+/* `adds`: reductions need a lane. */
+int flow_lanes_open(struct flow_lanes *l, const struct dev_set *set, uint32_t ranks, bool adds);
+void flow_lanes_close(struct flow_lanes *l); /* accepts a zeroed struct */
 
-/* Can this plan be carried out with this type, by engines (blocks 0) or kernels? 0, or -ENOTSUP with a text: kernels take
- * multiples of DEV_KERNEL_ALIGN bytes, products of f8 multiples of 16. */
-int flow_admit(const struct overlap_plan *plan, enum dev_type type, uint32_t blocks);
+/* Is this plan possible with this type, by copy engines (blocks 0) or kernels? 0, or -ENOTSUP with
+ * a text: kernels take multiples of DEV_KERNEL_ALIGN bytes, f8 GEMM sides are multiples of 16. */
+int flow_admit(const struct ficco_plan *plan, enum dev_type type, uint32_t blocks);
 
-/* A prepared graph, run once without a gate. Copies by engines, or by kernels of so many blocks. */
-int flow_open(const struct flow_lanes *l, const struct operands *o, const struct overlap_plan *plan, enum flow_part part,
-              uint32_t blocks, struct work_graph **g_p);
+/* Gives a prepared graph that has run once without a gate. Copies are done by copy engines
+ * (blocks 0), or by kernels with this many thread blocks. */
+int flow_open(const struct flow_lanes *l, const struct operands *o, const struct ficco_plan *plan,
+	      enum flow_part part, uint32_t blocks, struct work_graph **g_p);
 
-/* In the latest release of a graph with both: the longest of the lanes that compute, and of all others. */
-int flow_sides(const struct flow_lanes *l, const struct work_graph *g, double *compute_s_p, double *transfer_s_p);
+/* Seconds of both sides in the latest release of a FLOW_CONCURRENT graph: the longest GEMM lane,
+ * and the longest of all other lanes. */
+int flow_side_seconds(const struct flow_lanes *l, const struct work_graph *g, double *compute_s_p,
+		      double *transfer_s_p);
 
 #endif

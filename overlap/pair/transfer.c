@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "overlap/pair/transfer.h"
+#include "bench/pattern.h"
 #include "device/kernels.h"
-#include "lib/bench_tile.h"
 #include "lib/err.h"
-#include "lib/size.h"
+#include "lib/units.h"
 
 #include <errno.h>
 #include <string.h>
 
-#define MOST_BLOCKS (1u << 20)
+#define MAX_BLOCKS (1u << 20)
 #define COMPARED_BYTES (UINT64_C(32) << 20)
-/* Sums of a few numbers below 1. */
+/* For sums of a few numbers below 1. */
 #define SUM_TOLERANCE 1e-6f
 
-const char *const transfer_kinds[] = {"up", "down", "local", "peer", "all-gather", "reduce-scatter", "all-to-all", NULL};
+const char *const transfer_kinds[] = {"up",         "down",           "local",      "peer",
+				      "all-gather", "reduce-scatter", "all-to-all", NULL};
 
-static bool collective(enum transfer_kind kind) { return kind >= TRANSFER_ALL_GATHER; }
+static bool is_collective(enum transfer_kind kind) { return kind >= TRANSFER_ALL_GATHER; }
 
 struct bench_case transfer_case_on(const struct bench_case *c, struct dev *dev)
 {
@@ -24,65 +25,82 @@ struct bench_case transfer_case_on(const struct bench_case *c, struct dev *dev)
 	return there;
 }
 
-/* ------------------------------------------------------------------ movers */
+/* ------------------------------------------------------------------ copy method */
 
-static int number(const char *text, uint32_t *number_p)
+static int parse_blocks(const char *text, uint32_t *number_p)
 {
 	uint64_t value;
-	int status = size_parse_integer(text, 1, MOST_BLOCKS, &value);
+	int status = units_parse_integer(text, 1, MAX_BLOCKS, &value);
 	if (status == 0)
 		*number_p = (uint32_t)value;
 	return status;
 }
 
-int mover_parse(const char *word, struct mover *mover_p)
+int copy_method_parse(const char *word, struct copy_method *method_p)
 {
 	static const char kernel[] = "kernel", blocks[] = "kernel:", part[] = "kernel:units/";
-	struct mover m = {.engine = strcmp(word, "engine") == 0};
+	struct copy_method m = {.engine = strcmp(word, "engine") == 0};
 	int status = m.engine || strcmp(word, kernel) == 0 ? 0 : -EINVAL;
 	if (strncmp(word, part, strlen(part)) == 0)
-		status = number(word + strlen(part), &m.part);
+		status = parse_blocks(word + strlen(part), &m.part);
 	else if (strncmp(word, blocks, strlen(blocks)) == 0)
-		status = number(word + strlen(blocks), &m.blocks);
+		status = parse_blocks(word + strlen(blocks), &m.blocks);
 	if (status)
-		return err_note(-EINVAL, "there is no mover '%s', only engine, kernel, kernel:N and kernel:units/N", word);
-	*mover_p = m;
+		return err_note(-EINVAL,
+				"unknown copy method '%s'; methods: engine, kernel, kernel:N, "
+				"kernel:units/N",
+				word);
+	*method_p = m;
 	return 0;
 }
 
-uint32_t mover_blocks(const struct mover *mover, struct dev *dev, struct dev_kernel *kernel)
+int copy_method_accept(const char *word)
 {
-	const struct dev_props *p = dev_props(dev);
-	uint32_t of_units = mover->part && p->units >= mover->part ? p->units / mover->part : 1;
-	if (mover->engine)
-		return 0;
-	return mover->blocks ? mover->blocks : mover->part ? of_units : dev_wave_blocks(dev, kernel);
+	struct copy_method unused;
+	return copy_method_parse(word, &unused);
 }
 
-int transfer_admit(const struct bench_case *c, enum transfer_kind kind, const struct mover *mover)
+uint32_t copy_method_blocks(const struct copy_method *method, struct dev *dev,
+			    struct dev_kernel *kernel)
+{
+	const struct dev_props *p = dev_props(dev);
+	uint32_t of_units = method->part && p->units >= method->part ? p->units / method->part : 1;
+	if (method->engine)
+		return 0;
+	return method->blocks ? method->blocks
+	       : method->part ? of_units
+			      : dev_wave_blocks(dev, kernel);
+}
+
+int transfer_admit(const struct bench_case *c, enum transfer_kind kind,
+		   const struct copy_method *method)
 {
 	if (kind >= TRANSFER_PEER && c->devices->count < 2)
-		return err_note(-ENODEV, "%s needs two devices, such as --device host:0,1", transfer_kinds[kind]);
+		return err_note(-ENODEV, "%s needs two devices, for example --device host:0,1",
+				transfer_kinds[kind]);
 	size_t needed = kind < TRANSFER_PEER ? 1 : c->devices->count;
 	for (size_t i = 0; i < needed; i++) {
 		const struct dev *d = c->devices->dev[i];
 		if (needed > 1 && !dev_can(d, DEV_CAP_PEER | DEV_CAP_WAIT_VALUE))
-			return err_note(-ENOTSUP, "device %zu of the list has no peers, or can't wait for a value", i);
-		if (mover->engine && !dev_can(d, DEV_CAP_COPY_ENGINE))
+			return err_note(-ENOTSUP,
+					"device %zu of the list lacks peer access or stream waits "
+					"for values",
+					i);
+		if (method->engine && !dev_can(d, DEV_CAP_COPY_ENGINE))
 			return err_note(-ENOTSUP, "device %zu of the list has no copy engine", i);
 	}
 	return 0;
 }
 
-/* ------------------------------------------------------------------ set-up */
+/* ------------------------------------------------------------------ setup */
 
 static int open_peers(const struct transfer *t, struct bench_case *c)
 {
 	const struct dev_set *set = c->devices;
 	for (size_t i = 1; t->kind >= TRANSFER_PEER && i < set->count; i++)
 		for (size_t k = 0; k < i; k++)
-			own_result(c, dev_peer_enable(set->dev[i], set->dev[k]));
-	return own_status(c);
+			bench_status_add(c, dev_peer_enable(set->dev[i], set->dev[k]));
+	return bench_status(c);
 }
 
 static int open_sender(struct transfer *t, struct bench_case *c, size_t i)
@@ -90,44 +108,47 @@ static int open_sender(struct transfer *t, struct bench_case *c, size_t i)
 	struct sender *s = &t->sender[i];
 	struct bench_case there = transfer_case_on(c, c->devices->dev[i]);
 	s->dev = there.dev;
-	s->lane = own_host(c, t->lanes * sizeof(struct dev_stream *));
-	s->joined = own_host(c, t->lanes * sizeof(struct dev_event *));
-	for (size_t k = 1; own_status(c) == 0 && k < t->lanes; k++) {
-		s->lane[k] = own_stream(&there, dev_props(s->dev)->priority_normal);
-		s->joined[k] = own_event(&there);
+	s->lane = bench_alloc_host(c, t->lanes * sizeof(struct dev_stream *));
+	s->joined = bench_alloc_host(c, t->lanes * sizeof(struct dev_event *));
+	for (size_t k = 1; bench_status(c) == 0 && k < t->lanes; k++) {
+		s->lane[k] = bench_stream(&there, dev_props(s->dev)->priority_normal);
+		s->joined[k] = bench_event(&there);
 	}
-	s->fork = own_event(&there);
-	s->sent = own_event(&there);
-	s->copy = t->mover.engine ? NULL : own_kernel(&there, "copy_nt");
-	s->add = t->kind == TRANSFER_REDUCE_SCATTER ? own_kernel(&there, "reduce_add") : NULL;
-	return own_status(c);
+	s->fork = bench_event(&there);
+	s->sent = bench_event(&there);
+	s->copy = t->method.engine ? NULL : bench_kernel(&there, "copy_nt");
+	s->add = t->kind == TRANSFER_REDUCE_SCATTER ? bench_kernel(&there, "reduce_add") : NULL;
+	return bench_status(c);
 }
 
-static int open_tiles(struct transfer *t, struct bench_case *c)
+static int open_patterns(struct transfer *t, struct bench_case *c)
 {
-	t->tile = own_host(c, t->senders * sizeof(*t->tile));
-	t->sum = own_host(c, TILE_BYTES);
-	for (size_t i = 0; own_status(c) == 0 && i < t->senders; i++) {
-		t->tile[i] = tile_reals(c);
-		for (size_t w = 0; t->tile[i] && w < TILE_WORDS; w++)
-			t->sum[w] = (i ? t->sum[w] : 0.0f) + t->tile[i][w];
+	t->pattern = bench_alloc_host(c, t->senders * sizeof(*t->pattern));
+	t->sum = bench_alloc_host(c, PATTERN_BYTES);
+	for (size_t i = 0; bench_status(c) == 0 && i < t->senders; i++) {
+		t->pattern[i] = pattern_reals(c);
+		for (size_t w = 0; t->pattern[i] && w < PATTERN_WORDS; w++)
+			t->sum[w] = (i ? t->sum[w] : 0.0f) + t->pattern[i][w];
 	}
-	return own_status(c);
+	return bench_status(c);
 }
 
-int transfer_open(struct transfer *t, struct bench_case *c, enum transfer_kind kind, const struct mover *mover)
+int transfer_open(struct transfer *t, struct bench_case *c, enum transfer_kind kind,
+		  const struct copy_method *method)
 {
 	size_t all = c->devices->count;
-	*t = (struct transfer){.kind = kind, .mover = *mover, .senders = collective(kind) ? all : 1,
-	                       .lanes = collective(kind) ? all - 1 : 1};
-	t->sender = own_host(c, t->senders * sizeof(*t->sender));
-	t->message = own_host(c, t->senders * t->lanes * sizeof(*t->message));
-	if (own_status(c) || open_peers(t, c) || open_tiles(t, c))
-		return own_status(c);
+	*t = (struct transfer){.kind = kind,
+			       .method = *method,
+			       .senders = is_collective(kind) ? all : 1,
+			       .lanes = is_collective(kind) ? all - 1 : 1};
+	t->sender = bench_alloc_host(c, t->senders * sizeof(*t->sender));
+	t->message = bench_alloc_host(c, t->senders * t->lanes * sizeof(*t->message));
+	if (bench_status(c) || open_peers(t, c) || open_patterns(t, c))
+		return bench_status(c);
 	memset(t->sender, 0, t->senders * sizeof(*t->sender));
-	for (size_t i = 0; own_status(c) == 0 && i < t->senders; i++)
+	for (size_t i = 0; bench_status(c) == 0 && i < t->senders; i++)
 		open_sender(t, c, i);
-	return own_status(c);
+	return bench_status(c);
 }
 
 /* ------------------------------------------------------------------ buffers */
@@ -136,58 +157,68 @@ static int open_single(struct transfer *t, struct bench_case *c, uint64_t bytes)
 {
 	enum dev_mem from = t->kind == TRANSFER_UP ? DEV_MEM_PINNED : DEV_MEM_DEVICE;
 	enum dev_mem to = t->kind == TRANSFER_DOWN ? DEV_MEM_PINNED : DEV_MEM_DEVICE;
-	struct dev *target = t->kind == TRANSFER_PEER ? c->devices->dev[c->devices->count - 1] : c->dev;
-	t->message[0] = (struct message){.target = target, .tile = t->tile[0]};
-	t->message[0].from = tile_memory(c, c->dev, from, bytes, t->tile[0]);
-	t->message[0].to = own_memory_on(c, target, to, bytes);
-	return own_status(c);
+	struct dev *target =
+		t->kind == TRANSFER_PEER ? c->devices->dev[c->devices->count - 1] : c->dev;
+	t->message[0] = (struct message){.target = target, .pattern = t->pattern[0]};
+	t->message[0].from = pattern_alloc(c, c->dev, from, bytes, t->pattern[0]);
+	t->message[0].to = bench_alloc_on(c, target, to, bytes);
+	return bench_status(c);
 }
 
-/* Lane k of device i goes to the device k + 1 places behind it, which keeps it in its slot k. A piece from i for j repeats tile
- * i + j, so that one that went astray is seen; a shard from i, which all others get, repeats tile i. */
+/* Lane k of device i sends to device i + k + 1, which receives into its slot k. A piece from i to j
+ * repeats pattern i + j, so that the check finds a piece at the wrong place; a shard from i, which
+ * all others get, repeats pattern i. */
 static int open_collective(struct transfer *t, struct bench_case *c, uint64_t bytes)
 {
 	size_t all = t->senders;
-	for (size_t i = 0; own_status(c) == 0 && i < all; i++) {
+	for (size_t i = 0; bench_status(c) == 0 && i < all; i++) {
 		struct dev *here = c->devices->dev[i];
-		char *arrivals = own_memory_on(c, here, DEV_MEM_DEVICE, t->lanes * bytes);
-		char *shard = t->kind == TRANSFER_ALL_GATHER ? tile_memory(c, here, DEV_MEM_DEVICE, bytes, t->tile[i]) : NULL;
-		for (size_t k = 0; own_status(c) == 0 && k < t->lanes; k++) {
+		char *arrivals = bench_alloc_on(c, here, DEV_MEM_DEVICE, t->lanes * bytes);
+		char *shard = t->kind == TRANSFER_ALL_GATHER
+				      ? pattern_alloc(c, here, DEV_MEM_DEVICE, bytes, t->pattern[i])
+				      : NULL;
+		for (size_t k = 0; bench_status(c) == 0 && k < t->lanes; k++) {
 			size_t to = (i + 1 + k) % all, before = (i + all - 1 - k) % all;
 			struct message *m = &t->message[i * t->lanes + k];
 			m->target = c->devices->dev[to];
-			m->tile = shard ? t->tile[i] : t->tile[(i + to) % all];
-			m->from = shard ? shard : tile_memory(c, here, DEV_MEM_DEVICE, bytes, m->tile);
+			m->pattern = shard ? t->pattern[i] : t->pattern[(i + to) % all];
+			m->from = shard ? shard
+					: pattern_alloc(c, here, DEV_MEM_DEVICE, bytes, m->pattern);
 			t->message[before * t->lanes + k].to = arrivals + k * bytes;
 		}
 		if (t->kind == TRANSFER_REDUCE_SCATTER)
-			t->sender[i].own = tile_memory(c, here, DEV_MEM_DEVICE, bytes, t->tile[2 * i % all]);
+			t->sender[i].own = pattern_alloc(c, here, DEV_MEM_DEVICE, bytes,
+							 t->pattern[2 * i % all]);
 	}
-	return own_status(c);
+	return bench_status(c);
 }
 
-uint64_t transfer_most_bytes(const struct transfer *t)
+uint64_t transfer_max_bytes(const struct transfer *t)
 {
-	uint64_t most = UINT64_MAX;
+	uint64_t max = UINT64_MAX;
 	for (size_t i = 0; i < t->senders; i++) {
-		uint64_t room = dev_props(t->sender[i].dev)->memory_bytes / 4 / (2 * t->lanes + 1);
-		most = room < most ? room : most;
+		uint64_t capacity =
+			dev_props(t->sender[i].dev)->memory_bytes / 4 / (2 * t->lanes + 1);
+		max = capacity < max ? capacity : max;
 	}
-	return (most - most % TRANSFER_ALIGN) * t->lanes;
+	return (max - max % TRANSFER_ALIGN) * t->lanes;
 }
 
 int transfer_resize(struct transfer *t, struct bench_case *c, uint64_t bytes)
 {
 	uint64_t piece = bytes / t->lanes - bytes / t->lanes % TRANSFER_ALIGN;
 	piece = piece ? piece : TRANSFER_ALIGN;
-	if (piece * t->lanes > transfer_most_bytes(t))
-		return own_result(c, err_note(-ENOMEM, "buffers for %llu bytes exceed a quarter of the device's free memory",
-		                              (unsigned long long)bytes));
-	if (piece > t->room_bytes) {
-		int status = collective(t->kind) ? open_collective(t, c, piece) : open_single(t, c, piece);
+	if (piece * t->lanes > transfer_max_bytes(t))
+		return bench_status_add(c, err_note(-ENOMEM,
+						    "buffers for %llu bytes exceed a quarter of "
+						    "the device's free memory",
+						    (unsigned long long)bytes));
+	if (piece > t->capacity_bytes) {
+		int status = is_collective(t->kind) ? open_collective(t, c, piece)
+						    : open_single(t, c, piece);
 		if (status)
 			return status;
-		t->room_bytes = piece;
+		t->capacity_bytes = piece;
 	}
 	t->piece_bytes = piece;
 	return 0;
@@ -197,26 +228,28 @@ uint64_t transfer_bytes(const struct transfer *t) { return t->piece_bytes * t->l
 
 /* ------------------------------------------------------------------ running */
 
-static int send(const struct transfer *t, const struct sender *s, struct dev_stream *stream, const struct message *m)
+static int enqueue_message(const struct transfer *t, const struct sender *s,
+			   struct dev_stream *stream, const struct message *m)
 {
-	uint32_t reps = 1, blocks = mover_blocks(&t->mover, s->dev, s->copy) / (uint32_t)t->lanes;
+	uint32_t reps = 1,
+		 blocks = copy_method_blocks(&t->method, s->dev, s->copy) / (uint32_t)t->lanes;
 	const void *const args[] = {&m->to, &m->from, &t->piece_bytes, &reps};
 	struct dev_launch launch = {.grid = blocks ? blocks : 1, .args = args};
-	return t->mover.engine ? dev_copy(s->dev, stream, m->to, m->from, t->piece_bytes)
-	                       : dev_launch(s->dev, stream, s->copy, &launch);
+	return t->method.engine ? dev_copy(s->dev, stream, m->to, m->from, t->piece_bytes)
+				: dev_launch(s->dev, stream, s->copy, &launch);
 }
 
-static int send_all(const struct transfer *t, size_t i, struct dev_stream *stream)
+static int enqueue_sender(const struct transfer *t, size_t i, struct dev_stream *stream)
 {
 	const struct sender *s = &t->sender[i];
 	const struct message *m = &t->message[i * t->lanes];
 	int status = t->lanes > 1 ? dev_event_record(s->dev, stream, s->fork) : 0;
 	if (status == 0)
-		status = send(t, s, stream, &m[0]);
+		status = enqueue_message(t, s, stream, &m[0]);
 	for (size_t k = 1; status == 0 && k < t->lanes; k++) {
 		status = dev_stream_wait(s->dev, s->lane[k], s->fork);
 		if (status == 0)
-			status = send(t, s, s->lane[k], &m[k]);
+			status = enqueue_message(t, s, s->lane[k], &m[k]);
 		if (status == 0)
 			status = dev_event_record(s->dev, s->lane[k], s->joined[k]);
 		if (status == 0)
@@ -225,30 +258,35 @@ static int send_all(const struct transfer *t, size_t i, struct dev_stream *strea
 	return status;
 }
 
-static char *arrival(const struct transfer *t, size_t at, size_t lane)
+static char *incoming_buffer(const struct transfer *t, size_t at, size_t lane)
 {
 	return t->message[(at + t->senders - 1 - lane) % t->senders * t->lanes + lane].to;
 }
 
-static int add(const struct transfer *t, const struct sender *s, struct dev_stream *stream, char *to, const char *from)
+static int enqueue_add(const struct transfer *t, const struct sender *s, struct dev_stream *stream,
+		       char *to, const char *from)
 {
-	uint32_t reps = 1, blocks = mover_blocks(&t->mover, s->dev, s->add);
+	uint32_t reps = 1, blocks = copy_method_blocks(&t->method, s->dev, s->add);
 	const void *const args[] = {&to, &from, &t->piece_bytes, &reps};
-	struct dev_launch launch = {.grid = blocks ? blocks : dev_wave_blocks(s->dev, s->add), .args = args};
+	struct dev_launch launch = {.grid = blocks ? blocks : dev_wave_blocks(s->dev, s->add),
+				    .args = args};
 	return dev_launch(s->dev, stream, s->add, &launch);
 }
 
-/* Into the first arrival, which every transfer brings anew: so the sum never grows from one to the next. */
-static int reduce(const struct transfer *t, size_t i, struct dev_stream *stream)
+/* Sums into the first buffer that arrived. Every transfer overwrites it, so the sum does not grow
+ * from one transfer to the next. */
+static int enqueue_reduction(const struct transfer *t, size_t i, struct dev_stream *stream)
 {
 	const struct sender *s = &t->sender[i];
 	int status = 0;
 	for (size_t k = 0; status == 0 && k < t->lanes; k++)
-		status = dev_stream_wait(s->dev, stream, t->sender[(i + t->senders - 1 - k) % t->senders].sent);
+		status = dev_stream_wait(s->dev, stream,
+					 t->sender[(i + t->senders - 1 - k) % t->senders].sent);
 	if (status == 0)
-		status = add(t, s, stream, arrival(t, i, 0), s->own);
+		status = enqueue_add(t, s, stream, incoming_buffer(t, i, 0), s->own);
 	for (size_t k = 1; status == 0 && k < t->lanes; k++)
-		status = add(t, s, stream, arrival(t, i, 0), arrival(t, i, k));
+		status = enqueue_add(t, s, stream, incoming_buffer(t, i, 0),
+				     incoming_buffer(t, i, k));
 	return status;
 }
 
@@ -256,42 +294,44 @@ int transfer_enqueue(struct transfer *t, struct dev_stream *const *streams)
 {
 	int status = 0;
 	for (size_t i = 0; status == 0 && i < t->senders; i++) {
-		status = send_all(t, i, streams[i]);
+		status = enqueue_sender(t, i, streams[i]);
 		if (status == 0 && t->kind == TRANSFER_REDUCE_SCATTER)
 			status = dev_event_record(t->sender[i].dev, streams[i], t->sender[i].sent);
 	}
 	for (size_t i = 0; status == 0 && t->kind == TRANSFER_REDUCE_SCATTER && i < t->senders; i++)
-		status = reduce(t, i, streams[i]);
+		status = enqueue_reduction(t, i, streams[i]);
 	return status;
 }
 
 /* ------------------------------------------------------------------ checking */
 
-int transfer_spoil(const struct transfer *t, struct dev_stream *const *streams)
+int transfer_poison(const struct transfer *t, struct dev_stream *const *streams)
 {
 	int status = 0;
 	for (size_t i = 0; status == 0 && i < t->senders * t->lanes; i++)
-		status = dev_fill(t->sender[i / t->lanes].dev, streams[i / t->lanes], t->message[i].to, 0xa5, t->piece_bytes);
+		status = dev_fill(t->sender[i / t->lanes].dev, streams[i / t->lanes],
+				  t->message[i].to, 0xa5, t->piece_bytes);
 	return status;
 }
 
 static int check_message(const struct transfer *t, const struct message *m, bool sum)
 {
-	const float *tile = sum ? t->sum : m->tile;
+	const float *pattern = sum ? t->sum : m->pattern;
 	float tolerance = sum ? SUM_TOLERANCE * (float)t->senders : 0.0f;
 	uint64_t head = t->piece_bytes <= 2 * COMPARED_BYTES ? t->piece_bytes : COMPARED_BYTES;
-	int status = tile_check(m->target, m->to, head, tile, tolerance);
+	int status = pattern_check(m->target, m->to, head, pattern, tolerance);
 	if (status || head == t->piece_bytes)
 		return status;
-	/* From a multiple of a tile on, or the pattern would be shifted. */
-	uint64_t from = (t->piece_bytes - COMPARED_BYTES) / TILE_BYTES * TILE_BYTES;
-	return tile_check(m->target, m->to + from, t->piece_bytes - from, tile, tolerance);
+	/* Start at a multiple of the pattern, or the comparison would be shifted. */
+	uint64_t from = (t->piece_bytes - COMPARED_BYTES) / PATTERN_BYTES * PATTERN_BYTES;
+	return pattern_check(m->target, m->to + from, t->piece_bytes - from, pattern, tolerance);
 }
 
 int transfer_check(const struct transfer *t)
 {
 	int status = 0;
 	for (size_t i = 0; status == 0 && i < t->senders * t->lanes; i++)
-		status = check_message(t, &t->message[i], t->kind == TRANSFER_REDUCE_SCATTER && i % t->lanes == 0);
+		status = check_message(t, &t->message[i],
+				       t->kind == TRANSFER_REDUCE_SCATTER && i % t->lanes == 0);
 	return status;
 }

@@ -1,20 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What runs beside a product: bytes that go up, down, within a device or to its peer, or a collective among all devices.
+ * The transfer that runs concurrently with a GEMM: bytes that go up, down, within a device or to
+ * its peer, or a collective among all devices.
  *
- *     up, down, local, peer   one message of the first device: from or to PINNED memory, within the device, to the last device
+ *     up, down, local, peer   one message of the first device: from or to PINNED memory, within the
+ *                             device, to the last device
  *     all-gather              every device sends its shard to every other one
- *     all-to-all              every device sends another piece to every other one
- *     reduce-scatter          the same, and the kernel reduce_add sums up, on each device, what arrived and its own piece: with
- *                             as many blocks as move, with an engine on every unit
+ *     all-to-all              every device sends a different piece to every other one
+ *     reduce-scatter          the same; then the kernel reduce_add, on each device, sums what
+ *                             arrived and its own piece, with as many blocks as the copies have,
+ *                             or on all units where copy engines copy
  *
- * A device with several messages sends them side by side, each in a stream (a lane) of its own, to its neighbour first. They are
- * pushed: who sends also copies, by engine or by a kernel, whose blocks the messages share.
+ * A device with several messages sends them concurrently, each in a stream (a lane) of its own, to
+ * its neighbour first. The sender also copies (push), by copy engine or by a kernel, whose blocks
+ * the messages share.
  */
-#ifndef GPUSIG_PAIR_TRANSFER_H
-#define GPUSIG_PAIR_TRANSFER_H
+#ifndef GPUSIG_TRANSFER_H
+#define GPUSIG_TRANSFER_H
 
-#include "lib/bench.h"
+#include "bench/bench.h"
 
 enum transfer_kind {
 	TRANSFER_UP,
@@ -26,34 +30,37 @@ enum transfer_kind {
 	TRANSFER_ALL_TO_ALL,
 };
 
-/* Their words, in order. */
+/* Names, in the order of the enum; NULL-terminated. */
 extern const char *const transfer_kinds[];
 
-/* Sizes are multiples of it. */
+/* Sizes are multiples of this. */
 #define TRANSFER_ALIGN UINT64_C(4096)
 
-/* engine; kernel: enough blocks for every unit; kernel:N: N blocks; kernel:units/N: a block on each N-th unit. */
-struct mover {
+/* Parsed from: engine; kernel (enough blocks for every unit); kernel:N (N blocks); kernel:units/N
+ * (a block for every N units). */
+struct copy_method {
 	bool engine;
 	uint32_t blocks, part; /* 0: not given */
 };
 
-/* -EINVAL with a text that lists what exists. */
-int mover_parse(const char *word, struct mover *mover_p);
+/* -EINVAL with a text that lists the valid forms. */
+int copy_method_parse(const char *word, struct copy_method *method_p);
+int copy_method_accept(const char *word); /* for axis.accept: only checks */
 
-/* Blocks of all copies of a device together; 0 for an engine. */
-uint32_t mover_blocks(const struct mover *mover, struct dev *dev, struct dev_kernel *kernel);
+/* Thread blocks of all copies of a device together; 0 for an engine. */
+uint32_t copy_method_blocks(const struct copy_method *method, struct dev *dev,
+			    struct dev_kernel *kernel);
 
 struct message {
 	char *from, *to;
 	struct dev *target;
-	const float *tile; /* what `from` repeats */
+	const float *pattern; /* what `from` repeats */
 };
 
 struct sender {
 	struct dev *dev;
-	struct dev_stream **lane;  /* of the messages after the first */
-	struct dev_event **joined; /* their ends */
+	struct dev_stream **lane;  /* streams of the messages after the first */
+	struct dev_event **joined; /* the ends of these messages */
 	struct dev_event *fork, *sent;
 	struct dev_kernel *copy, *add;
 	char *own; /* reduce-scatter: the piece that stays here */
@@ -61,42 +68,47 @@ struct sender {
 
 struct transfer {
 	enum transfer_kind kind;
-	struct mover mover;
-	size_t senders, lanes;    /* lanes: messages of each sender */
+	struct copy_method method;
+	size_t senders, lanes; /* lanes: messages of each sender */
 	struct sender *sender;
-	struct message *message;  /* senders x lanes */
-	float **tile, *sum;       /* one for every sender; of all of them */
-	uint64_t piece_bytes;     /* of a message */
-	uint64_t room_bytes;      /* that a message may have */
+	struct message *message; /* senders x lanes */
+	float **pattern, *sum;   /* a pattern for every sender; the sum of all of them */
+	uint64_t piece_bytes;    /* of a message */
+	uint64_t capacity_bytes; /* of the buffers of a message */
 };
 
-/* In admit: can the devices of the case do this? 0, or the reason to skip it. */
-int transfer_admit(const struct bench_case *c, enum transfer_kind kind, const struct mover *mover);
+/* In admit: 0 if the devices of the case support this, else the reason to skip the case. */
+int transfer_admit(const struct bench_case *c, enum transfer_kind kind,
+		   const struct copy_method *method);
 
-/* In setup, for everything but buffers; makes the devices peers. The case owns all of it (lib/bench_own.h). */
-int transfer_open(struct transfer *t, struct bench_case *c, enum transfer_kind kind, const struct mover *mover);
+/* In setup, for everything except buffers; enables peer access. The case owns everything
+ * (bench/bench_alloc.h). */
+int transfer_open(struct transfer *t, struct bench_case *c, enum transfer_kind kind,
+		  const struct copy_method *method);
 
-/* In setup: a sender sends at most `bytes` from now on, divided evenly among its messages and rounded down to TRANSFER_ALIGN for
- * each. Buffers that are too small are opened anew. -ENOMEM when they would take over a quarter of a device's memory. */
+/* In setup: from now on a sender sends at most `bytes`, divided evenly among its messages, each
+ * rounded down to TRANSFER_ALIGN. Allocates new buffers when they are too small. -ENOMEM when they
+ * would take over a quarter of a device's memory. */
 int transfer_resize(struct transfer *t, struct bench_case *c, uint64_t bytes);
 
-/* The most that transfer_resize() takes. */
-uint64_t transfer_most_bytes(const struct transfer *t);
+/* The largest size that transfer_resize() accepts. */
+uint64_t transfer_max_bytes(const struct transfer *t);
 
-/* What one sender sends. */
+/* Bytes that one sender sends. */
 uint64_t transfer_bytes(const struct transfer *t);
 
-/* Enqueue on streams[i] of sender i. */
+/* Enqueues on streams[i] of sender i. */
 int transfer_enqueue(struct transfer *t, struct dev_stream *const *streams);
 
-/* Enqueue on streams[i]: everything that sender i writes elsewhere becomes wrong. */
-int transfer_spoil(const struct transfer *t, struct dev_stream *const *streams);
+/* Enqueues on streams[i]: overwrites everything that sender i writes to other memory. */
+int transfer_poison(const struct transfer *t, struct dev_stream *const *streams);
 
-/* Is everything where it should be? Of a message of over 64 MiB both ends of 32 are
- * compared. 0, -EBADMSG, or an error. */
+/* Checks what arrived. For a message over 64 MiB only 32 MiB at both ends are compared. 0,
+ * -EBADMSG, or an error. */
 int transfer_check(const struct transfer *t);
 
-/* The case as another of its devices has it: what is opened for it is of that device, and the case's all the same. */
+/* A copy of the case with another of its devices: resources opened with it are on that device, and
+ * the original case owns them. */
 struct bench_case transfer_case_on(const struct bench_case *c, struct dev *dev);
 
 #endif

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * For declarations that say less than the vendor's: one kind of handle for all of them, int for every enumeration. C can only
- * say that such prototypes differ; here they are taken apart. Alike are numbers of one size, of which both or none are
- * floating, and integers that are no enumeration have one sign; pointers to what is alike, or of which one is void or what we
- * call a handle; structures of one size.
+ * Compares prototypes that declare less than the vendor's: one handle type for all handles, int for
+ * every enumeration. C can only tell that such prototypes differ, so C++ templates compare their
+ * parts. Numbers match when their sizes are equal, both or neither are floating, and, unless one is
+ * an enumeration, their signs are equal. Pointers match when their targets match or one is void or
+ * one of our handles. Structures match when their sizes are equal.
  */
 #pragma once
 
@@ -15,9 +16,11 @@ template <class T> constexpr bool is_number = std::is_arithmetic_v<T> || std::is
 
 template <class Ours, class Theirs> constexpr bool alike_numbers()
 {
-	if (sizeof(Ours) != sizeof(Theirs) || std::is_floating_point_v<Ours> != std::is_floating_point_v<Theirs>)
+	if (sizeof(Ours) != sizeof(Theirs) ||
+	    std::is_floating_point_v<Ours> != std::is_floating_point_v<Theirs>)
 		return false;
-	return std::is_enum_v<Ours> || std::is_enum_v<Theirs> || std::is_signed_v<Ours> == std::is_signed_v<Theirs>;
+	return std::is_enum_v<Ours> || std::is_enum_v<Theirs> ||
+	       std::is_signed_v<Ours> == std::is_signed_v<Theirs>;
 }
 
 template <class Ours, class Theirs> constexpr bool alike_targets()
@@ -27,7 +30,7 @@ template <class Ours, class Theirs> constexpr bool alike_targets()
 	if constexpr (std::is_void_v<O> || std::is_void_v<T>)
 		return true;
 	else if constexpr (std::is_class_v<O> && std::is_class_v<T>)
-		return true; /* often incomplete; what we look into is compared field by field */
+		return true; /* often incomplete; same_field compares the fields that we use */
 	else
 		return alike<O, T>();
 }
@@ -57,14 +60,18 @@ template <class R, class... A, class S, class... B> struct prototypes<R(A...), S
 	}();
 };
 
-/* A pointer and an integer are never alike, and neither are numbers of two sizes: else this header would check nothing. */
+/* The templates must tell a pointer from an integer, and numbers of different sizes. */
 static_assert(!prototypes<int(void *), int(long)>::same && !prototypes<int(int), int(long)>::same &&
-              !prototypes<int(int *), int(long *)>::same && !prototypes<int(int), int(int, int)>::same &&
-              !prototypes<int(float), int(int)>::same && prototypes<int(void *), int(struct any *)>::same);
+	      !prototypes<int(int *), int(long *)>::same &&
+	      !prototypes<int(int), int(int, int)>::same &&
+	      !prototypes<int(float), int(int)>::same &&
+	      prototypes<int(void *), int(struct any *)>::same);
 
-#define same_value(ours, theirs) static_assert((long long)(ours) == (long long)(theirs), #ours " is not " #theirs)
-#define same_size(ours, theirs) static_assert(sizeof(ours) == sizeof(theirs), #ours " has not the size of " #theirs)
-#define same_field(ours, field, theirs, their_field)                                                            \
-	static_assert(offsetof(ours, field) == offsetof(theirs, their_field) &&                                 \
-	                      sizeof(((ours *)0)->field) == sizeof(((theirs *)0)->their_field),                 \
-	              #ours "." #field " is not where " #theirs "." #their_field " is")
+#define same_value(ours, theirs)                                                                   \
+	static_assert((long long)(ours) == (long long)(theirs), #ours " is not " #theirs)
+#define same_size(ours, theirs)                                                                    \
+	static_assert(sizeof(ours) == sizeof(theirs), #ours " has not the size of " #theirs)
+#define same_field(ours, field, theirs, their_field)                                               \
+	static_assert(offsetof(ours, field) == offsetof(theirs, their_field) &&                    \
+			      sizeof(((ours *)0)->field) == sizeof(((theirs *)0)->their_field),    \
+		      #ours "." #field " is not where " #theirs "." #their_field " is")

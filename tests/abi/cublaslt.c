@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Compiled and never run: device/cublaslt_abi.h against <cublasLt.h>.
+ * Compiled and never run: device/gpu/cuda/cublaslt_abi.h against <cublasLt.h>.
  */
 #include <cublasLt.h>
 
@@ -10,7 +10,7 @@ typedef cublasLtMatrixLayout_t cublaslt_layout;
 typedef cublasLtMatmulPreference_t cublaslt_preference;
 typedef cublasLtMatmulAlgo_t cublaslt_algo;
 typedef cublasLtMatmulHeuristicResult_t cublaslt_heuristic;
-#include "device/cublaslt_abi.h"
+#include "device/gpu/cuda/cublaslt_abi.h"
 #include "tests/abi/abi.h"
 
 same_value(CUBLASLT_SUCCESS, CUBLAS_STATUS_SUCCESS);
@@ -50,7 +50,8 @@ same_value(CUBLASLT_PREFER_MIN_ALIGNMENT_D_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGN
 same_size(struct cublaslt_algo_layout, cublasLtMatmulAlgo_t);
 same_size(struct cublaslt_heuristic_layout, cublasLtMatmulHeuristicResult_t);
 same_field(struct cublaslt_heuristic_layout, algo, cublasLtMatmulHeuristicResult_t, algo);
-same_field(struct cublaslt_heuristic_layout, workspace_bytes, cublasLtMatmulHeuristicResult_t, workspaceSize);
+same_field(struct cublaslt_heuristic_layout, workspace_bytes, cublasLtMatmulHeuristicResult_t,
+	   workspaceSize);
 same_field(struct cublaslt_heuristic_layout, state, cublasLtMatmulHeuristicResult_t, state);
 same_field(struct cublaslt_heuristic_layout, waves, cublasLtMatmulHeuristicResult_t, wavesCount);
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Compiled and never run: device/cuda_abi.h against <cuda.h>.
+ * Compiled and never run: device/gpu/cuda/cuda_abi.h against <cuda.h>.
  */
 #include <cstddef>
 
-/* All versions of a function by the names that the library exports. */
+/* Declares every version of a function under the name that the library exports. */
 #define __CUDA_API_VERSION_INTERNAL
 #include <cuda.h>
 
-#include "device/cuda_abi.h"
+#include "device/gpu/cuda/cuda_abi.h"
 #include "tests/abi/abi.hpp"
 
 same_value(CUDA_OK, CUDA_SUCCESS);
@@ -47,7 +47,8 @@ same_value(CUDA_ASYNC_ENGINE_COUNT, CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT);
 same_value(CUDA_UNIFIED_ADDRESSING, CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING);
 same_value(CUDA_COMPUTE_CAPABILITY_MAJOR, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
 same_value(CUDA_COMPUTE_CAPABILITY_MINOR, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
-same_value(CUDA_MAX_SHARED_PER_MULTIPROCESSOR, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR);
+same_value(CUDA_MAX_SHARED_PER_MULTIPROCESSOR,
+	   CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR);
 same_value(CUDA_MAX_SHARED_PER_BLOCK_OPTIN, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
 same_value(CUDA_MAX_BLOCKS_PER_MULTIPROCESSOR, CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR);
 same_value(CUDA_RESERVED_SHARED_PER_BLOCK, CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK);
@@ -70,10 +71,11 @@ same_size(cuda_device, CUdevice);
 same_size(cuda_pointer, CUdeviceptr);
 same_size(struct cuda_ipc_memory, CUipcMemHandle);
 
-#define same_function(name, arguments) static_assert(prototypes<int arguments, decltype(name)>::same, #name);
+#define same_function(name, arguments)                                                             \
+	static_assert(prototypes<int arguments, decltype(name)>::same, #name);
 CUDA_FUNCTIONS(same_function)
 
-/* Copies in batches came with CUDA 12.8, and their second version with 13. */
+/* Batched copies came with CUDA 12.8, their second version with 13. */
 #if CUDA_VERSION >= 13000
 same_value(CUDA_HOST_NUMA_ID, CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID);
 same_value(CUDA_COPY_ORDER_STREAM, CU_MEMCPY_SRC_ACCESS_ORDER_STREAM);

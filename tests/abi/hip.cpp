@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Compiled and never run: device/hip_abi.h against <hip/hip_runtime_api.h>, of ROCm 5 or 6.
+ * Compiled and never run: device/gpu/hip/hip_abi.h against <hip/hip_runtime_api.h>, of ROCm 5 or 6.
  */
 #define __HIP_PLATFORM_AMD__
 #define __HIP_PLATFORM_HCC__
 #include <hip/hip_runtime_api.h>
 
-#include "device/hip_abi.h"
+#include "device/gpu/hip/hip_abi.h"
 #include "tests/abi/abi.hpp"
 
 same_value(HIP_OK, hipSuccess);
@@ -72,14 +72,15 @@ static_assert(sizeof(hipDeviceProp_t) <= HIP_PROPERTIES_BYTES);
 #endif
 same_size(struct hip_ipc_memory, hipIpcMemHandle_t);
 
-/* In C++ these two have templates beside them; this takes what C has. */
+/* In C++ these two also have templates; these are the C functions. */
 inline hipError_t (*const plain_malloc)(void **, size_t) = hipMalloc;
 inline hipError_t (*const plain_host_malloc)(void **, size_t, unsigned) = hipHostMalloc;
 #define hipMalloc (*plain_malloc)
 #define hipHostMalloc (*plain_host_malloc)
 
-#define same_function(name, arguments)                                                                          \
-	static_assert(prototypes<int arguments, std::remove_reference_t<decltype(name)>>::same, #name);
+#define same_function(name, arguments)                                                             \
+	static_assert(prototypes<int arguments, std::remove_reference_t<decltype(name)>>::same,    \
+		      #name);
 HIP_FUNCTIONS(same_function)
 #if HIP_VERSION >= 60000000
 HIP_OPTIONAL_FUNCTIONS(same_function)

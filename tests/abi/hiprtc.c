@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Compiled and never run: device/rtc_abi.h against <hip/hiprtc.h> and <amd_comgr.h>.
+ * Compiled and never run: device/gpu/rtc_abi.h against <hip/hiprtc.h> and <amd_comgr.h>.
  */
 #include <stdbool.h>
 
@@ -11,7 +11,7 @@
 #define RTC_ABI_TYPES
 typedef hiprtcProgram rtc_program;
 typedef const char **rtc_texts;
-#include "device/rtc_abi.h"
+#include "device/gpu/rtc_abi.h"
 #include "tests/abi/abi.h"
 
 same_value(RTC_SUCCESS, HIPRTC_SUCCESS);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Compiled and never run: device/nccl_abi.h against <nccl.h>.
+ * Compiled and never run: device/gpu/nccl_abi.h against <nccl.h>.
  */
 #include <nccl.h>
 
 #define NCCL_ABI_TYPES
 typedef cudaStream_t nccl_stream;
-#include "device/nccl_abi.h"
+#include "device/gpu/nccl_abi.h"
 #include "tests/abi/abi.h"
 
 same_value(NCCL_ABI_SUCCESS, ncclSuccess);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Compiled and never run: device/nvml_abi.h against <nvml.h>.
+ * Compiled and never run: device/gpu/cuda/nvml_abi.h against <nvml.h>.
  */
 #include <nvml.h>
 
-#include "device/nvml_abi.h"
+#include "device/gpu/cuda/nvml_abi.h"
 #include "tests/abi/abi.h"
 
 same_value(NVML_ABI_SUCCESS, NVML_SUCCESS);
@@ -23,7 +23,9 @@ same_value(NVML_ABI_COMPUTE_PROHIBITED, NVML_COMPUTEMODE_PROHIBITED);
 same_value(NVML_ABI_COMPUTE_EXCLUSIVE_PROCESS, NVML_COMPUTEMODE_EXCLUSIVE_PROCESS);
 same_value(NVML_ABI_POLICY_THERMAL, NVML_PERF_POLICY_THERMAL);
 _Static_assert(sizeof(struct nvml_violation) == sizeof(nvmlViolationTime_t), "size");
-_Static_assert(offsetof(struct nvml_violation, violation_ns) == offsetof(nvmlViolationTime_t, violationTime), "place");
+_Static_assert(offsetof(struct nvml_violation, violation_ns) ==
+		       offsetof(nvmlViolationTime_t, violationTime),
+	       "place");
 same_value(NVML_ABI_IDLE, nvmlClocksThrottleReasonGpuIdle);
 same_value(NVML_ABI_APPLICATION_CLOCKS, nvmlClocksThrottleReasonApplicationsClocksSetting);
 same_value(NVML_ABI_SW_POWER_CAP, nvmlClocksThrottleReasonSwPowerCap);

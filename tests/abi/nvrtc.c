@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Compiled and never run: device/rtc_abi.h against <nvrtc.h>.
+ * Compiled and never run: device/gpu/rtc_abi.h against <nvrtc.h>.
  */
 #include <nvrtc.h>
 
 #define RTC_ABI_TYPES
 typedef nvrtcProgram rtc_program;
 typedef const char *const *rtc_texts;
-#include "device/rtc_abi.h"
+#include "device/gpu/rtc_abi.h"
 #include "tests/abi/abi.h"
 
 same_value(RTC_SUCCESS, NVRTC_SUCCESS);

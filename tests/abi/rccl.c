@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Compiled and never run: device/nccl_abi.h against <rccl/rccl.h>.
+ * Compiled and never run: device/gpu/nccl_abi.h against <rccl/rccl.h>.
  */
 #define __HIP_PLATFORM_AMD__
 #include <rccl/rccl.h>
 
 #define NCCL_ABI_TYPES
 typedef hipStream_t nccl_stream;
-#include "device/nccl_abi.h"
+#include "device/gpu/nccl_abi.h"
 #include "tests/abi/abi.h"
 
 same_value(NCCL_ABI_SUCCESS, ncclSuccess);

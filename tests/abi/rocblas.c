@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Compiled and never run: device/rocblas_abi.h against <rocblas/rocblas.h>.
+ * Compiled and never run: device/gpu/hip/rocblas_abi.h against <rocblas/rocblas.h>.
  */
 #define __HIP_PLATFORM_AMD__
 #include <rocblas/rocblas.h>
 
-#include "device/rocblas_abi.h"
+#include "device/gpu/hip/rocblas_abi.h"
 #include "tests/abi/abi.h"
 
-/* A macro of this name counts arguments. */
+/* rocBLAS defines a macro of this name that counts arguments. */
 #undef rocblas_gemm_ex
 
 same_value(ROCBLAS_ABI_SUCCESS, rocblas_status_success);

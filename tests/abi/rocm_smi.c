@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Compiled and never run: device/rocm_smi_abi.h against <rocm_smi/rocm_smi.h>, before ROCm 6 or since.
+ * Compiled and never run: device/gpu/hip/rocm_smi_abi.h against <rocm_smi/rocm_smi.h>, before ROCm
+ * 6 or since.
  */
 #include <rocm_smi/rocm_smi.h>
 
@@ -8,7 +9,7 @@
 typedef rsmi_frequencies_t rsmi_abi_frequencies;
 typedef rsmi_pcie_bandwidth_t rsmi_abi_links;
 typedef rsmi_error_count_t rsmi_abi_errors;
-#include "device/rocm_smi_abi.h"
+#include "device/gpu/hip/rocm_smi_abi.h"
 #include "tests/abi/abi.h"
 
 same_value(RSMI_ABI_SUCCESS, RSMI_STATUS_SUCCESS);

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A program as the driver sees one, that measures nothing and misbehaves on demand.
+"""A fake benchmark program for tests of the driver: it measures nothing and misbehaves on demand.
 
 fake_program.py NAME BEHAVIOUR OPTIONS...; behaviours: steady, slow, wrong, invalid, absent, crash, hang, deaf,
-partial (dies in the middle of a line), greedy (writes until the disk is full), mute (no --about), usage.
+partial (dies in the middle of a line), greedy (writes until the disk is full), mute (no --about), usage. fake_program.sh
+answers --about and --devices.
 """
 import json
 import os
@@ -39,20 +40,6 @@ def put(row):
 
 def option(word, default=None):
     return words[words.index(word) + 1] if word in words else default
-
-
-def about():
-    if behaviour == "mute":
-        leave(1)
-    share = 1.0
-    print(json.dumps({"name": name, "question": f"what is {name}?", "formula": "none", "needs": ["copy_engine"],
-                      "min_devices": 1, "share": share, "primary": ["fake_rate"]}))
-
-
-def devices():
-    for row in os.environ.get("FAKE_DEVICES", "host=1 sim=1 cuda=0 hip=0").split():
-        kind, count = row.split("=")
-        print(json.dumps({"name": kind, "devices": int(count), "why": "" if int(count) else "no driver"}))
 
 
 def case(key):
@@ -107,13 +94,9 @@ def measure():
         leave(3, "nothing valid")
 
 
-if "--about" in words:
-    about()
-elif "--devices" in words:
-    devices()
-elif behaviour == "absent":
+if behaviour == "absent":
     leave(77, "needs 2 devices; host is 1")
 elif behaviour == "usage":
-    leave(2, "there is no option '--out'")
+    leave(2, "unknown option '--out'")
 else:
     measure()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""fits_schema.py SCHEMA RECORDS: every line fits; the first misfits are named."""
+"""fits_schema.py SCHEMA RECORDS checks every record against the schema and prints the first ten errors."""
 import json
 import sys
 

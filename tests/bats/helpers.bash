@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash
-# What several bats files need: the tree, the programs, fakes of them, and 77 as a skip.
+# Functions for bats files: paths, fake programs, exit code 77 as a skip, checks of JSON lines.
 
 bats_require_minimum_version 1.5.0
 
@@ -8,30 +8,60 @@ bats_require_minimum_version 1.5.0
 root=$(cd -- "$BATS_TEST_DIRNAME/.." && pwd)
 export GPUSIG_NO_INSTALL=1
 
-# fake NAME BEHAVIOUR: a program FOLDER/NAME in $GPUSIG_BIN that behaves so (fake_program.py).
+# Exported once per file, since finding a Python takes longer than most programs, as does a shim that looks for the real one.
+if [ -z "${TEST_PYTHON:-}" ]; then
+	TEST_PYTHON=$(sh "$root/suite/find_python.sh" --any)
+	TEST_PYTHON=$("$TEST_PYTHON" -c 'import sys; print(sys.executable)')
+	export TEST_PYTHON
+fi
+
+# For tests that take long and seldom fail.
+only_with_all() { [ "${GPUSIG_TEST_ALL:-0}" = 1 ] || skip 'only in ./gpusig test --all'; }
+
+# fake NAME BEHAVIOUR: creates a program FOLDER/NAME in $GPUSIG_BIN with a behaviour of fake_program.py.
 fake() {
 	export GPUSIG_BIN=${GPUSIG_BIN:-$BATS_TEST_TMPDIR/bin}
 	mkdir -p "$GPUSIG_BIN/${1%/*}"
-	printf '#!/bin/sh\nexec "%s" -S -E "%s" "%s" "%s" "$@"\n' \
-		"$(sh "$root/suite/find_python.sh" --any)" "$root/tests/bats/fake_program.py" "$1" "$2" >"$GPUSIG_BIN/$1"
+	printf '#!/bin/sh\n%s="%s" %s="%s" %s="%s" %s="%s"\n. "%s"\n' name "$1" behaviour "$2" python "$TEST_PYTHON" \
+		program "$root/tests/bats/fake_program.py" "$root/tests/bats/fake_program.sh" >"$GPUSIG_BIN/$1"
 	chmod +x "$GPUSIG_BIN/$1"
 }
 
-# The driver without the front door, for tests that say nothing about setting up and building.
+# Runs the driver directly, without setup and build.
 suite() {
-	(cd "$root" && exec "$(sh suite/find_python.sh --any)" -m suite --cwd "$BATS_TEST_TMPDIR" "$@")
+	(cd "$root" && exec "$TEST_PYTHON" -m suite --cwd "$BATS_TEST_TMPDIR" "$@")
+}
+
+# why TEXT: the last message of gpusig in it. mpirun prints lines around and after that message.
+why() {
+	local line reason=
+	while IFS= read -r line; do
+		case $line in
+		*gpusig:*) reason=$line ;;
+		*[[:alnum:]]*) case $reason in *gpusig:*) ;; *) reason=$line ;; esac ;;
+		esac
+	done <<<"$1"
+	echo "$reason"
 }
 
 # After `run`: a program that cannot run here is a skip with its reason.
 # shellcheck disable=SC2154 # status, stderr and output are set by run
 skip_if_77() {
-	[ "$status" != 77 ] || skip "$(printf '%s\n' "${stderr:-$output}" | tail -n 1)"
+	[ "$status" != 77 ] || skip "$(why "${stderr:-$output}")"
 }
 
-# json EXPRESSION: stdin as JSON lines in the list `rows`; fails when the Python expression is false.
+# json EXPRESSION...: stdin as JSON lines in the list `rows`; fails when one of the Python expressions is false. `cases` are the
+# rows of that kind; `by_program` has the rows of each program; `none(list)` is true of an empty one, and shows what another has.
 json() {
-	"$(sh "$root/suite/find_python.sh" --any)" -c 'import json, sys
+	"$TEST_PYTHON" -I -S -c 'import json, sys
 rows = [json.loads(line) for line in sys.stdin if line.strip()]
-verdict = eval(sys.argv[1])
-if verdict is not True: sys.exit(f"{sys.argv[1]} is {verdict!r}")' "$1"
+cases = [row for row in rows if isinstance(row, dict) and row.get("kind") == "case"]
+by_program = {}
+for row in rows:
+    by_program.setdefault(row.get("program") if isinstance(row, dict) else None, []).append(row)
+def none(found):
+    return not found or [str(one)[:200] for one in list(found)[:8]]
+for text in sys.argv[1:]:
+    verdict = eval(text)
+    if verdict is not True: sys.exit(f"{text} is {verdict!r}")' "$@"
 }

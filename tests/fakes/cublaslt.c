@@ -1,30 +1,38 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * libcublasLt: products with cublasLtMatmul(), by as many algorithms as FAKE_ALGORITHMS says. Two of three need a workspace and
- * operands as aligned as the preference said. One in eight is refused when it is run, as the library may. The thirtieth is the
- * fastest; the others take one to five times FAKE_ALGORITHM_US longer.
+ * libcublasLt: cublasLtMatmul() with FAKE_ALGORITHMS algorithms. Two of three need a workspace and
+ * operands aligned as the preference says. One of eight is refused when it runs, as the real
+ * library may do. The thirtieth is the fastest; the others take one to five times FAKE_ALGORITHM_US
+ * longer.
  */
+#include "tests/fakes/driver.h"
+#include "tests/fakes/gemm.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/fakes/driver.h"
-#include "tests/fakes/product.h"
-
-enum { SUCCESS = 0, NOT_INITIALIZED = 1, ALLOC_FAILED = 3, INVALID_VALUE = 7, EXECUTION_FAILED = 13, NOT_SUPPORTED = 15 };
+enum {
+	SUCCESS = 0,
+	NOT_INITIALIZED = 1,
+	ALLOC_FAILED = 3,
+	INVALID_VALUE = 7,
+	EXECUTION_FAILED = 13,
+	NOT_SUPPORTED = 15
+};
 enum { R_32F = 0, R_64F = 1, R_16F = 2, R_16BF = 14, R_8F_E4M3 = 28 };
 enum { COMPUTE_32F = 68, COMPUTE_64F = 70, COMPUTE_32F_FAST_TF32 = 77 };
 enum { OP_N = 0, OP_T = 1 };
 
 #define VERSION 130000u
 #define WORKSPACE_BYTES ((uint64_t)1 << 20)
-#define WAY_WORD 0x6661736b77617931u
+#define ALGORITHM_MAGIC 0x6661736b77617931u
 #define ALIGNMENTS 4
 #define ALGORITHMS 40u
 #define FASTEST 29u
 #define EXTRA_US 100u
-/* Of operands of f8, and of the workspace. */
-#define LEAST_ALIGNMENT 16u
+/* Of f8 operands and of the workspace. */
+#define MIN_ALIGNMENT 16u
 
 struct handle {
 	int unused;
@@ -49,7 +57,7 @@ struct preference {
 
 /* cublasLtMatmulAlgo_t: 64 bytes. */
 struct algo {
-	uint64_t word, workspace_bytes;
+	uint64_t magic, workspace_bytes;
 	uint32_t alignment[ALIGNMENTS];
 	uint32_t index, rest[7];
 };
@@ -62,7 +70,8 @@ struct heuristic {
 	float waves;
 	int reserved[4];
 };
-_Static_assert(sizeof(struct algo) == 64 && sizeof(struct heuristic) == 96, "as cublasLt.h lays them out");
+_Static_assert(sizeof(struct algo) == 64 && sizeof(struct heuristic) == 96,
+	       "as cublasLt.h lays them out");
 
 static int new_object(size_t bytes, void *object_p)
 {
@@ -72,40 +81,41 @@ static int new_object(size_t bytes, void *object_p)
 	return object ? SUCCESS : ALLOC_FAILED;
 }
 
-static int data_type(const struct desc *d, const struct layout *l, enum product_type *type_p)
+static int find_dev_type(const struct desc *d, const struct layout *l, enum dev_type *type_p)
 {
 	switch (l->type) {
 	case R_32F:
-		*type_p = d->compute == COMPUTE_32F_FAST_TF32 ? PRODUCT_TF32 : PRODUCT_F32;
+		*type_p = d->compute == COMPUTE_32F_FAST_TF32 ? DEV_TF32 : DEV_F32;
 		return SUCCESS;
 	case R_64F:
-		*type_p = PRODUCT_F64;
+		*type_p = DEV_F64;
 		return SUCCESS;
 	case R_16F:
-		*type_p = PRODUCT_F16;
+		*type_p = DEV_F16;
 		return SUCCESS;
 	case R_16BF:
-		*type_p = PRODUCT_BF16;
+		*type_p = DEV_BF16;
 		return SUCCESS;
 	case R_8F_E4M3:
-		*type_p = PRODUCT_F8;
+		*type_p = DEV_F8;
 		return SUCCESS;
 	default:
 		return INVALID_VALUE;
 	}
 }
 
-/* Does the library know this combination of types, and do the dimensions match? */
-static int describe(const struct desc *d, const struct layout *a, const struct layout *b, const struct layout *c, struct product *p)
+/* Fills *p. INVALID_VALUE: dimensions do not match; NOT_SUPPORTED: the types cannot be combined. */
+static int describe_gemm(const struct desc *d, const struct layout *a, const struct layout *b,
+			 const struct layout *c, struct fake_gemm *p)
 {
 	const bool wide = a->type == R_64F;
-	int rc = data_type(d, a, &p->type);
-	if (!rc)
-		rc = data_type(d, c, &p->result);
-	if (rc)
-		return rc;
-	/* Only what A and B hold is rounded to TF32. */
-	p->result = p->result == PRODUCT_TF32 ? PRODUCT_F32 : p->result;
+	int status = find_dev_type(d, a, &p->type);
+	if (!status)
+		status = find_dev_type(d, c, &p->result);
+	if (status)
+		return status;
+	/* Only the elements of A and B are rounded to TF32. */
+	p->result = p->result == DEV_TF32 ? DEV_F32 : p->result;
 	p->a_transposed = d->a_op == OP_T;
 	p->b_transposed = d->b_op == OP_T;
 	p->m = c->rows;
@@ -115,32 +125,39 @@ static int describe(const struct desc *d, const struct layout *a, const struct l
 	p->ldb = (uint64_t)b->ld;
 	p->ldc = p->ldd = (uint64_t)c->ld;
 	p->fast_accumulation = d->fast_accumulation;
-	if (p->lda < a->rows || p->ldb < b->rows || p->ldc < c->rows || (p->a_transposed ? a->columns : a->rows) != p->m ||
-	    (p->b_transposed ? b->columns : b->rows) != p->k || (p->b_transposed ? b->rows : b->columns) != p->n)
+	if (p->lda < a->rows || p->ldb < b->rows || p->ldc < c->rows ||
+	    (p->a_transposed ? a->columns : a->rows) != p->m ||
+	    (p->b_transposed ? b->columns : b->rows) != p->k ||
+	    (p->b_transposed ? b->rows : b->columns) != p->n)
 		return INVALID_VALUE;
-	if (a->type != b->type || wide != (d->compute == COMPUTE_64F) || wide != (d->scale == R_64F) ||
-	    c->type != (a->type == R_8F_E4M3 ? R_16BF : a->type))
+	if (a->type != b->type || wide != (d->compute == COMPUTE_64F) ||
+	    wide != (d->scale == R_64F) || c->type != (a->type == R_8F_E4M3 ? R_16BF : a->type))
 		return NOT_SUPPORTED;
-	/* It is documented for f8, on Ada and Hopper. */
-	if (d->fast_accumulation && p->type != PRODUCT_F8)
+	/* Fast accumulation is documented for f8, on Ada and Hopper. */
+	if (d->fast_accumulation && dev_type_bytes(p->type) != 1)
 		return NOT_SUPPORTED;
-	if (p->type == PRODUCT_F8 && (!p->a_transposed || p->b_transposed || p->m % 16 || p->k % 16 || p->lda % 16 || p->ldb % 16))
+	if (dev_type_bytes(p->type) == 1 && (!p->a_transposed || p->b_transposed || p->m % 16 ||
+					     p->k % 16 || p->lda % 16 || p->ldb % 16))
 		return NOT_SUPPORTED;
 	return SUCCESS;
 }
 
-static unsigned setting(const char *name, unsigned otherwise)
+static unsigned env_unsigned(const char *name, unsigned fallback)
 {
 	const char *text = getenv(name);
-	return text ? (unsigned)strtoul(text, NULL, 10) : otherwise;
+	return text ? (unsigned)strtoul(text, NULL, 10) : fallback;
 }
 
-static unsigned extra_us(uint32_t index)
+static unsigned algorithm_extra_us(uint32_t index)
 {
-	return index == FASTEST ? 0 : setting("FAKE_ALGORITHM_US", EXTRA_US) * (1 + index * 7 % 5);
+	return index == FASTEST ? 0
+				: env_unsigned("FAKE_ALGORITHM_US", EXTRA_US) * (1 + index * 7 % 5);
 }
 
-static bool aligned(const void *pointer, uint32_t bytes) { return bytes == 0 || (uintptr_t)pointer % bytes == 0; }
+static bool is_aligned(const void *pointer, uint32_t bytes)
+{
+	return bytes == 0 || (uintptr_t)pointer % bytes == 0;
+}
 
 #pragma GCC visibility push(default)
 
@@ -148,19 +165,22 @@ size_t cublasLtGetVersion(void) { return VERSION; }
 
 const char *cublasLtGetStatusName(int status)
 {
-	return status == NOT_SUPPORTED ? "CUBLAS_STATUS_NOT_SUPPORTED"
+	return status == NOT_SUPPORTED   ? "CUBLAS_STATUS_NOT_SUPPORTED"
 	       : status == INVALID_VALUE ? "CUBLAS_STATUS_INVALID_VALUE"
 	       : status == ALLOC_FAILED  ? "CUBLAS_STATUS_ALLOC_FAILED"
 	       : status == SUCCESS       ? "CUBLAS_STATUS_SUCCESS"
-	                                 : "CUBLAS_STATUS_EXECUTION_FAILED";
+					 : "CUBLAS_STATUS_EXECUTION_FAILED";
 }
 
-const char *cublasLtGetStatusString(int status) { return status ? "the fake library refuses" : "success"; }
+const char *cublasLtGetStatusString(int status)
+{
+	return status ? "refused by the fake library" : "success";
+}
 
 int cublasLtCreate(struct handle **handle)
 {
-	int rc = driver_fault(__func__);
-	return rc ? rc : new_object(sizeof(**handle), handle);
+	int status = driver_fault(__func__);
+	return status ? status : new_object(sizeof(**handle), handle);
 }
 
 int cublasLtDestroy(struct handle *handle)
@@ -171,12 +191,12 @@ int cublasLtDestroy(struct handle *handle)
 
 int cublasLtMatmulDescCreate(struct desc **desc, int compute, int scale)
 {
-	int rc = driver_fault(__func__);
-	if (!rc)
-		rc = new_object(sizeof(**desc), desc);
-	if (!rc)
+	int status = driver_fault(__func__);
+	if (!status)
+		status = new_object(sizeof(**desc), desc);
+	if (!status)
 		**desc = (struct desc){.compute = compute, .scale = scale};
-	return rc;
+	return status;
 }
 
 int cublasLtMatmulDescDestroy(struct desc *desc)
@@ -188,26 +208,28 @@ int cublasLtMatmulDescDestroy(struct desc *desc)
 int cublasLtMatmulDescSetAttribute(struct desc *desc, int which, const void *value, size_t bytes)
 {
 	int32_t op;
-	int rc = driver_fault(__func__);
-	if (!rc && which == 25 && bytes == sizeof(desc->fast_accumulation)) { /* FAST_ACCUM */
+	int status = driver_fault(__func__);
+	if (!status && which == 25 && bytes == sizeof(desc->fast_accumulation)) { /* FAST_ACCUM */
 		memcpy(&desc->fast_accumulation, value, bytes);
 		return SUCCESS;
 	}
-	if (rc || bytes != sizeof(op) || (which != 3 && which != 4)) /* TRANSA, TRANSB */
-		return rc ? rc : INVALID_VALUE;
+	if (status || bytes != sizeof(op) || (which != 3 && which != 4)) /* TRANSA, TRANSB */
+		return status ? status : INVALID_VALUE;
 	memcpy(&op, value, sizeof(op));
 	*(which == 3 ? &desc->a_op : &desc->b_op) = op;
 	return op == OP_N || op == OP_T ? SUCCESS : NOT_SUPPORTED;
 }
 
-int cublasLtMatrixLayoutCreate(struct layout **layout, int type, uint64_t rows, uint64_t columns, int64_t ld)
+int cublasLtMatrixLayoutCreate(struct layout **layout, int type, uint64_t rows, uint64_t columns,
+			       int64_t ld)
 {
-	int rc = driver_fault(__func__);
-	if (!rc)
-		rc = new_object(sizeof(**layout), layout);
-	if (!rc)
-		**layout = (struct layout){.type = type, .rows = rows, .columns = columns, .ld = ld};
-	return rc;
+	int status = driver_fault(__func__);
+	if (!status)
+		status = new_object(sizeof(**layout), layout);
+	if (!status)
+		**layout =
+			(struct layout){.type = type, .rows = rows, .columns = columns, .ld = ld};
+	return status;
 }
 
 int cublasLtMatrixLayoutDestroy(struct layout *layout)
@@ -218,12 +240,12 @@ int cublasLtMatrixLayoutDestroy(struct layout *layout)
 
 int cublasLtMatmulPreferenceCreate(struct preference **preference)
 {
-	int rc = driver_fault(__func__);
-	if (!rc)
-		rc = new_object(sizeof(**preference), preference);
-	for (int i = 0; i < ALIGNMENTS && !rc; i++)
+	int status = driver_fault(__func__);
+	if (!status)
+		status = new_object(sizeof(**preference), preference);
+	for (int i = 0; i < ALIGNMENTS && !status; i++)
 		(*preference)->alignment[i] = 256;
-	return rc;
+	return status;
 }
 
 int cublasLtMatmulPreferenceDestroy(struct preference *preference)
@@ -232,79 +254,98 @@ int cublasLtMatmulPreferenceDestroy(struct preference *preference)
 	return SUCCESS;
 }
 
-int cublasLtMatmulPreferenceSetAttribute(struct preference *preference, int which, const void *value, size_t bytes)
+int cublasLtMatmulPreferenceSetAttribute(struct preference *preference, int which,
+					 const void *value, size_t bytes)
 {
-	int rc = driver_fault(__func__);
-	if (rc)
-		return rc;
+	int status = driver_fault(__func__);
+	if (status)
+		return status;
 	if (which == 1 && bytes == sizeof(uint64_t)) /* MAX_WORKSPACE_BYTES */
 		memcpy(&preference->workspace_bytes, value, bytes);
-	else if (which >= 5 && which <= 8 && bytes == sizeof(uint32_t)) /* MIN_ALIGNMENT_A_BYTES to _D_ */
+	else if (which >= 5 && which <= 8 &&
+		 bytes == sizeof(uint32_t)) /* MIN_ALIGNMENT_A_BYTES to _D_ */
 		memcpy(&preference->alignment[which - 5], value, bytes);
 	else
 		return INVALID_VALUE;
 	return SUCCESS;
 }
 
-int cublasLtMatmulAlgoGetHeuristic(struct handle *handle, struct desc *desc, struct layout *a, struct layout *b, struct layout *c,
-                                   struct layout *d, struct preference *preference, int most, struct heuristic *results,
-                                   int *count)
+int cublasLtMatmulAlgoGetHeuristic(struct handle *handle, struct desc *desc, struct layout *a,
+				   struct layout *b, struct layout *c, struct layout *d,
+				   struct preference *preference, int max_results,
+				   struct heuristic *results, int *count)
 {
-	struct product p = {0};
-	int rc = driver_fault(__func__);
-	if (!rc)
-		rc = !handle || most < 1 || d->rows != c->rows ? INVALID_VALUE : describe(desc, a, b, c, &p);
-	if (!rc && p.type == PRODUCT_F8 && (preference->alignment[0] < LEAST_ALIGNMENT || preference->alignment[1] < LEAST_ALIGNMENT))
-		rc = NOT_SUPPORTED;
+	struct fake_gemm p = {0};
+	int status = driver_fault(__func__);
+	if (!status)
+		status = !handle || max_results < 1 || d->rows != c->rows
+				 ? INVALID_VALUE
+				 : describe_gemm(desc, a, b, c, &p);
+	if (!status && dev_type_bytes(p.type) == 1 &&
+	    (preference->alignment[0] < MIN_ALIGNMENT || preference->alignment[1] < MIN_ALIGNMENT))
+		status = NOT_SUPPORTED;
 	*count = 0;
-	for (uint32_t i = 0; i < setting("FAKE_ALGORITHMS", ALGORITHMS) && !rc && *count < most; i++) {
-		const bool demanding = i % 3 != 1;
-		struct algo algo = {.word = WAY_WORD, .index = i, .workspace_bytes = demanding ? WORKSPACE_BYTES : 0};
+	for (uint32_t i = 0;
+	     i < env_unsigned("FAKE_ALGORITHMS", ALGORITHMS) && !status && *count < max_results;
+	     i++) {
+		const bool needs_workspace = i % 3 != 1;
+		struct algo algo = {.magic = ALGORITHM_MAGIC,
+				    .index = i,
+				    .workspace_bytes = needs_workspace ? WORKSPACE_BYTES : 0};
 		if (preference->workspace_bytes < algo.workspace_bytes)
 			continue;
-		if (demanding)
+		if (needs_workspace)
 			memcpy(algo.alignment, preference->alignment, sizeof(algo.alignment));
-		results[(*count)++] = (struct heuristic){.algo = algo, .workspace_bytes = algo.workspace_bytes, .waves = 1};
+		results[(*count)++] = (struct heuristic){
+			.algo = algo, .workspace_bytes = algo.workspace_bytes, .waves = 1};
 	}
-	return rc;
+	return status;
 }
 
-int cublasLtMatmulAlgoConfigGetAttribute(const struct algo *algo, int which, void *value, size_t bytes, size_t *written)
+int cublasLtMatmulAlgoConfigGetAttribute(const struct algo *algo, int which, void *value,
+					 size_t bytes, size_t *written)
 {
-	int rc = driver_fault(__func__);
-	const size_t wanted = which == 7 || which == 8 ? sizeof(uint16_t) : sizeof(uint32_t); /* INNER_SHAPE_ID, CLUSTER_SHAPE_ID */
+	int status = driver_fault(__func__);
+	const size_t wanted_bytes =
+		which == 7 || which == 8 ? sizeof(uint16_t)
+					 : sizeof(uint32_t); /* INNER_SHAPE_ID, CLUSTER_SHAPE_ID */
 	const uint16_t narrow = 0;
 	const uint32_t wide = which == 0 ? algo->index : which == 2; /* ID; SPLITK_NUM is 1 */
-	if (rc || which < 0 || which > 8 || bytes != wanted)
-		return rc ? rc : INVALID_VALUE;
-	memcpy(value, wanted == sizeof(narrow) ? (const void *)&narrow : &wide, wanted);
-	*written = wanted;
+	if (status || which < 0 || which > 8 || bytes != wanted_bytes)
+		return status ? status : INVALID_VALUE;
+	memcpy(value, wanted_bytes == sizeof(narrow) ? (const void *)&narrow : &wide, wanted_bytes);
+	*written = wanted_bytes;
 	return SUCCESS;
 }
 
-int cublasLtMatmul(struct handle *handle, struct desc *desc, const void *alpha, const void *a, struct layout *a_layout,
-                   const void *b, struct layout *b_layout, const void *beta, const void *c, struct layout *c_layout, void *d,
-                   struct layout *d_layout, const struct algo *algo, void *workspace, size_t workspace_bytes, void *stream)
+int cublasLtMatmul(struct handle *handle, struct desc *desc, const void *alpha, const void *a,
+		   struct layout *a_layout, const void *b, struct layout *b_layout,
+		   const void *beta, const void *c, struct layout *c_layout, void *d,
+		   struct layout *d_layout, const struct algo *algo, void *workspace,
+		   size_t workspace_bytes, void *stream)
 {
-	struct product p = {.a = a, .b = b, .c = c, .d = d};
-	int rc = driver_fault(__func__);
-	if (!rc)
-		rc = handle ? describe(desc, a_layout, b_layout, c_layout, &p) : INVALID_VALUE;
-	if (rc)
-		return rc;
+	struct fake_gemm p = {.a = a, .b = b, .c = c, .d = d};
+	int status = driver_fault(__func__);
+	if (!status)
+		status = handle ? describe_gemm(desc, a_layout, b_layout, c_layout, &p)
+				: INVALID_VALUE;
+	if (status)
+		return status;
 	const void *operands[ALIGNMENTS] = {a, b, c, d};
-	if (algo && (algo->word != WAY_WORD || workspace_bytes < algo->workspace_bytes || (algo->workspace_bytes && !workspace)))
+	if (algo && (algo->magic != ALGORITHM_MAGIC || workspace_bytes < algo->workspace_bytes ||
+		     (algo->workspace_bytes && !workspace)))
 		return INVALID_VALUE;
-	if (!aligned(workspace, LEAST_ALIGNMENT))
+	if (!is_aligned(workspace, MIN_ALIGNMENT))
 		return INVALID_VALUE;
 	for (int i = 0; i < ALIGNMENTS; i++)
-		if (!aligned(operands[i], algo ? algo->alignment[i] : 0) || (p.type == PRODUCT_F8 && !aligned(operands[i], LEAST_ALIGNMENT)))
+		if (!is_aligned(operands[i], algo ? algo->alignment[i] : 0) ||
+		    (dev_type_bytes(p.type) == 1 && !is_aligned(operands[i], MIN_ALIGNMENT)))
 			return INVALID_VALUE;
 	if (algo && algo->index % 8 == 3)
 		return NOT_SUPPORTED;
-	p.extra_us = algo ? extra_us(algo->index) : 0;
+	p.extra_us = algo ? algorithm_extra_us(algo->index) : 0;
 	p.alpha = desc->scale == R_64F ? *(const double *)alpha : (double)*(const float *)alpha;
 	p.beta = desc->scale == R_64F ? *(const double *)beta : (double)*(const float *)beta;
 	p.ldd = (uint64_t)d_layout->ld;
-	return product_enqueue(stream, &p) ? EXECUTION_FAILED : SUCCESS;
+	return fake_gemm_enqueue(stream, &p) ? EXECUTION_FAILED : SUCCESS;
 }

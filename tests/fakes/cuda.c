@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * libcuda.so.1: the CUDA driver over the engine. Prototypes and numbers are cuda.h's, written down again, so that a wrong one in the
- * backend meets a right one here.
+ * libcuda.so.1: the CUDA driver over the engine. Prototypes and numbers are copied from cuda.h, not
+ * from the backend, so that an error there does not repeat here.
  */
+#include "device/host/host_units.h"
 #include "tests/fakes/cuda_entry.h"
+#include "tests/fakes/faults.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "device/host_units.h"
-#include "tests/fakes/faults.h"
 
 static const struct fake_result_name results[] = {
 	{0, "CUDA_SUCCESS", "no error"},
@@ -23,12 +22,17 @@ static const struct fake_result_name results[] = {
 	{101, "CUDA_ERROR_INVALID_DEVICE", "invalid device ordinal"},
 	{200, "CUDA_ERROR_INVALID_IMAGE", "device kernel image is invalid"},
 	{201, "CUDA_ERROR_INVALID_CONTEXT", "invalid device context"},
-	{209, "CUDA_ERROR_NO_BINARY_FOR_GPU", "no kernel image is available for execution on the device"},
+	{209, "CUDA_ERROR_NO_BINARY_FOR_GPU",
+	 "no kernel image is available for execution on the device"},
 	{214, "CUDA_ERROR_ECC_UNCORRECTABLE", "uncorrectable ECC error encountered"},
-	{217, "CUDA_ERROR_PEER_ACCESS_UNSUPPORTED", "peer access is not supported between these two devices"},
-	{220, "CUDA_ERROR_NVLINK_UNCORRECTABLE", "uncorrectable NVLink error detected during the execution"},
-	{222, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION", "the provided PTX was compiled with an unsupported toolchain."},
-	{226, "CUDA_ERROR_CONTAINED", "Invalid access of peer GPU memory over nvlink or a hardware error"},
+	{217, "CUDA_ERROR_PEER_ACCESS_UNSUPPORTED",
+	 "peer access is not supported between these two devices"},
+	{220, "CUDA_ERROR_NVLINK_UNCORRECTABLE",
+	 "uncorrectable NVLink error detected during the execution"},
+	{222, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION",
+	 "the provided PTX was compiled with an unsupported toolchain."},
+	{226, "CUDA_ERROR_CONTAINED",
+	 "Invalid access of peer GPU memory over nvlink or a hardware error"},
 	{400, "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"},
 	{401, "CUDA_ERROR_ILLEGAL_STATE", "the operation cannot be performed in the present state"},
 	{500, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
@@ -41,12 +45,18 @@ static const struct fake_result_name results[] = {
 	{719, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"},
 	{800, "CUDA_ERROR_NOT_PERMITTED", "operation not permitted"},
 	{801, "CUDA_ERROR_NOT_SUPPORTED", "operation not supported"},
-	{803, "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH", "system has unsupported display driver / cuda driver combination"},
-	{900, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED", "operation not permitted when stream is capturing"},
-	{901, "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED", "operation failed due to a previous error during capture"},
-	{905, "CUDA_ERROR_STREAM_CAPTURE_ISOLATION", "dependency created on uncaptured work in another stream"},
-	{907, "CUDA_ERROR_CAPTURED_EVENT", "operation not permitted on an event last recorded in a capturing stream"},
-	{908, "CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD", "attempt to terminate a thread-local capture sequence from another thread"},
+	{803, "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH",
+	 "system has unsupported display driver / cuda driver combination"},
+	{900, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED",
+	 "operation not permitted when stream is capturing"},
+	{901, "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED",
+	 "operation failed due to a previous error during capture"},
+	{905, "CUDA_ERROR_STREAM_CAPTURE_ISOLATION",
+	 "dependency created on uncaptured work in another stream"},
+	{907, "CUDA_ERROR_CAPTURED_EVENT",
+	 "operation not permitted on an event last recorded in a capturing stream"},
+	{908, "CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD",
+	 "attempt to terminate a thread-local capture sequence from another thread"},
 	{999, "CUDA_ERROR_UNKNOWN", "unknown error"},
 	{0, NULL, NULL},
 };
@@ -60,8 +70,8 @@ const struct fake_model fake_model = {
 	.shared_reserved_bytes = 1 << 10,
 	.shared_granularity_bytes = 128,
 	.shared_default_bytes = 48 << 10,
-	.shared_most_bytes = 127 << 10,
-	.priority_least = 0,
+	.shared_max_bytes = 127 << 10,
+	.priority_min = 0,
 	.priority_greatest = -5,
 	.results = results,
 };
@@ -79,29 +89,29 @@ int cuda_driver_version(void)
 
 int cuda_enter_driver(const char *function)
 {
-	int rc = fake_fault(function, fake_result_named);
-	if (!rc && !atomic_load(&initialised))
-		rc = FAKE_NOT_INITIALIZED;
-	return rc;
+	int status = fake_fault(function, fake_result_by_name);
+	if (!status && !atomic_load(&initialised))
+		status = FAKE_NOT_INITIALIZED;
+	return status;
 }
 
 int cuda_enter_device(const char *function, int device, struct fake_gpu **g_p)
 {
-	int rc = cuda_enter_driver(function);
-	if (!rc) {
+	int status = cuda_enter_driver(function);
+	if (!status) {
 		*g_p = device < 0 ? NULL : fake_gpu_at((unsigned)device);
-		rc = *g_p ? FAKE_OK : FAKE_INVALID_DEVICE;
+		status = *g_p ? FAKE_OK : FAKE_INVALID_DEVICE;
 	}
-	return rc;
+	return status;
 }
 
 int cuda_enter(const char *function, struct fake_gpu **g_p)
 {
-	int rc = cuda_enter_driver(function);
-	if (!rc)
-		rc = current ? fake_usable(current) : FAKE_INVALID_CONTEXT;
+	int status = cuda_enter_driver(function);
+	if (!status)
+		status = current ? fake_context_status(current) : FAKE_INVALID_CONTEXT;
 	*g_p = current;
-	return rc;
+	return status;
 }
 
 #pragma GCC visibility push(default)
@@ -110,20 +120,20 @@ int cuda_enter(const char *function, struct fake_gpu **g_p)
 
 int cuInit(unsigned flags)
 {
-	int rc = fake_fault(__func__, fake_result_named);
-	if (!rc && flags)
-		rc = FAKE_INVALID_VALUE;
-	if (!rc && fake_gpu_count() == 0)
-		rc = FAKE_NO_DEVICE;
-	if (!rc)
+	int status = fake_fault(__func__, fake_result_by_name);
+	if (!status && flags)
+		status = FAKE_INVALID_VALUE;
+	if (!status && fake_gpu_count() == 0)
+		status = FAKE_NO_DEVICE;
+	if (!status)
 		atomic_store(&initialised, true);
-	return rc;
+	return status;
 }
 
 int cuDriverGetVersion(int *version)
 {
 	*version = cuda_driver_version();
-	return fake_fault(__func__, fake_result_named);
+	return fake_fault(__func__, fake_result_by_name);
 }
 
 int cuGetErrorName(int error, const char **text)
@@ -142,46 +152,46 @@ int cuGetErrorString(int error, const char **text)
 
 int cuDeviceGetCount(int *count)
 {
-	int rc = cuda_enter_driver(__func__);
-	if (!rc)
+	int status = cuda_enter_driver(__func__);
+	if (!status)
 		*count = (int)fake_gpu_count();
-	return rc;
+	return status;
 }
 
 int cuDeviceGet(int *device, int ordinal)
 {
 	struct fake_gpu *g;
-	int rc = cuda_enter_device(__func__, ordinal, &g);
-	if (!rc)
+	int status = cuda_enter_device(__func__, ordinal, &g);
+	if (!status)
 		*device = ordinal;
-	return rc;
+	return status;
 }
 
-int cuDeviceGetName(char *name, int room, int device)
+int cuDeviceGetName(char *name, int capacity, int device)
 {
 	struct fake_gpu *g;
-	int rc = cuda_enter_device(__func__, device, &g);
-	if (!rc)
-		snprintf(name, (size_t)room, "%s", fake_model.device_name);
-	return rc;
+	int status = cuda_enter_device(__func__, device, &g);
+	if (!status)
+		snprintf(name, (size_t)capacity, "%s", fake_model.device_name);
+	return status;
 }
 
-int cuDeviceGetPCIBusId(char *text, int room, int device)
+int cuDeviceGetPCIBusId(char *text, int capacity, int device)
 {
 	struct fake_gpu *g;
-	int rc = cuda_enter_device(__func__, device, &g);
-	if (!rc)
-		snprintf(text, (size_t)room, "0000:%02x:00.0", g->index + 1);
-	return rc;
+	int status = cuda_enter_device(__func__, device, &g);
+	if (!status)
+		snprintf(text, (size_t)capacity, "0000:%02x:00.0", g->index + 1);
+	return status;
 }
 
 int cuDeviceTotalMem_v2(size_t *bytes, int device)
 {
 	struct fake_gpu *g;
-	int rc = cuda_enter_device(__func__, device, &g);
-	if (!rc)
+	int status = cuda_enter_device(__func__, device, &g);
+	if (!status)
 		*bytes = fake_memory_bytes();
-	return rc;
+	return status;
 }
 
 static const struct {
@@ -208,9 +218,9 @@ static const struct {
 int cuDeviceGetAttribute(int *value, int which, int device)
 {
 	struct fake_gpu *g;
-	int rc = cuda_enter_device(__func__, device, &g);
-	if (rc)
-		return rc;
+	int status = cuda_enter_device(__func__, device, &g);
+	if (status)
+		return status;
 	if (which == 16) { /* MULTIPROCESSOR_COUNT */
 		*value = (int)fake_units(g);
 		return FAKE_OK;
@@ -229,30 +239,30 @@ int cuDeviceGetAttribute(int *value, int which, int device)
 int cuDevicePrimaryCtxRetain(void **context, int device)
 {
 	struct fake_gpu *g;
-	int rc = cuda_enter_device(__func__, device, &g);
-	if (!rc)
-		rc = fake_retain(g);
-	if (!rc)
+	int status = cuda_enter_device(__func__, device, &g);
+	if (!status)
+		status = fake_context_retain(g);
+	if (!status)
 		*context = g;
-	return rc;
+	return status;
 }
 
 int cuDevicePrimaryCtxRelease_v2(int device)
 {
 	struct fake_gpu *g;
-	int rc = cuda_enter_device(__func__, device, &g);
-	return rc ? rc : fake_release(g);
+	int status = cuda_enter_device(__func__, device, &g);
+	return status ? status : fake_context_release(g);
 }
 
 int cuDevicePrimaryCtxSetFlags_v2(int device, unsigned flags)
 {
 	struct fake_gpu *g;
-	int rc = cuda_enter_device(__func__, device, &g);
-	return rc ? rc : flags > 0xff ? FAKE_INVALID_VALUE : FAKE_OK;
+	int status = cuda_enter_device(__func__, device, &g);
+	return status ? status : flags > 0xff ? FAKE_INVALID_VALUE : FAKE_OK;
 }
 
-/* A context's handle is its device's. */
-static struct fake_gpu *gpu_of(const void *context)
+/* The handle of a context is its struct fake_gpu. */
+static struct fake_gpu *gpu_of_context(const void *context)
 {
 	struct fake_gpu *g;
 	for (unsigned i = 0; (g = fake_gpu_at(i)) != NULL; i++)
@@ -263,44 +273,44 @@ static struct fake_gpu *gpu_of(const void *context)
 
 int cuCtxSetCurrent(void *context)
 {
-	int rc = cuda_enter_driver(__func__);
-	struct fake_gpu *g = gpu_of(context);
-	if (!rc && context && (!g || fake_usable(g) == FAKE_CONTEXT_IS_DESTROYED))
-		rc = FAKE_INVALID_CONTEXT;
-	if (!rc)
+	int status = cuda_enter_driver(__func__);
+	struct fake_gpu *g = gpu_of_context(context);
+	if (!status && context && (!g || fake_context_status(g) == FAKE_CONTEXT_IS_DESTROYED))
+		status = FAKE_INVALID_CONTEXT;
+	if (!status)
 		current = g;
-	return rc;
+	return status;
 }
 
 int cuCtxGetStreamPriorityRange(int *least, int *greatest)
 {
 	struct fake_gpu *g;
-	int rc = cuda_enter(__func__, &g);
-	if (!rc) {
-		*least = fake_model.priority_least;
+	int status = cuda_enter(__func__, &g);
+	if (!status) {
+		*least = fake_model.priority_min;
 		*greatest = fake_model.priority_greatest;
 	}
-	return rc;
+	return status;
 }
 
 int cuDeviceCanAccessPeer(int *can, int device, int peer)
 {
 	struct fake_gpu *g, *other;
-	int rc = cuda_enter_device(__func__, device, &g);
-	if (!rc)
-		rc = cuda_enter_device(__func__, peer, &other);
-	if (!rc)
+	int status = cuda_enter_device(__func__, device, &g);
+	if (!status)
+		status = cuda_enter_device(__func__, peer, &other);
+	if (!status)
 		*can = g != other;
-	return rc;
+	return status;
 }
 
 int cuCtxEnablePeerAccess(void *context, unsigned flags)
 {
-	struct fake_gpu *g, *other = gpu_of(context);
-	int rc = cuda_enter(__func__, &g);
-	if (!rc && flags)
-		rc = FAKE_INVALID_VALUE;
-	if (!rc)
-		rc = other ? fake_peer_enable(g, other) : FAKE_INVALID_CONTEXT;
-	return rc;
+	struct fake_gpu *g, *other = gpu_of_context(context);
+	int status = cuda_enter(__func__, &g);
+	if (!status && flags)
+		status = FAKE_INVALID_VALUE;
+	if (!status)
+		status = other ? fake_peer_enable(g, other) : FAKE_INVALID_CONTEXT;
+	return status;
 }

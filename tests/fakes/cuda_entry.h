@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What every function of the fake CUDA driver begins with: FAKE_FAIL, then whether it may be called at all.
+ * Every function of the fake CUDA driver begins with one of these. They apply FAKE_FAIL, then check
+ * that the function may be called now: 0, or the result to return.
  */
 #ifndef FAKES_CUDA_ENTRY_H
 #define FAKES_CUDA_ENTRY_H
 
-#include "tests/fakes/engine.h"
+#include "tests/fakes/engine/engine.h"
 
-/* What the driver calls its version. */
+/* The driver's version: FAKE_DRIVER_VERSION. */
 int cuda_driver_version(void);
 
 int cuda_enter_driver(const char *function);
 
-/* `device` is a CUdevice, a number. */
+/* For functions that take a CUdevice, which is an index. */
 int cuda_enter_device(const char *function, int device, struct fake_gpu **g_p);
 
-/* With the calling thread's context, which has not failed. */
+/* For functions that use the calling thread's context. A failed context is an error. */
 int cuda_enter(const char *function, struct fake_gpu **g_p);
 
 #endif

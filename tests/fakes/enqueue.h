@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the fake drivers export beside the vendor's functions, for the fakes of the vendor's other libraries: their work runs on
- * the driver's streams, as blocks.
+ * The fake drivers export this function for the fakes of the vendor's other libraries. It runs
+ * their work on the driver's streams, as blocks.
  */
 #ifndef FAKES_ENQUEUE_H
 #define FAKES_ENQUEUE_H
@@ -11,10 +11,12 @@
 
 #define FAKE_EXPORT __attribute__((visibility("default")))
 
-/* One block of work; blocks run at the same time. The argument is the launch's own copy, the same for all its blocks. */
+/* Runs one block of work. Blocks of a launch run concurrently and share one copy of the argument.
+ */
 typedef void fake_work(uint32_t block, uint32_t blocks, void *argument);
 
-/* Enqueue on a stream of the driver. The driver's result. */
-FAKE_EXPORT int fake_enqueue(void *stream, uint32_t blocks, fake_work *work, const void *argument, size_t bytes);
+/* Enqueues work on a stream of the driver and returns the driver's result. */
+FAKE_EXPORT int fake_enqueue(void *stream, uint32_t blocks, fake_work *work, const void *argument,
+			     size_t bytes);
 
 #endif

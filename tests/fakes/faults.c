@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FAULTS_MOST 16
+#define FAULTS_MAX 16
 
 struct fault {
 	char function[64], result[64];
@@ -14,10 +14,10 @@ struct fault {
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct fault faults[FAULTS_MOST];
+static struct fault faults[FAULTS_MAX];
 static char parsed[1024];
 
-static void parse(const char *text)
+static void parse_fault_list(const char *text)
 {
 	char *rest = parsed;
 	memset(faults, 0, sizeof(faults));
@@ -25,9 +25,10 @@ static void parse(const char *text)
 	char copy[sizeof(parsed)];
 	memcpy(copy, parsed, sizeof(copy));
 	rest = copy;
-	for (int i = 0; i < FAULTS_MOST && rest && *rest; i++) {
+	for (int i = 0; i < FAULTS_MAX && rest && *rest; i++) {
 		char *item = strsep(&rest, ",");
-		if (sscanf(item, "%63[^:=]:%lu=%63s", faults[i].function, &faults[i].at, faults[i].result) == 3)
+		if (sscanf(item, "%63[^:=]:%lu=%63s", faults[i].function, &faults[i].at,
+			   faults[i].result) == 3)
 			continue;
 		faults[i].at = 0;
 		if (sscanf(item, "%63[^:=]=%63s", faults[i].function, faults[i].result) != 2) {
@@ -37,7 +38,7 @@ static void parse(const char *text)
 	}
 }
 
-int fake_fault(const char *function, int (*named)(const char *name))
+int fake_fault(const char *function, int (*result_by_name)(const char *name))
 {
 	const char *text = getenv("FAKE_FAIL");
 	int result = 0;
@@ -45,11 +46,11 @@ int fake_fault(const char *function, int (*named)(const char *name))
 		text = "";
 	pthread_mutex_lock(&lock);
 	if (strcmp(text, parsed) != 0)
-		parse(text);
-	for (int i = 0; i < FAULTS_MOST && faults[i].function[0] && !result; i++) {
+		parse_fault_list(text);
+	for (int i = 0; i < FAULTS_MAX && faults[i].function[0] && !result; i++) {
 		struct fault *f = &faults[i];
 		if (strcmp(f->function, function) == 0 && (++f->calls == f->at || f->at == 0))
-			result = named(f->result);
+			result = result_by_name(f->result);
 	}
 	pthread_mutex_unlock(&lock);
 	return result;

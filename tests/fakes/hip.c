@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * libamdhip64: the HIP runtime over the engine. Prototypes and numbers are hip_runtime_api.h's, written down again, so that a wrong
- * one in the backend meets a right one here. A device's context opens with the first call that uses it, and lives as long as the
- * process.
+ * libamdhip64: the HIP runtime over the engine. Prototypes and numbers are copied from
+ * hip_runtime_api.h, not from the backend, so that an error there does not repeat here. The first
+ * call that uses a device opens its context, which lives as long as the process.
  */
+#include "device/host/host_units.h"
+#include "tests/fakes/faults.h"
 #include "tests/fakes/hip_entry.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "device/host_units.h"
-#include "tests/fakes/faults.h"
 
 static const struct fake_result_name results[] = {
 	{0, "hipSuccess", "no error"},
@@ -26,7 +25,8 @@ static const struct fake_result_name results[] = {
 	{201, "hipErrorInvalidContext", "invalid device context"},
 	{209, "hipErrorNoBinaryForGpu", "no kernel image is available for execution on the device"},
 	{214, "hipErrorECCNotCorrectable", "uncorrectable ECC error encountered"},
-	{217, "hipErrorPeerAccessUnsupported", "peer access is not supported between these two devices"},
+	{217, "hipErrorPeerAccessUnsupported",
+	 "peer access is not supported between these two devices"},
 	{400, "hipErrorInvalidHandle", "invalid resource handle"},
 	{401, "hipErrorIllegalState", "the operation cannot be performed in the present state"},
 	{500, "hipErrorNotFound", "named symbol not found"},
@@ -38,11 +38,16 @@ static const struct fake_result_name results[] = {
 	{709, "hipErrorContextIsDestroyed", "context is destroyed"},
 	{719, "hipErrorLaunchFailure", "unspecified launch failure"},
 	{801, "hipErrorNotSupported", "operation not supported"},
-	{900, "hipErrorStreamCaptureUnsupported", "operation not permitted when stream is capturing"},
-	{901, "hipErrorStreamCaptureInvalidated", "operation failed due to a previous error during capture"},
-	{905, "hipErrorStreamCaptureIsolation", "dependency created on uncaptured work in another stream"},
-	{907, "hipErrorCapturedEvent", "operation not permitted on an event last recorded in a capturing stream"},
-	{908, "hipErrorStreamCaptureWrongThread", "attempt to terminate a thread-local capture sequence from another thread"},
+	{900, "hipErrorStreamCaptureUnsupported",
+	 "operation not permitted when stream is capturing"},
+	{901, "hipErrorStreamCaptureInvalidated",
+	 "operation failed due to a previous error during capture"},
+	{905, "hipErrorStreamCaptureIsolation",
+	 "dependency created on uncaptured work in another stream"},
+	{907, "hipErrorCapturedEvent",
+	 "operation not permitted on an event last recorded in a capturing stream"},
+	{908, "hipErrorStreamCaptureWrongThread",
+	 "attempt to terminate a thread-local capture sequence from another thread"},
 	{999, "hipErrorUnknown", "unknown error"},
 	{0, NULL, NULL},
 };
@@ -57,8 +62,8 @@ const struct fake_model fake_model = {
 	.shared_per_unit_bytes = 64 << 10,
 	.shared_granularity_bytes = 512,
 	.shared_default_bytes = 64 << 10,
-	.shared_most_bytes = 64 << 10,
-	.priority_least = 1,
+	.shared_max_bytes = 64 << 10,
+	.priority_min = 1,
 	.priority_greatest = -1,
 	.values_take_slots = true,
 	.results = results,
@@ -69,29 +74,29 @@ const struct fake_model fake_model = {
 static _Thread_local int current;
 static _Thread_local int last_error;
 
-int hip_leave(int rc)
+int hip_leave(int status)
 {
-	if (rc && rc != FAKE_NOT_READY)
-		last_error = rc;
-	return rc;
+	if (status && status != FAKE_NOT_READY)
+		last_error = status;
+	return status;
 }
 
 int hip_enter_device(const char *function, int device, struct fake_gpu **g_p)
 {
-	int rc = fake_fault(function, fake_result_named);
-	if (!rc) {
+	int status = fake_fault(function, fake_result_by_name);
+	if (!status) {
 		*g_p = device < 0 ? NULL : fake_gpu_at((unsigned)device);
-		rc = *g_p ? FAKE_OK : fake_gpu_count() ? FAKE_INVALID_DEVICE : FAKE_NO_DEVICE;
+		status = *g_p ? FAKE_OK : fake_gpu_count() ? FAKE_INVALID_DEVICE : FAKE_NO_DEVICE;
 	}
-	return rc;
+	return status;
 }
 
 int hip_enter(const char *function, struct fake_gpu **g_p)
 {
-	int rc = hip_enter_device(function, current, g_p);
-	if (!rc)
-		rc = fake_retain_first(*g_p);
-	return rc ? rc : fake_usable(*g_p);
+	int status = hip_enter_device(function, current, g_p);
+	if (!status)
+		status = fake_context_retain_once(*g_p);
+	return status ? status : fake_context_status(*g_p);
 }
 
 int hip_version(void)
@@ -106,22 +111,22 @@ int hip_version(void)
 
 int hipInit(unsigned flags)
 {
-	int rc = fake_fault(__func__, fake_result_named);
-	if (!rc && flags)
-		rc = FAKE_INVALID_VALUE;
-	if (!rc && fake_gpu_count() == 0)
-		rc = FAKE_NO_DEVICE;
-	return hip_leave(rc);
+	int status = fake_fault(__func__, fake_result_by_name);
+	if (!status && flags)
+		status = FAKE_INVALID_VALUE;
+	if (!status && fake_gpu_count() == 0)
+		status = FAKE_NO_DEVICE;
+	return hip_leave(status);
 }
 
-static int version(const char *function, int *version_p)
+static int report_version(const char *function, int *version_p)
 {
 	*version_p = hip_version();
-	return hip_leave(fake_fault(function, fake_result_named));
+	return hip_leave(fake_fault(function, fake_result_by_name));
 }
 
-int hipDriverGetVersion(int *version_p) { return version(__func__, version_p); }
-int hipRuntimeGetVersion(int *version_p) { return version(__func__, version_p); }
+int hipDriverGetVersion(int *version_p) { return report_version(__func__, version_p); }
+int hipRuntimeGetVersion(int *version_p) { return report_version(__func__, version_p); }
 
 const char *hipGetErrorName(int error)
 {
@@ -137,83 +142,83 @@ const char *hipGetErrorString(int error)
 
 int hipGetLastError(void)
 {
-	int rc = last_error;
+	int status = last_error;
 	last_error = FAKE_OK;
-	return rc;
+	return status;
 }
 
 int hipGetDeviceCount(int *count)
 {
-	int rc = fake_fault(__func__, fake_result_named);
-	*count = rc ? 0 : (int)fake_gpu_count();
-	return hip_leave(rc ? rc : *count ? FAKE_OK : FAKE_NO_DEVICE);
+	int status = fake_fault(__func__, fake_result_by_name);
+	*count = status ? 0 : (int)fake_gpu_count();
+	return hip_leave(status ? status : *count ? FAKE_OK : FAKE_NO_DEVICE);
 }
 
 int hipSetDevice(int device)
 {
 	struct fake_gpu *g;
-	int rc = hip_enter_device(__func__, device, &g);
-	if (!rc)
+	int status = hip_enter_device(__func__, device, &g);
+	if (!status)
 		current = device;
-	return hip_leave(rc);
+	return hip_leave(status);
 }
 
 int hipSetDeviceFlags(unsigned flags)
 {
 	struct fake_gpu *g;
-	int rc = hip_enter_device(__func__, current, &g);
-	return hip_leave(!rc && flags > 0xff ? FAKE_INVALID_VALUE : rc);
+	int status = hip_enter_device(__func__, current, &g);
+	return hip_leave(!status && flags > 0xff ? FAKE_INVALID_VALUE : status);
 }
 
-int hipDeviceGetName(char *name, int room, int device)
+int hipDeviceGetName(char *name, int capacity, int device)
 {
 	struct fake_gpu *g;
-	int rc = hip_enter_device(__func__, device, &g);
-	if (!rc)
-		snprintf(name, (size_t)room, "%s", fake_model.device_name);
-	return hip_leave(rc);
+	int status = hip_enter_device(__func__, device, &g);
+	if (!status)
+		snprintf(name, (size_t)capacity, "%s", fake_model.device_name);
+	return hip_leave(status);
 }
 
-int hipDeviceGetPCIBusId(char *text, int room, int device)
+int hipDeviceGetPCIBusId(char *text, int capacity, int device)
 {
 	struct fake_gpu *g;
-	int rc = hip_enter_device(__func__, device, &g);
-	if (!rc)
-		snprintf(text, (size_t)room, "0000:%02x:00.0", g->index + 1);
-	return hip_leave(rc);
+	int status = hip_enter_device(__func__, device, &g);
+	if (!status)
+		snprintf(text, (size_t)capacity, "0000:%02x:00.0", g->index + 1);
+	return hip_leave(status);
 }
 
 int hipDeviceTotalMem(size_t *bytes, int device)
 {
 	struct fake_gpu *g;
-	int rc = hip_enter_device(__func__, device, &g);
-	if (!rc)
+	int status = hip_enter_device(__func__, device, &g);
+	if (!status)
 		*bytes = fake_memory_bytes();
-	return hip_leave(rc);
+	return hip_leave(status);
 }
 
 static const struct {
 	int which, value;
 } attributes[] = {
-	{2, HOST_ENGINES},           /* AsyncEngineCount */
-	{5, 1500000},                /* ClockRate, kHz */
-	{19, 1 << 20},               /* L2CacheSize */
-	{25, HOST_SLOTS},            /* MaxBlocksPerMultiProcessor */
+	{2, HOST_ENGINES},            /* AsyncEngineCount */
+	{5, 1500000},                 /* ClockRate, kHz */
+	{19, 1 << 20},                /* L2CacheSize */
+	{25, HOST_SLOTS},             /* MaxBlocksPerMultiProcessor */
 	{56, FAKE_THREADS_PER_BLOCK}, /* MaxThreadsPerBlock */
-	{57, FAKE_THREADS_PER_UNIT}, /* MaxThreadsPerMultiProcessor */
-	{74, 64 << 10},              /* MaxSharedMemoryPerBlock */
-	{87, 64},                    /* WarpSize */
-	{10002, 64 << 10},           /* MaxSharedMemoryPerMultiprocessor */
-	{10013, 1},                  /* CanUseStreamWaitValue */
-	{10017, 100000},             /* WallClockRate, kHz */
+	{57, FAKE_THREADS_PER_UNIT},  /* MaxThreadsPerMultiProcessor */
+	{74, 64 << 10},               /* MaxSharedMemoryPerBlock */
+	{87, 64},                     /* WarpSize */
+	{10002, 64 << 10},            /* MaxSharedMemoryPerMultiprocessor */
+	{10013, 1},                   /* CanUseStreamWaitValue */
+	{10017, 100000},              /* WallClockRate, kHz */
 };
 
 int hipDeviceGetAttribute(int *value, int which, int device)
 {
 	struct fake_gpu *g;
-	int rc = hip_enter_device(__func__, device, &g);
-	if (rc)
-		return hip_leave(rc);
+	int status = hip_enter_device(__func__, device, &g);
+	if (status)
+		return hip_leave(status);
 	if (which == 63) { /* MultiprocessorCount */
 		*value = (int)fake_units(g);
 		return FAKE_OK;
@@ -227,49 +232,57 @@ int hipDeviceGetAttribute(int *value, int which, int device)
 	return hip_leave(FAKE_INVALID_VALUE);
 }
 
-/* hipDeviceProp_t before and since ROCm 6: its size, and where its gcnArchName is. */
-static int properties(const char *function, char *at, size_t bytes, size_t arch, int device)
+/* Fills a hipDeviceProp_t. `bytes` and `arch_offset`, that of gcnArchName, differ before and since
+ * ROCm 6. */
+static int fill_properties(const char *function, char *at, size_t bytes, size_t arch_offset,
+			   int device)
 {
 	struct fake_gpu *g;
-	int rc = hip_enter_device(function, device, &g);
-	if (!rc) {
+	int status = hip_enter_device(function, device, &g);
+	if (!status) {
 		memset(at, 0, bytes);
 		snprintf(at, 256, "%s", fake_model.device_name);
-		memcpy(at + arch, ARCH, sizeof(ARCH));
+		memcpy(at + arch_offset, ARCH, sizeof(ARCH));
 	}
-	return hip_leave(rc);
+	return hip_leave(status);
 }
 
-int hipGetDeviceProperties(void *at, int device) { return properties(__func__, at, 792, 396, device); }
-int hipGetDevicePropertiesR0600(void *at, int device) { return properties(__func__, at, 1472, 1160, device); }
+int hipGetDeviceProperties(void *at, int device)
+{
+	return fill_properties(__func__, at, 792, 396, device);
+}
+int hipGetDevicePropertiesR0600(void *at, int device)
+{
+	return fill_properties(__func__, at, 1472, 1160, device);
+}
 
 int hipDeviceGetStreamPriorityRange(int *least, int *greatest)
 {
 	struct fake_gpu *g;
-	int rc = hip_enter(__func__, &g);
-	if (!rc) {
-		*least = fake_model.priority_least;
+	int status = hip_enter(__func__, &g);
+	if (!status) {
+		*least = fake_model.priority_min;
 		*greatest = fake_model.priority_greatest;
 	}
-	return hip_leave(rc);
+	return hip_leave(status);
 }
 
 int hipDeviceCanAccessPeer(int *can, int device, int peer)
 {
 	struct fake_gpu *g, *other;
-	int rc = hip_enter_device(__func__, device, &g);
-	if (!rc)
-		rc = hip_enter_device(__func__, peer, &other);
-	if (!rc)
+	int status = hip_enter_device(__func__, device, &g);
+	if (!status)
+		status = hip_enter_device(__func__, peer, &other);
+	if (!status)
 		*can = g != other;
-	return hip_leave(rc);
+	return hip_leave(status);
 }
 
 int hipDeviceEnablePeerAccess(int peer, unsigned flags)
 {
 	struct fake_gpu *g, *other;
-	int rc = hip_enter(__func__, &g);
-	if (!rc)
-		rc = flags ? FAKE_INVALID_VALUE : hip_enter_device(__func__, peer, &other);
-	return hip_leave(rc ? rc : fake_peer_enable(g, other));
+	int status = hip_enter(__func__, &g);
+	if (!status)
+		status = flags ? FAKE_INVALID_VALUE : hip_enter_device(__func__, peer, &other);
+	return hip_leave(status ? status : fake_peer_enable(g, other));
 }

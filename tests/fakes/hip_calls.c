@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The rest of libamdhip64: what is called for the calling thread's device.
+ * The functions of libamdhip64 that use the calling thread's device.
  */
 #include "tests/fakes/hip_entry.h"
 
@@ -16,68 +16,68 @@ int hipMemGetInfo(size_t *available, size_t *total)
 {
 	struct fake_gpu *g;
 	uint64_t free_bytes, bytes;
-	int rc = hip_enter(__func__, &g);
-	if (!rc)
-		rc = fake_memory_info(g, &free_bytes, &bytes);
-	if (!rc) {
+	int status = hip_enter(__func__, &g);
+	if (!status)
+		status = fake_memory_info(g, &free_bytes, &bytes);
+	if (!status) {
 		*available = free_bytes;
 		*total = bytes;
 	}
-	return hip_leave(rc);
+	return hip_leave(status);
 }
 
 int hipMalloc(void **ptr, size_t bytes)
 {
 	struct fake_gpu *g;
-	int rc = hip_enter(__func__, &g);
-	return hip_leave(rc ? rc : fake_alloc(g, bytes, ptr));
+	int status = hip_enter(__func__, &g);
+	return hip_leave(status ? status : fake_alloc(g, bytes, ptr));
 }
 
 int hipFree(void *ptr)
 {
 	struct fake_gpu *g;
-	int rc = hip_enter(__func__, &g);
-	return hip_leave(rc ? rc : fake_free(g, ptr));
+	int status = hip_enter(__func__, &g);
+	return hip_leave(status ? status : fake_free(g, ptr));
 }
 
 int hipHostMalloc(void **ptr, size_t bytes, unsigned flags)
 {
 	struct fake_gpu *g;
-	int rc = hip_enter(__func__, &g);
-	if (!rc && (flags & ~(0xfu | 0xe0000000u)))
-		rc = FAKE_INVALID_VALUE;
-	return hip_leave(rc ? rc : fake_alloc_pinned(g, bytes, ptr));
+	int status = hip_enter(__func__, &g);
+	if (!status && (flags & ~(0xfu | 0xe0000000u)))
+		status = FAKE_INVALID_VALUE;
+	return hip_leave(status ? status : fake_alloc_pinned(g, bytes, ptr));
 }
 
 int hipHostFree(void *ptr)
 {
 	struct fake_gpu *g;
-	int rc = hip_enter(__func__, &g);
-	return hip_leave(rc ? rc : fake_free_pinned(g, ptr));
+	int status = hip_enter(__func__, &g);
+	return hip_leave(status ? status : fake_free_pinned(g, ptr));
 }
 
 int hipIpcGetMemHandle(hipIpcMemHandle_t *handle, void *ptr)
 {
 	struct fake_gpu *g;
-	int rc = hip_enter(__func__, &g);
-	return hip_leave(rc ? rc : fake_ipc_export(g, ptr, handle));
+	int status = hip_enter(__func__, &g);
+	return hip_leave(status ? status : fake_ipc_export(g, ptr, handle));
 }
 
 int hipIpcOpenMemHandle(void **ptr, hipIpcMemHandle_t handle, unsigned flags)
 {
 	struct fake_gpu *g;
-	int rc = hip_enter(__func__, &g);
-	/* hipIpcMemLazyEnablePeerAccess, the only flags: 1 since ROCm 6, 0 before */
-	if (!rc && flags != (hip_version() >= 60000000))
-		rc = FAKE_INVALID_VALUE;
-	return hip_leave(rc ? rc : fake_ipc_import(g, &handle, ptr));
+	int status = hip_enter(__func__, &g);
+	/* hipIpcMemLazyEnablePeerAccess, the only flag, is 1 since ROCm 6 and was 0 before */
+	if (!status && flags != (hip_version() >= 60000000))
+		status = FAKE_INVALID_VALUE;
+	return hip_leave(status ? status : fake_ipc_import(g, &handle, ptr));
 }
 
 int hipIpcCloseMemHandle(void *ptr)
 {
 	struct fake_gpu *g;
-	int rc = hip_enter(__func__, &g);
-	return hip_leave(rc ? rc : fake_ipc_close(g, ptr));
+	int status = hip_enter(__func__, &g);
+	return hip_leave(status ? status : fake_ipc_close(g, ptr));
 }
 
 /* ------------------------------------------------------------------ streams and events */
@@ -85,78 +85,84 @@ int hipIpcCloseMemHandle(void *ptr)
 int hipStreamCreateWithPriority(void **stream, unsigned flags, int priority)
 {
 	struct fake_gpu *g;
-	int rc = hip_enter(__func__, &g);
-	return hip_leave(rc ? rc : flags > 1 ? FAKE_INVALID_VALUE : fake_stream_open(g, priority, stream));
+	int status = hip_enter(__func__, &g);
+	return hip_leave(status      ? status
+			 : flags > 1 ? FAKE_INVALID_VALUE
+				     : fake_stream_open(g, priority, stream));
 }
 
 int hipStreamDestroy(void *stream)
 {
 	struct fake_gpu *g;
-	int rc = hip_enter(__func__, &g);
-	return hip_leave(rc ? rc : fake_stream_close(g, stream));
+	int status = hip_enter(__func__, &g);
+	return hip_leave(status ? status : fake_stream_close(g, stream));
 }
 
 int hipStreamSynchronize(void *stream)
 {
 	struct fake_gpu *g;
-	int rc = hip_enter(__func__, &g);
-	return hip_leave(rc ? rc : fake_stream_sync(g, stream));
+	int status = hip_enter(__func__, &g);
+	return hip_leave(status ? status : fake_stream_sync(g, stream));
 }
 
 int hipStreamQuery(void *stream)
 {
 	struct fake_gpu *g;
-	int rc = hip_enter(__func__, &g);
-	return hip_leave(rc ? rc : fake_stream_query(g, stream));
+	int status = hip_enter(__func__, &g);
+	return hip_leave(status ? status : fake_stream_query(g, stream));
 }
 
 int hipStreamWaitEvent(void *stream, void *event, unsigned flags)
 {
 	struct fake_gpu *g;
-	int rc = hip_enter(__func__, &g);
-	return hip_leave(rc ? rc : flags ? FAKE_INVALID_VALUE : fake_stream_wait(g, stream, event));
+	int status = hip_enter(__func__, &g);
+	return hip_leave(status  ? status
+			 : flags ? FAKE_INVALID_VALUE
+				 : fake_stream_wait(g, stream, event));
 }
 
 int hipEventCreateWithFlags(void **event, unsigned flags)
 {
 	struct fake_gpu *g;
-	int rc = hip_enter(__func__, &g);
-	return hip_leave(rc ? rc : flags > 3 ? FAKE_INVALID_VALUE : fake_event_open(g, !(flags & 2), event));
+	int status = hip_enter(__func__, &g);
+	return hip_leave(status      ? status
+			 : flags > 3 ? FAKE_INVALID_VALUE
+				     : fake_event_open(g, !(flags & 2), event));
 }
 
 int hipEventDestroy(void *event)
 {
 	struct fake_gpu *g;
-	int rc = hip_enter(__func__, &g);
-	return hip_leave(rc ? rc : fake_event_close(g, event));
+	int status = hip_enter(__func__, &g);
+	return hip_leave(status ? status : fake_event_close(g, event));
 }
 
 int hipEventRecord(void *event, void *stream)
 {
 	struct fake_gpu *g;
-	int rc = hip_enter(__func__, &g);
-	return hip_leave(rc ? rc : fake_event_record(g, stream, event));
+	int status = hip_enter(__func__, &g);
+	return hip_leave(status ? status : fake_event_record(g, stream, event));
 }
 
 int hipEventQuery(void *event)
 {
 	struct fake_gpu *g;
-	int rc = hip_enter(__func__, &g);
-	return hip_leave(rc ? rc : fake_event_query(g, event));
+	int status = hip_enter(__func__, &g);
+	return hip_leave(status ? status : fake_event_query(g, event));
 }
 
 int hipEventSynchronize(void *event)
 {
 	struct fake_gpu *g;
-	int rc = hip_enter(__func__, &g);
-	return hip_leave(rc ? rc : fake_event_sync(g, event));
+	int status = hip_enter(__func__, &g);
+	return hip_leave(status ? status : fake_event_sync(g, event));
 }
 
 int hipEventElapsedTime(float *ms, void *from, void *to)
 {
 	struct fake_gpu *g;
-	int rc = hip_enter(__func__, &g);
-	return hip_leave(rc ? rc : fake_event_elapsed_ms(g, from, to, ms));
+	int status = hip_enter(__func__, &g);
+	return hip_leave(status ? status : fake_event_elapsed_ms(g, from, to, ms));
 }
 
 /* ------------------------------------------------------------------ copies, fills, values */
@@ -164,36 +170,38 @@ int hipEventElapsedTime(float *ms, void *from, void *to)
 int hipMemcpyAsync(void *dst, const void *src, size_t bytes, int kind, void *stream)
 {
 	struct fake_gpu *g;
-	int rc = hip_enter(__func__, &g);
-	/* hipMemcpyHostToHost to hipMemcpyDefault, and hipMemcpyDeviceToDeviceNoCU; ROCm before 6.1 does not look */
-	if (!rc && (kind < 0 || kind > 4) && kind != 1024 && hip_version() >= 60100000)
-		rc = 21;
-	return hip_leave(rc ? rc : fake_copy(g, stream, dst, src, bytes));
+	int status = hip_enter(__func__, &g);
+	/* Valid: hipMemcpyHostToHost to hipMemcpyDefault, and hipMemcpyDeviceToDeviceNoCU. ROCm
+	 * before 6.1 does not check. */
+	if (!status && (kind < 0 || kind > 4) && kind != 1024 && hip_version() >= 60100000)
+		status = 21;
+	return hip_leave(status ? status : fake_copy(g, stream, dst, src, bytes));
 }
 
 int hipMemsetAsync(void *dst, int byte, size_t bytes, void *stream)
 {
 	struct fake_gpu *g;
-	int rc = hip_enter(__func__, &g);
-	return hip_leave(rc ? rc : fake_fill(g, stream, dst, (uint8_t)byte, bytes));
+	int status = hip_enter(__func__, &g);
+	return hip_leave(status ? status : fake_fill(g, stream, dst, (uint8_t)byte, bytes));
 }
 
 int hipStreamWaitValue32(void *stream, void *at, uint32_t value, unsigned flags, uint32_t mask)
 {
 	struct fake_gpu *g;
-	int rc = hip_enter(__func__, &g);
-	if (!rc && (flags || mask != UINT32_MAX)) /* of the comparisons there is hipStreamWaitValueGte */
-		rc = FAKE_NOT_SUPPORTED;
-	return hip_leave(rc ? rc : fake_wait_value(g, stream, at, value));
+	int status = hip_enter(__func__, &g);
+	if (!status &&
+	    (flags || mask != UINT32_MAX)) /* hipStreamWaitValueGte is the only comparison here */
+		status = FAKE_NOT_SUPPORTED;
+	return hip_leave(status ? status : fake_wait_value(g, stream, at, value));
 }
 
 int hipStreamWriteValue32(void *stream, void *at, uint32_t value, unsigned flags)
 {
 	struct fake_gpu *g;
-	int rc = hip_enter(__func__, &g);
-	if (!rc && flags)
-		rc = FAKE_INVALID_VALUE;
-	return hip_leave(rc ? rc : fake_write_value(g, stream, at, value));
+	int status = hip_enter(__func__, &g);
+	if (!status && flags)
+		status = FAKE_INVALID_VALUE;
+	return hip_leave(status ? status : fake_write_value(g, stream, at, value));
 }
 
 /* ------------------------------------------------------------------ kernels */
@@ -201,33 +209,33 @@ int hipStreamWriteValue32(void *stream, void *at, uint32_t value, unsigned flags
 int hipModuleLoadData(void **module, const void *image)
 {
 	struct fake_gpu *g;
-	int rc = hip_enter(__func__, &g);
-	return hip_leave(rc ? rc : fake_module_load(g, image, module));
+	int status = hip_enter(__func__, &g);
+	return hip_leave(status ? status : fake_module_load(g, image, module));
 }
 
 int hipModuleUnload(void *module)
 {
 	struct fake_gpu *g;
-	int rc = hip_enter(__func__, &g);
-	return hip_leave(rc ? rc : fake_module_unload(g, module));
+	int status = hip_enter(__func__, &g);
+	return hip_leave(status ? status : fake_module_unload(g, module));
 }
 
 int hipModuleGetFunction(void **function, void *module, const char *name)
 {
 	struct fake_gpu *g;
-	int rc = hip_enter(__func__, &g);
-	return hip_leave(rc ? rc : fake_module_function(g, module, name, function));
+	int status = hip_enter(__func__, &g);
+	return hip_leave(status ? status : fake_module_function(g, module, name, function));
 }
 
 int hipFuncGetAttribute(int *value, int which, void *function)
 {
 	struct fake_gpu *g;
 	uint64_t own, dynamic;
-	int rc = hip_enter(__func__, &g);
-	if (!rc)
-		rc = fake_function_shared(g, function, &own, &dynamic);
-	if (rc)
-		return hip_leave(rc);
+	int status = hip_enter(__func__, &g);
+	if (!status)
+		status = fake_function_shared(g, function, &own, &dynamic);
+	if (status)
+		return hip_leave(status);
 	switch (which) {
 	case 0: /* MAX_THREADS_PER_BLOCK */
 		*value = (int)fake_function_threads();
@@ -246,27 +254,32 @@ int hipFuncGetAttribute(int *value, int which, void *function)
 int hipFuncSetAttribute(void *function, int which, int value)
 {
 	struct fake_gpu *g;
-	int rc = hip_enter(__func__, &g);
-	if (!rc && which != 8)
-		rc = FAKE_INVALID_VALUE;
-	return hip_leave(rc ? rc : fake_function_allow_shared(g, function, value));
+	int status = hip_enter(__func__, &g);
+	if (!status && which != 8)
+		status = FAKE_INVALID_VALUE;
+	return hip_leave(status ? status : fake_function_allow_shared(g, function, value));
 }
 
-int hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void *function, int threads, size_t shared_bytes)
+int hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void *function, int threads,
+						       size_t shared_bytes)
 {
 	struct fake_gpu *g;
-	int rc = hip_enter(__func__, &g);
-	return hip_leave(rc ? rc : fake_occupancy(g, function, threads, shared_bytes, blocks));
+	int status = hip_enter(__func__, &g);
+	return hip_leave(status ? status
+				: fake_occupancy(g, function, threads, shared_bytes, blocks));
 }
 
-int hipModuleLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,
-                          unsigned block_z, unsigned shared_bytes, void *stream, void **arguments, void **extra)
+int hipModuleLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+			  unsigned block_x, unsigned block_y, unsigned block_z,
+			  unsigned shared_bytes, void *stream, void **arguments, void **extra)
 {
 	struct fake_gpu *g;
-	int rc = hip_enter(__func__, &g);
-	if (!rc && (extra || grid_y != 1 || grid_z != 1 || block_y != 1 || block_z != 1))
-		rc = FAKE_NOT_SUPPORTED; /* by this fake */
-	return hip_leave(rc ? rc : fake_launch(g, stream, function, grid_x, block_x, shared_bytes, arguments));
+	int status = hip_enter(__func__, &g);
+	if (!status && (extra || grid_y != 1 || grid_z != 1 || block_y != 1 || block_z != 1))
+		status = FAKE_NOT_SUPPORTED; /* by this fake */
+	return hip_leave(status ? status
+				: fake_launch(g, stream, function, grid_x, block_x, shared_bytes,
+					      arguments));
 }
 
 /* ------------------------------------------------------------------ graphs */
@@ -274,42 +287,42 @@ int hipModuleLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, unsi
 int hipStreamBeginCapture(void *stream, int mode)
 {
 	struct fake_gpu *g;
-	int rc = hip_enter(__func__, &g);
-	return hip_leave(rc ? rc : fake_capture_begin(g, stream, mode));
+	int status = hip_enter(__func__, &g);
+	return hip_leave(status ? status : fake_capture_begin(g, stream, mode));
 }
 
 int hipStreamEndCapture(void *stream, void **graph)
 {
 	struct fake_gpu *g;
-	int rc = hip_enter(__func__, &g);
-	return hip_leave(rc ? rc : fake_capture_end(g, stream, graph));
+	int status = hip_enter(__func__, &g);
+	return hip_leave(status ? status : fake_capture_end(g, stream, graph));
 }
 
-int hipGraphInstantiate(void **exec, void *graph, void **wrong, char *log, size_t room)
+int hipGraphInstantiate(void **exec, void *graph, void **wrong, char *log, size_t capacity)
 {
 	struct fake_gpu *g;
-	int rc = hip_enter(__func__, &g);
-	(void)wrong, (void)log, (void)room;
-	return hip_leave(rc ? rc : fake_graph_instantiate(g, graph, exec));
+	int status = hip_enter(__func__, &g);
+	(void)wrong, (void)log, (void)capacity;
+	return hip_leave(status ? status : fake_graph_instantiate(g, graph, exec));
 }
 
 int hipGraphLaunch(void *exec, void *stream)
 {
 	struct fake_gpu *g;
-	int rc = hip_enter(__func__, &g);
-	return hip_leave(rc ? rc : fake_graph_launch(g, exec, stream));
+	int status = hip_enter(__func__, &g);
+	return hip_leave(status ? status : fake_graph_launch(g, exec, stream));
 }
 
 int hipGraphExecDestroy(void *exec)
 {
 	struct fake_gpu *g;
-	int rc = hip_enter(__func__, &g);
-	return hip_leave(rc ? rc : fake_graph_close(g, exec, FAKE_GRAPH_EXEC));
+	int status = hip_enter(__func__, &g);
+	return hip_leave(status ? status : fake_graph_close(g, exec, FAKE_GRAPH_EXEC));
 }
 
 int hipGraphDestroy(void *graph)
 {
 	struct fake_gpu *g;
-	int rc = hip_enter(__func__, &g);
-	return hip_leave(rc ? rc : fake_graph_close(g, graph, FAKE_GRAPH));
+	int status = hip_enter(__func__, &g);
+	return hip_leave(status ? status : fake_graph_close(g, graph, FAKE_GRAPH));
 }

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What every function of the fake HIP runtime begins and ends with.
+ * Every function of the fake HIP runtime begins with one of hip_enter*() and ends with hip_leave().
  */
 #ifndef FAKES_HIP_ENTRY_H
 #define FAKES_HIP_ENTRY_H
 
-#include "tests/fakes/engine.h"
+#include "tests/fakes/engine/engine.h"
 
-/* As hipRuntimeGetVersion() gives it. */
+/* The version that hipRuntimeGetVersion() returns: FAKE_DRIVER_VERSION. */
 int hip_version(void);
 
-/* FAKE_FAIL, and whether there is such a device. */
+/* Applies FAKE_FAIL and finds the device: 0, or the result to return. */
 int hip_enter_device(const char *function, int device, struct fake_gpu **g_p);
 
-/* With the calling thread's device, which has not failed. */
+/* The same for the calling thread's device. A failed context is an error. */
 int hip_enter(const char *function, struct fake_gpu **g_p);
 
-/* Keep a result for hipGetLastError() and return it. */
-int hip_leave(int rc);
+/* Stores a result for hipGetLastError() and returns it. */
+int hip_leave(int status);
 
 #endif

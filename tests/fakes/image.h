@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the fake run-time compilers put out and the fake drivers load: this word, then the architecture as text, then the
- * compiler's release as CUDA counts, 0 for HIP.
+ * The image that fake run-time compilers produce and fake drivers load: a magic text, the
+ * architecture, then the compiler's release (1000 * major + 10 * minor; 0 for HIP).
  */
 #ifndef FAKES_IMAGE_H
 #define FAKES_IMAGE_H

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# From kernels.c, preprocessed with KERNEL and SHARED left standing: fake_kernels[] and what it needs.
+# Reads kernels.c, preprocessed but with KERNEL and SHARED unexpanded; writes fake_kernels[] and a call function per kernel.
 
 # The type of a parameter, without its name.
 function type_of(parameter) {
@@ -36,9 +36,9 @@ function write_row(name,    i, list) {
 		shared[name] ? "sizeof(struct {" shared[name] "})" : "0", counts[name], list ? list : "0"
 }
 
-# Definitions of macros, which -g3 leaves standing.
+# With -g3 the preprocessor keeps macro definitions.
 /^#/ { next }
-# Heads and declarations may go over lines.
+# A kernel's head and a declaration may span lines.
 { text = text " " $0 }
 END {
 	while (match(text, /(KERNEL|SHARED)[ \t]/)) {

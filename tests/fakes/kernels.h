@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The kernels of device/kernels.cu, by name.
+ * The kernels of device/gpu/kernels/kernels.cu, by name.
  */
 #ifndef FAKES_KERNELS_H
 #define FAKES_KERNELS_H
@@ -15,12 +15,12 @@
 struct fake_kernel {
 	const char *name;
 	void (*call)(void *const *arguments);
-	size_t shared_bytes; /* of its own variables */
+	size_t shared_bytes; /* static, of the kernel's SHARED variables */
 	size_t count;
-	size_t sizes[FAKE_KERNEL_ARGUMENTS]; /* of its arguments */
+	size_t sizes[FAKE_KERNEL_ARGUMENTS]; /* of the arguments */
 };
 
-/* The last has no name. */
+/* Ends with a row without a name. */
 extern const struct fake_kernel fake_kernels[];
 
 #endif

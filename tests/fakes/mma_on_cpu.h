@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The words of device/kernels_mma.inc for a CPU. Threads run one after the other, so a thread multiplies what it holds itself:
- * its part of A, with every column of B taken to be the one it holds. The sums of all threads are those of a real unit after an
- * even number of steps, since the two matrices of B add up to 1.
+ * The primitives of device/gpu/kernels/kernels_mma.inc (see there) on a CPU. Threads run one after
+ * the other, so a thread cannot use what other threads hold. It multiplies its own part of A, and
+ * takes every column of B to equal the one it holds. The two matrices of B add up to 1, so after an
+ * even number of steps the sums of all threads equal those of a real matrix unit.
  */
 #ifndef FAKES_MMA_ON_CPU_H
 #define FAKES_MMA_ON_CPU_H
 
+#include "tests/fakes/on_cpu.h"
+
 #include <math.h>
 #include <string.h>
 
+#define ROLLED
 #define MMA_LANES 32
 #define MMA_COLUMNS 64
 #define MMA_TILES 2
@@ -27,76 +31,81 @@
 typedef float mma_tile[MMA_SUMS];
 typedef float wgmma_tile[WGMMA_SUMS];
 
-/* A number that is not subnormal, of the lowest `bits`. */
-DEVICE float mma_decode(u32 code, u32 bits, u32 mantissa, int bias)
+struct mma_format {
+	u32 bits, mantissa_bits;
+	int bias;
+};
+
+/* The format of an enum mma_type, which kernels_mma.inc declares. */
+#define MMA_FORMAT(type)                                                                           \
+	((type) == MMA_F16    ? (struct mma_format){16, 10, 15}                                    \
+	 : (type) == MMA_BF16 ? (struct mma_format){16, 7, 127}                                    \
+	 : (type) == MMA_TF32 ? (struct mma_format){32, 23, 127}                                   \
+			      : (struct mma_format){8, 3, F8_BIAS})
+
+/* Decodes the lowest f.bits of `code`, a normal number. */
+DEVICE float mma_decode(struct mma_format f, u32 code)
 {
-	const u32 exponent = (code >> mantissa) & ((1u << (bits - 1 - mantissa)) - 1);
-	const float size = ldexpf(1 + ldexpf((float)(code & ((1u << mantissa) - 1)), -(int)mantissa), (int)exponent - bias);
-	return code >> (bits - 1) & 1 ? -size : size;
+	const u32 exponent =
+		(code >> f.mantissa_bits) & ((1u << (f.bits - 1 - f.mantissa_bits)) - 1);
+	const u32 mantissa = code & ((1u << f.mantissa_bits) - 1);
+	const float size =
+		ldexpf(1 + ldexpf((float)mantissa, -(int)f.mantissa_bits), (int)exponent - f.bias);
+	return code >> (f.bits - 1) & 1 ? -size : size;
 }
 
-DEVICE float mma_element(enum mma_type type, const u32 *registers, u32 i)
+DEVICE float mma_element(struct mma_format f, const u32 *registers, u32 i)
 {
-	const u32 bits = type == MMA_TF32 ? 32 : type == MMA_F8 ? 8 : 16, each = 32 / bits;
-	const u32 code = registers[i / each] >> (i % each * bits);
-	switch (type) {
-	case MMA_F16:
-		return mma_decode(code, 16, 10, 15);
-	case MMA_BF16:
-		return mma_decode(code, 16, 7, 127);
-	case MMA_TF32:
-		return mma_decode(code, 32, 23, 127);
-	case MMA_F8:
-		break;
-	}
-	return mma_decode(code, 8, 3, F8_BIAS);
+	const u32 per_register = 32 / f.bits;
+	return mma_decode(f, registers[i / per_register] >> (i % per_register * f.bits));
 }
 
-/* What the elements that a thread holds add to the sums, for each column. All of B's that it holds are used in turn. */
-static float mma_multiply(enum mma_type type, const u32 *a, const u32 *b)
+/* What the elements of one thread add to the sums of one column; it uses its elements of B in turn.
+ */
+static float mma_multiply(struct mma_format f, const u32 *a, const u32 *b)
 {
-	const u32 each = type == MMA_TF32 ? 1 : type == MMA_F8 ? 4 : 2;
+	const u32 per_register = 32 / f.bits;
 	float sum = 0;
-	for (u32 i = 0; i < A_REGISTERS * each; i++)
-		sum += mma_element(type, a, i) * mma_element(type, b, i % (B_REGISTERS * each));
+	for (u32 i = 0; i < A_REGISTERS * per_register; i++)
+		sum += mma_element(f, a, i) * mma_element(f, b, i % (B_REGISTERS * per_register));
 	return sum;
 }
 
-/* The same again; a loop has two pairs of operands. */
-static float mma_products(enum mma_type type, const u32 *a, const u32 *b)
+/* The same, cached: a loop multiplies two pairs of operands again and again. */
+static float mma_multiply_cached(struct mma_format f, const u32 *a, const u32 *b)
 {
 	static _Thread_local struct {
-		u32 type, a[A_REGISTERS], b[B_REGISTERS];
+		struct mma_format format;
+		u32 a[A_REGISTERS], b[B_REGISTERS];
 		float sum;
 	} known[2];
 	static _Thread_local u32 oldest;
 	for (u32 i = 0; i < 2; i++)
-		if (known[i].type == type + 1 && memcmp(known[i].b, b, sizeof(known[i].b)) == 0 &&
+		if (known[i].format.bits == f.bits &&
+		    known[i].format.mantissa_bits == f.mantissa_bits &&
+		    memcmp(known[i].b, b, sizeof(known[i].b)) == 0 &&
 		    memcmp(known[i].a, a, sizeof(known[i].a)) == 0)
 			return known[i].sum;
 	const u32 at = oldest++ % 2;
-	known[at].type = type + 1;
+	known[at].format = f;
 	memcpy(known[at].a, a, sizeof(known[at].a));
 	memcpy(known[at].b, b, sizeof(known[at].b));
-	known[at].sum = mma_multiply(type, a, b);
+	known[at].sum = mma_multiply(f, a, b);
 	return known[at].sum;
 }
 
-DEVICE void mma(enum mma_type type, mma_tile *d, const u32 *a, const u32 *b)
-{
-	(*d)[0] += MMA_COLUMNS * mma_products(type, a, b);
-}
+#define mma(type, d, a, b)                                                                         \
+	((void)((*(d))[0] += MMA_COLUMNS * mma_multiply_cached(MMA_FORMAT(type), a, b)))
 
-DEVICE void wgmma_publish(void) { }
+DEVICE void wgmma_publish(void) {}
 DEVICE void wgmma_settle(float *at) { (void)at; }
-DEVICE void wgmma_begin(void) { }
-DEVICE void wgmma_end_group(void) { }
-DEVICE void wgmma_wait(void) { }
-DEVICE void wgmma_wait_before_last(void) { }
+DEVICE void wgmma_begin(void) {}
+DEVICE void wgmma_end_group(void) {}
+DEVICE void wgmma_wait(void) {}
+DEVICE void wgmma_wait_before_last(void) {}
 
-DEVICE void wgmma(enum mma_type type, wgmma_tile *d, const u32 *a, const words4 *b)
-{
-	(*d)[0] += WGMMA_COLUMNS * mma_products(type, a, &b[THREAD].x);
-}
+#define wgmma(type, d, a, b)                                                                       \
+	((void)((*(d))[0] +=                                                                       \
+		WGMMA_COLUMNS * mma_multiply_cached(MMA_FORMAT(type), a, &(b)[THREAD].x)))
 
 #endif

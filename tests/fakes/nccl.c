@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * libnccl and librccl: ncclAllReduce() of floats among the devices of one process, as one group. Every rank's stream runs a block that
- * waits for the others', as the library's kernels do.
+ * libnccl and librccl: ncclAllReduce() of floats, in a group call, among the devices of one
+ * process. Each rank's stream runs a block that waits for the blocks of the other ranks, as the
+ * library's kernels do.
  */
+#include "lib/clock.h"
+#include "tests/fakes/driver.h"
+
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -10,18 +14,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/clock.h"
-#include "tests/fakes/driver.h"
-
-enum { SUCCESS = 0, UNHANDLED_ERROR = 1, SYSTEM_ERROR = 2, INVALID_ARGUMENT = 4, INVALID_USAGE = 5 };
+enum {
+	SUCCESS = 0,
+	UNHANDLED_ERROR = 1,
+	SYSTEM_ERROR = 2,
+	INVALID_ARGUMENT = 4,
+	INVALID_USAGE = 5
+};
 enum { FLOAT = 7 };
 enum { SUM = 0 };
 
 #define VERSION 22809
-#define RANKS_MOST 8
-#define CALLS_MOST 64
-/* One that lost its device never comes. */
-#define PATIENCE_NS 10000000000u
+#define RANKS_MAX 8
+#define CALLS_MAX 64
+/* A rank whose device is lost never arrives. */
+#define RANK_TIMEOUT_NS 10000000000u
 
 struct clique {
 	int ranks, alive;
@@ -40,32 +47,32 @@ struct call {
 	void *stream;
 };
 
-/* Where the ranks of one operation meet. */
-struct meeting {
-	struct meeting *next;
+/* One operation of all ranks. */
+struct collective {
+	struct collective *next;
 	int ranks;
 	atomic_int arrived, left;
 	atomic_bool done;
-	struct call calls[RANKS_MOST];
+	struct call calls[RANKS_MAX];
 };
 
 static _Thread_local struct {
 	int depth;
 	size_t count;
-	struct call calls[CALLS_MOST];
+	struct call calls[CALLS_MAX];
 } group;
 
-/* Meetings that were called. One to which a lost device does not come stays here. */
+/* Operations that were started. One that a lost device never joins stays here. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct meeting *meetings;
+static struct collective *collectives;
 
-static void enter(struct meeting *m)
+static void register_collective(struct collective *c)
 {
 	pthread_mutex_lock(&lock);
-	m->next = meetings;
-	meetings = m;
-	for (struct meeting **at = &meetings; *at;) {
-		struct meeting *old = *at;
+	c->next = collectives;
+	collectives = c;
+	for (struct collective **at = &collectives; *at;) {
+		struct collective *old = *at;
 		if (atomic_load(&old->left) < old->ranks) {
 			at = &old->next;
 			continue;
@@ -76,69 +83,72 @@ static void enter(struct meeting *m)
 	pthread_mutex_unlock(&lock);
 }
 
-static void add_up(struct meeting *m)
+static void sum_buffers(struct collective *c)
 {
-	for (size_t i = 0; i < m->calls[0].count; i++) {
+	for (size_t i = 0; i < c->calls[0].count; i++) {
 		float sum = 0;
-		for (int r = 0; r < m->ranks; r++)
-			sum += m->calls[r].from[i];
-		for (int r = 0; r < m->ranks; r++)
-			m->calls[r].to[i] = sum;
+		for (int r = 0; r < c->ranks; r++)
+			sum += c->calls[r].from[i];
+		for (int r = 0; r < c->ranks; r++)
+			c->calls[r].to[i] = sum;
 	}
 }
 
-static void attend(uint32_t block, uint32_t blocks, void *argument)
+static void allreduce_block(uint32_t block, uint32_t blocks, void *argument)
 {
-	struct meeting *m = *(struct meeting **)argument;
+	struct collective *c = *(struct collective **)argument;
 	const uint64_t start = clock_ns();
 	(void)block, (void)blocks;
-	if (atomic_fetch_add(&m->arrived, 1) + 1 == m->ranks) {
-		add_up(m);
-		atomic_store(&m->done, true);
+	if (atomic_fetch_add(&c->arrived, 1) + 1 == c->ranks) {
+		sum_buffers(c);
+		atomic_store(&c->done, true);
 	}
-	while (!atomic_load(&m->done) && clock_ns() - start < PATIENCE_NS)
+	while (!atomic_load(&c->done) && clock_ns() - start < RANK_TIMEOUT_NS)
 		sched_yield();
-	atomic_fetch_add(&m->left, 1);
+	atomic_fetch_add(&c->left, 1);
 }
 
-/* The calls of the first one's clique, in order of rank; they are taken out of the group. */
-static int meet(struct meeting *m)
+/* Moves the calls of one operation, that of the group's first call, from the group to c, by rank.
+ */
+static int collect_calls(struct collective *c)
 {
 	const struct clique *clique = group.calls[0].comm->clique;
 	size_t kept = 0;
-	bool came[RANKS_MOST] = {false};
-	m->ranks = clique->ranks;
+	bool has_call[RANKS_MAX] = {false};
+	c->ranks = clique->ranks;
 	for (size_t i = 0; i < group.count; i++) {
 		const struct call call = group.calls[i];
-		if (call.comm->clique != clique || came[call.comm->rank]) {
+		if (call.comm->clique != clique || has_call[call.comm->rank]) {
 			group.calls[kept++] = call;
 			continue;
 		}
-		came[call.comm->rank] = true;
-		m->calls[call.comm->rank] = call;
+		has_call[call.comm->rank] = true;
+		c->calls[call.comm->rank] = call;
 	}
 	group.count = kept;
-	for (int r = 0; r < m->ranks; r++)
-		if (!came[r] || m->calls[r].count != m->calls[0].count)
+	for (int r = 0; r < c->ranks; r++)
+		if (!has_call[r] || c->calls[r].count != c->calls[0].count)
 			return INVALID_USAGE;
 	return SUCCESS;
 }
 
-static int run_first(void)
+static int start_first_collective(void)
 {
-	struct meeting *m = calloc(1, sizeof(*m));
-	if (!m)
+	struct collective *c = calloc(1, sizeof(*c));
+	if (!c)
 		return SYSTEM_ERROR;
 	const int ranks = group.calls[0].comm->clique->ranks;
-	int rc = meet(m);
-	if (rc) {
-		free(m);
-		return rc;
+	int status = collect_calls(c);
+	if (status) {
+		free(c);
+		return status;
 	}
-	enter(m);
-	for (int r = 0; r < ranks && !rc; r++)
-		rc = driver_enqueue(m->calls[r].stream, 1, attend, &m, sizeof(m)) ? UNHANDLED_ERROR : SUCCESS;
-	return rc;
+	register_collective(c);
+	for (int r = 0; r < ranks && !status; r++)
+		status = driver_enqueue(c->calls[r].stream, 1, allreduce_block, &c, sizeof(c))
+				 ? UNHANDLED_ERROR
+				 : SUCCESS;
+	return status;
 }
 
 #pragma GCC visibility push(default)
@@ -175,10 +185,10 @@ const char *ncclGetLastError(struct ncclComm *comm)
 
 int ncclCommInitAll(struct ncclComm **comms, int count, const int *devices)
 {
-	int rc = driver_fault(__func__);
+	int status = driver_fault(__func__);
 	(void)devices;
-	if (rc || count < 1 || count > RANKS_MOST)
-		return rc ? rc : INVALID_ARGUMENT;
+	if (status || count < 1 || count > RANKS_MAX)
+		return status ? status : INVALID_ARGUMENT;
 	struct clique *clique = calloc(1, sizeof(*clique));
 	if (!clique)
 		return SYSTEM_ERROR;
@@ -194,9 +204,9 @@ int ncclCommInitAll(struct ncclComm **comms, int count, const int *devices)
 
 int ncclCommDestroy(struct ncclComm *comm)
 {
-	int rc = driver_fault(__func__);
-	if (rc || !comm)
-		return rc ? rc : INVALID_ARGUMENT;
+	int status = driver_fault(__func__);
+	if (status || !comm)
+		return status ? status : INVALID_ARGUMENT;
 	if (--comm->clique->alive == 0)
 		free(comm->clique);
 	free(comm);
@@ -205,34 +215,36 @@ int ncclCommDestroy(struct ncclComm *comm)
 
 int ncclGroupStart(void)
 {
-	int rc = driver_fault(__func__);
-	group.depth += rc == SUCCESS;
-	return rc;
+	int status = driver_fault(__func__);
+	group.depth += status == SUCCESS;
+	return status;
 }
 
 int ncclGroupEnd(void)
 {
-	int rc = driver_fault(__func__);
+	int status = driver_fault(__func__);
 	if (group.depth == 0)
-		return rc ? rc : INVALID_USAGE;
+		return status ? status : INVALID_USAGE;
 	if (--group.depth)
-		return rc;
-	while (group.count && !rc)
-		rc = run_first();
+		return status;
+	while (group.count && !status)
+		status = start_first_collective();
 	group.count = 0;
-	return rc;
+	return status;
 }
 
-int ncclAllReduce(const void *from, void *to, size_t count, int type, int op, struct ncclComm *comm, void *stream)
+int ncclAllReduce(const void *from, void *to, size_t count, int type, int op, struct ncclComm *comm,
+		  void *stream)
 {
-	int rc = driver_fault(__func__);
-	if (rc)
-		return rc;
-	if (!from || !to || !comm || type != FLOAT || op != SUM || group.count == CALLS_MOST)
+	int status = driver_fault(__func__);
+	if (status)
+		return status;
+	if (!from || !to || !comm || type != FLOAT || op != SUM || group.count == CALLS_MAX)
 		return INVALID_ARGUMENT;
-	/* The others' calls would never come. */
+	/* Outside a group the calls of the other ranks would never come. */
 	if (!group.depth && comm->clique->ranks > 1)
 		return INVALID_USAGE;
-	group.calls[group.count++] = (struct call){.comm = comm, .from = from, .to = to, .count = count, .stream = stream};
-	return group.depth ? SUCCESS : run_first();
+	group.calls[group.count++] = (struct call){
+		.comm = comm, .from = from, .to = to, .count = count, .stream = stream};
+	return group.depth ? SUCCESS : start_first_collective();
 }

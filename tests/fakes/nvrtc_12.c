@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * libnvrtc of an older toolkit, beside the other.
+ * libnvrtc of an older toolkit, installed together with the newer one.
  */
 #define NVRTC_MAJOR 12
 #define NVRTC_MINOR 4

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The words that device/kernels.cu is written in, for a CPU. A block runs on one thread, its threads one after the other from
- * barrier to barrier (tests/fakes/fibers.c), so a variable of the block is one of the thread.
+ * The primitives of device/gpu/kernels/kernels.cu (see there) on a CPU. One CPU thread runs all
+ * threads of a block, one after the other from barrier to barrier (tests/fakes/engine/fibers.c). A
+ * variable that the block shares is therefore a thread-local one.
  */
 #ifndef FAKES_ON_CPU_H
 #define FAKES_ON_CPU_H
 
+#include "tests/fakes/engine/fibers.h"
+
 #include <sched.h>
 #include <stdint.h>
-
-#include "tests/fakes/fibers.h"
 
 typedef uint32_t u32;
 typedef uint64_t u64;
@@ -30,12 +31,13 @@ typedef struct {
 	double y;
 } doubles2;
 
-/* tests/fakes/kernel_table.awk looks for these two words in the source. */
+/* tests/fakes/kernel_table.awk looks for these two in the source, so they stay unexpanded for it.
+ */
 #ifndef FAKE_KERNEL_TABLE
 #define KERNEL static void
 #define SHARED static _Thread_local
 #endif
-#define KERNEL_OF_TWO KERNEL
+#define KERNEL_TWO_PER_UNIT KERNEL
 #define DEVICE static inline __attribute__((always_inline))
 #define UNROLL
 #define THREAD fake_here.thread
@@ -48,13 +50,13 @@ typedef struct {
 #define ticks() fake_ticks()
 #define cycles() fake_cycles()
 #define pause_briefly() ((void)sched_yield())
-#define forget() __asm__ volatile("" ::: "memory")
+#define compiler_barrier() __asm__ volatile("" ::: "memory")
 #define opaque_u32(x) __asm__ volatile("" : "+r"(x))
 #define opaque_u64(x) __asm__ volatile("" : "+r"(x))
 #define load_at(address) (*(const u64 *)(uintptr_t)(address))
 #define store_streaming(at, value) ((void)(*(at) = (value)))
 #define atomic_add_u32(at, value) ((void)__atomic_fetch_add(at, value, __ATOMIC_RELAXED))
-/* The thread sanitizer knows no fences: what a kernel puts in order with one is ordered by the operation after it. */
+/* The thread sanitizer does not understand fences, so the operation after a fence orders. */
 #define atomic_add_system_u32(at, value) ((void)__atomic_fetch_add(at, value, __ATOMIC_ACQ_REL))
 #define store_system_u32(at, value) __atomic_store_n(at, value, __ATOMIC_RELEASE)
 #define store_system_u64(at, value) __atomic_store_n(at, value, __ATOMIC_RELEASE)
@@ -64,7 +66,7 @@ typedef struct {
 #define fence_system() __atomic_thread_fence(__ATOMIC_SEQ_CST)
 #endif
 
-/* Kernels that poll must let those run that they wait for: there may be fewer cores than slots. */
+/* A polling kernel yields: with fewer cores than slots, it may hold the core its peer needs. */
 DEVICE u32 load_system_u32(const u32 *at)
 {
 	static _Thread_local unsigned loads;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "tests/fakes/rtc.h"
+#include "tests/fakes/faults.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "tests/fakes/faults.h"
 
 static const struct {
 	int code;
@@ -21,8 +20,8 @@ static const struct {
 };
 #define RESULTS (sizeof(results) / sizeof(results[0]))
 
-/* The vendors' prefixes differ. */
-static int result_named(const char *name)
+/* Ignores the prefix, which differs between vendors. */
+static int result_by_name(const char *name)
 {
 	const char *rest = strchr(name, '_');
 	for (size_t i = 0; rest && i < RESULTS; i++)
@@ -31,7 +30,7 @@ static int result_named(const char *name)
 	return (int)strtol(name, NULL, 10);
 }
 
-int rtc_enter(const char *function) { return fake_fault(function, result_named); }
+int rtc_enter(const char *function) { return fake_fault(function, result_by_name); }
 
 const char *rtc_error(const char *prefix, int result)
 {
@@ -70,8 +69,8 @@ int rtc_destroy(struct fake_program **program)
 	return FAKE_RTC_OK;
 }
 
-/* Of a source without braces in its texts and comments. */
-static int open_braces(const char *source)
+/* Assumes that strings and comments of the source have no braces. */
+static int count_open_braces(const char *source)
 {
 	int open = 0;
 	for (; *source && open >= 0; source++)
@@ -80,7 +79,7 @@ static int open_braces(const char *source)
 }
 
 /* FAKE_COMPILED */
-static void tell_compiled(const char *arch)
+static void log_compilation(const char *arch)
 {
 	const char *path = getenv("FAKE_COMPILED");
 	FILE *file = path && *path ? fopen(path, "a") : NULL;
@@ -90,8 +89,8 @@ static void tell_compiled(const char *arch)
 	fclose(file);
 }
 
-int rtc_compile(struct fake_program *program, int count, const char *const *options, const char *const *arch_options,
-                int (*knows)(const char *arch))
+int rtc_compile(struct fake_program *program, int count, const char *const *options,
+		const char *const *arch_options, int (*arch_is_known)(const char *arch))
 {
 	const char *arch = NULL;
 	if (!program)
@@ -100,15 +99,17 @@ int rtc_compile(struct fake_program *program, int count, const char *const *opti
 		for (const char *const *o = arch_options; *o; o++)
 			if (strncmp(options[i], *o, strlen(*o)) == 0)
 				arch = options[i] + strlen(*o);
-	if (!arch || !knows(arch)) {
-		snprintf(program->log, sizeof(program->log), "error: invalid value for --gpu-architecture\n");
+	if (!arch || !arch_is_known(arch)) {
+		snprintf(program->log, sizeof(program->log),
+			 "error: invalid value for --gpu-architecture\n");
 		return FAKE_RTC_INVALID_OPTION;
 	}
-	if (open_braces(program->source) != 0) {
-		snprintf(program->log, sizeof(program->log), "%s(1): error: expected a \"}\"\n\n1 error detected.\n", program->name);
+	if (count_open_braces(program->source) != 0) {
+		snprintf(program->log, sizeof(program->log),
+			 "%s(1): error: expected a \"}\"\n\n1 error detected.\n", program->name);
 		return FAKE_RTC_COMPILATION;
 	}
-	tell_compiled(arch);
+	log_compilation(arch);
 	memcpy(program->image.word, FAKE_IMAGE_WORD, sizeof(program->image.word));
 	snprintf(program->image.arch, sizeof(program->image.arch), "%s", arch);
 	return FAKE_RTC_OK;

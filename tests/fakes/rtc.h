@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A run-time compiler that compiles nothing: the kernels are in the fake driver already. It looks at the options as the vendors do,
- * and refuses a source whose braces don't match.
+ * A run-time compiler that compiles nothing, since the fake driver contains the kernels. It checks
+ * options as the vendors' compilers do, and refuses a source whose braces do not match.
  */
 #ifndef FAKES_RTC_H
 #define FAKES_RTC_H
 
-#include <stddef.h>
-
 #include "tests/fakes/image.h"
+
+#include <stddef.h>
 
 enum rtc_result {
 	FAKE_RTC_OK = 0,
@@ -23,17 +23,18 @@ enum rtc_result {
 struct fake_program {
 	char *source;
 	char name[64], log[256];
-	struct fake_image image; /* "" before it is compiled */
+	struct fake_image image; /* its arch is "" before compilation */
 };
 
-/* 0, or what FAKE_FAIL asks for. */
+/* Applies FAKE_FAIL: 0, or the result to return. */
 int rtc_enter(const char *function);
 int rtc_create(struct fake_program **program, const char *source, const char *name);
 int rtc_destroy(struct fake_program **program);
 
-/* `knows` takes the text after the = of an option that names an architecture. */
-int rtc_compile(struct fake_program *program, int count, const char *const *options, const char *const *arch_options,
-                int (*knows)(const char *arch));
+/* `arch_options` are the prefixes of options that name an architecture, NULL past the last;
+ * `arch_is_known` is called with the text that follows the prefix. */
+int rtc_compile(struct fake_program *program, int count, const char *const *options,
+		const char *const *arch_options, int (*arch_is_known)(const char *arch));
 int rtc_image(const struct fake_program *program, char *image);
 int rtc_image_bytes(const struct fake_program *program, size_t *bytes);
 int rtc_log(const struct fake_program *program, char *log);

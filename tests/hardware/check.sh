@@ -159,7 +159,7 @@ stage_programs() {
 		say "$(printf '%-28s %-8s %-15s %3s cases, %2s flagged numbers  %s' "$name" "$on" "$(outcome "$code")" \
 			"$(grep -sc '"kind":"case"' "$file.jsonl")" "$(grep -c '^ *invalid' "$file.txt")" \
 			"$([ "$code" = 0 ] || tail -n 1 "$file.txt")")"
-		grep '^ *mechanism .*: ' "$file.txt" | grep -v ': seen' | head -n 3 | say_lines
+		grep '^ *mechanism .*: ' "$file.txt" | grep -v ': observed' | head -n 3 | say_lines
 	done
 	return "$failed"
 }
@@ -171,7 +171,7 @@ stage_checkers() {
 	mkdir -p "$out/checkers"
 	for tool in memcheck racecheck initcheck synccheck; do
 		clean=0
-		for rules in kernels/all kernels/adds kernels/copies kernels/chase kernels/fma tiled/products_of tiled/counter; do
+		for rules in kernels/all kernels/add kernels/copy kernels/chase kernels/fma tiled/gemm_of tiled/counter; do
 			log=$out/checkers/$tool-$(echo "$rules" | tr / -).txt
 			GPUSIG_TEST=${rules#*/} timeout -k 5 45 compute-sanitizer --tool "$tool" --error-exitcode 99 --print-limit 20 \
 				"$unit/conformance_${rules%/*}" "$device" >"$log" 2>&1

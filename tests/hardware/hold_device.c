@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A device kept open while many programs use it one after the other: the driver stays loaded and initialised, and kernels that
- * are compiled at the first opening are in the cache (GPUSIG_KERNEL_CACHE) for the others.
+ * Keeps a device open while many programs use it one after the other. The driver stays loaded and
+ * initialised, and the first opening compiles the kernels into the cache (GPUSIG_KERNEL_CACHE) for
+ * the other programs.
  *
- *     hold_device DEVICE <PIPE        one line says when it is open; ends when the pipe's last writer has closed it
+ *     hold_device DEVICE <PIPE        prints a line when the device is open; ends when the last
+ *                                     writer has closed the pipe
  *
- * Nothing is allocated, queued or polled while it waits. Exit 0, 1: it can't be opened, 2: usage, 77: no device.
+ * It allocates, queues and polls nothing while it waits. Exit 0; 1: the device cannot be opened;
+ * 2: usage; 77: no device.
  */
-#include <errno.h>
-#include <stdio.h>
-#include <unistd.h>
-
 #include "device/dev.h"
 #include "lib/clock.h"
 #include "lib/err.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
 
 int main(int argc, char **argv)
 {
@@ -23,13 +26,13 @@ int main(int argc, char **argv)
 	}
 	struct dev_set set;
 	uint64_t start_ns = clock_ns();
-	int rc = dev_open(argv[1], 0, &set);
-	if (rc) {
+	int status = dev_open(argv[1], 0, &set);
+	if (status) {
 		fprintf(stderr, "hold_device: %s\n", err_text());
-		return rc == -ENODEV ? 77 : 1;
+		return status == -ENODEV ? 77 : 1;
 	}
-	printf("%zu device%s of %s held open, opened in %.2f s\n", set.count, set.count > 1 ? "s" : "", argv[1],
-	       1e-9 * (double)(clock_ns() - start_ns));
+	printf("%zu device%s of %s held open, opened in %.2f s\n", set.count,
+	       set.count > 1 ? "s" : "", argv[1], 1e-9 * (double)(clock_ns() - start_ns));
 	fflush(stdout);
 	char byte;
 	ssize_t got;

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What clang makes of the loops of device/kernels.cu for AMD devices. isa.py FILE.s...: the assembly of clang -S, one file an
-architecture; "  ISA  ..." a check that passes, what is wrong on stderr, with exit code 1."""
+"""Checks the assembly of the loops of kernels.cu for AMD devices. isa.py FILE.s... reads the output of clang -S, one file per
+architecture. It prints "  ISA  ..." for each check that passes, and errors on stderr with exit code 1."""
 from __future__ import annotations
 
 import re
@@ -8,19 +8,19 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
-from sass import Instruction, Kernel, Loop, check_loop
+from sass import Instruction, Kernel, Loop, check_loop, listed_kernels
 
 COUNTING = r"s_(add|addc|sub|subb|and|cmpk?|cbranch)_\w+|s_(waitcnt|wait_\w+|nop|delay_alu)|v_cmp_\w+"
-# A load of the scalar unit has a cache of its own.
+# Scalar loads (s_load) use another cache and are no work of `chase`.
 LOOPS = (
-    Loop("mma_f16", r"v_mfma_f32_32x32x8_f16", least=16, most=6, only=("gfx942",), others=COUNTING),
-    Loop("mma_bf16", r"v_mfma_f32_32x32x8_bf16", least=16, most=6, only=("gfx942",), others=COUNTING),
-    Loop("mma_tf32", r"v_mfma_f32_32x32x4_xf32", least=16, most=6, only=("gfx942",), others=COUNTING),
-    Loop("mma_f8", r"v_mfma_f32_32x32x16_fp8_fp8", least=16, most=6, only=("gfx942",), others=COUNTING),
-    Loop("mma_f16", r"v_wmma_f32_16x16x16_f16", least=32, most=6, only=("gfx1100", "gfx1201"), others=COUNTING),
-    Loop("mma_bf16", r"v_wmma_f32_16x16x16_bf16", least=32, most=6, only=("gfx1100", "gfx1201"), others=COUNTING),
-    Loop("mma_f8", r"v_wmma_f32_16x16x16_fp8_fp8", least=64, most=6, only=("gfx1201",), others=COUNTING),
-    Loop("chase", r"global_load_(dwordx2|b64)", least=16, most=24, others=COUNTING),
+    Loop("mma_f16", r"v_mfma_f32_32x32x8_f16", min_work=16, max_others=6, only=("gfx942",), others=COUNTING),
+    Loop("mma_bf16", r"v_mfma_f32_32x32x8_bf16", min_work=16, max_others=6, only=("gfx942",), others=COUNTING),
+    Loop("mma_tf32", r"v_mfma_f32_32x32x4_xf32", min_work=16, max_others=6, only=("gfx942",), others=COUNTING),
+    Loop("mma_f8", r"v_mfma_f32_32x32x16_fp8_fp8", min_work=16, max_others=6, only=("gfx942",), others=COUNTING),
+    Loop("mma_f16", r"v_wmma_f32_16x16x16_f16", min_work=32, max_others=6, only=("gfx1100", "gfx1201"), others=COUNTING),
+    Loop("mma_bf16", r"v_wmma_f32_16x16x16_bf16", min_work=32, max_others=6, only=("gfx1100", "gfx1201"), others=COUNTING),
+    Loop("mma_f8", r"v_wmma_f32_16x16x16_fp8_fp8", min_work=64, max_others=6, only=("gfx1201",), others=COUNTING),
+    Loop("chase", r"global_load_(dwordx2|b64)", min_work=16, max_others=24, others=COUNTING),
 )
 
 
@@ -46,6 +46,7 @@ def main() -> int:
     wrong = []
     for name in sys.argv[1:]:
         kernels = parse(Path(name).read_text(encoding="utf-8"))
+        wrong += [f"{name}: {kernel}: no such kernel" for kernel in listed_kernels() if kernel not in kernels]
         for rule in (one for one in LOOPS if not one.only or Path(name).stem.rpartition("-")[2] in one.only):
             said = check_loop(rule, kernels.get(rule.kernel))
             if said:

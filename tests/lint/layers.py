@@ -1,18 +1,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Rules of layers and of taste. Every breach is one line FILE:LINE: what [rule: why].
+"""Rules of layers and of style. Every breach is one line FILE:LINE: what [rule: why].
 
-layers.py [--root DIR] [--tap | --rules | RULE...]; each rule is a row: which files, which not, and either a pattern
-that no line may match or a function.
+layers.py [--root DIR] [--tap | --rules | RULE...]; each rule is a row: files, excepted files, and either a pattern that no
+line may match or a check function.
 """
 from __future__ import annotations
 
 import argparse
 import ast
+import itertools
 import re
 import subprocess
 import sys
+from collections import Counter
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import cache
 from pathlib import Path
 from typing import Callable, Iterator
 
@@ -20,7 +23,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 PROGRAM_FOLDERS = ("micro", "gemm", "overlap", "collectives", "topology")
 PROGRAMS = tuple(f"{folder}/*.c" for folder in PROGRAM_FOLDERS)
 IN_PROGRAM_FOLDERS = tuple(f"{folder}/*.[ch]" for folder in PROGRAM_FOLDERS)
-C_PRODUCT = ("lib/*.[ch]", "device/*.[ch]", "device/*.cu", *IN_PROGRAM_FOLDERS)
+C_PRODUCT = ("lib/*.[ch]", "bench/*.[ch]", "advise/*.[ch]", "device/*.[ch]", "device/*.cu", *IN_PROGRAM_FOLDERS)
 C_ALL = (*C_PRODUCT, "tests/*.[ch]")
 PYTHON = ("suite/*.py", "reports/*.py")
 SOURCES = (*C_ALL, *PYTHON, "tests/*.[ch]pp", "tests/*.py", "*.sh", "*.bats", "*.bash", "gpusig", "Makefile", ".ci/run")
@@ -38,6 +41,7 @@ class Rule:
     but: tuple[str, ...] = ()
     pattern: str = ""
     check: Callable[[str, str], Iterator[Breach]] | None = None
+    files_in_folder: int = 0  # at most, where not 0
 
 
 def lines_above(limit: int) -> Callable[[str, str], Iterator[Breach]]:
@@ -45,6 +49,15 @@ def lines_above(limit: int) -> Callable[[str, str], Iterator[Breach]]:
         count = text.count("\n")
         if count > limit:
             yield limit + 1, f"{count} lines, more than {limit}"
+
+    return check
+
+
+def columns_above(limit: int, tab: int) -> Callable[[str, str], Iterator[Breach]]:
+    def check(_path: str, text: str) -> Iterator[Breach]:
+        for number, line in enumerate(text.expandtabs(tab).splitlines(), 1):
+            if len(line) > limit:
+                yield number, line.strip()[:100]
 
     return check
 
@@ -63,6 +76,51 @@ def c_functions_above(limit: int) -> Callable[[str, str], Iterator[Breach]]:
                 begin = 0
 
     return check
+
+
+# What a program declares, and names that mathematics and the C library gave.
+BARE_NAMES = frozenset("""main usage setup body check derive model admit poison teardown describe min max gcd clamp""".split())
+C_FUNCTION = re.compile(r"^static\b(?:(?!__attribute__)[^;={}()])*?\b(\w+)\((?!\*)[^;{}]*\)\s*\{", re.M)
+
+
+def bare_names(path: str, text: str) -> Iterator[Breach]:
+    """A static function is read in a stack trace and a profile: what it does to what takes two words."""
+    code = re.sub(r"__attribute__\(\(.*?\)\)\)? *", "", code_only(path, text))
+    for match in C_FUNCTION.finditer(code):
+        if "_" not in match[1].strip("_") and match[1] not in BARE_NAMES:
+            yield code.count("\n", 0, match.start(1)) + 1, f"a function called {match[1]}"
+
+
+@cache
+def glossary() -> dict[str, str]:
+    """Words to avoid -> the term, from the table "Words" of CONTRIBUTING.md."""
+    section = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("\n## Words\n")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| ([^|]+) \| [^|]+ \| ([^|]*) \|$", section, re.M)
+    return {word: term for term, words in rows[1:] for word in re.findall(r"\w+", words)}
+
+
+def include_order(path: str, text: str) -> Iterator[Breach]:
+    """The header of the same name, the project's others by name, a blank line, the system's by name."""
+    lines = text.splitlines()
+    first = next((n for n, line in enumerate(lines) if line.startswith("#include")), len(lines))
+    block = "\n".join(itertools.takewhile(lambda line: not line or line.startswith("#include"), lines[first:])).rstrip()
+    names = [line for line in block.split("\n") if line]
+    if not all(re.fullmatch(r'#include ("[^"]+"|<[^>]+>)', name) for name in names):
+        return
+    own = [name for name in names if path.endswith(".c") and re.search(rf'["/]{re.escape(Path(path).stem)}\.h"$', name)]
+    ours = [*own, *sorted({name for name in names if '"' in name} - set(own))]
+    system = sorted({name for name in names if "<" in name})
+    if block != "\n".join([*ours, *([""] if ours and system else []), *system]):
+        yield first + 1, "own header, project's, blank line, system's; each by name"
+
+
+def banned_words(path: str, text: str) -> Iterator[Breach]:
+    """Identifiers and messages; comments may say what they need."""
+    words = glossary()
+    for number, line in enumerate(code_only(path, text).splitlines(), 1):
+        for word in re.findall(r"[a-z]+", re.sub(r"([a-z])([A-Z])", r"\1 \2", line).lower()):
+            if word in words:
+                yield number, f"{word}: say {words[word]}"
 
 
 def python_functions_above(limit: int) -> Callable[[str, str], Iterator[Breach]]:
@@ -87,14 +145,41 @@ def python_imports(_path: str, text: str) -> Iterator[Breach]:
                 yield node.lineno, f"imports {name}"
 
 
-def own_folder_includes(path: str, text: str) -> Iterator[Breach]:
-    """A program folder includes lib/, device/ and itself. topology/torus runs the schedules of collectives/."""
-    own = path.split("/")[0]
-    allowed = {"lib", "device", own} | ({"collectives/schedules"} if own == "topology" else set())
+# What a folder may include besides itself. The nearest row above a file counts. "device/*" is what lies directly in device/: no
+# folder may include the headers of a backend.
+LAYERS = {
+    "lib": (),
+    "advise": ("lib/err.h",),
+    "device": ("lib/",),
+    "device/host": ("lib/", "device/*"),
+    # The simulator computes results with the CPU's kernels.
+    "device/sim": ("lib/", "device/*", "device/host/host_block.h"),
+    "device/gpu": ("lib/", "device/*"),
+    "device/gpu/cuda": ("lib/", "device/*", "device/gpu/*"),
+    "device/gpu/hip": ("lib/", "device/*", "device/gpu/*"),
+    "device/gpu/kernels": (),
+    "bench": ("lib/", "device/*"),
+    **{folder: ("lib/", "device/*", "bench/") for folder in PROGRAM_FOLDERS},
+    "collectives/schedules": ("lib/",),
+    "topology": ("lib/", "device/*", "bench/", "collectives/schedules/"),
+}
+
+
+def includes_above(path: str, text: str) -> Iterator[Breach]:
+    folder = path.rpartition("/")[0]
+    while folder not in LAYERS:
+        folder = folder.rpartition("/")[0]
+    own = f"{folder}/*" if folder.startswith("device") else f"{folder}/"
     for number, line in enumerate(text.splitlines(), 1):
         match = re.match(r'\s*#\s*include\s+"([^"]+)"', line)
-        if match and not any(match[1].startswith(folder + "/") for folder in allowed):
+        if match and not any(_may_include(match[1], allowed) for allowed in (own, *LAYERS[folder])):
             yield number, f'includes "{match[1]}"'
+
+
+def _may_include(header: str, allowed: str) -> bool:
+    if allowed.endswith("/*"):
+        return header.rpartition("/")[0] == allowed[:-2]
+    return header.startswith(allowed) if allowed.endswith("/") else header == allowed
 
 
 def spdx(_path: str, text: str) -> Iterator[Breach]:
@@ -104,7 +189,7 @@ def spdx(_path: str, text: str) -> Iterator[Breach]:
 
 def file_name(path: str, _text: str) -> Iterator[Breach]:
     if re.search(r"(^|[/_])(common|utils?|shared|misc|helpers?)\.(c|h|py|sh)$", path):
-        yield 1, "a file name that says nobody decided what belongs there"
+        yield 1, "a file name that does not say what the file holds"
 
 
 def include_guard(_path: str, text: str) -> Iterator[Breach]:
@@ -112,22 +197,17 @@ def include_guard(_path: str, text: str) -> Iterator[Breach]:
         yield 1, "no include guard"
 
 
-WRITERS = ("lib/out.c", "lib/err.c", "lib/bench*.c")
-CONTRACT_HEADERS = r"lib/(err|clock|rng)\.h"
+WRITERS = ("bench/out.c", "lib/err.c", "bench/bench*.c")
 
 RULES = (
-    Rule("lib-below-device", "lib knows no device, but for the harness", ("lib/*.[ch]",), ("lib/bench*",),
-         r'#\s*include\s+"(?!lib/)'),
-    Rule("device-below-lib", "device takes err, clock and rng of lib, nothing else", ("device/*.[ch]",), (),
-         rf'#\s*include\s+"(?!device/|{CONTRACT_HEADERS}")'),
-    Rule("programs-apart", "a program folder depends on lib, device and itself", IN_PROGRAM_FOLDERS, (),
-         check=own_folder_includes),
+    Rule("layers", "programs depend on bench, bench on device, device on lib; advise on lib/err", (*C_PRODUCT, "device/*.inc"),
+         check=includes_above),
     Rule("no-conditionals", "what differs between machines is asked at run time", IN_PROGRAM_FOLDERS, (),
          r"^\s*#\s*(if|ifdef|elif|else)\b"),
     Rule("no-vendors", "capabilities, never vendors, outside device/",
-         ("lib/*", "suite/*", *(f"{folder}/*" for folder in PROGRAM_FOLDERS)),
-         ("suite/devices.py", "suite/stages.py", "suite/packages.txt", "lib/prov*"),
-         r"(?i)(?<![a-z])(cuda|nvidia|nvrtc|cublas|nccl|hip|hiprtc|rocm|rocblas|rccl|amd)(?![a-z0-9])"),
+         ("lib/*", "bench/*", "advise/*", "suite/*", *(f"{folder}/*" for folder in PROGRAM_FOLDERS)),
+         ("suite/devices.py", "suite/stages.py", "suite/packages.txt", "lib/provenance*"),
+         r"(?i)(?<![a-z])(cuda|nvidia|nvrtc|cublas|nccl(?!.tests)|hip|hiprtc|rocm|rocblas|rccl|amd)(?![a-z0-9])"),
     Rule("three-writers", "out.c writes data, err.c messages, bench*.c leaves", C_PRODUCT, WRITERS,
          r"(?<![\w.>])(v?f?printf|puts|fputs|fputc|putchar|perror|exit|quick_exit|abort)\s*\("),
     Rule("no-unsafe-calls", "unchecked parsing and formatting", C_ALL, (),
@@ -135,12 +215,15 @@ RULES = (
     Rule("no-shell", "a benchmark starts no commands", C_PRODUCT, (), r"(?<![\w.>])(system|popen)\s*\("),
     Rule("no-unseeded-random", "all randomness comes from --seed", C_PRODUCT, (), r"(?<![\w.>])s?rand(om|48)?\s*\("),
     Rule("no-wall-clock-timing", "a clock that can step times nothing", C_PRODUCT,
-         ("lib/prov*.c", "lib/clock.c", "lib/bench_output.c"),
+         ("lib/provenance*.c", "lib/clock.c", "bench/bench_output.c"),
          r"(?<![\w.>])(gettimeofday|time|clock)\s*\(|CLOCK_REALTIME"),
     Rule("program-size", "a program is a declaration of about 150 lines", PROGRAMS,
-         tuple(f"{folder}/*/*" for folder in PROGRAM_FOLDERS), check=lines_above(250)),
-    Rule("file-size", "at most 500 lines a C file", C_ALL, (), check=lines_above(500)),
-    Rule("function-size", "at most 60 lines a C function", C_ALL, (), check=c_functions_above(60)),
+         tuple(f"{folder}/*/*" for folder in PROGRAM_FOLDERS), check=lines_above(290)),
+    Rule("file-size", "at most 480 lines a C file", C_ALL, (), check=lines_above(480)),
+    Rule("function-size", "at most 45 lines a C function", C_ALL, (), check=c_functions_above(45)),
+    Rule("function-names", "a static function's name says what it does to what", C_ALL, (), check=bare_names),
+    Rule("words", "one thing has one name, and it is the field's: the glossary of CONTRIBUTING.md", (*C_ALL, *PYTHON),
+         ("*_abi.h",), check=banned_words),
     Rule("python-file-size", "at most 400 lines a module", PYTHON, (), check=lines_above(400)),
     Rule("python-function-size", "less than 60 lines a Python function", PYTHON, (), check=python_functions_above(59)),
     Rule("driver-needs-nothing", "the driver works with the standard library alone", ("suite/*.py",), (),
@@ -148,7 +231,11 @@ RULES = (
     Rule("spdx", "every source says its licence", SOURCES, (), check=spdx),
     Rule("file-names", "no file called common, utils, shared", SOURCES, ("tests/bats/*",), check=file_name),
     Rule("include-guard", "a header may be included twice", C_ALL, ("*.c", "*.cu", "*_body.h", "*.inc.h"), check=include_guard),
-    Rule("line-length", "at most 130 columns", (*C_PRODUCT, *PYTHON, "tests/*.py", "*.sh", "gpusig"), (), r"^.{131,}$"),
+    Rule("include-order", "one order of includes", C_ALL, ("*_abi.h", "tests/abi/*", "*.cu"), check=include_order),
+    Rule("c-line-length", "at most 100 columns, tabs are 8", C_ALL, ("*.cu",), check=columns_above(100, 8)),
+    Rule("line-length", "at most 130 columns", (*PYTHON, "tests/*.py", "*.sh", "gpusig"), (), check=columns_above(130, 4)),
+    Rule("folder-size", "at most 35 sources in a folder", C_ALL, ("tests/unit/*",), files_in_folder=35),
+    Rule("vendor-folder-size", "at most 10 sources for a vendor", ("device/gpu/cuda/*.[ch]",), (), files_in_folder=10),
     Rule("no-trailing-blanks", "no blanks at the end of a line", SOURCES, (), r"[ \t]+$"),
 )
 
@@ -173,13 +260,15 @@ def code_only(path: str, text: str) -> str:
 
 
 def breaches(rule: Rule, root: Path, paths: list[str]) -> Iterator[str]:
-    for path in paths:
-        matches = any(fnmatchcase(path, glob) for glob in rule.files)
-        if not matches or any(fnmatchcase(path, glob) for glob in rule.but) or not (root / path).is_file():
-            continue
+    files = [path for path in paths if any(fnmatchcase(path, glob) for glob in rule.files)
+             and not any(fnmatchcase(path, glob) for glob in rule.but) and (root / path).is_file()]
+    for path in files:
         text = (root / path).read_text(encoding="utf-8", errors="replace")
         for number, what in [*_by_check(rule, path, text), *_by_pattern(rule, path, text)]:
             yield f"{path}:{number}: {what}   [{rule.name}: {rule.why}]"
+    for folder, count in Counter(path.rpartition("/")[0] for path in files).items():
+        if 0 < rule.files_in_folder < count:
+            yield f"{folder}:1: {count} files, more than {rule.files_in_folder}   [{rule.name}: {rule.why}]"
 
 
 def _by_check(rule: Rule, path: str, text: str) -> Iterator[Breach]:
@@ -190,8 +279,8 @@ def _by_check(rule: Rule, path: str, text: str) -> Iterator[Breach]:
 def _by_pattern(rule: Rule, path: str, text: str) -> Iterator[Breach]:
     if not rule.pattern:
         return
-    # Widths and blanks count in comments too; everything else concerns code.
-    looked_at = text if rule.name in ("line-length", "no-trailing-blanks") else code_only(path, text)
+    # Trailing blanks are checked in comments too; the other rules are about code.
+    looked_at = text if rule.name == "no-trailing-blanks" else code_only(path, text)
     for number, line in enumerate(looked_at.expandtabs(4).splitlines(), 1):
         if re.search(rule.pattern, line):
             yield number, line.strip()[:100]
@@ -219,7 +308,7 @@ def main() -> int:
     given = parser.parse_args()
     unknown = [name for name in given.names if name not in by_name]
     if unknown:
-        parser.error(f"no rule {unknown[0]}; there are: {' '.join(by_name)}")
+        parser.error(f"unknown rule '{unknown[0]}'; rules: {', '.join(by_name)}")
     if given.rules:
         print("\n".join(by_name))
         return 0

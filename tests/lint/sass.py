@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What NVIDIA's assembler makes of the loops of device/kernels.cu: nvcc compiles, nvdisasm lists the machine code.
+"""Checks the machine code of the loops of device/gpu/kernels/kernels.cu: nvcc compiles, nvdisasm lists the machine code.
 
-sass.py [--nvcc NVCC] [--list KERNEL] [ARCHITECTURE...]: one line "  SASS  ..." a check that passes, "skip: ..." what can't be
-checked here, and what is wrong on stderr, with exit code 1. nvdisasm is looked for as $NVDISASM, in PATH, in $CUDA_HOME/bin,
-in the Python package nvidia-cuda-nvdisasm, and in build/tools, where setup.sh puts that. The code that NVRTC makes for a device
-is of the same assembler, not this code.
+sass.py [--nvcc NVCC] [--list KERNEL] [ARCHITECTURE...] prints "  SASS  ..." for each check that passes and "skip: ..." for what
+cannot be checked here; it prints errors on stderr and ends with exit code 1. It looks for nvdisasm as $NVDISASM, in PATH, in
+$CUDA_HOME/bin, in the Python package nvidia-cuda-nvdisasm, and in build/tools, where setup.sh puts that package. NVRTC uses the
+same assembler, but may generate other code.
 """
 from __future__ import annotations
 
@@ -20,27 +20,28 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-SOURCE = "device/kernels.cu"
+SOURCE = "device/gpu/kernels/kernels.cu"
+LIST = "device/kernels.h"
 ARCHITECTURES = ("sm_75", "sm_80", "sm_89", "sm_90", "sm_90a", "sm_100", "sm_103", "sm_120")
-# What counts the rounds of a loop.
+# Instructions that count the rounds of a loop.
 COUNTING = r"VIADD|U?IADD3?(\.X|\.64)?|IMAD\.(X|IADD|MOV\.U32)|U?ISETP\.[\w.]+|U?PLOP3\.LUT|U?MOV(\.64)?|BRA(\.U)?"
 WAITING = COUNTING + "|NOP"
-# A descriptor of shared memory is made anew, in the units for what is the same in all lanes; and the waits of wgmma.
+# The uniform datapath computes the descriptor of shared memory again in each round; and wgmma needs waits.
 DESCRIBING = WAITING + r"|S2UR|U(LEA|LOP3\.LUT|SHF\.R\.U(32\.HI|64)|PRMT)|WARPGROUP\.(ARRIVE|DEPBAR\.LE)"
-# A constant loaded by a pipe that has nothing else to do.
+# The compiler loads constants with an idle pipe.
 CONSTANT = r"HFMA2(\.MMA)? R\d+, -RZ, RZ, "
 
 
 @dataclass(frozen=True)
 class Loop:
-    """A kernel's innermost loop with most instructions `work` has `least` of them at least, and beside them at most `most`
-    others, all `others`; both are patterns of whole opcodes. `since` and `before` bound the architectures, as numbers; where
-    `only` names some, it is those."""
+    """A rule for the innermost loop of a kernel that has the most `work` instructions: at least min_work of them, and at most
+    max_others other instructions, all of which match `others`. `work` and `others` are patterns of whole opcodes. The rule
+    applies to architectures from `since` to below `before`, as numbers, or to those that `only` names."""
 
     kernel: str
     work: str
-    least: int
-    most: int
+    min_work: int
+    max_others: int
     others: str = COUNTING
     since: int = 0
     before: int = 1000
@@ -53,23 +54,23 @@ class Loop:
 @dataclass(frozen=True)
 class Registers:
     kernel: str
-    most: int
+    max_registers: int
 
 
 LOOPS = (
-    Loop("chase", r"LDG\.E\.64(\.SYS)?", least=16, most=8),
-    Loop("fma_f32", r"FFMA", least=128, most=8),
-    # sm_103 has few units for it, and waits by instructions that do nothing.
-    Loop("fma_f64", r"DFMA|NOP", least=128, most=8),
-    # The assembler sets instructions that do nothing between those of f8, and between all on sm_120.
-    Loop("mma_f16", r"HMMA\.16816\.F32", least=32, most=36, others=WAITING, since=80),
-    Loop("mma_bf16", r"HMMA\.16816\.F32\.BF16", least=32, most=36, others=WAITING, since=80),
-    Loop("mma_tf32", r"HMMA\.1688\.F32\.TF32", least=32, most=36, others=WAITING, since=80),
-    Loop("mma_f8", r"QMMA\.16832\.F32\.E4M3\.E4M3", least=32, most=36, others=WAITING, only=("sm_89", "sm_120")),
-    Loop("wgmma_f16", r"HGMMA\.64x256x16\.F32", least=8, most=34, others=DESCRIBING, only=("sm_90a",)),
-    Loop("wgmma_bf16", r"HGMMA\.64x256x16\.F32\.BF16", least=8, most=34, others=DESCRIBING, only=("sm_90a",)),
-    Loop("wgmma_tf32", r"HGMMA\.64x256x8\.F32\.TF32", least=8, most=34, others=DESCRIBING, only=("sm_90a",)),
-    Loop("wgmma_f8", r"QGMMA\.64x256x32\.F32\.E4M3\.E4M3", least=8, most=34, others=DESCRIBING, only=("sm_90a",)),
+    Loop("chase", r"LDG\.E\.64(\.SYS)?", min_work=16, max_others=8),
+    Loop("fma_f32", r"FFMA", min_work=128, max_others=8),
+    # sm_103 has few f64 units; the assembler inserts NOP to wait for them.
+    Loop("fma_f64", r"DFMA|NOP", min_work=128, max_others=8),
+    # The assembler inserts NOP between f8 instructions, and between all matrix instructions on sm_120.
+    Loop("mma_f16", r"HMMA\.16816\.F32", min_work=32, max_others=36, others=WAITING, since=80),
+    Loop("mma_bf16", r"HMMA\.16816\.F32\.BF16", min_work=32, max_others=36, others=WAITING, since=80),
+    Loop("mma_tf32", r"HMMA\.1688\.F32\.TF32", min_work=32, max_others=36, others=WAITING, since=80),
+    Loop("mma_f8", r"QMMA\.16832\.F32\.E4M3\.E4M3", min_work=32, max_others=36, others=WAITING, only=("sm_89", "sm_120")),
+    Loop("wgmma_f16", r"HGMMA\.64x256x16\.F32", min_work=8, max_others=34, others=DESCRIBING, only=("sm_90a",)),
+    Loop("wgmma_bf16", r"HGMMA\.64x256x16\.F32\.BF16", min_work=8, max_others=34, others=DESCRIBING, only=("sm_90a",)),
+    Loop("wgmma_tf32", r"HGMMA\.64x256x8\.F32\.TF32", min_work=8, max_others=34, others=DESCRIBING, only=("sm_90a",)),
+    Loop("wgmma_f8", r"QGMMA\.64x256x32\.F32\.E4M3\.E4M3", min_work=8, max_others=34, others=DESCRIBING, only=("sm_90a",)),
 )
 # Two blocks of 256 threads share 65536.
 REGISTERS = (
@@ -98,6 +99,14 @@ class Kernel:
         return [self.code[begin:end + 1] for begin, end in inner]
 
 
+def listed_kernels() -> list[str]:
+    """Kernels of DEV_KERNELS that no device may lack."""
+    rows = re.findall(r"^\tKERNEL\((\w+), (\w+),", (ROOT / LIST).read_text(encoding="utf-8"), re.M)
+    if not rows:
+        raise ValueError(f"{LIST}: no kernel is listed")
+    return [name for name, trait in rows if trait != "MATRIX_UNITS"]
+
+
 def parse(listing: str) -> dict[str, Kernel]:
     """nvdisasm -c: a section .text.NAME for each kernel, with labels and /*address*/ instruction ; lines."""
     kernels: dict[str, Kernel] = {}
@@ -115,26 +124,26 @@ def parse(listing: str) -> dict[str, Kernel]:
 
 
 def check_loop(rule: Loop, kernel: Kernel | None) -> str:
-    """What is wrong, or ""."""
+    """The error, or ""."""
     if not kernel:
-        return "there is no such kernel"
+        return "no such kernel"
     loops = kernel.innermost_loops()
     count = [sum(bool(re.fullmatch(rule.work, one.opcode)) for one in loop) for loop in loops]
-    if not loops or max(count) < rule.least:
-        return f"no loop has {rule.least} of {rule.work}: {count or 'there is none'}"
+    if not loops or max(count) < rule.min_work:
+        return f"no loop has {rule.min_work} of {rule.work}: {count or 'no loop'}"
     best = loops[count.index(max(count))]
     others = [one for one in best if not re.fullmatch(rule.work, one.opcode)]
     foreign = [one.text for one in others if not re.fullmatch(rule.others, one.opcode)]
     if foreign:
         return f"the loop holds {'; '.join(foreign[:5])}"
-    if len(others) > rule.most:
-        return f"beside {max(count)} of {rule.work} the loop has {len(others)} others, more than {rule.most}: " \
+    if len(others) > rule.max_others:
+        return f"the loop has {max(count)} of {rule.work} and {len(others)} others, more than {rule.max_others}: " \
                f"{'; '.join(one.text for one in others[:8])}"
     return ""
 
 
 def check_resources(said: str) -> tuple[dict[str, int], list[str]]:
-    """Registers by kernel, and those that spill, of ptxas -v."""
+    """Registers by kernel, and the kernels that spill, from the output of ptxas -v."""
     registers: dict[str, int] = {}
     spills: list[str] = []
     name = ""
@@ -163,14 +172,14 @@ def run(*command: str) -> subprocess.CompletedProcess[str]:
 
 
 def knows(nvcc: str, known: list[str], arch: str) -> bool:
-    """What an architecture has of its own ("sm_90a") is not listed."""
+    """nvcc does not list architecture-specific targets ("sm_90a")."""
     if arch[-1:] != "a":
         return arch in known
     return arch[:-1] in known and run(nvcc, "--dryrun", "-cubin", f"-arch={arch}", SOURCE).returncode == 0
 
 
 def compiled(nvcc: str, arch: str, image: str) -> str:
-    """What ptxas says of it; a kernel that does not compile is an error."""
+    """The output of ptxas -v; a compilation error raises OSError."""
     made = run(nvcc, "-cubin", f"-arch={arch}", "-I.", "-Xptxas", "-v", "-o", image, SOURCE)
     if made.returncode:
         raise OSError(f"{arch}: {made.stderr.strip()}")
@@ -178,12 +187,14 @@ def compiled(nvcc: str, arch: str, image: str) -> str:
 
 
 def check(nvcc: str, nvdisasm: str | None, arch: str, image: str) -> list[str]:
-    """Prints what passes, returns what is wrong."""
+    """Prints the checks that pass, returns the errors."""
     registers, spills = check_resources(compiled(nvcc, arch, image))
     answers = [(f"{len(registers)} kernels without spills", f"{', '.join(spills)}: spills" if spills or not registers else "")]
+    answers += [("", f"{name}: no such kernel") for name in listed_kernels() if name not in registers]
     for rule in REGISTERS:
         used = registers.get(rule.kernel, 1000)
-        answers.append((f"{rule.kernel}: {used} registers", f"{rule.kernel}: {used} registers" if used > rule.most else ""))
+        said = f"{rule.kernel}: {used} registers"
+        answers.append((said, said if used > rule.max_registers else ""))
     if nvdisasm:
         listed = run(nvdisasm, "-c", image)
         kernels = parse(listed.stdout)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What sass.py and isa.py read of a listing, and that they find a loop that holds something else."""
+"""Tests that sass.py and isa.py parse listings, and find loops with other instructions."""
 import sys
 import unittest
 from pathlib import Path
@@ -42,39 +42,47 @@ ptxas info    : Used 255 registers, used 0 barriers
 """
 
 
-def looked_at(rule, address="NOP ;"):
+def check(rule, address="NOP ;"):
     return sass.check_loop(rule, sass.parse(LISTING.replace("{address}", address))["go"])
+
+
+class List(unittest.TestCase):
+    def test_kernels_are_read_from_the_list(self):
+        listed = sass.listed_kernels()
+        self.assertEqual(listed[:2], ["empty", "read"])
+        self.assertIn("triad_nt", listed)
+        self.assertNotIn("mma_f16", listed)
 
 
 class Loops(unittest.TestCase):
     def rule(self, **other):
-        usual = {"kernel": "go", "work": r"LDG\.E\.64", "least": 4, "most": 3, "others": sass.COUNTING + "|NOP"}
+        usual = {"kernel": "go", "work": r"LDG\.E\.64", "min_work": 4, "max_others": 3, "others": sass.COUNTING + "|NOP"}
         return sass.Loop(**{**usual, **other})
 
     def test_the_innermost_with_most_work_counts(self):
         kernel = sass.parse(LISTING.replace("{address}", "NOP ;"))["go"]
         self.assertEqual([len(loop) for loop in kernel.innermost_loops()], [7, 3])
-        self.assertEqual(looked_at(self.rule()), "")
+        self.assertEqual(check(self.rule()), "")
 
     def test_another_instruction_is_found(self):
-        self.assertIn("LEA R3", looked_at(self.rule(), "LEA R3, P1, R2, R6, 0x3 ;"))
+        self.assertIn("LEA R3", check(self.rule(), "LEA R3, P1, R2, R6, 0x3 ;"))
 
     def test_too_little_work_and_too_many_others_are_found(self):
-        self.assertIn("no loop has 5", looked_at(self.rule(least=5)))
-        self.assertIn("3 others, more than 2", looked_at(self.rule(most=2)))
+        self.assertIn("no loop has 5", check(self.rule(min_work=5)))
+        self.assertIn("3 others, more than 2", check(self.rule(max_others=2)))
 
     def test_a_kernel_that_is_not_there_is_found(self):
         self.assertTrue(sass.check_loop(self.rule(), None))
-        self.assertIn("there is none", sass.check_loop(self.rule(), sass.parse(LISTING)["other"]))
+        self.assertIn(": no loop", sass.check_loop(self.rule(), sass.parse(LISTING)["other"]))
 
     def test_a_rule_is_for_architectures(self):
         self.assertEqual([self.rule(since=80, before=100).applies(arch) for arch in ("sm_75", "sm_90a", "sm_100")],
                          [False, True, False])
         self.assertEqual([self.rule(only=("sm_90a",)).applies(arch) for arch in ("sm_90", "sm_90a")], [False, True])
 
-    def test_a_constant_by_way_of_a_product_is_a_move(self):
-        self.assertEqual(looked_at(self.rule(), "HFMA2.MMA R4, -RZ, RZ, 1.87, -2 ;"), "")
-        self.assertIn("HFMA2", looked_at(self.rule(), "HFMA2.MMA R4, R5, R6, R7 ;"))
+    def test_a_constant_loaded_by_hfma2_is_a_move(self):
+        self.assertEqual(check(self.rule(), "HFMA2.MMA R4, -RZ, RZ, 1.87, -2 ;"), "")
+        self.assertIn("HFMA2", check(self.rule(), "HFMA2.MMA R4, R5, R6, R7 ;"))
 
 
 class OfAmd(unittest.TestCase):
@@ -93,7 +101,7 @@ gpusig_go:                              ; @gpusig_go
 """
 
     def test_a_scalar_load_in_the_loop_is_found(self):
-        rule = sass.Loop("go", r"global_load_dwordx2", least=1, most=2, others=isa.COUNTING)
+        rule = sass.Loop("go", r"global_load_dwordx2", min_work=1, max_others=2, others=isa.COUNTING)
         self.assertIn("s_load_dwordx2", sass.check_loop(rule, isa.parse(self.LISTING)["go"]))
         without = "\n".join(line for line in self.LISTING.splitlines() if "s_load" not in line)
         self.assertEqual(sass.check_loop(rule, isa.parse(without)["go"]), "")

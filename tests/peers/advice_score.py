@@ -5,7 +5,7 @@
     advice_score.py --device sim:0-3 --mflop 10:200
 
 The curves are those of ./gpusig run; then overlap/ficco measures every schedule of shapes drawn from the seed, sides
-log-uniform, and ./gpusig report holds the advice against them. Take a new seed after every change of lib/advise, or the
+log-uniform, and ./gpusig report holds the advice against them. Take a new seed after every change of advise/, or the
 shapes are seen.
 """
 from __future__ import annotations
@@ -50,16 +50,16 @@ def percent(share: float | None) -> str:
 
 def show(score: dict) -> None:
     if score.get("hit_rate") is None:
-        sys.exit(f"no score: {score.get('reason')}; undecided {score.get('undecided')}, left out {score.get('left_out')}")
+        sys.exit(f"no score: {score.get('reason')}; undecided {score.get('undecided')}, skipped {score.get('skipped')}")
     for s in score["table"]:
         verdict = "undecided" if not s["decided"] else "hit" if s["hit"] else "MISS"
         shape = f"{s['m']}x{s['n']}x{s['k']}"
-        print(f"{s['op']:9} {shape:14} {s['mover']:6} {s['pick']:18} {s['best']:18} {percent(s['loss']):>8}  {verdict}")
+        print(f"{s['op']:9} {shape:14} {s['copy_method']:6} {s['pick']:18} {s['best']:18} {percent(s['loss']):>8}  {verdict}")
     share, wrong = (percent(x) for x in (score["hit_rate"], score["mean_loss_when_wrong"]))
     low, high = (percent(x) for x in score["hit_rate_ci"])
     print(f"hits {score['hits']} of {score['scenarios']} unseen scenarios ({share}, 95 %: {low} to {high})")
     print(f"mean loss when wrong {wrong}, over all {percent(score['mean_loss'])}")
-    print(f"undecided {score['undecided']}, left out {score['left_out']}; half of all predictions within "
+    print(f"undecided {score['undecided']}, skipped {score['skipped']}; half of all predictions within "
           f"{percent(score['median_error'])}")
     for a in score["always"]:
         wrong = percent(a["mean_loss_when_wrong"])
@@ -71,25 +71,25 @@ def main() -> None:
     parser.add_argument("--device", default="host:0,1")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--shapes", type=int, default=12)
-    parser.add_argument("--mflop", default="20:600", help="least and most")
+    parser.add_argument("--mflop", default="20:600", help="smallest and largest")
     parser.add_argument("--type", default="f32")
     parser.add_argument("--op", default="ag-gemm,gemm-rs,a2a-gemm")
     parser.add_argument("--curves", type=float, default=150, help="seconds for the curves")
     parser.add_argument("--each", type=float, default=4, help="seconds for a scenario")
     parser.add_argument("--out", help="a new folder; default: one in the temporary folder")
     o = parser.parse_args()
-    least, most = (float(x) for x in o.mflop.split(":"))
+    low, high = (float(x) for x in o.mflop.split(":"))
     folder = o.out or os.path.join(tempfile.mkdtemp(prefix="advice-"), "run")
-    drawn = shapes(o.shapes, o.seed, least, most)
+    drawn = shapes(o.shapes, o.seed, low, high)
     only = [word for name in CURVES for word in ("--only", name)]
     run(["./gpusig", "run", "--device", o.device, "--budget", f"{o.curves:g}s", "--seed", str(o.seed), "--out", folder, *only],
         (0, 3))
     cases = 2 * len(drawn) * len(o.op.split(","))
-    run(["bin/overlap/ficco", "--device", o.device, "--shape", ",".join(drawn), "--op", o.op, "--type", o.type, "--mover",
+    run(["bin/overlap/ficco", "--device", o.device, "--shape", ",".join(drawn), "--op", o.op, "--type", o.type, "--copy-method",
          "engine,kernel", "--budget", f"{o.each * cases:g}s", "--seed", str(o.seed), "--out", folder + "/records.jsonl"], (0, 3))
     run(["./gpusig", "report", folder], (0, 3))
     signature = json.loads((Path(folder) / "signature.json").read_text(encoding="utf-8"))
-    show(signature["programs"]["overlap/ficco"]["findings"]["advice"])
+    show(signature["programs"]["overlap/ficco"]["results"]["advice"])
     print("in", folder)
 
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the harness adds to a body that does nothing: per iteration of a calibrated sample, and per sample of one single
- * iteration (two readings of the clock and the call), where nothing is spread over many.
+ * Measures what the harness adds to an empty body: per iteration of a calibrated sample, and per
+ * sample of one iteration (two clock reads and the call), where the cost is not spread over many
+ * iterations.
  *
  *     empty_body   ->   {"calibrated_s": ..., "single_s": ...}
  */
-#include "lib/bench.h"
-#include "lib/bench_run.h"
+#include "bench/bench.h"
+#include "bench/bench_run.h"
 #include "lib/stats.h"
 
 #include <fcntl.h>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * One direct, multi-threaded call of OpenBLAS, timed the plain way: the peer of gemm/efficiency. The kernel set comes from
- * OPENBLAS_CORETYPE, which the caller sets to what the host backend chose.
+ * Times direct multi-threaded calls of OpenBLAS: the peer of gemm/efficiency. OPENBLAS_CORETYPE
+ * selects the kernels; the caller sets it to the choice of the host backend.
  *
- *     gemm_direct f32|f64 SIDE THREADS SECONDS   ->   {"flop_rate": MEDIAN, "n": CALLS, "kernels": "NAME"}
+ *     gemm_direct f32|f64 SIDE THREADS SECONDS
+ *     ->   {"flop_rate": MEDIAN, "n": CALLS, "kernels": "NAME"}
  */
 #include "lib/clock.h"
 #include "lib/rng.h"
@@ -19,19 +20,21 @@
 enum { CALLS = 1000 };
 enum { ROW_MAJOR = 101, NO_TRANSPOSE = 111 };
 
-/* ISO C has no cast from an object pointer to a function pointer. */
-#define FUNCTION(library, name, pointer)                   \
-	do {                                               \
-		void *found = dlsym(library, name);        \
-		memcpy(&(pointer), &found, sizeof(found)); \
+/* Uses memcpy, because ISO C has no cast from an object pointer to a function pointer. */
+#define FUNCTION(library, name, pointer)                                                           \
+	do {                                                                                       \
+		void *found = dlsym(library, name);                                                \
+		memcpy(&(pointer), &found, sizeof(found));                                         \
 	} while (0)
 
-static void (*sgemm)(int, int, int, int, int, int, float, const float *, int, const float *, int, float, float *, int);
-static void (*dgemm)(int, int, int, int, int, int, double, const double *, int, const double *, int, double, double *, int);
+static void (*sgemm)(int, int, int, int, int, int, float, const float *, int, const float *, int,
+		     float, float *, int);
+static void (*dgemm)(int, int, int, int, int, int, double, const double *, int, const double *, int,
+		     double, double *, int);
 static void (*set_threads)(int);
 static char *(*core_name)(void);
 
-static bool load(void)
+static bool load_blas(void)
 {
 	void *library = dlopen("libopenblas.so.0", RTLD_NOW);
 	if (!library)
@@ -43,7 +46,7 @@ static bool load(void)
 	return sgemm && dgemm && set_threads && core_name;
 }
 
-static uint64_t multiply(bool doubles, int n, void *a, void *b, void *c)
+static uint64_t time_gemm(bool doubles, int n, void *a, void *b, void *c)
 {
 	uint64_t start = clock_ns();
 	if (doubles)
@@ -56,8 +59,9 @@ static uint64_t multiply(bool doubles, int n, void *a, void *b, void *c)
 int main(int argc, char **argv)
 {
 	static double seconds[CALLS];
-	if (argc != 5 || !load()) {
-		fprintf(stderr, "usage: gemm_direct f32|f64 SIDE THREADS SECONDS, and libopenblas.so.0 must be there\n");
+	if (argc != 5 || !load_blas()) {
+		fprintf(stderr, "usage: gemm_direct f32|f64 SIDE THREADS SECONDS (needs "
+				"libopenblas.so.0)\n");
 		return argc == 5 ? 77 : 2;
 	}
 	bool doubles = strcmp(argv[1], "f64") == 0;
@@ -77,12 +81,15 @@ int main(int argc, char **argv)
 	}
 	set_threads((int)strtol(argv[3], NULL, 10));
 	double limit = strtod(argv[4], NULL);
-	multiply(doubles, n, matrix[0], matrix[1], matrix[2]);
-	for (uint64_t start = clock_ns(); count < CALLS && (count < 3 || 1e-9 * (double)(clock_ns() - start) < limit); count++)
-		seconds[count] = 1e-9 * (double)multiply(doubles, n, matrix[0], matrix[1], matrix[2]);
+	time_gemm(doubles, n, matrix[0], matrix[1], matrix[2]);
+	for (uint64_t start = clock_ns();
+	     count < CALLS && (count < 3 || 1e-9 * (double)(clock_ns() - start) < limit); count++)
+		seconds[count] =
+			1e-9 * (double)time_gemm(doubles, n, matrix[0], matrix[1], matrix[2]);
 	stats_sort(seconds, count);
 	double median = stats_median(seconds, count);
-	printf("{\"flop_rate\": %.6g, \"n\": %zu, \"kernels\": \"%s\"}\n", 2.0 * n * (double)elements / median, count, core_name());
+	printf("{\"flop_rate\": %.6g, \"n\": %zu, \"kernels\": \"%s\"}\n",
+	       2.0 * n * (double)elements / median, count, core_name());
 	for (int i = 0; i < 3; i++)
 		free(matrix[i]);
 	return 0;

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the executor of overlap/ adds: seconds for each edge of a graph of empty operations whose every node waits for the one
- * before it in another lane, so that an edge is a node, a record and a wait. Once what run() takes to enqueue while a gate holds
- * everything, once from the gate to the end on the device. The least of many runs.
+ * Measures the overhead of bench/work_graph.h: seconds per edge of a graph of empty operations.
+ * Every node waits for the previous one in another lane, so an edge is a node, a record and a wait.
+ * enqueue_s is the time of work_graph_run() while a gate holds the streams; run_s is the time from
+ * the gate to the end on the device. Each is the minimum of many runs.
  *
  *     graph_edges DEVICE   ->   {"enqueue_s": ..., "run_s": ..., "edges": ..., "lanes": ...}
  */
+#include "bench/work_graph.h"
 #include "lib/clock.h"
 #include "lib/err.h"
-#include "overlap/graph/work_graph.h"
 
 #include <stdio.h>
 
 enum { LANES = 4, NODES = 512, RUNS = 400 };
 
-static int lay_down(struct dev_set *set, struct work_lanes *lanes, struct work_graph **g_p)
+static int build_chain(struct dev_set *set, struct work_lanes *lanes, struct work_graph **g_p)
 {
 	uint32_t lane[LANES], before = 0;
 	for (uint32_t i = 0; i < LANES; i++) {
@@ -33,7 +34,7 @@ static int lay_down(struct dev_set *set, struct work_lanes *lanes, struct work_g
 	return work_graph_prepare(*g_p);
 }
 
-static int measure(struct work_graph *g, double *enqueue_p, double *run_p)
+static int measure_edges(struct work_graph *g, double *enqueue_p, double *run_p)
 {
 	double enqueue = 1e9, whole = 1e9;
 	int status = 0;
@@ -63,11 +64,12 @@ int main(int argc, char **argv)
 		for (size_t i = 1; status == 0 && i < set.count; i++)
 			status = dev_peer_enable(set.dev[0], set.dev[i]);
 		status = status ? status : work_lanes_open(set.dev, set.count, &lanes);
-		status = status ? status : lay_down(&set, lanes, &g);
-		status = status ? status : measure(g, &enqueue, &run);
+		status = status ? status : build_chain(&set, lanes, &g);
+		status = status ? status : measure_edges(g, &enqueue, &run);
 		if (status == 0)
-			printf("{\"enqueue_s\": %.4g, \"run_s\": %.4g, \"edges\": %u, \"lanes\": %d}\n", enqueue, run,
-			       work_graph_waits(g), LANES);
+			printf("{\"enqueue_s\": %.4g, \"run_s\": %.4g, \"edges\": %u, \"lanes\": "
+			       "%d}\n",
+			       enqueue, run, work_graph_waits(g), LANES);
 		work_graph_close(g);
 		work_lanes_close(lanes);
 		dev_close(&set);

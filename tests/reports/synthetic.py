@@ -50,7 +50,7 @@ class Writer:
     def variant(self, name: str, seconds: float, moved: Optional[float] = None, noise: float = 0.002) -> Json:
         samples = [seconds * (1 + noise * self.random.uniform(-1, 1)) for _ in range(20)]
         ordered = sorted(samples)
-        return {"name": name, "iterations": 10, "samples_s": samples, "block": list(range(20)), "n": 20,
+        return {"name": name, "iterations": 10, "samples_s": samples, "round": list(range(20)), "n": 20,
                 "median_s": (ordered[9] + ordered[10]) / 2, "ci_low_s": ordered[5], "ci_high_s": ordered[14],
                 "min_s": ordered[0], "p95_s": ordered[18], "max_s": ordered[19], "lag1": 0.0, "drift": 0.0,
                 "converged": True, "model": {"bytes": moved, "flops": None, "messages": None}}
@@ -147,8 +147,8 @@ def split(**more: Any) -> Writer:
 
 def contention(**more: Any) -> Writer:
     w = Writer("micro/contention", [], [axis("pair", "", ["compute+memory"])], **more)
-    w.case({"pair": "compute+memory"}, [w.variant(n, 1e-3) for n in ("x_alone", "y_alone", "x_beside_y", "y_beside_x")],
-           [value("CIL", "x_beside_y", 1.02), value("CIL", "y_beside_x", 1.9)])
+    w.case({"pair": "compute+memory"}, [w.variant(n, 1e-3) for n in ("x_alone", "y_alone", "x_with_y", "y_with_x")],
+           [value("CIL", "x_with_y", 1.02), value("CIL", "y_with_x", 1.9)])
     return w.end()
 
 
@@ -159,7 +159,7 @@ FICCO_GEMM, FICCO_COMM = 1.8e-3, 1.2e-3  # so that the ideal speedup is 5/3
 def ficco(times: Optional[Dict[str, float]] = None, **more: Any) -> Writer:
     """Two shapes: one that overlap makes faster, and one where every schedule loses."""
     w = Writer("overlap/ficco", [headline("ficco_best_speedup", "best_speedup", None, None, "max", "", "higher")],
-               [axis("op", "", ["ag-gemm"]), axis("shape", "", ["g5", "g6"]), axis("mover", "", ["engine"])],
+               [axis("op", "", ["ag-gemm"]), axis("shape", "", ["g5", "g6"]), axis("copy-method", "", ["engine"])],
                references=["gemm", "communication"], **more)
     ideal = (FICCO_GEMM + FICCO_COMM) / FICCO_GEMM
     for shape, slower in (("g5", 1.0), ("g6", 2.0)):
@@ -174,7 +174,8 @@ def ficco(times: Optional[Dict[str, float]] = None, **more: Any) -> Writer:
                             value("DIL_gemm", name, 1.1), value("DIL_comm", name, 1.3), value("CIL_gemm", name, 1.05)]
         best = max(own["serial"] / t for n, t in own.items() if n != "serial")
         derived.append(value("best_speedup", None, best))
-        line = w.case({"op": "ag-gemm", "shape": shape, "mover": "engine"}, [w.variant(n, t) for n, t in own.items()], derived)
+        line = w.case({"op": "ag-gemm", "shape": shape, "copy-method": "engine"}, [w.variant(n, t) for n, t in own.items()],
+                      derived)
         line["facts"] = {"m": 64, "n": 64, "k": 2048, "winner": min(own, key=lambda n: own[n])}
     return w.end()
 
@@ -205,7 +206,7 @@ def efficiency(**more: Any) -> Writer:
     return w.end()
 
 
-def products(**more: Any) -> Writer:
+def gemms(**more: Any) -> Writer:
     """gemm/efficiency as the program writes it: with the sides among the facts."""
     w = Writer("gemm/efficiency", [], [axis("type", "", ["f32"]), axis("shape", "", [])], **more)
     for m in (64, 512, 4096):
@@ -218,14 +219,14 @@ def products(**more: Any) -> Writer:
     return w.end()
 
 
-def raced(schedules: Mapping[Tuple[int, int, int], Mapping[str, float]], members: int = 4, **more: Any) -> Writer:
+def schedules(seconds_of: Mapping[Tuple[int, int, int], Mapping[str, float]], members: int = 4, **more: Any) -> Writer:
     """overlap/ficco: shape -> schedule -> seconds."""
     w = Writer("overlap/ficco", [], [axis("op", "", ["ag-gemm"]), axis("shape", "", [])], **more)
-    for (m, n, k), times in schedules.items():
-        axes = {"op": "ag-gemm", "shape": "%dx%dx%d" % (m, n, k), "type": "f32", "mover": "engine", "blocks": 0, "peers": 0}
+    for (m, n, k), times in seconds_of.items():
+        axes = {"op": "ag-gemm", "shape": "%dx%dx%d" % (m, n, k), "type": "f32", "copy-method": "engine", "blocks": 0, "peers": 0}
         variants = [w.variant(name, seconds) for name, seconds in times.items()]
         line = w.case(axes, variants, [value("speedup", v["name"], times["serial"] / v["median_s"]) for v in variants])
-        line["facts"] = {"m": m, "n": n, "k": k, "members": members, "copy_blocks": 0}
+        line["facts"] = {"m": m, "n": n, "k": k, "ranks": members, "copy_blocks": 0}
     return w.end()
 
 
@@ -235,7 +236,7 @@ def node(**more: Any) -> Writer:
     return w.end()
 
 
-def reading(value: Any, unit: str = "", **more: Any) -> Json:
+def telemetry(value: Any, unit: str = "", **more: Any) -> Json:
     return dict({"value": value, "unit": unit}, **more)
 
 
@@ -246,11 +247,12 @@ GPU = {
     "shared_reserved_bytes": 1024, "l1_bytes": 0, "l2_bytes": 0, "llc_bytes": 50 << 20,
     "gemm_types": ["f32", "f64", "tf32", "f16", "bf16", "f8"],
     "state": {
-        "sm_clock": reading(1.98e9, "Hz"), "sm_clock_max": reading(1.98e9, "Hz"), "memory_clock": reading(3.201e9, "Hz"),
-        "power": reading(121.4, "W"), "power_limit": reading(700, "W"), "temperature": reading(34, "degC"),
-        "throttle": reading("none"), "ecc": reading(None, reason="the driver does not say: no permission"),
-        "mig": reading("off"), "pcie_generation": reading(5), "pcie_generation_max": reading(5), "pcie_width": reading(16),
-        "numa_node": reading(1)}}
+        "sm_clock": telemetry(1.98e9, "Hz"), "sm_clock_max": telemetry(1.98e9, "Hz"), "memory_clock": telemetry(3.201e9, "Hz"),
+        "power": telemetry(121.4, "W"), "power_limit": telemetry(700, "W"), "temperature": telemetry(34, "degC"),
+        "throttle": telemetry("none"), "ecc": telemetry(None, reason="the driver does not say: no permission"),
+        "mig": telemetry("off"),
+        "pcie_generation": telemetry(5), "pcie_generation_max": telemetry(5), "pcie_width": telemetry(16),
+        "numa_node": telemetry(1)}}
 
 
 def gpu(**more: Any) -> str:
@@ -258,7 +260,7 @@ def gpu(**more: Any) -> str:
     parts = [make(spec="cuda", device=GPU, **more) for make in (memory, copies, launch, efficiency, split)]
     case = parts[1].lines[-2]
     case["validity"] = {"valid": False, "flags": [{"flag": "throttled", "variant": None, "reason": "thermal slowdown"}]}
-    case["state"] = dict(case["state"], throttle=reading("thermal slowdown"))
+    case["state"] = dict(case["state"], throttle=telemetry("thermal slowdown"))
     for derived in case["derived"]:
         derived["valid"] = False
     return "".join(part.text() for part in parts)
@@ -288,7 +290,7 @@ def allreduce(program: str = "collectives/allreduce", flags: Sequence[Json] = ()
     return w.end()
 
 
-# of a product that takes 1 ms and a send that takes 0.8 ms: bands -> (split, triggered)
+# of a GEMM that takes 1 ms and a send that takes 0.8 ms: bands -> (split, triggered)
 TRIGGER = {4: (1.4e-3, 1.25e-3), 16: (1.6e-3, 1.1e-3)}
 TRIGGER_WHOLE_S = 1.8e-3
 
@@ -343,7 +345,7 @@ def torus(**more: Any) -> Writer:
                           [value("lambda", None, steps / 6), value("psi", None, 1.0), value("xi", None, per_byte * 100e9),
                            value("time", None, time, "s"), value("goodput", None, size / time, "byte/s"),
                            value("peak_fraction", None, size / time / 100e9)])
-            line["facts"] = {"steps": steps, "links_on_longest_ways": links, "collectives_at_once": 4,
+            line["facts"] = {"steps": steps, "links_on_longest_routes": links, "collectives_at_once": 4,
                              "messages_on_worst_link": "4x1 4x3 4x1", "best_by_bytes": "swing-b, from 11178667 bucket"}
     return w.end()
 
@@ -353,7 +355,7 @@ SIMGRID_OFF = 1.004  # simulated over modelled
 
 
 def simgrid(**more: Any) -> Writer:
-    """The simulated ranks' device is the host in virtual time, beside measured records."""
+    """The simulated ranks' device is the host in virtual time, next to measured records."""
     w = Writer("collectives/allreduce@simgrid", [headline("allreduce_latency", "time", "size=32", reduce="min", unit="s",
                                                           better="lower")], **{"run": "sim-1", **more, "simulated": True})
     for size in (32, 131072):
@@ -393,7 +395,7 @@ def shaping(flags: Sequence[Json] = (), **more: Any) -> Writer:
     return w.end()
 
 
-# mover -> (CIL of the product, CIL of the transfer), beside sides that take a millisecond each alone
+# copy method -> (CIL of the product, CIL of the transfer), beside sides that take a millisecond each alone
 PAIR = {"engine": (1.05, 1.1), "kernel": (1.6, 2.2)}
 PAIR_ORDER = 0.05  # what the transfer gains by being enqueued first, and the product pays
 
@@ -401,12 +403,12 @@ PAIR_ORDER = 0.05  # what the transfer gains by being enqueued first, and the pr
 def pair(**more: Any) -> Writer:
     """A kernel beside a product takes longer than taking turns; among devices nothing is measured."""
     axes = [axis("type", "", ["f32"]), axis("shape", "", ["n512", "g5"]), axis("transfer", "", ["up", "peer"]),
-            axis("mover", "", list(PAIR)), axis("size", "", ["1x"])]
-    w = Writer("overlap/pair", [headline("pair_of_ideal_engine", "fraction_of_ideal", "transfer=up mover=engine size=1x",
+            axis("copy-method", "", list(PAIR)), axis("size", "", ["1x"])]
+    w = Writer("overlap/pair", [headline("pair_of_ideal_engine", "fraction_of_ideal", "transfer=up copy-method=engine size=1x",
                                          reduce="median", unit="")], axes, **more)
     alone = 1e-3
     for shape in ("n512", "g5"):
-        for mover, (product, transfer) in PAIR.items():
+        for method, (product, transfer) in PAIR.items():
             derived = [value("S_ideal", None, 2.0)]
             facts = {"transfer_bytes": 1 << 20, "class": "GC-equal"}
             for order, sign in (("gemm_first", 1), ("transfer_first", -1)):
@@ -416,11 +418,11 @@ def pair(**more: Any) -> Writer:
                 derived.append(value("fraction_of_ideal", order, gain - 1, ci_low=gain - 1.01, ci_high=gain - 0.99))
                 derived += [value("CIL", "%s_in_%s" % (side, order), loss) for side, loss in sides.items()]
                 derived.append(value("exposed_tail", order, alone * (max(sides.values()) - 1), "s"))
-                facts["who_paid_" + order] = "both"
-            line = w.case({"type": "f32", "shape": shape, "transfer": "up", "mover": mover, "size": "1x"},
+                facts["slowed_side_" + order] = "both"
+            line = w.case({"type": "f32", "shape": shape, "transfer": "up", "copy-method": method, "size": "1x"},
                           [w.variant("gemm_alone", alone), w.variant("transfer_alone", alone)], derived)
             line["facts"] = facts
-            w.case({"type": "f32", "shape": shape, "transfer": "peer", "mover": mover, "size": "1x"}, status="skipped",
+            w.case({"type": "f32", "shape": shape, "transfer": "peer", "copy-method": method, "size": "1x"}, status="skipped",
                    reason="peer needs two devices")
     return w.end()
 

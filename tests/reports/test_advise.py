@@ -15,9 +15,9 @@ import synthetic
 import workplace
 
 from reports import advise_command, validate
-from reports.advise import Adviser, NoData, Unbuilt, library_path
-from reports.advise_machine import MOST_POINTS, MOST_PRODUCTS, Machine, machine_of
-from reports.effects import advice
+from reports.advise import Adviser, NoData, LibraryMissing, library_path
+from reports.advise_machine import MAX_POINTS, MAX_GEMMS, Machine, machine_of
+from reports.sections import advice
 
 try:
     import jsonschema
@@ -29,7 +29,7 @@ OPTIONS = ["--m", "4096", "--n", "512", "--k", "512", "--devices", "4", "--op", 
 
 
 def curves() -> str:
-    parts = (synthetic.products, synthetic.copies, synthetic.contention, synthetic.launch, synthetic.memory, synthetic.occupancy,
+    parts = (synthetic.gemms, synthetic.copies, synthetic.contention, synthetic.launch, synthetic.memory, synthetic.occupancy,
              synthetic.device_allreduce)
     return "".join(part().text() for part in parts)
 
@@ -39,7 +39,7 @@ class Learning(workplace.Scratch):
         return [line.split() for line in machine_of(self.signature(text).json).lines]
 
     def test_products_keep_their_seconds(self) -> None:
-        found = {tuple(map(float, w[2:5])): float(w[6]) for w in self.lines(synthetic.products().text()) if w[0] == "gemm"}
+        found = {tuple(map(float, w[2:5])): float(w[6]) for w in self.lines(synthetic.gemms().text()) if w[0] == "gemm"}
         self.assertEqual(len(found), 27)
         for (m, n, k), seconds in found.items():
             self.assertAlmostEqual(seconds / (2e-6 + 2 * m * n * k / synthetic.PRODUCT_RATE), 1, delta=1e-6)
@@ -76,7 +76,7 @@ class Learning(workplace.Scratch):
     def test_curves_are_thinned_to_the_room_there_is(self) -> None:
         machine = Machine()
         machine.curve(("reduce",), [(float(i), float(i)) for i in range(1, 100)])
-        self.assertEqual(len(machine.lines), MOST_POINTS)
+        self.assertEqual(len(machine.lines), MAX_POINTS)
         self.assertEqual((machine.lines[0], machine.lines[-1]), ("reduce 1 1", "reduce 99 99"))
 
 
@@ -88,15 +88,17 @@ class Asking(workplace.Scratch):
         self.assertEqual(words, {"#", "gemm", "copy", "engines", "ingress", "reduce", "occupancy", "allreduce"})
         Adviser(machine)
 
-    def test_room_is_as_in_the_header(self) -> None:
-        header = (workplace.ROOT / "lib" / "advise.h").read_text(encoding="utf-8")
-        self.assertIn("#define ADVISE_PRODUCTS %d\n" % MOST_PRODUCTS, header)
-        self.assertIn("#define ADVISE_POINTS %d\n" % MOST_POINTS, header)
+    def test_capacities_match_the_header(self) -> None:
+        header = (workplace.ROOT / "advise" / "advise.h").read_text(encoding="utf-8")
+        self.assertRegex(header, r"#define ADVISE_(PRODUCTS|GEMMS) %d\n" % MAX_GEMMS)
+        self.assertIn("#define ADVISE_POINTS %d\n" % MAX_POINTS, header)
 
     def test_the_library_knows_the_schema(self) -> None:
         adviser = Adviser(machine_of(self.signature(curves()).json))
         question = validate.schema("advice")["properties"]["question"]["properties"]
-        self.assertEqual((adviser.ops, adviser.types), (question["op"]["enum"], question["type"]["enum"]))
+        self.assertEqual(adviser.ops, question["op"]["enum"])
+        for kind in adviser.types:
+            self.assertRegex(kind, question["type"]["pattern"])
 
     def test_sides_that_dominate(self) -> None:
         adviser = Adviser(machine_of(self.signature(curves()).json))
@@ -118,7 +120,7 @@ class Asking(workplace.Scratch):
             adviser.ask(64, 64, 64, 2, "ag-gemm", "bf16")
 
     def test_without_the_library(self) -> None:
-        with self.assertRaises(Unbuilt):
+        with self.assertRaises(LibraryMissing):
             Adviser(Machine(), self.folder / "libnone.so")
 
 
@@ -146,7 +148,7 @@ class Telling(workplace.Scratch):
     def test_the_table_names_pick_and_reason(self) -> None:
         code, out, err = self.advise(str(self.folder if self.stored(curves()) else ""), *OPTIONS)
         self.assertEqual((code, err), (0, ""))
-        for word in ("schedule", "mover", "serial", "hetero-unfused-1d", "why", "note: "):
+        for word in ("schedule", "copy method", "serial", "hetero-unfused-1d", "why", "note: "):
             self.assertIn(word, out)
 
     def test_the_machine_is_what_the_library_reads(self) -> None:
@@ -169,9 +171,10 @@ class Telling(workplace.Scratch):
                 (self.folder / "none.json", OPTIONS, 2, "No such file"), (broken, OPTIONS, 1, "not JSON"),
                 (other, OPTIONS, 1, "not a signature"), (few, OPTIONS, 1, "malformed"),
                 (bare, OPTIONS, 77, "run gemm/efficiency --type f32"), (good, OPTIONS[:-1] + ["bf16"], 77, "run gemm/efficiency"),
-                (good, OPTIONS[:-1] + ["i8"], 2, "only f32"), (good, OPTIONS + ["--op", "gemm"], 2, "only ag-gemm"),
+                (good, OPTIONS[:-1] + ["i8"], 2, "choices: f32"), (good, OPTIONS + ["--op", "gemm"], 2, "choices: ag-gemm"),
                 (good, OPTIONS + ["--m", "-1"], 2, "whole number"), (good, OPTIONS[:-2], 2, "needs --type"),
-                (good, OPTIONS + ["--devices", "65"], 2, "more than"), (good, OPTIONS + ["--format", "xml"], 2, "no format")):
+                (good, OPTIONS + ["--devices", "65"], 2, "exceed"),
+                (good, OPTIONS + ["--format", "xml"], 2, "unknown format")):
             got, out, err = self.advise(str(path), *words)
             self.assertEqual((got, out, err.count("\n")), (code, "", 1), err)
             self.assertIn(text, err)
@@ -186,7 +189,7 @@ class Scoring(workplace.Scratch):
         adviser = Adviser(machine_of(self.signature(curves()).json))
         found = {}
         for i, (m, n, k) in enumerate(self.SHAPES):
-            candidates = [c for c in adviser.ask(m, n, k, 4, "ag-gemm", "f32")["candidates"] if c["mover"] == "engine"]
+            candidates = [c for c in adviser.ask(m, n, k, 4, "ag-gemm", "f32")["candidates"] if c["copy_method"] == "engine"]
             found[m, n, k] = {c["schedule"]: 2e-3 for c in candidates}
             found[m, n, k][candidates[0]["schedule"]] = 1e-3
             if i in slower:
@@ -194,8 +197,8 @@ class Scoring(workplace.Scratch):
         return found
 
     def score(self, slower: Dict[int, float]) -> dict:
-        text = curves() + synthetic.raced(self.times(slower)).text()
-        return self.signature(text).json["programs"]["overlap/ficco"]["findings"]["advice"]
+        text = curves() + synthetic.schedules(self.times(slower)).text()
+        return self.signature(text).json["programs"]["overlap/ficco"]["results"]["advice"]
 
     def test_hits_and_losses_are_counted(self) -> None:
         score = self.score({1: 0.10})
@@ -212,28 +215,29 @@ class Scoring(workplace.Scratch):
 
     def test_where_noise_hides_all_nothing_is_scored(self) -> None:
         times = {shape: {name: 1e-3 for name in own} for shape, own in self.times({}).items()}
-        score = self.signature(curves() + synthetic.raced(times).text()).json["programs"]["overlap/ficco"]["findings"]["advice"]
+        programs = self.signature(curves() + synthetic.schedules(times).text()).json["programs"]
+        score = programs["overlap/ficco"]["results"]["advice"]
         self.assertEqual((score["scenarios"], score["seen"]["scenarios"], score["undecided"]), (0, 0, 4))
 
     def test_invalid_schedules_do_not_compete(self) -> None:
-        ficco = synthetic.raced(self.times({1: 0.10}))
+        ficco = synthetic.schedules(self.times({1: 0.10}))
         case = ficco.lines[2]
         best = min(case["variants"], key=lambda v: v["median_s"])["name"]
         case["validity"]["flags"] = [{"flag": "noisy", "variant": best, "reason": "noisy"}]
-        score = self.signature(curves() + ficco.text()).json["programs"]["overlap/ficco"]["findings"]["advice"]
+        score = self.signature(curves() + ficco.text()).json["programs"]["overlap/ficco"]["results"]["advice"]
         self.assertEqual((score["scenarios"], score["hits"]), (3, 3))
 
     def test_without_curves_there_is_a_reason(self) -> None:
-        text = synthetic.raced({(64, 64, 64): {"serial": 1e-3, "shard": 2e-3}}).text()
+        text = synthetic.schedules({(64, 64, 64): {"serial": 1e-3, "shard": 2e-3}}).text()
         section = self.signature(text).json["programs"]["overlap/ficco"]
-        self.assertEqual((section["findings"]["advice"]["scenarios"], section["findings"]["advice"]["left_out"]), (0, 1))
-        self.assertIn("no case", section["findings"]["advice"]["reason"])
-        self.assertNotIn("dvice", section["reading"])
+        self.assertEqual((section["results"]["advice"]["scenarios"], section["results"]["advice"]["skipped"]), (0, 1))
+        self.assertIn("no case", section["results"]["advice"]["reason"])
+        self.assertNotIn("dvice", section["summary"])
 
     def test_without_the_library_there_is_a_reason(self) -> None:
         with mock.patch.dict("os.environ", {"GPUSIG_BIN": str(self.folder)}):
-            section = self.signature(curves() + synthetic.raced({(64, 64, 64): {"serial": 1e-3}}).text()).json
-        self.assertIn("can't be loaded", section["programs"]["overlap/ficco"]["findings"]["advice"]["reason"])
+            section = self.signature(curves() + synthetic.schedules({(64, 64, 64): {"serial": 1e-3}}).text()).json
+        self.assertIn("cannot load", section["programs"]["overlap/ficco"]["results"]["advice"]["reason"])
 
     def test_wilson_by_the_book(self) -> None:
         self.assertIsNone(advice.wilson(0, 0))
@@ -245,7 +249,7 @@ class Scoring(workplace.Scratch):
     def test_the_report_shows_the_score(self) -> None:
         from reports.report import render
 
-        page = render(self.signature(curves() + synthetic.raced(self.times({1: 0.10})).text()))
+        page = render(self.signature(curves() + synthetic.schedules(self.times({1: 0.10})).text()))
         for words in ("2 of 3 unseen", "always serial", "advised took"):
             self.assertIn(words, page)
 

@@ -12,16 +12,16 @@ import workplace
 from synthetic import copies, everything, launch, memory, value
 
 from reports import jsonl
-from reports.signature import Mixed
+from reports.signature import MixedMachines
 
 
 class Reading(workplace.Scratch):
     def reasons(self, text: str) -> dict:
-        return {reason: len(lines) for reason, lines in self.records(text).unusable.items()}
+        return {reason: len(lines) for reason, lines in self.records(text).bad_records.items()}
 
     def test_good_file_is_used_whole(self) -> None:
         records = self.records(everything())
-        self.assertEqual(records.unusable, {})
+        self.assertEqual(records.bad_records, {})
         self.assertEqual(len(records.groups), len(synthetic.ALL))
 
     def test_cut_off_last_line_is_dropped_and_counted(self) -> None:
@@ -30,7 +30,7 @@ class Reading(workplace.Scratch):
         lines = text.splitlines(True)[:-1]
         records = self.records("".join(lines)[:-40])
         self.assertEqual(len(records.groups[("micro/copy_path", "host")].cases), whole - 1)
-        self.assertEqual(list(records.unusable), ["cut off at the end of the file"])
+        self.assertEqual(list(records.bad_records), ["cut off at the end of the file"])
 
     def test_every_truncation_is_survived(self) -> None:
         text = launch().text()
@@ -52,24 +52,24 @@ class Reading(workplace.Scratch):
             for line in lines:
                 with self.subTest(line=line[:40]):
                     records = self.records(everything() + line + "\n")
-                    self.assertEqual({r: len(n) for r, n in records.unusable.items()}, {reason: 1})
+                    self.assertEqual({r: len(n) for r, n in records.bad_records.items()}, {reason: 1})
                     self.assertEqual(len(records.groups), len(synthetic.ALL))
 
     def test_not_utf8(self) -> None:
         path = self.folder / "records.jsonl"
         path.write_bytes(launch().text().encode() + b'{"a": "\xff\xfe"}\n')
-        self.assertEqual(list(workplace.read(path).unusable), ["not UTF-8"])
+        self.assertEqual(list(workplace.read(path).bad_records), ["not UTF-8"])
 
     def test_wrong_types_spoil_one_line_only(self) -> None:
         base = json.loads(memory().text().splitlines()[1])
         wrong = [("key", 5), ("status", "maybe"), ("status", None), ("case", []), ("case", {"a": [1]}), ("variants", {}),
                  ("variants", [3]), ("derived", [{"name": 1}]), ("derived", "x"), ("elapsed_s", "soon"), ("facts", {"a": {}}),
-                 ("check", 1), ("validity", {"valid": True, "flags": [1]}), ("mechanism", [{"name": "a", "realised": "yes"}]),
+                 ("check", 1), ("validity", {"valid": True, "flags": [1]}), ("mechanism", [{"name": "a", "observed": "yes"}]),
                  ("version", "2.0.0"), ("version", 1), ("kind", "other"), ("kind", 3), ("run", 7), ("program", None)]
         for key, bad in wrong:
             with self.subTest(key=key, bad=bad):
                 records = self.records(memory().text() + json.dumps(dict(base, **{key: bad})) + "\n")
-                self.assertEqual(sum(len(n) for n in records.unusable.values()), 1)
+                self.assertEqual(sum(len(n) for n in records.bad_records.values()), 1)
                 self.assertEqual(len(records.groups[("micro/memory", "host")].cases), 6)
 
     def test_every_key_of_every_record_may_have_any_type(self) -> None:
@@ -81,7 +81,7 @@ class Reading(workplace.Scratch):
                 for bad in (None, True, -1, 1.5, "x", [], [[]], {}, {"a": None}):
                     changed = dict(line, run="r1")
                     changed[key] = bad
-                    with contextlib.suppress(Mixed):  # simulated ranks under another name are refused, and rightly so
+                    with contextlib.suppress(MixedMachines):  # simulated ranks under another name are refused, and rightly so
                         workplace.build(self.records(good + json.dumps(changed) + "\n"))
 
     def test_megabyte_strings_are_bounded(self) -> None:
@@ -96,7 +96,7 @@ class Reading(workplace.Scratch):
         good = launch().text().encode()
         path.write_bytes(good + b'{"a": "' + b"x" * (jsonl.MAX_LINE_BYTES + 10) + b'"}\n' + memory().text().encode())
         records = workplace.read(path)
-        self.assertEqual(list(records.unusable), ["longer than 32 MiB"])
+        self.assertEqual(list(records.bad_records), ["longer than 32 MiB"])
         self.assertEqual(len(records.groups), 2)
 
     def test_text_is_made_safe(self) -> None:

@@ -12,6 +12,7 @@ from html.parser import HTMLParser
 
 import synthetic
 import workplace
+from reports import headline
 from synthetic import everything, launch, memory, unknown
 
 HOSTILE = ['<script>alert(1)</script>', '"><img src=x onerror=alert(1)>', "{{ 7*7 }}{% raw %}", "</style><script>",
@@ -49,14 +50,14 @@ def poison(text: str) -> list:
         for line in w.lines:
             if line["kind"] == "run":
                 line.update(question=text, formula=text, timed=text, limits=text, argv=[text])
-                state = {text: synthetic.reading(text, text), "ecc": synthetic.reading(None, text, reason=text)}
+                state = {text: synthetic.telemetry(text, text), "ecc": synthetic.telemetry(None, text, reason=text)}
                 line["device"][0].update(name=text, shares=text, driver=text, arch=text, state=state)
                 line["provenance"].update(hostname=text, cpu=text, kernel=text, version=text, odd=text)
                 line["provenance"]["environment"] = {"OMP_NUM_THREADS": text}
             elif line["kind"] == "case":
                 line["case"] = dict(line["case"], **{"extra": text})
                 line["key"] += " extra=" + text
-                line["mechanism"] = [{"name": text, "realised": True, "detail": text}]
+                line["mechanism"] = [{"name": text, "observed": True, "detail": text}]
                 line["facts"] = dict(line["facts"], **{text: text})
                 line["check"] = {"status": "ok", "detail": text}
                 for entry in line["variants"] + line["derived"]:
@@ -114,7 +115,7 @@ class Page(workplace.Scratch):
         self.run_build(synthetic.device_allreduce().text())
         page = self.page().replace("\N{NO-BREAK SPACE}", " ")
         self.assertIn("Fastest is rd-l up to about 12 KiB and swing-b above.", page)
-        self.assertIn("Times; there is no library to compare with.", page)
+        self.assertIn("Times; no library was measured for comparison.", page)
         self.assertIn("the longest of the devices&#39; own durations", page)
         self.assertNotIn("of the library,", page)
 
@@ -133,13 +134,13 @@ class Page(workplace.Scratch):
         w.lines[1]["facts"]["no_fraction_of_ideal"] = "S_ideal 1.01 is not beyond noise, 1.04"
         self.run_build(w.text())
         page = self.page()
-        section = page[page.index("Overlap: a product beside a transfer"):]
+        section = page[page.index("Overlap: GEMM and transfer at once"):]
         self.assert_inert(page)
         cells = re.findall(r'<rect class="(cell [a-z]+)"[^>]*><title>([^<]*)</title></rect><text[^>]*>([^<]*)</text>', section)
         self.assertEqual([(css, text) for css, _, text in cells],
                          [("cell empty", "–"), ("cell hot", "-0.0698"), ("cell cold", "0.818"), ("cell hot", "-0.0698")])
         self.assertIn("is not beyond noise", cells[0][1])
-        self.assertIn("product first: 0.739 (", cells[2][1])
+        self.assertIn("GEMM first: 0.739 (", cells[2][1])
         self.assertIn("transfer first: 0.818 (", cells[2][1])
 
     def test_the_policy_admits_the_style_and_nothing_else(self) -> None:
@@ -172,7 +173,7 @@ class Page(workplace.Scratch):
                 writers = [make() for make in synthetic.ALL]
                 for w in writers:
                     w.lines[0]["device"][0].update(name="x" * 5000, units=2**53, l1_bytes="18446744073709551615",
-                                                     state={"z" * 5000: synthetic.reading(number, "w" * 50)})
+                                                     state={"z" * 5000: synthetic.telemetry(number, "w" * 50)})
                     w.lines[0]["provenance"].update(cpu="y" * 5000, memory_bytes="9" * 20)
                     for line in w.lines[1:-1]:
                         for entry in line["derived"]:
@@ -228,7 +229,7 @@ class Page(workplace.Scratch):
         self.assertNotIn('class="state"', page)
         self.assertNotIn("; driver", page)
 
-    def test_what_is_left_out_is_on_the_first_screen(self) -> None:
+    def test_what_was_skipped_is_on_the_first_screen(self) -> None:
         w = memory()
         w.lines[1].update(status="skipped", reason="no such cache", variants=[], derived=[])
         self.run_build(w.text())
@@ -260,6 +261,14 @@ class Command(workplace.Scratch):
         _, _, err = self.run_build(everything() + "junk\n")
         self.assertIn("not JSON (1)", err)
         self.assertIn("1 line could not be used", self.page())
+
+    def test_a_headline_name_is_whole_or_shown_as_cut(self) -> None:
+        entry = {"value": 1.0, "unit": "", "ci_low": 0.9, "ci_high": 1.1, "bound": 2.0}
+        for words, shown in (("shaping_best_normalised_time", "shaping best normalised time"),
+                             ("shaping_best_normalised_times", "shaping best normalised tim…")):
+            row = headline._row(f"overlap/shaping/{words}", entry, headline.NAME)
+            self.assertEqual(row[2:].partition("  ")[0], shown)
+            self.assertLessEqual(len(row), headline.WIDTH)
 
     def test_headline_fits_a_terminal(self) -> None:
         _, out, _ = self.run_build(everything())

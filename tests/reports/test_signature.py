@@ -14,7 +14,7 @@ from synthetic import copies, everything, headline, launch, memory, split, unkno
 from reports import machine
 from reports.fits import fit_line
 from reports.metrics import MAX_PRIMARY
-from reports.signature import Mixed
+from reports.signature import MixedMachines
 
 try:
     import jsonschema
@@ -23,11 +23,11 @@ except ImportError:
 
 
 class Truth(workplace.Scratch):
-    def findings(self, text: str, program: str) -> dict:
-        return self.signature(text).json["programs"][program]["findings"]
+    def results(self, text: str, program: str) -> dict:
+        return self.signature(text).json["programs"][program]["results"]
 
     def test_alpha_and_beta_are_recovered(self) -> None:
-        fits = {f["variant"]: f for f in self.findings(copies().text(), "micro/copy_path")["fits"]}
+        fits = {f["variant"]: f for f in self.results(copies().text(), "micro/copy_path")["fits"]}
         for variant, alpha, rate in (("engine", synthetic.ALPHA_S, synthetic.ENGINE_RATE),
                                      ("kernel", synthetic.KERNEL_ALPHA_S, synthetic.KERNEL_RATE)):
             fit = fits[variant]
@@ -50,14 +50,14 @@ class Truth(workplace.Scratch):
         for i, size in enumerate([4096, 65536, 1 << 20, 1 << 24]):
             w.case({"size": size}, [w.variant("engine", (3 if i == 2 else 1) * (1e-6 + size / 1e10), size)])
         signature = self.signature(w.end().text())
-        self.assertTrue(signature.json["programs"]["micro/copy_path"]["findings"]["fits"][0]["poor"])
+        self.assertTrue(signature.json["programs"]["micro/copy_path"]["results"]["fits"][0]["poor"])
         self.assertFalse([n for n in signature.json["metrics"] if "fit_" in n])
 
     def test_products_with_fast_accumulation_are_told_apart(self) -> None:
         w = synthetic.Writer("gemm/efficiency", [], [synthetic.axis("type", "", []), synthetic.axis("shape", "", [])])
         w.case({"type": "f8", "shape": "n64"}, [w.variant("gemm", 2e-3), w.variant("gemm_fast", 1e-3)],
                [value("flop_rate", "gemm", 1e11, "flop/s"), value("flop_rate", "gemm_fast", 2e11, "flop/s")])
-        found = self.findings(w.end().text(), "gemm/efficiency")
+        found = self.results(w.end().text(), "gemm/efficiency")
         self.assertEqual({r["type"]: r["value"] for r in found["rates"]}, {"f8": 1e11, "f8 fast": 2e11})
 
     def test_peaks_of_matrix_units_are_no_products_and_bound_them(self) -> None:
@@ -70,14 +70,14 @@ class Truth(workplace.Scratch):
                 value("flop_rate", "mma_peak", 2e11, "flop/s"), value("flop_rate", "wgmma_peak", 4e11, "flop/s"),
                 value("peak_flop_rate", "wgmma_peak", 4e11, "flop/s")])
         text = w.end().text()
-        found = self.findings(text, "gemm/efficiency")
+        found = self.results(text, "gemm/efficiency")
         self.assertEqual([(r["variant"], r["of_peak"]) for r in found["rates"]], [("gemm", 0.25)])
         primary = self.signature(text).primary
         self.assertEqual({name.rpartition("/")[2]: (entry["value"], entry["bound"]) for name, entry in primary.items()},
                          {"peak_f16_flop_rate": (4e11, None), "gemm_f16_flop_rate": (1e11, 4e11)})
 
     def test_crossover_is_recovered(self) -> None:
-        duel = self.findings(copies().text(), "micro/copy_path")["crossovers"][0]
+        duel = self.results(copies().text(), "micro/copy_path")["crossovers"][0]
         self.assertEqual(len(duel["crossings"]), 1)
         crossing = duel["crossings"][0]
         self.assertEqual((crossing["from"], crossing["to"]), ("kernel", "engine"))
@@ -86,22 +86,22 @@ class Truth(workplace.Scratch):
         self.assertGreater(crossing["above"], synthetic.CROSSOVER)
 
     def test_blocks_to_saturate(self) -> None:
-        found = self.findings(copies().text(), "micro/copy_path")["saturation"][0]
+        found = self.results(copies().text(), "micro/copy_path")["saturation"][0]
         self.assertEqual(found["blocks"], 4)
 
     def test_latency_levels(self) -> None:
-        levels = self.findings(synthetic.latency().text(), "micro/latency")["levels"]
+        levels = self.results(synthetic.latency().text(), "micro/latency")["levels"]
         self.assertEqual({e["level"]: e["value"] for e in levels}, synthetic.LEVEL_LATENCIES)
-        self.assertIn("from L1", self.signature(synthetic.latency().text()).json["programs"]["micro/latency"]["reading"])
+        self.assertIn("from L1", self.signature(synthetic.latency().text()).json["programs"]["micro/latency"]["summary"])
 
     def test_cache_levels(self) -> None:
-        levels = self.findings(memory().text(), "micro/memory")["levels"][0]["levels"]
+        levels = self.results(memory().text(), "micro/memory")["levels"][0]["levels"]
         self.assertEqual([e["level"] for e in levels], ["L1", "L2", "LLC", "memory"])
         for entry in levels:
             self.assertAlmostEqual(entry["value"] / synthetic.LEVEL_RATES[entry["level"]], 1, delta=0.01)
 
     def test_dil_and_the_rule(self) -> None:
-        found = self.findings(split().text(), "gemm/split")
+        found = self.results(split().text(), "gemm/split")
         rows = next(e for e in found["dil"] if e["cut"] == "m")
         self.assertEqual(rows["pieces"], [2, 4, 8])
         self.assertEqual(rows["dil"], [1.2, 1.4, 1.8])
@@ -109,13 +109,14 @@ class Truth(workplace.Scratch):
         self.assertEqual(found["rule"]["right"], 1)
 
     def test_a_trigger_is_read_at_its_best_case(self) -> None:
-        found = self.findings(synthetic.trigger().text(), "overlap/trigger")
+        found = self.results(synthetic.trigger().text(), "overlap/trigger")
         self.assertEqual((found["trigger"], found["best"]["variant"], found["best"]["bands"]), ("software", "triggered", 16))
         self.assertAlmostEqual(found["best"]["value"], 1.8 / 1.1)
         self.assertEqual({(r["variant"], r["bands"]) for r in found["gains"]},
                          {(v, b) for v in ("split", "triggered") for b in (4, 16)})
-        text = self.signature(synthetic.trigger().text()).json["programs"]["overlap/trigger"]["reading"]
-        for part in ("software trigger gains:", "1.64×", "16 bands), 1.65× of the same tiles", "1.12×", "6.2 %", "1.01"):
+        text = self.signature(synthetic.trigger().text()).json["programs"]["overlap/trigger"]["summary"]
+        for part in ("software trigger gains:", "1.64 times",
+                     "16 bands), and 1.65 times as fast as with a GEMM of the same tiles", "1.12 times", "6.2 %", "1.01"):
             self.assertIn(part, text)
 
     def test_a_trigger_that_gains_nothing_says_so(self) -> None:
@@ -124,50 +125,51 @@ class Truth(workplace.Scratch):
             for entry in line["derived"]:
                 if entry["name"] == "S":
                     entry["value"] = 0.5
-        text = self.signature(w.text()).json["programs"]["overlap/trigger"]["reading"]
-        self.assertIn("gains nothing: product and send are 0.500×", text)
+        text = self.signature(w.text()).json["programs"]["overlap/trigger"]["summary"]
+        self.assertIn("gains nothing: at best, GEMM and send are 0.500 times", text)
 
     def test_contention_has_both_sides(self) -> None:
-        cells = self.findings(synthetic.contention().text(), "micro/contention")["cil"]
-        self.assertEqual({(c["of"], c["beside"]): c["value"] for c in cells},
+        cells = self.results(synthetic.contention().text(), "micro/contention")["cil"]
+        self.assertEqual({(c["of"], c["with"]): c["value"] for c in cells},
                          {("compute", "memory"): 1.02, ("memory", "compute"): 1.9})
 
     def test_no_contention_is_a_finding_too(self) -> None:
         w = synthetic.contention()
         for entry in w.lines[1]["derived"]:
             entry["value"] = 1.01
-        self.assertIn("Nothing here slows", self.signature(w.text()).json["programs"]["micro/contention"]["reading"])
+        self.assertIn("Nothing here slows", self.signature(w.text()).json["programs"]["micro/contention"]["summary"])
 
-    def test_pair_has_both_orders_and_both_sides_and_who_paid(self) -> None:
-        pairs = self.findings(synthetic.pair().text(), "overlap/pair")["pairs"]
+    def test_pair_has_both_orders_and_both_sides_and_slowed_side(self) -> None:
+        pairs = self.results(synthetic.pair().text(), "overlap/pair")["pairs"]
         self.assertEqual(len(pairs), 8)
-        found = {(p["mover"], p["order"]): p for p in pairs if "shape=g5" in p["key"]}
+        found = {(p["copy_method"], p["order"]): p for p in pairs if "shape=g5" in p["key"]}
         first = found["engine", "transfer_first"]
         self.assertAlmostEqual(first["cil_transfer"], 1.05)
         self.assertAlmostEqual(first["cil_gemm"], 1.10)
         self.assertAlmostEqual(first["fraction_of_ideal"], 2 / 1.1 - 1)
-        self.assertEqual((first["class"], first["who_paid"], first["S_ideal"]), ("GC-equal", "both", 2.0))
-        reading = self.signature(synthetic.pair().text()).json["programs"]["overlap/pair"]["reading"]
-        self.assertIn("an engine moves the bytes 0.779 and where a kernel does -0.0904", reading)
-        self.assertIn("enqueueing the transfer first gives 0.374, the product first 0.314; 4 of 8 would be better", reading)
+        self.assertEqual((first["class"], first["slowed_side"], first["S_ideal"]), ("GC-equal", "both", 2.0))
+        summary = self.signature(synthetic.pair().text()).json["programs"]["overlap/pair"]["summary"]
+        self.assertIn("gains 78 % of what is possible with a copy engine and loses time (-0.0904) with a copy kernel", summary)
+        self.assertIn("; it gains 37 % with the transfer enqueued first", summary)
+        self.assertIn("and gains 31 % with the GEMM first; 4 of 8 combinations are slower at once", summary)
 
     def test_a_pair_with_nothing_to_gain_has_no_fraction_and_a_flagged_one_does_not_count(self) -> None:
         w = synthetic.pair()
         for line in w.lines:
             for entry in line.get("derived", ()):
-                if entry["name"] == "fraction_of_ideal" and line["case"]["mover"] == "kernel":
+                if entry["name"] == "fraction_of_ideal" and line["case"]["copy-method"] == "kernel":
                     entry.update(value=None, valid=False, reason="no block gave a finite value")
                 elif line["case"]["shape"] == "g5":
                     entry.update(valid=False)
-        pairs = self.findings(w.text(), "overlap/pair")["pairs"]
-        self.assertEqual({(p["mover"], "g5" in p["key"]) for p in pairs}, {("engine", False)})
+        pairs = self.results(w.text(), "overlap/pair")["pairs"]
+        self.assertEqual({(p["copy_method"], "g5" in p["key"]) for p in pairs}, {("engine", False)})
         for line in w.lines:
             for entry in line.get("derived", ()):
                 entry.update(valid=False)
-        self.assertEqual(self.findings(w.text(), "overlap/pair")["pairs"], [])
+        self.assertEqual(self.results(w.text(), "overlap/pair")["pairs"], [])
 
     def test_schedules_are_held_against_serial_and_the_ideal(self) -> None:
-        found = self.findings(synthetic.ficco().text(), "overlap/ficco")
+        found = self.results(synthetic.ficco().text(), "overlap/ficco")
         won, lost = found["cases"]
         self.assertEqual((won["winner"], won["best"], lost["winner"]), ("hetero-fused-1d", "hetero-fused-1d", "serial"))
         self.assertEqual(found["overlap_wins"], 1)
@@ -175,9 +177,10 @@ class Truth(workplace.Scratch):
         self.assertAlmostEqual(won["ideal"], 5 / 3)
         self.assertAlmostEqual(won["fraction_of_ideal"], 0.75)
         self.assertLess(lost["fraction_of_ideal"], 0)  # never clamped
-        reading = self.signature(synthetic.ficco().text()).json["programs"]["overlap/ficco"]["reading"]
-        self.assertEqual(reading, "Overlap beats serial beyond doubt in 1 of 2 cases; the best is hetero-fused-1d for ag-gemm "
-                         "g5 64×64×2048 by engine, 1.50× of an ideal 1.67×; fastest most often: hetero-fused-1d (1 of 2).")
+        summary = self.signature(synthetic.ficco().text()).json["programs"]["overlap/ficco"]["summary"]
+        self.assertEqual(summary, "In 1 of 2 cases overlap is clearly faster than serial; the best is hetero-fused-1d for "
+                         "ag-gemm g5 64×64×2048 by engine, 1.50× of an ideal 1.67×; "
+                         "fastest most often: hetero-fused-1d (1 of 2).")
 
     def test_schedules_that_were_flagged_are_in_no_finding(self) -> None:
         w = synthetic.ficco()
@@ -185,24 +188,24 @@ class Truth(workplace.Scratch):
             for entry in line["derived"]:
                 if entry["variant"] == "hetero-fused-1d":
                     entry["valid"] = False
-        found = self.findings(w.text(), "overlap/ficco")
+        found = self.results(w.text(), "overlap/ficco")
         self.assertEqual([c["best"] for c in found["cases"]], ["shard", "shard"])
         self.assertNotIn("hetero-fused-1d", found["cases"][0]["times_s"])
 
     def test_occupancy_agrees_with_its_formula(self) -> None:
-        found = self.findings(synthetic.occupancy().text(), "micro/occupancy")
+        found = self.results(synthetic.occupancy().text(), "micro/occupancy")
         self.assertEqual(found["formula_agrees"], {"same": 3, "of": 3})
         self.assertEqual([s["residents"] for s in found["steps"]], [4, 4, 2])
 
     def test_the_best_setting_of_a_loop_is_against_serial_and_plain_overlap(self) -> None:
         section = self.signature(synthetic.shaping().text()).json["programs"]["overlap/shaping"]
-        best, other = section["findings"]["best"]
+        best, other = section["results"]["best"]
         self.assertEqual((best["scenario"], best["setting"]), ("mb-ar", "shaped_priority"))
         self.assertEqual((best["shared_byte"], best["blocks"]), (16384, 8))
         self.assertAlmostEqual(best["time_ratio"], 0.7)
         self.assertAlmostEqual(best["normalised_time"], 7 / 9)
         self.assertEqual((other["scenario"], other["setting"], other["time_ratio"]), ("cb-ar", "serial", 1.0))
-        self.assertEqual(section["reading"], "Shaped and priority with 16 KiB claimed gains most, in mb-ar: 22 % less time than "
+        self.assertEqual(section["summary"], "Shaped and priority with 16 KiB claimed gains most, in mb-ar: 22 % less time than "
                          "plain overlap and 30 % less than serial; nothing is faster than serial in cb-ar; the "
                          "communication is a stand-in that uses no link.")
 
@@ -212,17 +215,17 @@ class Truth(workplace.Scratch):
             for entry in line["derived"]:
                 if entry["name"] == "time" and entry["variant"] == "overlap":
                     entry["value"] = 1e-3
-        reading = self.signature(w.text()).json["programs"]["overlap/shaping"]["reading"]
-        self.assertIn("No setting is faster than plain overlap", reading)
+        summary = self.signature(w.text()).json["programs"]["overlap/shaping"]["summary"]
+        self.assertIn("No setting is faster than plain overlap", summary)
 
     def test_a_flagged_loop_is_no_finding(self) -> None:
         flag = {"flag": "contended", "variant": None, "reason": "other processes took 80 % of the cores"}
         section = self.signature(synthetic.shaping(flags=[flag]).text()).json["programs"]["overlap/shaping"]
-        self.assertEqual(section["findings"]["best"], [])
-        self.assertIn("contended", section["reading"])
+        self.assertEqual(section["results"]["best"], [])
+        self.assertIn("contended", section["summary"])
 
     def test_the_lead_of_an_allreduce_changes_where_the_lines_meet(self) -> None:
-        found = self.findings(synthetic.allreduce().text(), "collectives/allreduce")["places"][0]
+        found = self.results(synthetic.allreduce().text(), "collectives/allreduce")["places"][0]
         self.assertEqual([lead["algorithm"] for lead in found["leaders"]], ["rd-l", "swing-b"])
         crossover = found["crossovers"][0]
         self.assertEqual((crossover["below"], crossover["above"]), (2048, 131072))
@@ -234,8 +237,8 @@ class Truth(workplace.Scratch):
         flag = {"flag": "oversubscribed", "variant": None, "reason": "4 ranks share 2 cores: time is mostly scheduling"}
         signature = self.signature(synthetic.allreduce(flags=[flag]).text()).json
         section = signature["programs"]["collectives/allreduce"]
-        self.assertIn("very case is flagged oversubscribed (4 ranks share 2 cores", section["reading"])
-        self.assertEqual((section["findings"]["places"], signature["metrics"]), ([], {}))
+        self.assertIn("very case is flagged oversubscribed (4 ranks share 2 cores", section["summary"])
+        self.assertEqual((section["results"]["places"], signature["metrics"]), ([], {}))
 
     def test_a_model_and_simulated_ranks_are_findings_and_no_metrics(self) -> None:
         signature = self.signature(synthetic.launch().text() + synthetic.torus().text() + synthetic.simgrid().text()).json
@@ -251,17 +254,17 @@ class Truth(workplace.Scratch):
     def test_simulated_ranks_are_held_against_the_model_without_its_step_latency(self) -> None:
         text = synthetic.torus().text() + synthetic.simgrid().text()
         section = self.signature(text).json["programs"]["collectives/allreduce@simgrid"]
-        for point in section["findings"]["points"]:
+        for point in section["results"]["points"]:
             self.assertAlmostEqual(point["simulated_s"] / point["model_s"], synthetic.SIMGRID_OFF, delta=1e-6)
-        self.assertIn("agree within 0.4 % at 4 points", section["reading"])
+        self.assertIn("agree within 0.4 % at 4 points", section["summary"])
         alone = self.signature(synthetic.simgrid().text()).json["programs"]["collectives/allreduce@simgrid"]
-        self.assertIn("topology/torus was not run beside them", alone["reading"])
+        self.assertIn("topology/torus did not run", alone["summary"])
 
     def test_readings_are_sentences_with_numbers(self) -> None:
         for name, section in self.signature(everything()).json["programs"].items():
             with self.subTest(program=name):
-                self.assertRegex(section["reading"], r"[0-9].*\.$")
-                self.assertNotIn("None", section["reading"])
+                self.assertRegex(section["summary"], r"[0-9].*\.$")
+                self.assertNotIn("None", section["summary"])
 
 
 class Rules(workplace.Scratch):
@@ -296,7 +299,7 @@ class Rules(workplace.Scratch):
         w = synthetic.Writer("micro/x", metrics, [synthetic.axis("type", "", ["f32", "f64"])])
         w.case({"type": "f32"}, [w.variant("copy", 1e-6, 4096)])
         missing = self.signature(w.end().text()).json["primary_missing"]
-        self.assertEqual([(e["metric"], e["reason"]) for e in missing], [("rate_f64", "no case gave it")])
+        self.assertEqual([(e["metric"], e["reason"]) for e in missing], [("rate_f64", "no case ran")])
 
     def test_a_flag_on_the_whole_case_spoils_all_of_it(self) -> None:
         w = launch()
@@ -335,9 +338,9 @@ class Rules(workplace.Scratch):
         self.assertEqual([(e["program"], e["key"], e["status"], e["reason"]) for e in signature.json["not_measured"]],
                          [("overlap/a", None, "skipped", "needs 2 devices"), ("overlap/b", None, "failed", "signal 11")])
         self.assertTrue(signature.failed)
-        heads = [(n.head, n.text) for n in machine.left_out(signature.json)]
+        heads = [(n.head, n.text) for n in machine.skipped(signature.json)]
         self.assertEqual(heads, [("overlap/b: failed", "signal 11"), ("overlap/a: skipped", "needs 2 devices")])
-        self.assertIn("2 programs without a record", machine.counts(signature))
+        self.assertIn("2 programs did not run", machine.counts(signature))
 
     def test_a_program_that_ran_later_is_no_longer_without_a_record(self) -> None:
         signature = self.signature(unstarted("micro/launch", "skipped", "needs a device") + launch().text())
@@ -349,11 +352,11 @@ class Rules(workplace.Scratch):
         self.assertIn("overlap/a: skipped: needs 2 devices", out)
 
     def test_simulated_and_measured_do_not_mix(self) -> None:
-        with self.assertRaises(Mixed):
+        with self.assertRaises(MixedMachines):
             self.signature(launch().text() + memory(spec="sim", run="s", simulated=True).text())
 
     def test_two_machines_do_not_mix(self) -> None:
-        with self.assertRaises(Mixed):
+        with self.assertRaises(MixedMachines):
             self.signature(launch().text() + memory(run="r2", hostname="node2").text())
 
     def test_what_a_device_says_of_itself_is_in_its_object(self) -> None:
@@ -368,7 +371,7 @@ class Rules(workplace.Scratch):
                 w.lines[0]["device"][0]["state"] = state
                 signature = self.signature(w.text()).json
                 self.assertEqual((signature["metrics"], signature["devices"]), ({}, {}))
-                self.assertIn("device[].state", " ".join(e["reason"] for e in signature["unusable"]))
+                self.assertIn("device[].state", " ".join(e["reason"] for e in signature["bad_records"]))
 
     def test_the_cpus_that_a_launcher_gives_to_ranks_are_no_change(self) -> None:
         ranks, other = synthetic.allreduce(run="r2"), memory(run="r3")
@@ -438,7 +441,7 @@ class Schema(workplace.Scratch):
         for wrong in ({"status": "skipped"}, {"status": "failed", "reason": ""}, {"key": None}, {"version": "1.0"},
                       {"validity": {"valid": True}}, {"case": {"a": None}}, {"program": "Micro Memory"}, {"elapsed_s": -1},
                       {"derived": [value("x", None, None)]}, {"state": None}, {"state": {"power": {"value": None, "unit": "W"}}},
-                      {"state": {"power": synthetic.reading(1.0, "W", reason="but it is known")}}):
+                      {"state": {"power": synthetic.telemetry(1.0, "W", reason="but it is known")}}):
             with self.subTest(wrong=wrong):
                 (self.folder / "bad.jsonl").write_text(json.dumps(dict(line, **wrong)) + "\n")
                 self.assertEqual(self.run_command("validate", str(self.folder / "bad.jsonl"))[0], 1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Times of collectives/allreduce on simulated tori, kept in a folder so that what takes minutes is simulated once."""
+"""Times of collectives/allreduce on simulated tori. Results are kept in a folder, because a simulation takes minutes."""
 from __future__ import annotations
 
 import json
@@ -18,9 +18,9 @@ from suite import simgrid  # noqa: E402
 TORUS = ROOT / "bin" / "topology" / "torus"
 PROGRAM = ROOT / "build" / "smpi" / "collectives" / "allreduce"
 LIMIT_S = 3600
-# Vectors are shared between ranks: nobody looks at their contents.
+# Ranks share their vectors, because no data is checked.
 _LARGE = ["--cfg=smpi/shared-malloc:global", "--cfg=smpi/auto-shared-malloc-thresh:65536"]
-# No data is touched, and one run in virtual time is as good as many.
+# No data is touched. One run is enough, because virtual time has no noise.
 _DRY = ["--check", "off", "--min-samples", "1", "--max-samples", "1", "--warm-up", "0", "--format", "json"]
 _DRY_EXIT = 3  # nothing was verified
 
@@ -48,7 +48,7 @@ def simulate(shape: str, algorithm: str, sizes: list[int]) -> dict:
 
 
 def kept(folder: Path, shape: str, algorithm: str, sizes: list[int]) -> dict:
-    """As simulate(), from the folder where it was kept."""
+    """simulate(), or its result from an earlier call in the folder."""
     path = folder / f"{shape}-{algorithm}-{sizes[0]}-{sizes[-1]}.json"
     if not path.is_file():
         folder.mkdir(parents=True, exist_ok=True)
@@ -57,7 +57,7 @@ def kept(folder: Path, shape: str, algorithm: str, sizes: list[int]) -> dict:
 
 
 class _Watch:
-    """The most anonymous memory of a process and its children. Pages of files are the shared vectors, counted once a mapping."""
+    """Peak anonymous memory of a process and its children. Pages of files are not counted: they are the shared vectors."""
 
     def __init__(self, pid: int) -> None:
         self._pid, self._peak, self._over = pid, 0, threading.Event()

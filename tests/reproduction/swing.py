@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Swing (arXiv 2401.09356) on paper, in the model and in the simulator: writes docs/reproduction/swing.md.
+"""Compares Swing (arXiv 2401.09356) in the paper, the model and the simulator: writes docs/reproduction/swing.md.
 
 swing.py [--out FILE] [--keep DIR] [--shapes 8x8,4x16,16x16,32x32] [--memory SHAPE|none]
 
-Needs bin/topology/torus, and for the simulated columns SimGrid and build/smpi (make smpi). What was simulated is kept in
-DIR (build/reproduction), so that the minutes are spent once; without SimGrid and without DIR those columns say so.
+Needs bin/topology/torus, and for the simulated columns SimGrid and build/smpi (make smpi). Simulation results
+are kept in DIR (build/reproduction) and reused. Without SimGrid and without DIR those columns say "not simulated".
 """
 from __future__ import annotations
 
@@ -244,7 +244,7 @@ def other_networks(model: Model) -> Iterator[str]:
 
 def simulated(keep: Path, shapes: list[str]) -> Iterator[str]:
     yield from ["## The model against simulated ranks", "",
-                "bin/topology/torus beside collectives/allreduce itself, unmodified, on the ranks of SimGrid's SMPI: 400 Gb/s a "
+                "bin/topology/torus and the unmodified collectives/allreduce on the ranks of SimGrid's SMPI: 400 Gb/s a "
                 "link, 400 ns a hop, no latency of a step in both, all ports. Bar: ratios within 2 %. The wall time of the "
                 "simulator is for all sizes of a row together.", ""]
     model, rows, worst = Model("0", "0.4us"), [], (0.0, "nothing")
@@ -271,7 +271,7 @@ def simulated(keep: Path, shapes: list[str]) -> Iterator[str]:
 
 
 def known(keep: Path, shape: str, algorithm: str, sizes: tuple[int, ...]) -> dict | None:
-    """Kept, or simulated now where that can be."""
+    """The kept result, or a new simulation where SimGrid is installed; else None."""
     there = (keep / f"{shape}-{algorithm}-{sizes[0]}-{sizes[-1]}.json").is_file()
     return simulate.kept(keep, shape, algorithm, list(sizes)) if there or simgrid.installed() else None
 
@@ -287,7 +287,7 @@ def memory(keep: Path, shape: str) -> Iterator[str]:
     model.learn(shape, "swing-b", (2 * MIB,))
     seconds = found["seconds"][str(2 * MIB)]
     yield from table(["what", "found", "bar", "reached"], [
-        ["anonymous memory, the most at any time", f"{gib:.2f} GiB", "1 GiB", verdict(gib <= 1)],
+        ["peak anonymous memory", f"{gib:.2f} GiB", "1 GiB", verdict(gib <= 1)],
         ["swing-b at 2 MiB, simulated over model", f"{time_text(seconds)}, {seconds / model.time(shape, 'swing-b', 2 * MIB):.4f}",
          "within 2 %", verdict(abs(seconds / model.time(shape, "swing-b", 2 * MIB) - 1) <= CLOSE)],
         ["wall time", f"{found['wall_s']:.0f} s", "", ""]])
@@ -317,7 +317,7 @@ too, so that ranks share their vectors (tests/reproduction/simulate.py).
 With `--check off` no data is touched, so every number is flagged unverified and the exit code is 3; without it sums are exact or
 the program fails. Each rank needs globals of its own: no `-no-privatize`. The comparison of ./gpusig run is checked, on 8x8.
 
-"reached" says whether the bar beside it was met; a **miss** stays one. The bars are this project's, the paper states none.
+"reached" says whether the result meets the bar; a **miss** is reported as such. The bars are this project's; the paper has none.
 """
 
 

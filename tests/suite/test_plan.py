@@ -4,8 +4,8 @@ import unittest
 from pathlib import Path
 
 from suite import command, devices, duration, listing, plan
+from suite.command_error import CANNOT_RUN, USAGE, CommandError
 from suite.programs import Backend, Program, select
-from suite.refusal import CANNOT_RUN, USAGE, Refusal
 
 
 def program(name, share=1.0):
@@ -21,8 +21,8 @@ class Time(unittest.TestCase):
 
     def test_never_below_the_least(self):
         budget = plan.Budget(1.0, 0.0)
-        self.assertEqual(budget.for_next([program("a/b")] * 9, 0.5), plan.LEAST_S)
-        self.assertEqual(budget.for_next([program("a/b")], 99.0), plan.LEAST_S)
+        self.assertEqual(budget.for_next([program("a/b")] * 9, 0.5), plan.MIN_S)
+        self.assertEqual(budget.for_next([program("a/b")], 99.0), plan.MIN_S)
 
     def test_a_limit_is_above_the_budget_and_ends_with_the_run(self):
         budget = plan.Budget(60.0, 0.0)
@@ -45,7 +45,7 @@ class Time(unittest.TestCase):
         several = Program("a/d", Path("/bin/a/d"), min_devices=2)
         self.assertEqual(devices.kept([program("a/b"), several], "host"), [program("a/b")])
         self.assertEqual(devices.kept([program("a/b"), several], "host:0,1"), [program("a/b"), several])
-        with self.assertRaises(Refusal) as refused:
+        with self.assertRaises(CommandError) as refused:
             devices.kept([several], "sim:quiet:0")
         self.assertEqual(refused.exception.code, CANNOT_RUN)
         self.assertIn("a/d needs 2 devices", str(refused.exception))
@@ -62,7 +62,7 @@ class Time(unittest.TestCase):
         for text, seconds in (("90", 90), ("90s", 90), ("2m", 120), ("1h", 3600), ("0.5", 0.5), ("1.5m", 90)):
             self.assertEqual(duration.parse(text), seconds)
         for text in ("", "s", "-1", "1e3", " 1", "1 s", "1d", "0", "nan", "١"):
-            with self.assertRaises(Refusal):
+            with self.assertRaises(CommandError):
                 duration.parse(text)
         self.assertEqual(duration.show(4.21), "4.2 s")
         self.assertEqual(duration.show(125), "2 min 05 s")
@@ -102,7 +102,7 @@ class Device(unittest.TestCase):
     def test_never_another_than_asked_for(self):
         self.assertEqual(devices.choose("sim:a:0-7", self.KNOWN)[0], "sim:a:0-7")
         for spec, code in (("cuda:0", CANNOT_RUN), ("metal", USAGE)):
-            with self.assertRaises(Refusal) as caught:
+            with self.assertRaises(CommandError) as caught:
                 devices.choose(spec, self.KNOWN)
             self.assertEqual(caught.exception.code, code)
             self.assertIn("host sim hip", str(caught.exception))
@@ -116,7 +116,7 @@ class Selection(unittest.TestCase):
         self.assertEqual(names([]), [p.name for p in self.ALL])
         self.assertEqual(names(["micro/*"]), ["micro/memory", "micro/launch"])
         self.assertEqual(names(["l*", "split"]), ["gemm/split", "micro/launch"])
-        with self.assertRaises(Refusal):
+        with self.assertRaises(CommandError):
             names(["micro/*", "none"])
 
 

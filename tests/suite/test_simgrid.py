@@ -11,8 +11,8 @@ from unittest import mock
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from suite import command, simgrid  # noqa: E402
+from suite.command_error import CANNOT_RUN, CommandError  # noqa: E402
 from suite.programs import Program  # noqa: E402
-from suite.refusal import CANNOT_RUN, Refusal  # noqa: E402
 
 REAL = Program(simgrid.REAL, Path("bin/collectives/allreduce"), needs=("mpi",))
 OTHER = Program("micro/memory", Path("bin/micro/memory"))
@@ -28,7 +28,7 @@ class Offer(unittest.TestCase):
         both = [OTHER, *simgrid.offered([REAL])]
         self.assertEqual(simgrid.kept(both, "host:0"), both)
         self.assertEqual(simgrid.kept(both, "sim"), [OTHER])
-        with self.assertRaises(Refusal):
+        with self.assertRaises(CommandError):
             simgrid.kept(both[1:], "sim")
 
     def test_what_is_missing_is_one_line(self) -> None:
@@ -39,7 +39,7 @@ class Offer(unittest.TestCase):
             self.assertEqual(command.lacks(program), "")
 
     def test_a_budget_without_room_is_a_reason(self) -> None:
-        with self.assertRaises(Refusal) as refused:
+        with self.assertRaises(CommandError) as refused:
             simgrid.command(simgrid.offered([REAL])[0], Path("logs"), [], False, 1.0)
         self.assertEqual(refused.exception.code, CANNOT_RUN)
         self.assertIn("its share of the budget is 1.0 s", str(refused.exception))

@@ -1,12 +1,29 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Stages: their order, and what those say whose tools are made up."""
+import contextlib
+import fnmatch
+import io
+import re
+import shutil
+import subprocess
+import sys
 import tempfile
+import threading
 import unittest
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from suite import stages
-from suite.tooling import Output, Tools
+from suite import checks, one_program, stages, variants
+from suite.command_error import CommandError
+from suite.outcome import failed, passed, skipped
+from suite.stages import Stage
+from suite.tooling import Output, Slots, Stopped, Tools
+
+HOME = Path(__file__).resolve().parents[2]
+UNITS = sorted(path.stem for path in (HOME / "tests" / "unit").glob("*.c"))
+PROGRAMS = sorted(f"{path.parent.name}/{path.stem}" for folder in ("micro", "gemm", "overlap", "collectives", "topology")
+                  for path in (HOME / folder).glob("*.c"))
+VARIANTS = [value for value in vars(variants).values() if isinstance(value, variants.Variant)]
 
 DEVICES = ('{"name":"a","devices":2,"why":""}\n{"name":"b","devices":2,"why":""}\n'
            '{"name":"host","devices":1,"why":""}\n{"name":"sim","devices":64,"why":""}\n')
@@ -27,15 +44,196 @@ class FakeTools(Tools):
 class Order(unittest.TestCase):
     def test_a_variant_is_built_before_it_is_used(self):
         names = list(stages.STAGES)
-        for name in names:
-            kind, _, variant = name.partition(" ")
-            if kind in ("units", "gpu", "programs") and f"build {variant}" in names:
-                self.assertLess(names.index(f"build {variant}"), names.index(name))
+        for name, stage in stages.STAGES.items():
+            for other in (*stage.needs, *stage.after):
+                self.assertLess(names.index(other), names.index(name))
+            if name.partition(" ")[0] in ("units", "programs", "timed"):
+                self.assertTrue(any(other.startswith("build ") for other in stage.needs), name)
+
+    def test_nothing_without_all_waits_for_what_is_only_with_it(self):
+        for name, stage in checks.chosen([], False).items():
+            self.assertFalse(any(stages.STAGES[other].rare for other in (*stage.needs, *stage.after)), name)
 
     def test_what_gpus_a_variant_names_is_run(self):
-        for variant in (stages.RELEASE, stages.ADDRESS, stages.UNDEFINED, stages.THREAD):
-            self.assertTrue(variant.gpus)
-            self.assertIn(f"gpu {variant.name}", stages.STAGES)
+        for variant in VARIANTS:
+            self.assertEqual(bool(variant.gpus), f"gpu {variant.name}" in stages.STAGES, variant.name)
+
+    def test_all_has_every_stage_and_only_finds_those(self):
+        self.assertEqual(list(checks.chosen([], True)), list(stages.STAGES))
+        self.assertEqual(list(checks.chosen(["c analyzer"], False)), ["c analyzer"])
+        self.assertNotIn("c analyzer", checks.chosen([], False))
+        with self.assertRaisesRegex(CommandError, "build release"):
+            checks.chosen(["nothing"], True)
+
+
+class Lists(unittest.TestCase):
+    """An entry that names nothing would leave something out unseen."""
+
+    def test_units_that_are_timed_exist(self):
+        self.assertEqual([name for name in variants.TIMED if name not in UNITS], [])
+
+    def test_globs_of_variants_match_units_and_programs(self):
+        for variant in VARIANTS:
+            globs = [*variant.units, *variant.programs, *variant.but, *(glob.split(" ")[0] for glob in variant.without)]
+            for glob in globs:
+                self.assertTrue(fnmatch.filter([*UNITS, *PROGRAMS], glob), f"{variant.name}: {glob}")
+
+    def test_every_unit_is_run_by_release_and_thread_in_some_stage(self):
+        for parts in ((variants.RELEASE, variants.RELEASE_REST), (variants.MEMORY, variants.MEMORY_FAULTS)):
+            missing = [unit for unit in UNITS if not any(v.runs(unit) and not v.reason_without(unit) for v in parts)]
+            self.assertLessEqual(set(missing), {"gpu_compile", *variants.TIMED})
+        self.assertEqual([unit for unit in variants.TIMED if not variants.RELEASE.runs(unit)], [])
+        for unit in UNITS:
+            here, rest = variants.THREAD.runs(unit), variants.THREAD_REST.runs(unit)
+            self.assertTrue(here and rest if unit in variants.THREAD.parts else here != rest, unit)
+
+    def test_parts_of_units_have_tests(self):
+        for variant in VARIANTS:
+            for unit, word in variant.parts.items():
+                text = (HOME / "tests" / "unit" / f"{unit}.c").read_text(encoding="utf-8")
+                self.assertRegex(text, rf"test\(\w*{word}\w*\)")
+
+    def test_units_that_start_threads_meet_the_thread_sanitizer(self):
+        starts = re.compile(r'pthread_create|"tests/unit/fakes\.h"|"tests/unit/with_fakes\.h"|"host[":]')
+        for unit in UNITS:
+            if starts.search((HOME / "tests" / "unit" / f"{unit}.c").read_text(encoding="utf-8")):
+                self.assertTrue(variants.THREAD.runs(unit), unit)
+
+
+class Running(unittest.TestCase):
+    """What checks.run() does with stages that are made up."""
+
+    def run_stages(self, made, slots=2):
+        with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()) as said:
+            tools = Tools(Path(folder), Path(folder), 1, slots=Slots(slots))
+            return checks.run(made, tools), said.getvalue(), tools
+
+    def test_a_stage_begins_after_those_it_names(self):
+        begun = []
+        note = lambda name: Stage(lambda tools: begun.append(name) or passed())  # noqa: E731
+        made = {"a": note("a"), "b": Stage(note("b").run, needs=("a",)), "c": Stage(note("c").run, after=("b",))}
+        self.assertEqual(str(self.run_stages(made)[0]), "3 passed, 0 failed, 0 skipped")
+        self.assertEqual(begun, ["a", "b", "c"])
+
+    def test_what_needs_a_failed_stage_is_a_skip_that_says_so(self):
+        for bad in (failed("no"), skipped("no compiler")):
+            made = {"a": Stage(lambda tools, bad=bad: bad), "b": Stage(lambda tools: passed(), needs=("a",)),
+                    "c": Stage(lambda tools: passed(), after=("a",))}
+            outcome, said, _ = self.run_stages(made)
+            self.assertEqual(outcome.passed, 1)
+            self.assertIn("skipped: b: a did not pass", said)
+
+    def test_stages_run_concurrently_and_timed_ones_do_not(self):
+        both, running, counts = threading.Barrier(2, timeout=20), [], []
+
+        def concurrent(tools):
+            both.wait()
+            running.append(1)
+            return passed()
+
+        def alone(tools):
+            counts.append(len(running))
+            return passed()
+
+        made = {"t": Stage(alone, alone=True), "a": Stage(concurrent), "b": Stage(concurrent)}
+        self.assertEqual(self.run_stages(made)[0].passed, 3)
+        self.assertEqual(counts, [2])
+
+    def test_an_error_of_a_stage_is_its_failure(self):
+        def broken(tools):
+            raise FileNotFoundError("no such tool")
+
+        self.assertEqual(self.run_stages({"a": Stage(broken)})[0].failures, ["a: no such tool"])
+
+    def test_slots_are_never_more_than_there_are_and_the_lowest_rank_is_next(self):
+        slots, order, lock = Slots(1), [], threading.Lock()
+
+        def work(rank):
+            with slots.taken(rank), lock:
+                order.append(rank)
+
+        with slots.taken(0):
+            waiting = [threading.Thread(target=work, args=(rank,)) for rank in (3, 1, 2)]
+            for thread in waiting:
+                thread.start()
+            while len(slots._waiting) < 3:
+                pass
+            self.assertEqual(order, [])
+        for thread in waiting:
+            thread.join()
+        self.assertEqual(order, [1, 2, 3])
+
+
+class Starting(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.tools = Tools(Path(folder.name), Path(folder.name), 1)
+
+    def test_output_code_and_time_of_cores(self):
+        burn = "import sys, time\nwhile time.process_time() < 0.2: pass\nprint('a'); print('b', file=sys.stderr); sys.exit(3)"
+        ran = self.tools.start("x/y", [sys.executable, "-c", burn])
+        self.assertEqual((ran.code, ran.out, ran.err), (3, "a\n", "b\n"))
+        self.assertGreaterEqual(self.tools.spent[0].cpu_s, 0.2)
+        self.assertIn("a\nb\n", (self.tools.logs / "x-y.log").read_text())
+
+    def test_at_its_limit_a_tool_is_stopped_with_what_it_started(self):
+        ran = self.tools.start("x", ["sh", "-c", "sleep 600 & wait"], 0.2)
+        self.assertEqual(ran.code, 124)
+        self.assertIn("stopped after", ran.err)
+
+    def test_after_the_end_nothing_is_started(self):
+        self.tools.stop()
+        with self.assertRaises(Stopped):
+            self.tools.start("x", ["true"])
+
+
+    def test_what_the_end_kills_has_not_failed(self):
+        timer = threading.Timer(0.2, self.tools.stop)
+        timer.start()
+        with self.assertRaises(Stopped):
+            self.tools.start("x", ["sh", "-c", "sleep 600"])
+
+
+class FrontDoor(unittest.TestCase):
+    """./gpusig itself, with a set-up that leaves a mark."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.home = Path(folder.name)
+        shutil.copy(HOME / "gpusig", self.home)
+        shutil.copytree(HOME / "suite", self.home / "suite")
+        (self.home / "micro").mkdir()
+        (self.home / "micro" / "memory.c").touch()
+        (self.home / "suite" / "setup.sh").write_text("touch installed; exit 77\n", encoding="utf-8")
+
+    def started(self, *words):
+        return subprocess.run(["./gpusig", "test", *words], cwd=self.home, capture_output=True, text=True, check=False)
+
+    def test_stages_are_listed_and_mistakes_told_without_installing(self):
+        told = self.started("--stages")
+        self.assertEqual((told.returncode, told.stderr), (0, ""))
+        self.assertEqual(told.stdout, f"{checks.list_stages()}\n")
+        for words, wanted in ((["--program", "micro/none"], "unknown program 'micro/none'; programs: "),
+                              (["--program", "micro/memory", "--all"], "--program runs stages of its own"),
+                              (["--only", "none"], "'none' matches no stage; stages: build release")):
+            told = self.started(*words)
+            self.assertEqual((told.returncode, told.stdout), (2, ""))
+            self.assertIn(wanted, told.stderr)
+        self.assertFalse((self.home / "installed").exists())
+        self.started("--only", "abi")
+        self.assertTrue((self.home / "installed").exists())
+
+
+class OneProgram(unittest.TestCase):
+    def test_an_unknown_program_is_refused_with_those_that_exist(self):
+        with self.assertRaisesRegex(CommandError, "micro/memory"):
+            one_program.stages_of(HOME, "micro/none")
+
+    def test_every_program_has_stages(self):
+        for name in PROGRAMS:
+            self.assertIn("first cases", one_program.stages_of(HOME, name))
 
 
 class Made(unittest.TestCase):
@@ -52,26 +250,27 @@ class Made(unittest.TestCase):
         return FakeTools(self.home, self.home, 1, answers={**said, **answers})
 
     def test_conformance_runs_on_the_fakes(self):
-        tools = self.tools(**{"b:0,1": Output(0, "ok 1 x\n1..1\n", "")})
-        outcome = stages.gpu(stages.ADDRESS, tools)
+        tools = self.tools(**{"a:0,1": Output(0, "ok 1 x\n1..1\n", "")})
+        outcome = stages.gpu(stages.MEMORY, tools)
         self.assertEqual(str(outcome), "1 passed, 0 failed, 0 skipped")
         command, environment = tools.started[-1]
-        self.assertEqual(command[-2:], ["a:0,1", "b:0,1"])
+        self.assertEqual(command[-1:], ["a:0,1"])
         self.assertEqual(environment["LD_LIBRARY_PATH"].split(":")[0], str(self.home / "build/x/fakes"))
 
     def test_a_fake_without_a_device_is_no_skip(self):
-        outcome = stages.gpu(stages.ADDRESS, self.tools(**{"b:0,1": Output(0, "ok 1 a:0,1 # SKIP no device\n1..1\n", "")}))
+        outcome = stages.gpu(stages.MEMORY, self.tools(**{"a:0,1": Output(0, "ok 1 a:0,1 # SKIP no device\n1..1\n", "")}))
         self.assertEqual(len(outcome.failures), 1)
         with self.assertRaisesRegex(OSError, "make fakes"):
-            stages.gpu(stages.ADDRESS, self.tools(**{"--devices": Output(0, "", "")}))
+            stages.gpu(stages.MEMORY, self.tools(**{"--devices": Output(0, "", "")}))
 
     def test_what_a_sanitizer_finds_is_a_failure(self):
         found = Output(0, "ok 1 x\n1..1\n", "WARNING: ThreadSanitizer: data race")
-        self.assertEqual(len(stages.gpu(stages.ADDRESS, self.tools(**{"b:0,1": found})).failures), 1)
+        self.assertEqual(len(stages.gpu(stages.MEMORY, self.tools(**{"b:0,1": found})).failures), 1)
 
     def test_what_a_variant_goes_without_is_a_skip(self):
-        variant = stages.Variant("x", gpus=("{0}",), without=("conformance on fakes",))
-        self.assertEqual(str(stages.gpu(variant, self.tools())), "0 passed, 0 failed, 1 skipped")
+        variant = stages.Variant("x", gpus=("{0}",), without={"conformance on fakes": "why not", "conformance": "nor here"})
+        self.assertEqual(stages.gpu(variant, self.tools()).skips, ["x/conformance on fakes: why not"])
+        self.assertEqual(stages.units(variant, self.tools()).skips, ["x/conformance: nor here"])
 
     def test_headers_that_are_missing_are_skips(self):
         said = Output(0, "  ABI   tests/abi/a.c\nskip: tests/abi/b.c (not found: b.h)\n", "")

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "lib/axis.h"
+#include "bench/axis.h"
 #include "lib/err.h"
 #include "tests/unit/test.h"
 
 #include <errno.h>
 
 static const struct axis size_axis = {.name = "size", .kind = AXIS_SIZE, .min = 16};
-static const struct axis_capacities machine = {.l1 = 64 << 10, .l2 = 1 << 20, .llc = 32 << 20, .mem = 1 << 30};
+static const struct axis_capacities machine = {
+	.l1 = 64 << 10, .l2 = 1 << 20, .llc = 32 << 20, .mem = 1 << 30};
 
 static void check_list(const char *text, const uint64_t *values, size_t count)
 {
@@ -18,7 +19,7 @@ static void check_list(const char *text, const uint64_t *values, size_t count)
 	axis_free(&list);
 }
 
-static void lists(void)
+static void lists_are_parsed(void)
 {
 	check_list("16", (uint64_t[]){16}, 1);
 	check_list("4K,16,4K", (uint64_t[]){4096, 16}, 2);
@@ -27,14 +28,35 @@ static void lists(void)
 	check_list("16:64:+16", (uint64_t[]){16, 32, 48, 64}, 4);
 	check_list("16:16:x2,64", (uint64_t[]){16, 64}, 2);
 	check_list("L1/2,4LLC,MEM/8,L2", (uint64_t[]){32 << 10, 128 << 20, 1 << 20}, 3);
-	check_list("9223372036854775808:18446744073709551615:x2", (uint64_t[]){UINT64_C(1) << 63}, 1);
+	check_list("9223372036854775808:18446744073709551615:x2", (uint64_t[]){UINT64_C(1) << 63},
+		   1);
 }
 
 static void bad_lists(void)
 {
-	static const char *const table[] = {"",      "4K,",    ",4K",     "4K,,8K", "4K:1K:x2", "4K:8K", "4K:8K:2", "4K:8K:x1", "4K:8K:x0",
-	                                    "0:8:x2", "4K:8K:+0", "8",    "4Q",     "-1",       "L9",    "0LLC",    "LLC/0",    "LLC/x",
-	                                    "LLCx",   "SHARED", "16:99999999:+1", "99999999999999999999", "4K:8K:x2:x2"};
+	static const char *const table[] = {"",
+					    "4K,",
+					    ",4K",
+					    "4K,,8K",
+					    "4K:1K:x2",
+					    "4K:8K",
+					    "4K:8K:2",
+					    "4K:8K:x1",
+					    "4K:8K:x0",
+					    "0:8:x2",
+					    "4K:8K:+0",
+					    "8",
+					    "4Q",
+					    "-1",
+					    "L9",
+					    "0LLC",
+					    "LLC/0",
+					    "LLC/x",
+					    "LLCx",
+					    "SHARED",
+					    "16:99999999:+1",
+					    "99999999999999999999",
+					    "4K:8K:x2:x2"};
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
 		struct axis_list list = {0};
 		err_clear();
@@ -45,7 +67,7 @@ static void bad_lists(void)
 	}
 }
 
-/* A default list loses what the device does not know or can't hold; a user's list must not. */
+/* A default list drops what the device does not report or can't hold; a user's list fails. */
 static void defaults_adapt(void)
 {
 	struct axis bounded = size_axis;
@@ -58,7 +80,7 @@ static void defaults_adapt(void)
 	expect(axis_parse(&bounded, "SHARED", false, &machine, &list) == -EINVAL);
 }
 
-static void multiples(void)
+static void values_are_multiples(void)
 {
 	struct axis aligned = size_axis;
 	struct axis_list list;
@@ -69,24 +91,26 @@ static void multiples(void)
 	expect(axis_parse(&aligned, "5000", true, &machine, &list) == -EINVAL);
 }
 
-static void words(void)
+static void words_are_checked(void)
 {
 	static const char *const allowed[] = {"up", "down", NULL};
 	static const struct axis axis = {.name = "direction", .kind = AXIS_WORD, .words = allowed};
 	struct axis_list list;
 	require(axis_parse(&axis, "down,up,down", true, NULL, &list) == 0);
-	expect(list.count == 2 && list.values[0].word == allowed[1] && list.values[1].word == allowed[0]);
+	expect(list.count == 2 && list.values[0].word == allowed[1] &&
+	       list.values[1].word == allowed[0]);
 	axis_free(&list);
 	expect(axis_parse(&axis, "sideways", true, NULL, &list) == -EINVAL);
-	expect_str(err_text(), "--direction: there is no 'sideways', only up down");
+	expect_str(err_text(), "--direction: unknown value 'sideways'; values: up down");
 	expect(axis_parse(&axis, "Up", true, NULL, &list) == -EINVAL);
 }
 
-/* The claim and what the platform adds to it, rounded up, must fit as often as was asked for. */
+/* As many blocks as asked for must fit: the claim, what the platform adds to it, rounded up. */
 static void shared_fits(void)
 {
 	static const struct axis axis = {.name = "shared", .kind = AXIS_SIZE};
-	static const struct axis_capacities gpu = {.shared = 228 << 10, .shared_granularity = 128, .shared_reserved = 1024};
+	static const struct axis_capacities gpu = {
+		.shared = 228 << 10, .shared_granularity = 128, .shared_reserved = 1024};
 	struct axis_list list;
 	require(axis_parse(&axis, "SHARED,SHARED/2,SHARED/7", true, &gpu, &list) == 0);
 	expect(list.values[0].number == 227 << 10);
@@ -94,7 +118,7 @@ static void shared_fits(void)
 	uint64_t claim = (list.values[2].number + 1024 + 127) / 128 * 128;
 	expect(gpu.shared / claim == 7);
 	axis_free(&list);
-	/* Where the share of the platform is all there is, nothing can be claimed. */
+	/* Where the platform takes the whole share, nothing can be claimed. */
 	require(axis_parse(&axis, "SHARED/228", true, &gpu, &list) == 0);
 	expect(list.values[0].number == 0);
 	axis_free(&list);
@@ -103,11 +127,13 @@ static void shared_fits(void)
 static void types_drop(void)
 {
 	static const char *const allowed[] = {"f32", "f64", "bf16", NULL};
-	static const struct axis axis = {.name = "type", .kind = AXIS_WORD, .words = allowed, .types = true};
+	static const struct axis axis = {
+		.name = "type", .kind = AXIS_WORD, .words = allowed, .types = true};
 	static const struct axis_capacities some = {.types = 1u << 0 | 1u << 2};
 	struct axis_list list;
 	require(axis_parse(&axis, "f64,bf16,f32", false, &some, &list) == 0);
-	expect(list.count == 2 && list.values[0].word == allowed[2] && list.values[1].word == allowed[0]);
+	expect(list.count == 2 && list.values[0].word == allowed[2] &&
+	       list.values[1].word == allowed[0]);
 	axis_free(&list);
 	require(axis_parse(&axis, "f64", true, &some, &list) == 0);
 	expect(list.count == 1 && list.values[0].word == allowed[1]);
@@ -117,7 +143,8 @@ static void types_drop(void)
 static void peers_of_one_device(void)
 {
 	static const char *const allowed[] = {"up", "peer", "all", NULL};
-	static const struct axis axis = {.name = "direction", .kind = AXIS_WORD, .words = allowed, .peers = "all,peer"};
+	static const struct axis axis = {
+		.name = "direction", .kind = AXIS_WORD, .words = allowed, .peers = "all,peer"};
 	static const struct axis_capacities one = {.devices = 1}, two = {.devices = 2};
 	struct axis_list list;
 	require(axis_parse(&axis, "up,all,peer", false, &one, &list) == 0);
@@ -133,13 +160,19 @@ static void peers_of_one_device(void)
 
 static void words_of_a_list(void)
 {
-	expect(axis_list_has("a", "a") && axis_list_has("ab,c", "ab") && axis_list_has("ab,c", "c") && axis_list_has("x,ab,c", "ab"));
-	expect(!axis_list_has("ab,c", "a") && !axis_list_has("ab,c", "b") && !axis_list_has("ab", "abc") && !axis_list_has("", "a"));
+	expect(axis_list_has("a", "a") && axis_list_has("ab,c", "ab") &&
+	       axis_list_has("ab,c", "c") && axis_list_has("x,ab,c", "ab"));
+	expect(!axis_list_has("ab,c", "a") && !axis_list_has("ab,c", "b") &&
+	       !axis_list_has("ab", "abc") && !axis_list_has("", "a"));
 }
 
-static void defaults(void)
+static void defaults_parse_on_any_device(void)
 {
-	static const struct axis all = {.quick = "1", .full = "2", .simulated = "3", .wide = "4", .wide_full = "5"};
+	static const struct axis all = {.quick = "1",
+					.full = "2",
+					.simulated = "3",
+					.gpu_class = "4",
+					.gpu_class_full = "5"};
 	static const struct axis few = {.quick = "1"};
 	expect_str(axis_default(&all, false, false, false), "1");
 	expect_str(axis_default(&all, true, false, false), "2");
@@ -152,15 +185,15 @@ static void defaults(void)
 
 int main(void)
 {
-	test(lists);
+	test(lists_are_parsed);
 	test(bad_lists);
 	test(defaults_adapt);
-	test(multiples);
-	test(words);
+	test(values_are_multiples);
+	test(words_are_checked);
 	test(shared_fits);
 	test(types_drop);
 	test(peers_of_one_device);
 	test(words_of_a_list);
-	test(defaults);
+	test(defaults_parse_on_any_device);
 	return test_done();
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A against A: two variants that do the same. The ratio's 95 % interval must hold 1 in at least 93 % of 200 trials, or the
- * harness would find differences where there are none. On the simulated device, with jitter, by default; another device may
- * be given as the argument (`make peers` gives host).
+ * A against A: two variants that do the same. The ratio's 95 % interval must hold 1 in at least 93
+ * % of 200 trials, or the harness would find differences where there are none. On the simulated
+ * device, with jitter, by default; another device may be given as the argument (`make peers` gives
+ * host).
  */
-#include "lib/bench.h"
-#include "lib/bench_run.h"
+#include "bench/bench.h"
+#include "bench/bench_run.h"
 #include "tests/unit/test.h"
 
 #include <fcntl.h>
@@ -41,7 +42,7 @@ static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
 static int derive(struct bench_case *c)
 {
 	int status = bench_ratio(c, "ratio", 1, 0, "A / A");
-	const struct bench_derived *d = &c->run->now.derived[c->run->now.derived_count - 1];
+	const struct bench_derived *d = &c->run->current.derived[c->run->current.derived_count - 1];
 	trials++;
 	holds += d->low <= 1.0 && 1.0 <= d->high;
 	return status;
@@ -54,7 +55,8 @@ static void teardown(struct bench_case *c)
 	dev_free(c->dev, s->to);
 }
 
-static const struct axis axes[] = {{.name = "trial", .help = "number", .kind = AXIS_COUNT, .quick = "1:200:+1"}, {0}};
+static const struct axis axes[] = {
+	{.name = "trial", .help = "number", .kind = AXIS_COUNT, .quick = "1:200:+1"}, {0}};
 static const struct bench_variant variants[] = {
 	{.name = "a", .timing = BENCH_DEVICE}, {.name = "also_a", .timing = BENCH_DEVICE}, {0}};
 
@@ -74,7 +76,9 @@ static const struct bench bench = {
 
 static void a_is_a(void)
 {
-	char *argv[] = {"aa", "--device", (char *)(uintptr_t)device, "--budget", "20s", "--max-samples", "50"};
+	char *argv[] = {"aa",       "--device", (char *)(uintptr_t)device,
+			"--budget", "20s",      "--max-samples",
+			"50"};
 	int kept = dup(STDOUT_FILENO), nowhere = open("/dev/null", O_WRONLY);
 	fflush(stdout);
 	dup2(nowhere, STDOUT_FILENO);

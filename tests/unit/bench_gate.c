@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Gates and their watchdog, on the host's own streams; and what the harness makes of a gate that was overdue. A call that waits for a
- * full queue is here one that waits for the stream which it has filled.
+ * Gates and their watchdog, on the host's own streams; and what the harness makes of a gate that
+ * was overdue. A call that waits for a full queue is here one that waits for the stream which it
+ * has filled.
  */
+#include "bench/bench_gate.h"
+#include "bench/bench.h"
+#include "lib/err.h"
+#include "tests/unit/test.h"
+
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <unistd.h>
-
-#include "lib/bench.h"
-#include "lib/bench_gate.h"
-#include "lib/err.h"
-#include "tests/unit/test.h"
 
 #define MS 1000000u
 
@@ -30,7 +31,7 @@ static struct gate *gate_of(uint64_t limit_ns)
 	return g;
 }
 
-static struct dev_event *behind(struct gate *g, struct dev_stream *s)
+static struct dev_event *record_behind(struct gate *g, struct dev_stream *s)
 {
 	struct dev_event *e = NULL;
 	ok(dev_event_open(on.d, &e));
@@ -46,22 +47,22 @@ static void a_gate_holds_until_it_is_released(void)
 	struct gate *g = gate_of(GATE_LIMIT_NS);
 	unsigned before = gate_overdue();
 	for (int i = 0; i < 3; i++) {
-		struct dev_event *e = behind(g, on.s);
-		usleep(250000); /* the watchdog has looked */
+		struct dev_event *e = record_behind(g, on.s);
+		usleep(250000); /* longer than the watchdog's period */
 		expect(dev_event_query(on.d, e) == -EAGAIN);
 		expect(gate_release(g) == 0);
 		ok(dev_stream_sync(on.d, on.s));
 		dev_event_close(on.d, e);
 	}
-	expect(gate_release(g) == 0); /* of what is not shut */
+	expect(gate_release(g) == 0); /* a gate that is not shut */
 	expect(gate_overdue() == before);
 	gate_close(g);
 }
 
-static void one_write_lets_all_streams_go(void)
+static void one_write_releases_all_streams(void)
 {
 	struct gate *g = gate_of(GATE_LIMIT_NS);
-	struct dev_event *first = behind(g, on.s), *second = behind(g, on.other);
+	struct dev_event *first = record_behind(g, on.s), *second = record_behind(g, on.other);
 	usleep(1000);
 	expect(dev_event_query(on.d, first) == -EAGAIN && dev_event_query(on.d, second) == -EAGAIN);
 	expect(gate_release(g) == 0);
@@ -72,10 +73,10 @@ static void one_write_lets_all_streams_go(void)
 	gate_close(g);
 }
 
-static void closing_lets_go(void)
+static void closing_releases(void)
 {
 	struct gate *g = gate_of(GATE_LIMIT_NS);
-	struct dev_event *e = behind(g, on.s);
+	struct dev_event *e = record_behind(g, on.s);
 	gate_close(g);
 	ok(dev_stream_sync(on.d, on.s));
 	dev_event_close(on.d, e);
@@ -86,8 +87,8 @@ static void the_watchdog_opens_what_is_overdue(void)
 	struct gate *g = gate_of(300 * MS);
 	unsigned before = gate_overdue();
 	for (int i = 0; i < 2; i++) {
-		struct dev_event *e = behind(g, on.s);
-		ok(dev_stream_sync(on.d, on.s)); /* the thread that would open it */
+		struct dev_event *e = record_behind(g, on.s);
+		ok(dev_stream_sync(on.d, on.s)); /* the same thread would have to open it */
 		err_clear();
 		expect(gate_release(g) == -ETIMEDOUT);
 		expect(strstr(err_text(), "watchdog") != NULL);
@@ -95,18 +96,19 @@ static void the_watchdog_opens_what_is_overdue(void)
 		dev_event_close(on.d, e);
 	}
 	expect(gate_overdue() == before + 2);
-	struct dev_event *e = behind(g, on.s);
-	expect(dev_event_query(on.d, e) == -EAGAIN); /* it shuts again */
+	struct dev_event *e = record_behind(g, on.s);
+	expect(dev_event_query(on.d, e) == -EAGAIN); /* the gate works again */
 	expect(gate_release(g) == 0);
 	ok(dev_stream_sync(on.d, on.s));
 	dev_event_close(on.d, e);
 	gate_close(g);
 }
 
-static void others_stay_shut(void)
+static void other_gates_stay_shut(void)
 {
 	struct gate *soon = gate_of(100 * MS), *late = gate_of(900 * MS);
-	struct dev_event *first = behind(soon, on.s), *second = behind(late, on.other);
+	struct dev_event *first = record_behind(soon, on.s),
+			 *second = record_behind(late, on.other);
 	ok(dev_stream_sync(on.d, on.s));
 	expect(dev_event_query(on.d, second) == -EAGAIN);
 	expect(gate_release(late) == 0);
@@ -118,7 +120,8 @@ static void others_stay_shut(void)
 	gate_close(late);
 }
 
-/* Releases at about the time at which the watchdog comes: whoever is first, nothing waits for ever and nobody counts twice. */
+/* Releases at about the time at which the watchdog comes: whichever is first, nothing waits for
+ * ever. */
 static atomic_uint opened_late;
 
 static void *shut_and_release(void *unused)
@@ -140,7 +143,7 @@ static void *shut_and_release(void *unused)
 	return NULL;
 }
 
-static void who_is_first_opens(void)
+static void watchdog_and_release_race(void)
 {
 	enum { THREADS = 3 };
 	pthread_t thread[THREADS];
@@ -178,7 +181,7 @@ static void no_watchdog_in_virtual_time(void)
 /* ------------------------------------------------------------------ the harness */
 
 enum { QUICK, SHALLOW, STUCK };
-#define SHALLOW_MOST 6u
+#define SHALLOW_MAX 6u
 
 static bool only_stuck;
 
@@ -201,11 +204,11 @@ static int setup(struct bench_case *c)
 static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
 {
 	const struct state *s = c->state;
-	static bool loaded; /* the first round is without a gate */
+	static bool loaded; /* the first call is not gated */
 	int status = 0;
 	for (uint64_t i = 0; status == 0 && i < iterations; i++)
 		status = dev_copy(c->dev, c->stream, s->to, s->from, 4096);
-	bool full = variant == SHALLOW ? iterations > SHALLOW_MOST : variant == STUCK && loaded;
+	bool full = variant == SHALLOW ? iterations > SHALLOW_MAX : variant == STUCK && loaded;
 	loaded = loaded || variant == STUCK;
 	return status || !full ? status : dev_stream_sync(c->dev, c->stream);
 }
@@ -216,12 +219,16 @@ static void teardown(struct bench_case *c)
 	dev_free(c->dev, s->from);
 }
 
-static int derive(struct bench_case *c) { return bench_ratio(c, "stuck_ratio", STUCK, QUICK, "stuck / quick"); }
+static int derive(struct bench_case *c)
+{
+	return bench_ratio(c, "stuck_ratio", STUCK, QUICK, "stuck / quick");
+}
 
-static const struct bench_variant variants[] = {[QUICK] = {.name = "quick", .timing = BENCH_DEVICE},
-                                                [SHALLOW] = {.name = "shallow", .timing = BENCH_DEVICE},
-                                                [STUCK] = {.name = "stuck", .timing = BENCH_DEVICE},
-                                                {0}};
+static const struct bench_variant variants[] = {
+	[QUICK] = {.name = "quick", .timing = BENCH_DEVICE},
+	[SHALLOW] = {.name = "shallow", .timing = BENCH_DEVICE},
+	[STUCK] = {.name = "stuck", .timing = BENCH_DEVICE},
+	{0}};
 
 static const struct bench bench = {
 	.name = "test/gates",
@@ -238,9 +245,10 @@ static const struct bench bench = {
 
 static char output[1 << 16];
 
-static int run(void)
+static int run_bench(void)
 {
-	char *argv[] = {"gates", "--device", "host", "--format", "json", "--budget", "1s", "--min-samples", "6", "--max-samples", "6"};
+	char *argv[] = {"gates", "--device",      "host", "--format",      "json", "--budget",
+			"1s",    "--min-samples", "6",    "--max-samples", "6"};
 	int kept = dup(STDOUT_FILENO);
 	FILE *file = tmpfile();
 	fflush(stdout);
@@ -255,35 +263,39 @@ static int run(void)
 	return code;
 }
 
-static bool says(const char *text) { return strstr(output, text) != NULL; }
+static bool output_has(const char *text) { return strstr(output, text) != NULL; }
 
 static void an_overdue_gate_costs_its_variant(void)
 {
-	int code = run();
-	expect(code == 0 || code == 3); /* 3: all of it flagged by a busy machine */
-	expect(says("\"status\":\"ok\""));
-	expect(says("\"flag\":\"gate\",\"variant\":\"stuck\",\"reason\":\"a gate was opened by its watchdog"));
-	expect(says("\"variant\":\"quick\"") && !says("\"flag\":\"gate\",\"variant\":\"quick\""));
-	expect(says("\"name\":\"time\",\"variant\":\"stuck\",\"value\":null"));
-	expect(says("\"valid\":false,\"reason\":\"gate: every sample was lost\""));
-	expect(!says("stuck_ratio"));
+	int code = run_bench();
+	expect(code == 0 || code == 3); /* 3: a busy machine flags every variant */
+	expect(output_has("\"status\":\"ok\""));
+	expect(output_has(
+		"\"flag\":\"gate\",\"variant\":\"stuck\",\"reason\":\"a gate was opened by its "
+		"watchdog"));
+	expect(output_has("\"variant\":\"quick\"") &&
+	       !output_has("\"flag\":\"gate\",\"variant\":\"quick\""));
+	expect(output_has("\"name\":\"time\",\"variant\":\"stuck\",\"value\":null"));
+	expect(output_has("\"valid\":false,\"reason\":\"gate: every sample was lost\""));
+	expect(!output_has("stuck_ratio"));
 }
 
 static void a_short_queue_gets_less(void)
 {
-	expect(says("\"name\":\"time\",\"variant\":\"shallow\"") && !says("\"flag\":\"gate\",\"variant\":\"shallow\""));
-	const char *room = strstr(output, "\"operations_queued_most\":");
-	require(room);
-	double most = strtod(strchr(room, ':') + 1, NULL);
-	expect(most > 8 && most <= 8 + SHALLOW_MOST);
+	expect(output_has("\"name\":\"time\",\"variant\":\"shallow\"") &&
+	       !output_has("\"flag\":\"gate\",\"variant\":\"shallow\""));
+	const char *capacity = strstr(output, "\"operations_queued_max\":");
+	require(capacity);
+	double most = strtod(strchr(capacity, ':') + 1, NULL);
+	expect(most > 8 && most <= 8 + SHALLOW_MAX);
 }
 
 static void a_case_without_samples_fails(void)
 {
 	only_stuck = true;
-	expect(run() == 1);
-	expect(says("\"status\":\"failed\",\"reason\":\"no variant could be sampled"));
-	expect(says("\"flag\":\"gate\",\"variant\":\"stuck\""));
+	expect(run_bench() == 1);
+	expect(output_has("\"status\":\"failed\",\"reason\":\"no variant could be sampled"));
+	expect(output_has("\"flag\":\"gate\",\"variant\":\"stuck\""));
 }
 
 int main(void)
@@ -295,11 +307,11 @@ int main(void)
 	if (dev_stream_open(on.d, 0, &on.s) || dev_stream_open(on.d, 0, &on.other))
 		return 1;
 	test(a_gate_holds_until_it_is_released);
-	test(one_write_lets_all_streams_go);
-	test(closing_lets_go);
+	test(one_write_releases_all_streams);
+	test(closing_releases);
 	test(the_watchdog_opens_what_is_overdue);
-	test(others_stay_shut);
-	test(who_is_first_opens);
+	test(other_gates_stay_shut);
+	test(watchdog_and_release_race);
 	test(no_watchdog_in_virtual_time);
 	dev_stream_close(on.d, on.s);
 	dev_stream_close(on.d, on.other);

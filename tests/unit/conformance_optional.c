@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What only some devices have: pageable memory, graphs, collectives, sharing between processes, readings. Where it is lacking,
- * each operation says so.
+ * What only some devices have: pageable memory, graphs, collectives, memory handles, telemetry.
+ * Where one is missing, its operations return an error.
  */
 #include "tests/unit/conformance.h"
 
@@ -9,10 +9,11 @@
 
 /* ------------------------------------------------------------------ pageable memory */
 
-static void pageable_copies(struct dev_stream *s, uint64_t bytes)
+static void check_pageable_copies(struct dev_stream *s, uint64_t bytes)
 {
-	unsigned char *host = get(DEV_MEM_PAGEABLE, bytes), *back = get(DEV_MEM_PAGEABLE, bytes);
-	unsigned char *dev = get(DEV_MEM_DEVICE, bytes);
+	unsigned char *host = alloc_memory(DEV_MEM_PAGEABLE, bytes),
+		      *back = alloc_memory(DEV_MEM_PAGEABLE, bytes);
+	unsigned char *dev = alloc_memory(DEV_MEM_DEVICE, bytes);
 	for (uint64_t i = 0; i < bytes; i++)
 		host[i] = (unsigned char)(i * 13 + i / 251);
 	memset(back, 0, bytes);
@@ -20,23 +21,23 @@ static void pageable_copies(struct dev_stream *s, uint64_t bytes)
 	ok(dev_copy(on.d, s, back, dev, bytes));
 	ok(dev_stream_sync(on.d, s));
 	expect(memcmp(host, back, bytes) == 0);
-	put(host);
-	put(back);
-	put(dev);
+	free_memory(host);
+	free_memory(back);
+	free_memory(dev);
 }
 
 static void pageable_memory_is_copied(void)
 {
-	static const uint64_t sizes[] = { 1, 4097, 65536, 1000003, 5 << 20 };
+	static const uint64_t sizes[] = {1, 4097, 65536, 1000003, 5 << 20};
 	void *memory = &on;
 	if (!dev_can(on.d, DEV_CAP_PAGEABLE)) {
 		expect_error(dev_alloc(on.d, DEV_MEM_PAGEABLE, N, &memory), -ENOTSUP);
 		expect(memory == &on);
 		return;
 	}
-	struct dev_stream *s = stream();
+	struct dev_stream *s = open_stream();
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
-		pageable_copies(s, sizes[i]);
+		check_pageable_copies(s, sizes[i]);
 	expect_error(dev_alloc(on.d, DEV_MEM_PAGEABLE, 0, &memory), -EINVAL);
 	dev_stream_close(on.d, s);
 }
@@ -44,14 +45,14 @@ static void pageable_memory_is_copied(void)
 static void pageable_memory_is_for_copies_alone(void)
 {
 	need(DEV_CAP_PAGEABLE);
-	struct dev_stream *s = stream();
-	char *host = get(DEV_MEM_PAGEABLE, N), *dev = get(DEV_MEM_DEVICE, N);
+	struct dev_stream *s = open_stream();
+	char *host = alloc_memory(DEV_MEM_PAGEABLE, N), *dev = alloc_memory(DEV_MEM_DEVICE, N);
 	const uint64_t bytes = N / 2;
 	const uint32_t reps = 1, word = 1;
-	const void *to[] = { &host, &bytes, &reps, &word }, *from[] = { &dev, &host, &bytes, &reps };
+	const void *to[] = {&host, &bytes, &reps, &word}, *from[] = {&dev, &host, &bytes, &reps};
 	uint32_t *at = (uint32_t *)(void *)host;
-	expect_error(launch(s, "write", 1, to), -EFAULT);
-	expect_error(launch(s, "copy", 1, from), -EFAULT);
+	expect_error(launch_kernel(s, "write", 1, to), -EFAULT);
+	expect_error(launch_kernel(s, "copy", 1, from), -EFAULT);
 	expect_error(dev_fill(on.d, s, host, 0, N), -EFAULT);
 	expect_error(dev_copy(on.d, s, dev, host + 1, N), -EFAULT); /* past its end */
 	expect_error(dev_free(on.d, host + 256), -EFAULT);
@@ -61,59 +62,70 @@ static void pageable_memory_is_for_copies_alone(void)
 		expect_error(dev_post_value(on.d, at, 0), -EFAULT);
 	}
 	if (dev_can(on.d, DEV_CAP_GEMM)) {
-		struct dev_gemm g = { .type = DEV_F32, .m = 8, .n = 8, .k = 8, .alpha = 1, .a = dev, .b = dev + 4096, .c = host,
-			              .lda = 8, .ldb = 8, .ldc = 8 };
+		struct dev_gemm g = {.type = DEV_F32,
+				     .m = 8,
+				     .n = 8,
+				     .k = 8,
+				     .alpha = 1,
+				     .a = dev,
+				     .b = dev + 4096,
+				     .c = host,
+				     .lda = 8,
+				     .ldb = 8,
+				     .ldc = 8};
 		expect_error(dev_gemm(on.d, s, &g), -EFAULT);
 	}
 	ok(dev_stream_sync(on.d, s));
-	put(host);
-	put(dev);
+	free_memory(host);
+	free_memory(dev);
 	dev_stream_close(on.d, s);
 }
 
 /* ------------------------------------------------------------------ graphs */
 
-/* What the tests note: filled := 7..., sums += ones, out := sums. */
-struct noted {
+/* The captured work: filled := 7..., sums += ones, out := sums. */
+struct captured {
 	char *filled;
 	float *sums, *ones, *out;
 	struct dev_graph *graph;
 };
 
-static struct noted note(struct dev_stream *s)
+static struct captured capture_graph(struct dev_stream *s)
 {
 	const uint64_t bytes = N;
 	const uint32_t reps = 1;
-	struct noted n = { .filled = get(DEV_MEM_DEVICE, N), .sums = get(DEV_MEM_DEVICE, N), .ones = get(DEV_MEM_DEVICE, N),
-		           .out = get(DEV_MEM_PINNED, N) };
-	const void *args[] = { &n.sums, &n.ones, &bytes, &reps };
+	struct captured c = {.filled = alloc_memory(DEV_MEM_DEVICE, N),
+			     .sums = alloc_memory(DEV_MEM_DEVICE, N),
+			     .ones = alloc_memory(DEV_MEM_DEVICE, N),
+			     .out = alloc_memory(DEV_MEM_PINNED, N)};
+	const void *args[] = {&c.sums, &c.ones, &bytes, &reps};
 	for (uint32_t i = 0; i < N / 4; i++)
-		n.out[i] = 1;
-	ok(dev_copy(on.d, s, n.ones, n.out, N));
-	ok(dev_fill(on.d, s, n.sums, 0, N));
-	ok(dev_fill(on.d, s, n.filled, 0, N));
+		c.out[i] = 1;
+	ok(dev_copy(on.d, s, c.ones, c.out, N));
+	ok(dev_fill(on.d, s, c.sums, 0, N));
+	ok(dev_fill(on.d, s, c.filled, 0, N));
 	ok(dev_stream_sync(on.d, s));
-	struct dev_kernel *k = kernel("reduce_add");
-	const struct dev_launch l = { .grid = 4, .args = args };
+	struct dev_kernel *k = find_kernel("reduce_add");
+	const struct dev_launch l = {.grid = 4, .args = args};
 	ok(dev_graph_begin(on.d, s));
-	ok(dev_fill(on.d, s, n.filled, 7, N));
+	ok(dev_fill(on.d, s, c.filled, 7, N));
 	ok(dev_launch(on.d, s, k, &l));
-	ok(dev_copy(on.d, s, n.out, n.sums, N));
-	ok(dev_graph_end(on.d, s, &n.graph));
-	require(n.graph != NULL);
-	return n;
+	ok(dev_copy(on.d, s, c.out, c.sums, N));
+	ok(dev_graph_end(on.d, s, &c.graph));
+	require(c.graph != NULL);
+	return c;
 }
 
-static void drop_noted(struct noted *n)
+static void free_captured(struct captured *c)
 {
-	dev_graph_close(on.d, n->graph);
-	put(n->filled);
-	put(n->sums);
-	put(n->ones);
-	put(n->out);
+	dev_graph_close(on.d, c->graph);
+	free_memory(c->filled);
+	free_memory(c->sums);
+	free_memory(c->ones);
+	free_memory(c->out);
 }
 
-static bool all_are(const float *at, float value)
+static bool all_equal(const float *at, float value)
 {
 	for (uint32_t i = 0; i < N / 4; i++)
 		if (at[i] < value || at[i] > value)
@@ -121,9 +133,9 @@ static bool all_are(const float *at, float value)
 	return true;
 }
 
-static void graphs_say_when_they_are_lacking(void)
+static void missing_graphs_are_refused(void)
 {
-	struct dev_stream *s = stream();
+	struct dev_stream *s = open_stream();
 	struct dev_graph *graph = (struct dev_graph *)(void *)&on;
 	dev_graph_close(on.d, NULL);
 	if (!dev_can(on.d, DEV_CAP_GRAPH)) {
@@ -136,67 +148,68 @@ static void graphs_say_when_they_are_lacking(void)
 	dev_stream_close(on.d, s);
 }
 
-static void a_graph_runs_what_was_noted(void)
+static void a_graph_runs_what_was_captured(void)
 {
 	need(DEV_CAP_GRAPH);
 	char byte = 1;
-	struct dev_stream *s = stream();
-	struct noted n = note(s);
+	struct dev_stream *s = open_stream();
+	struct captured c = capture_graph(s);
 	ok(dev_stream_sync(on.d, s));
-	pass(MS);
-	ok(dev_download(on.d, &byte, n.filled, 1));
-	expect(byte == 0 && all_are(n.out, 1)); /* noting runs nothing */
+	spend_ns(MS);
+	ok(dev_download(on.d, &byte, c.filled, 1));
+	expect(byte == 0 && all_equal(c.out, 1)); /* capturing runs nothing */
 	for (int times = 1; times <= 3; times++) {
-		ok(dev_graph_launch(on.d, s, n.graph));
+		ok(dev_graph_launch(on.d, s, c.graph));
 		ok(dev_stream_sync(on.d, s));
-		expect(all_are(n.out, (float)times));
+		expect(all_equal(c.out, (float)times));
 	}
-	ok(dev_download(on.d, &byte, n.filled + N - 1, 1));
+	ok(dev_download(on.d, &byte, c.filled + N - 1, 1));
 	expect(byte == 7);
-	ok(dev_graph_launch(on.d, s, n.graph)); /* twice in a row is twice the work */
-	ok(dev_graph_launch(on.d, s, n.graph));
+	ok(dev_graph_launch(on.d, s, c.graph)); /* launched twice: works twice */
+	ok(dev_graph_launch(on.d, s, c.graph));
 	ok(dev_stream_sync(on.d, s));
-	expect(all_are(n.out, 5));
-	drop_noted(&n);
+	expect(all_equal(c.out, 5));
+	free_captured(&c);
 	dev_stream_close(on.d, s);
 }
 
-static void a_graph_has_its_turn(void)
+static void a_graph_runs_in_stream_order(void)
 {
 	need(DEV_CAP_GRAPH);
-	struct dev_stream *s = stream();
-	struct dev_event *e = event();
-	struct noted n = note(s);
-	char *after = get(DEV_MEM_DEVICE, N), seen[N];
+	struct dev_stream *s = open_stream();
+	struct dev_event *e = open_event();
+	struct captured c = capture_graph(s);
+	char *after = alloc_memory(DEV_MEM_DEVICE, N), seen[N];
 	ok(dev_fill(on.d, s, after, 0, N));
 	ok(dev_stream_sync(on.d, s));
-	struct gate g = gate_shut(s);
-	ok(dev_graph_launch(on.d, s, n.graph));
-	ok(dev_copy(on.d, s, after, n.out, N));
+	struct gate g = gate_close(s);
+	ok(dev_graph_launch(on.d, s, c.graph));
+	ok(dev_copy(on.d, s, after, c.out, N));
 	ok(dev_event_record(on.d, s, e));
-	pass(MS);
-	expect(all_are(n.out, 1));
-	expect_rc(dev_event_query(on.d, e), -EAGAIN);
-	n.out[0] = 9; /* overwritten by the graph */
+	spend_ns(MS);
+	expect(all_equal(c.out, 1));
+	expect_status(dev_event_query(on.d, e), -EAGAIN);
+	c.out[0] = 9; /* overwritten by the graph */
 	gate_open(&g);
 	ok(dev_stream_sync(on.d, s));
-	gate_done(&g);
+	gate_free(&g);
 	ok(dev_download(on.d, seen, after, N));
-	expect(all_are(n.out, 1) && memcmp(seen, n.out, N) == 0);
-	drop_noted(&n);
-	put(after);
+	expect(all_equal(c.out, 1) && memcmp(seen, c.out, N) == 0);
+	free_captured(&c);
+	free_memory(after);
 	dev_event_close(on.d, e);
 	dev_stream_close(on.d, s);
 }
 
-/* Copies that a vendor may have several functions for: a graph must not lose one. */
+/* A vendor may have several copy functions; a graph must record all of them. */
 static void a_graph_copies_within_and_between_devices(void)
 {
 	need(DEV_CAP_GRAPH);
 	const bool has_peer = on.other && dev_can(on.d, DEV_CAP_PEER);
-	struct dev_stream *s = stream();
+	struct dev_stream *s = open_stream();
 	struct dev_graph *graph = NULL;
-	char *from = get(DEV_MEM_DEVICE, N), *twin = get(DEV_MEM_DEVICE, N), *seen = get(DEV_MEM_PINNED, N);
+	char *from = alloc_memory(DEV_MEM_DEVICE, N), *twin = alloc_memory(DEV_MEM_DEVICE, N),
+	     *seen = alloc_memory(DEV_MEM_PINNED, N);
 	char *there = twin;
 	if (has_peer) {
 		ok(dev_peer_enable(on.d, on.other));
@@ -219,26 +232,26 @@ static void a_graph_copies_within_and_between_devices(void)
 	dev_graph_close(on.d, graph);
 	if (has_peer)
 		ok(dev_free(on.other, there));
-	put(from);
-	put(twin);
-	put(seen);
+	free_memory(from);
+	free_memory(twin);
+	free_memory(seen);
 	dev_stream_close(on.d, s);
 }
 
 static void memory_of_a_graph_is_ebusy(void)
 {
 	need(DEV_CAP_GRAPH);
-	struct dev_stream *s = stream();
-	struct noted n = note(s);
+	struct dev_stream *s = open_stream();
+	struct captured c = capture_graph(s);
 	for (int launched = 0; launched < 2; launched++) {
-		expect_error(dev_free(on.d, n.filled), -EBUSY);
-		expect_error(dev_free(on.d, n.sums), -EBUSY);
-		expect_error(dev_free(on.d, n.ones), -EBUSY);
-		expect_error(dev_free(on.d, n.out), -EBUSY);
-		ok(dev_graph_launch(on.d, s, n.graph));
+		expect_error(dev_free(on.d, c.filled), -EBUSY);
+		expect_error(dev_free(on.d, c.sums), -EBUSY);
+		expect_error(dev_free(on.d, c.ones), -EBUSY);
+		expect_error(dev_free(on.d, c.out), -EBUSY);
+		ok(dev_graph_launch(on.d, s, c.graph));
 		ok(dev_stream_sync(on.d, s));
 	}
-	drop_noted(&n); /* closed: everything can be freed */
+	free_captured(&c); /* closing the graph allows freeing its memory */
 	dev_stream_close(on.d, s);
 }
 
@@ -246,11 +259,11 @@ static void graphs_are_checked(void)
 {
 	need(DEV_CAP_GRAPH);
 	static char foreign[256];
-	struct dev_stream *s = stream();
+	struct dev_stream *s = open_stream();
 	struct dev_graph *graph = NULL;
-	char *a = get(DEV_MEM_PINNED, 256);
+	char *a = alloc_memory(DEV_MEM_PINNED, 256);
 	memset(a, 1, 256);
-	expect_error(dev_graph_end(on.d, s, &graph), -EINVAL); /* nothing was begun */
+	expect_error(dev_graph_end(on.d, s, &graph), -EINVAL); /* no capture was begun */
 	expect(graph == NULL);
 	ok(dev_graph_begin(on.d, s));
 	expect_error(dev_graph_begin(on.d, s), -EINVAL);
@@ -260,49 +273,49 @@ static void graphs_are_checked(void)
 	ok(dev_stream_sync(on.d, s));
 	expect(a[0] == 1);
 	ok(dev_graph_launch(on.d, s, graph));
-	ok(dev_fill(on.d, s, a, 3, 128)); /* the stream itself works as before */
+	ok(dev_fill(on.d, s, a, 3, 128)); /* the stream works as before */
 	ok(dev_stream_sync(on.d, s));
 	expect(a[0] == 3 && a[255] == 2);
 	dev_graph_close(on.d, graph);
-	put(a);
+	free_memory(a);
 	dev_stream_close(on.d, s);
 }
 
-/* Noted, or refused: never run beside the graph. */
+/* A value is captured or refused; it never runs at once. */
 static void a_graph_of_values_runs_when_it_is_launched(void)
 {
 	need(DEV_CAP_GRAPH | DEV_CAP_WAIT_VALUE);
 	const int wanted = dev_can(on.d, DEV_CAP_VALUE_IN_QUEUE) ? 0 : -ENOTSUP;
-	struct dev_stream *s = stream();
+	struct dev_stream *s = open_stream();
 	struct dev_graph *graph = NULL;
-	uint32_t *at = get(DEV_MEM_PINNED, 256);
+	uint32_t *at = alloc_memory(DEV_MEM_PINNED, 256);
 	at[0] = at[1] = 0;
 	ok(dev_graph_begin(on.d, s));
-	expect_rc(dev_write_value(on.d, s, at, 1), wanted);
-	expect_rc(dev_wait_value(on.d, s, at, 1), wanted);
+	expect_status(dev_write_value(on.d, s, at, 1), wanted);
+	expect_status(dev_wait_value(on.d, s, at, 1), wanted);
 	ok(dev_fill(on.d, s, at + 1, 2, 4));
 	ok(dev_graph_end(on.d, s, &graph));
-	pass(MS);
-	expect(look(at) == 0);
+	spend_ns(MS);
+	expect(load_acquire(at) == 0);
 	ok(dev_graph_launch(on.d, s, graph));
 	ok(dev_stream_sync(on.d, s));
-	expect(look(at) == (wanted ? 0 : 1) && look(at + 1) == 0x02020202);
+	expect(load_acquire(at) == (wanted ? 0 : 1) && load_acquire(at + 1) == 0x02020202);
 	dev_graph_close(on.d, graph);
-	put(at);
+	free_memory(at);
 	dev_stream_close(on.d, s);
 }
 
-static void a_stream_closed_while_noting_forgets_it(void)
+static void closing_a_capturing_stream_discards_the_capture(void)
 {
 	need(DEV_CAP_GRAPH);
-	struct dev_stream *s = stream();
-	char *a = get(DEV_MEM_PINNED, 256);
+	struct dev_stream *s = open_stream();
+	char *a = alloc_memory(DEV_MEM_PINNED, 256);
 	memset(a, 1, 256);
 	ok(dev_graph_begin(on.d, s));
 	ok(dev_fill(on.d, s, a, 2, 256));
 	dev_stream_close(on.d, s);
 	expect(a[0] == 1);
-	put(a);
+	free_memory(a);
 }
 
 /* ------------------------------------------------------------------ collectives */
@@ -312,10 +325,10 @@ struct rank {
 	float *buffer;
 };
 
-/* Whole numbers that stay exact in f32 over two sums of up to 64 devices. */
-static float part_of(size_t device, uint64_t i) { return (float)((device + 1) * (i % 31)); }
+/* Integers that stay exact in f32 over two sums of up to 64 devices. */
+static float rank_value(size_t device, uint64_t i) { return (float)((device + 1) * (i % 31)); }
 
-static void one_allreduce(struct dev_crew *crew, const struct rank *ranks, uint64_t count)
+static void check_allreduce(struct dev_comm *comm, const struct rank *ranks, uint64_t count)
 {
 	struct dev_stream *streams[DEV_MAX];
 	float *buffers[DEV_MAX], *values = malloc(count * sizeof(float));
@@ -325,18 +338,19 @@ static void one_allreduce(struct dev_crew *crew, const struct rank *ranks, uint6
 		streams[d] = ranks[d].stream;
 		buffers[d] = ranks[d].buffer;
 		for (uint64_t i = 0; i < count; i++)
-			values[i] = part_of(d, i);
+			values[i] = rank_value(d, i);
 		ok(dev_upload(on.set.dev[d], buffers[d], values, count * sizeof(float)));
 	}
-	ok(dev_allreduce(crew, streams, buffers, count));
-	ok(dev_allreduce(crew, streams, buffers, count)); /* and the sums once more */
+	ok(dev_allreduce(comm, streams, buffers, count));
+	ok(dev_allreduce(comm, streams, buffers, count)); /* sums the sums */
 	for (size_t d = 0; d < devices; d++)
 		ok(dev_stream_sync(on.set.dev[d], streams[d]));
 	for (size_t d = 0; d < devices; d++) {
 		uint64_t wrong = 0;
 		ok(dev_download(on.set.dev[d], values, buffers[d], count * sizeof(float)));
 		for (uint64_t i = 0; i < count; i++) {
-			const float want = (float)(devices * devices * (devices + 1) / 2 * (i % 31));
+			const float want =
+				(float)(devices * devices * (devices + 1) / 2 * (i % 31));
 			wrong += memcmp(&values[i], &want, sizeof(want)) != 0;
 		}
 		expect(wrong == 0);
@@ -344,24 +358,24 @@ static void one_allreduce(struct dev_crew *crew, const struct rank *ranks, uint6
 	free(values);
 }
 
-static void a_crew_adds_up(void)
+static void a_communicator_sums(void)
 {
-	static const uint64_t counts[] = { 1, 1000, 65536, (1 << 20) + 3 };
-	struct dev_crew *crew = NULL;
-	struct rank ranks[DEV_MAX] = { 0 };
-	dev_crew_close(NULL);
+	static const uint64_t counts[] = {1, 1000, 65536, (1 << 20) + 3};
+	struct dev_comm *comm = NULL;
+	struct rank ranks[DEV_MAX] = {0};
+	dev_comm_close(NULL);
 	if (on.set.count < 2) {
-		expect_error(dev_crew_open(&on.set, &crew), -ENODEV);
-		expect(crew == NULL);
+		expect_error(dev_comm_open(&on.set, &comm), -ENODEV);
+		expect(comm == NULL);
 		return;
 	}
-	if (!dev_can(on.d, DEV_CAP_CREW)) {
-		expect_error(dev_crew_open(&on.set, &crew), -ENOTSUP);
-		expect(crew == NULL);
+	if (!dev_can(on.d, DEV_CAP_COLLECTIVES)) {
+		expect_error(dev_comm_open(&on.set, &comm), -ENOTSUP);
+		expect(comm == NULL);
 		return;
 	}
-	ok(dev_crew_open(&on.set, &crew));
-	expect(crew->count == on.set.count && crew->library[0] != '\0');
+	ok(dev_comm_open(&on.set, &comm));
+	expect(comm->count == on.set.count && comm->library[0] != '\0');
 	for (size_t d = 0; d < on.set.count; d++) {
 		struct dev *device = on.set.dev[d];
 		void *memory = NULL;
@@ -371,28 +385,28 @@ static void a_crew_adds_up(void)
 	}
 	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
 		for (int repeat = 0; repeat < 3; repeat++)
-			one_allreduce(crew, ranks, counts[i]);
+			check_allreduce(comm, ranks, counts[i]);
 	for (size_t d = 0; d < on.set.count; d++) {
 		ok(dev_free(on.set.dev[d], ranks[d].buffer));
 		dev_stream_close(on.set.dev[d], ranks[d].stream);
 	}
-	dev_crew_close(crew);
+	dev_comm_close(comm);
 }
 
-/* ------------------------------------------------------------------ other processes, readings */
+/* ------------------------------------------------------------------ memory handles, telemetry */
 
-static void handles_of_memory(void)
+static void memory_handles_are_checked(void)
 {
 	static char foreign[4096];
 	struct dev_ipc handle, none;
 	void *memory = &on;
-	char *a = get(DEV_MEM_DEVICE, N);
+	char *a = alloc_memory(DEV_MEM_DEVICE, N);
 	memset(&none, 0xff, sizeof(none));
 	if (!dev_can(on.d, DEV_CAP_IPC)) {
 		expect_error(dev_ipc_export(on.d, a, &handle), -ENOTSUP);
 		expect_error(dev_ipc_import(on.d, &none, N, &memory), -ENOTSUP);
 		expect(memory == &on);
-		put(a);
+		free_memory(a);
 		return;
 	}
 	ok(dev_ipc_export(on.d, a, &handle));
@@ -400,27 +414,33 @@ static void handles_of_memory(void)
 	err_clear();
 	expect(dev_ipc_import(on.d, &none, N, &memory) < 0);
 	expect(err_text()[0] != '\0' && memory == &on);
-	struct dev_stream *s = stream();
-	ok(dev_fill(on.d, s, a, 1, N)); /* and the device is as it was */
+	struct dev_stream *s = open_stream();
+	ok(dev_fill(on.d, s, a, 1, N)); /* and the device still works */
 	ok(dev_stream_sync(on.d, s));
 	dev_stream_close(on.d, s);
-	put(a);
+	free_memory(a);
 }
 
-static bool ends(const char *text, size_t room) { return memchr(text, '\0', room) != NULL; }
-
-static void readings_say_what_they_are(void)
+static bool is_terminated(const char *text, size_t capacity)
 {
-	struct dev_reading r[DEV_READINGS + 1];
+	return memchr(text, '\0', capacity) != NULL;
+}
+
+static void telemetry_samples_are_complete(void)
+{
+	struct dev_telemetry r[DEV_TELEMETRY_MAX + 1];
 	size_t count = 77;
 	memset(r, 0x5a, sizeof(r));
-	ok(dev_read_state(on.d, r, &count));
-	require(count <= DEV_READINGS);
-	expect(memchr(&r[DEV_READINGS], 0x5a, 1) != NULL);
+	ok(dev_telemetry_read(on.d, r, &count));
+	require(count <= DEV_TELEMETRY_MAX);
+	expect(memchr(&r[DEV_TELEMETRY_MAX], 0x5a, 1) != NULL);
 	for (size_t i = 0; i < count; i++) {
-		require(ends(r[i].name, sizeof(r[i].name)) && ends(r[i].unit, sizeof(r[i].unit)));
-		require(ends(r[i].text, sizeof(r[i].text)) && ends(r[i].why, sizeof(r[i].why)));
-		const int known = isfinite(r[i].number) != 0, text = r[i].text[0] != '\0', unknown = r[i].why[0] != '\0';
+		require(is_terminated(r[i].name, sizeof(r[i].name)) &&
+			is_terminated(r[i].unit, sizeof(r[i].unit)));
+		require(is_terminated(r[i].text, sizeof(r[i].text)) &&
+			is_terminated(r[i].why, sizeof(r[i].why)));
+		const int known = isfinite(r[i].number) != 0, text = r[i].text[0] != '\0',
+			  unknown = r[i].why[0] != '\0';
 		if (known + text + unknown != 1 || isinf(r[i].number))
 			printf("# %s: %g '%s' '%s'\n", r[i].name, r[i].number, r[i].text, r[i].why);
 		expect(r[i].name[0] && known + text + unknown == 1 && !isinf(r[i].number));
@@ -434,17 +454,17 @@ int main(int argc, char **argv)
 	static const struct rule rules[] = {
 		RULE(pageable_memory_is_copied),
 		RULE(pageable_memory_is_for_copies_alone),
-		RULE(graphs_say_when_they_are_lacking),
-		RULE(a_graph_runs_what_was_noted),
-		RULE(a_graph_has_its_turn),
+		RULE(missing_graphs_are_refused),
+		RULE(a_graph_runs_what_was_captured),
+		RULE(a_graph_runs_in_stream_order),
 		RULE(a_graph_copies_within_and_between_devices),
 		RULE(memory_of_a_graph_is_ebusy),
 		RULE(graphs_are_checked),
 		RULE(a_graph_of_values_runs_when_it_is_launched),
-		RULE(a_stream_closed_while_noting_forgets_it),
-		RULE(a_crew_adds_up),
-		RULE(handles_of_memory),
-		RULE(readings_say_what_they_are),
+		RULE(closing_a_capturing_stream_discards_the_capture),
+		RULE(a_communicator_sums),
+		RULE(memory_handles_are_checked),
+		RULE(telemetry_samples_are_complete),
 	};
 	return run_specs(argc, argv, rules, sizeof(rules) / sizeof(rules[0]));
 }

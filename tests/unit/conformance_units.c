@@ -1,99 +1,105 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Residence, the order of blocks and copy engines: does the mechanism that was asked for really happen?
+ * Residence, order of blocks, copy engines: tests that the mechanism really happens.
  */
 #include "tests/unit/conformance_slots.h"
 
-/* ------------------------------------------------------------------ hold and residence */
+/* ------------------------------------------------------------------ blocking kernels and residence
+ */
 
-static void hold_ends_with_its_flag(void)
+static void a_blocking_kernel_ends_with_its_flag(void)
 {
-	struct dev_stream *s = stream();
-	struct gate g = gate_shut(s);
+	struct dev_stream *s = open_stream();
+	struct gate g = gate_close(s);
 	gate_open(&g);
 	ok(dev_stream_sync(on.d, s));
-	expect(look(g.arrived) == 1 && g.start_ns[0] > 0);
-	/* Set before: passes at once. Arrivals are added. */
+	expect(load_acquire(g.arrived) == 1 && g.start_ns[0] > 0);
+	/* The flag is set already: the kernel ends at once. Its arrival is added. */
 	uint64_t timeout_ns = GATE_NS;
-	const void *args[] = { &g.flag, &g.arrived, &g.start_ns, &timeout_ns };
-	ok(launch(s, "hold", 1, args));
+	const void *args[] = {&g.flag, &g.arrived, &g.start_ns, &timeout_ns};
+	ok(launch_kernel(s, "blocking_kernel", 1, args));
 	ok(dev_stream_sync(on.d, s));
-	expect(look(g.arrived) == 2);
-	gate_done(&g);
-	if (dev_can(on.d, DEV_CAP_WAIT_VALUE) && capacity(0) > 1) {
-		struct dev_stream *writes = stream();
-		g = gate_shut(s);
+	expect(load_acquire(g.arrived) == 2);
+	gate_free(&g);
+	if (dev_can(on.d, DEV_CAP_WAIT_VALUE) && max_resident_blocks(0) > 1) {
+		struct dev_stream *writes = open_stream();
+		g = gate_close(s);
 		ok(dev_write_value(on.d, writes, g.flag, 1));
 		ok(dev_stream_sync(on.d, s));
 		ok(dev_stream_sync(on.d, writes));
-		gate_done(&g);
+		gate_free(&g);
 		dev_stream_close(on.d, writes);
 	}
 	dev_stream_close(on.d, s);
 }
 
-static void hold_reports_its_time_out(void)
+static void a_blocking_kernel_reports_its_time_out(void)
 {
-	struct dev_stream *s = stream();
-	uint32_t grid = capacity(0) + 1;
+	struct dev_stream *s = open_stream();
+	uint32_t grid = max_resident_blocks(0) + 1;
 	uint64_t before = dev_clock_ns(on.d);
-	struct gate g = gate_hold(s, grid, 0, 2 * MS);
+	struct gate g = gate_launch(s, grid, 0, 2 * MS);
 	ok(dev_stream_sync(on.d, s));
 	expect(dev_clock_ns(on.d) - before >= 2 * MS);
-	expect(look(g.arrived) == grid);
-	expect(look(g.arrived + 1) == grid);
-	put(g.memory);
+	expect(load_acquire(g.arrived) == grid);
+	expect(load_acquire(g.arrived + 1) == grid);
+	free_memory(g.memory);
 	dev_stream_close(on.d, s);
 }
 
 static void occupancy_follows_its_formula(void)
 {
 	const struct dev_props *p = dev_props(on.d);
-	uint32_t most = 0, last = UINT32_MAX, blocks = 0;
-	ok(dev_occupancy(on.d, kernel("hold"), 0, 0, &most));
-	expect(most >= 1 && most <= p->slots_per_unit);
+	uint32_t max_blocks = 0, last = UINT32_MAX, blocks = 0;
+	ok(dev_occupancy(on.d, find_kernel("blocking_kernel"), 0, 0, &max_blocks));
+	expect(max_blocks >= 1 && max_blocks <= p->slots_per_unit);
 	uint64_t step = p->shared_per_block_bytes / 97 + 1;
 	for (uint64_t shared = 0; shared <= p->shared_per_block_bytes; shared += step) {
-		uint64_t parts = (p->shared_reserved_bytes + shared + p->shared_granularity_bytes - 1) / p->shared_granularity_bytes;
+		uint64_t parts =
+			(p->shared_reserved_bytes + shared + p->shared_granularity_bytes - 1) /
+			p->shared_granularity_bytes;
 		uint64_t claim = parts * p->shared_granularity_bytes;
-		ok(dev_occupancy(on.d, kernel("hold"), 0, shared, &blocks));
+		ok(dev_occupancy(on.d, find_kernel("blocking_kernel"), 0, shared, &blocks));
 		expect(blocks <= last);
 		if (dev_can(on.d, DEV_CAP_OCCUPANCY)) {
-			uint64_t fit = claim ? p->shared_per_unit_bytes / claim : most;
-			expect(blocks == (fit < most ? fit : most));
+			uint64_t fit = claim ? p->shared_per_unit_bytes / claim : max_blocks;
+			expect(blocks == (fit < max_blocks ? fit : max_blocks));
 		}
 		last = blocks;
 	}
-	expect_error(dev_occupancy(on.d, kernel("hold"), 0, p->shared_per_block_bytes + 1, &blocks), -EINVAL);
+	expect_error(dev_occupancy(on.d, find_kernel("blocking_kernel"), 0,
+				   p->shared_per_block_bytes + 1, &blocks),
+		     -EINVAL);
 }
 
-static void a_wave_is_what_resides_at_once(void)
+static void a_wave_fits_the_resident_blocks(void)
 {
-	static const char *const names[] = { "read", "write", "copy", "copy_nt", "triad", "reduce_add", "fma_f32", "fma_f64" };
+	static const char *const names[] = {"read",  "write",      "copy",    "copy_nt",
+					    "triad", "reduce_add", "fma_f32", "fma_f64"};
 	const struct dev_props *p = dev_props(on.d);
-	expect(dev_wave_blocks(on.d, kernel("hold")) == p->busy_blocks);
+	expect(dev_wave_blocks(on.d, find_kernel("blocking_kernel")) == p->busy_blocks);
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		uint32_t resident = 0, wave = dev_wave_blocks(on.d, kernel(names[i]));
-		ok(dev_occupancy(on.d, kernel(names[i]), 0, 0, &resident));
+		uint32_t resident = 0, wave = dev_wave_blocks(on.d, find_kernel(names[i]));
+		ok(dev_occupancy(on.d, find_kernel(names[i]), 0, 0, &resident));
 		expect(wave >= p->units && wave <= p->busy_blocks && wave <= p->units * resident);
 	}
 }
 
-static void as_many_are_resident_as_occupancy_says(void)
+static void occupancy_equals_resident_blocks(void)
 {
 	const struct dev_props *p = dev_props(on.d);
-	struct dev_stream *s = stream();
+	struct dev_stream *s = open_stream();
 	for (uint64_t parts = 0; parts <= 4; parts++) {
 		uint64_t shared = parts ? p->shared_per_block_bytes / 4 * parts : 0;
-		uint32_t resident = capacity(shared), grid = resident + 5;
-		struct gate g = gate_hold(s, grid, shared, GATE_NS);
-		expect(comes_to(g.arrived, resident));
-		pass(2 * MS);
-		expect(look(g.arrived) == resident);
+		uint32_t resident = max_resident_blocks(shared), grid = resident + 5;
+		struct gate g = gate_launch(s, grid, shared, GATE_NS);
+		expect(reaches_value(g.arrived, resident));
+		spend_ns(2 * MS);
+		expect(load_acquire(g.arrived) == resident);
 		gate_open(&g);
 		ok(dev_stream_sync(on.d, s));
-		expect(look(g.arrived) == grid);
-		gate_done(&g);
+		expect(load_acquire(g.arrived) == grid);
+		gate_free(&g);
 	}
 	dev_stream_close(on.d, s);
 }
@@ -103,10 +109,11 @@ static void as_many_are_resident_as_occupancy_says(void)
 static void urgent_blocks_start_first(void)
 {
 	need(DEV_CAP_PRIORITY);
-	struct dev_stream *low = stream_at(dev_props(on.d)->priority_low);
-	struct dev_stream *normal = stream(), *high = stream_at(dev_props(on.d)->priority_high);
-	uint64_t *last = stamps(), *middle = stamps(), *first = stamps();
-	struct full f = fill_all_slots();
+	struct dev_stream *low = open_stream_at(dev_props(on.d)->priority_low);
+	struct dev_stream *normal = open_stream(),
+			  *high = open_stream_at(dev_props(on.d)->priority_high);
+	uint64_t *last = alloc_stamps(), *middle = alloc_stamps(), *first = alloc_stamps();
+	struct full_device f = fill_all_slots();
 	queue_stamps(&f, low, last);
 	queue_stamps(&f, normal, middle);
 	queue_stamps(&f, high, first);
@@ -121,26 +128,26 @@ static void urgent_blocks_start_first(void)
 	if (dev_props(on.d)->priority_normal > dev_props(on.d)->priority_low)
 		expect_before(middle, last);
 	free_all_slots(&f);
-	put(last);
-	put(middle);
-	put(first);
+	free_memory(last);
+	free_memory(middle);
+	free_memory(first);
 	dev_stream_close(on.d, low);
 	dev_stream_close(on.d, normal);
 	dev_stream_close(on.d, high);
 }
 
-/* Whose turn it is among streams of one priority is the device's affair. */
-static void equals_all_run_each_in_its_own_order(void)
+/* The order among streams of one priority is up to the device. */
+static void streams_of_equal_priority_keep_their_order(void)
 {
 	enum { STREAMS = 3 };
 	struct dev_stream *s[STREAMS];
 	uint64_t *first[STREAMS], *second[STREAMS];
 	for (int i = 0; i < STREAMS; i++) {
-		s[i] = stream();
-		first[i] = stamps();
-		second[i] = stamps();
+		s[i] = open_stream();
+		first[i] = alloc_stamps();
+		second[i] = alloc_stamps();
 	}
-	struct full f = fill_all_slots();
+	struct full_device f = fill_all_slots();
 	for (int i = STREAMS - 1; i >= 0; i--) {
 		queue_stamps(&f, s[i], first[i]);
 		queue_stamps(&f, s[i], second[i]);
@@ -154,8 +161,8 @@ static void equals_all_run_each_in_its_own_order(void)
 	}
 	free_all_slots(&f);
 	for (int i = 0; i < STREAMS; i++) {
-		put(first[i]);
-		put(second[i]);
+		free_memory(first[i]);
+		free_memory(second[i]);
 		dev_stream_close(on.d, s[i]);
 	}
 }
@@ -163,17 +170,17 @@ static void equals_all_run_each_in_its_own_order(void)
 static void running_blocks_are_not_interrupted(void)
 {
 	need(DEV_CAP_PRIORITY);
-	struct dev_stream *high = stream_at(dev_props(on.d)->priority_high);
-	struct dev_event *e = event();
-	uint64_t *at = stamps();
-	struct full f = fill_all_slots();
+	struct dev_stream *high = open_stream_at(dev_props(on.d)->priority_high);
+	struct dev_event *e = open_event();
+	uint64_t *at = alloc_stamps();
+	struct full_device f = fill_all_slots();
 	queue_stamps(&f, high, at);
 	ok(dev_event_record(on.d, high, e));
-	pass(2 * MS);
-	expect_rc(dev_event_query(on.d, e), -EAGAIN);
+	spend_ns(2 * MS);
+	expect_status(dev_event_query(on.d, e), -EAGAIN);
 	free_all_slots((free_one_slot(&f), &f));
 	ok(dev_stream_sync(on.d, high));
-	put(at);
+	free_memory(at);
 	dev_event_close(on.d, e);
 	dev_stream_close(on.d, high);
 }
@@ -182,40 +189,43 @@ static void engines_copy_while_all_slots_are_held(void)
 {
 	need(DEV_CAP_COPY_ENGINE);
 	const uint64_t bytes = 1 << 20;
-	struct dev_stream *s = stream();
-	char *up = get(DEV_MEM_PINNED, bytes), *dev = get(DEV_MEM_DEVICE, bytes), *twin = get(DEV_MEM_DEVICE, bytes);
-	char *down = get(DEV_MEM_PINNED, bytes);
+	struct dev_stream *s = open_stream();
+	char *up = alloc_memory(DEV_MEM_PINNED, bytes), *dev = alloc_memory(DEV_MEM_DEVICE, bytes),
+	     *twin = alloc_memory(DEV_MEM_DEVICE, bytes);
+	char *down = alloc_memory(DEV_MEM_PINNED, bytes);
 	memset(up, 11, bytes);
 	memset(down, 0, bytes);
-	struct full f = fill_all_slots();
+	struct full_device f = fill_all_slots();
 	ok(dev_copy(on.d, s, dev, up, bytes));
 	ok(dev_copy(on.d, s, twin, dev, bytes));
 	ok(dev_copy(on.d, s, down, twin, bytes));
 	ok(dev_stream_sync(on.d, s));
-	expect(look(f.last.arrived + 1) == 0); /* and all are still held */
+	expect(load_acquire(f.last.arrived + 1) ==
+	       0); /* no gate timed out: all slots are blocked */
 	expect(down[0] == 11 && down[bytes - 1] == 11);
 	free_one_slot(&f);
 	free_all_slots(&f);
-	put(up);
-	put(dev);
-	put(twin);
-	put(down);
+	free_memory(up);
+	free_memory(dev);
+	free_memory(twin);
+	free_memory(down);
 	dev_stream_close(on.d, s);
 }
 
 /* ------------------------------------------------------------------ values while slots are held */
 
-/* A stream's write in DEVICE memory, when all slots are held: with the capability it goes through, without it has to wait. */
-static void values_take_a_slot_or_say_that_they_do_not(void)
+/* With all slots blocked, a stream's write to DEVICE memory completes if the device has
+ * DEV_CAP_VALUE_IN_QUEUE; otherwise it waits. */
+static void values_take_slots_as_the_capability_says(void)
 {
 	need(DEV_CAP_WAIT_VALUE);
 	const bool in_queue = dev_can(on.d, DEV_CAP_VALUE_IN_QUEUE);
-	struct dev_stream *waits = stream(), *writes = stream();
-	struct dev_event *waited = event(), *written = event();
-	uint32_t *at = get(DEV_MEM_DEVICE, 256);
+	struct dev_stream *waits = open_stream(), *writes = open_stream();
+	struct dev_event *waited = open_event(), *written = open_event();
+	uint32_t *at = alloc_memory(DEV_MEM_DEVICE, 256);
 	ok(dev_fill(on.d, writes, at, 0, 256));
 	ok(dev_stream_sync(on.d, writes));
-	struct full f = fill_all_slots();
+	struct full_device f = fill_all_slots();
 	ok(dev_wait_value(on.d, waits, at, 1));
 	ok(dev_event_record(on.d, waits, waited));
 	ok(dev_write_value(on.d, writes, at, 1));
@@ -224,17 +234,18 @@ static void values_take_a_slot_or_say_that_they_do_not(void)
 		ok(dev_stream_sync(on.d, writes));
 		ok(dev_stream_sync(on.d, waits));
 		ok(dev_post_value(on.d, at, 2));
-		expect(look(f.last.arrived + 1) == 0); /* and all are still held */
+		expect(load_acquire(f.last.arrived + 1) ==
+		       0); /* no gate timed out: all slots are blocked */
 	} else {
-		pass(2 * MS);
-		expect_rc(dev_event_query(on.d, written), -EAGAIN);
-		expect_rc(dev_event_query(on.d, waited), -EAGAIN);
+		spend_ns(2 * MS);
+		expect_status(dev_event_query(on.d, written), -EAGAIN);
+		expect_status(dev_event_query(on.d, waited), -EAGAIN);
 	}
 	free_one_slot(&f);
 	free_all_slots(&f);
 	ok(dev_stream_sync(on.d, writes));
 	ok(dev_stream_sync(on.d, waits));
-	put(at);
+	free_memory(at);
 	dev_event_close(on.d, waited);
 	dev_event_close(on.d, written);
 	dev_stream_close(on.d, waits);
@@ -244,26 +255,27 @@ static void values_take_a_slot_or_say_that_they_do_not(void)
 static void a_waiting_stream_leaves_the_other_slots(void)
 {
 	need(DEV_CAP_WAIT_VALUE);
-	const uint32_t all = capacity(0), left = dev_can(on.d, DEV_CAP_VALUE_IN_QUEUE) ? all : all - 1;
+	const uint32_t all = max_resident_blocks(0),
+		       left = dev_can(on.d, DEV_CAP_VALUE_IN_QUEUE) ? all : all - 1;
 	if (left == 0)
 		skip("one slot");
-	struct dev_stream *waits = stream(), *holds = stream();
-	uint32_t *at = get(DEV_MEM_PINNED, 256);
+	struct dev_stream *waits = open_stream(), *holds = open_stream();
+	uint32_t *at = alloc_memory(DEV_MEM_PINNED, 256);
 	*at = 0;
-	struct gate g = gate_ready(all);
+	struct gate g = gate_prepare(all);
 	ok(dev_wait_value(on.d, waits, at, 1));
-	pass(2 * MS); /* until it polls */
+	spend_ns(2 * MS); /* until it polls */
 	gate_start(&g, holds, 0, GATE_NS);
-	expect(comes_to(g.arrived, left));
-	pass(2 * MS);
-	expect(look(g.arrived) == left);
+	expect(reaches_value(g.arrived, left));
+	spend_ns(2 * MS);
+	expect(load_acquire(g.arrived) == left);
 	ok(dev_post_value(on.d, at, 1));
 	ok(dev_stream_sync(on.d, waits));
-	expect(comes_to(g.arrived, all));
+	expect(reaches_value(g.arrived, all));
 	gate_open(&g);
 	ok(dev_stream_sync(on.d, holds));
-	gate_done(&g);
-	put(at);
+	gate_free(&g);
+	free_memory(at);
 	dev_stream_close(on.d, waits);
 	dev_stream_close(on.d, holds);
 }
@@ -271,16 +283,16 @@ static void a_waiting_stream_leaves_the_other_slots(void)
 int main(int argc, char **argv)
 {
 	static const struct rule rules[] = {
-		RULE(hold_ends_with_its_flag),
-		RULE(hold_reports_its_time_out),
+		RULE(a_blocking_kernel_ends_with_its_flag),
+		RULE(a_blocking_kernel_reports_its_time_out),
 		RULE(occupancy_follows_its_formula),
-		RULE(a_wave_is_what_resides_at_once),
-		RULE(as_many_are_resident_as_occupancy_says),
+		RULE(a_wave_fits_the_resident_blocks),
+		RULE(occupancy_equals_resident_blocks),
 		RULE(urgent_blocks_start_first),
-		RULE(equals_all_run_each_in_its_own_order),
+		RULE(streams_of_equal_priority_keep_their_order),
 		RULE(running_blocks_are_not_interrupted),
 		RULE(engines_copy_while_all_slots_are_held),
-		RULE(values_take_a_slot_or_say_that_they_do_not),
+		RULE(values_take_slots_as_the_capability_says),
 		RULE(a_waiting_stream_leaves_the_other_slots),
 	};
 	return run_specs(argc, argv, rules, sizeof(rules) / sizeof(rules[0]));

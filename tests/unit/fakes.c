@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The fake CUDA driver itself (tests/fakes): that it computes, and that it refuses what a driver refuses.
+ * Tests of the fake CUDA driver (tests/fakes): it computes, and it refuses what a driver refuses.
  */
 #include "tests/unit/fakes.h"
 
-/* ------------------------------------------------------------------ order of things */
+/* ------------------------------------------------------------------ order of calls */
 
 static void nothing_before_init(void)
 {
@@ -42,7 +42,7 @@ static void memory_is_counted(void)
 	size_t before = 0, after = 0, total = 0;
 	void *none;
 	ok(api.cuMemGetInfo_v2(&before, &total));
-	char *a = device_memory(1 << 20), *b = device_memory(5);
+	char *a = alloc_device(1 << 20), *b = alloc_device(5);
 	ok(api.cuMemGetInfo_v2(&after, &total));
 	expect(before - after == (1 << 20) + 4096 && (b >= a + (1 << 20) || b + 4096 <= a));
 	gives(api.cuMemAlloc_v2(&none, total + 1), 2);
@@ -58,7 +58,8 @@ static void memory_is_counted(void)
 static void copies_arrive(void)
 {
 	const size_t bytes = 100001;
-	unsigned char *in = pinned(bytes), *out = pinned(bytes), *device = device_memory(bytes), pageable[64];
+	unsigned char *in = alloc_pinned(bytes), *out = alloc_pinned(bytes),
+		      *device = alloc_device(bytes), pageable[64];
 	for (size_t i = 0; i < bytes; i++)
 		in[i] = (unsigned char)(i * 7);
 	ok(api.cuMemcpyHtoDAsync_v2(device, in, bytes, on.stream));
@@ -81,7 +82,7 @@ static void copies_arrive(void)
 static void handles_of_other_processes(void)
 {
 	struct ipc handle;
-	char *memory = device_memory(8192), *other = NULL;
+	char *memory = alloc_device(8192), *other = NULL;
 	ok(api.cuMemsetD8Async(memory, 1, 8192, on.stream));
 	sync_stream();
 	ok(api.cuIpcGetMemHandle(&handle, memory));
@@ -104,15 +105,16 @@ static void handles_of_other_processes(void)
 static void kernels_compute(void)
 {
 	uint64_t bytes = 3 * 256 * 16 + 512;
-	uint32_t reps = 3, sum = 0, *sink = pinned(4);
-	uint32_t *from = pinned(bytes), *to = device_memory(bytes), *back = pinned(bytes);
+	uint32_t reps = 3, sum = 0, *sink = alloc_pinned(4);
+	uint32_t *from = alloc_pinned(bytes), *to = alloc_device(bytes),
+		 *back = alloc_pinned(bytes);
 	for (uint32_t i = 0; i < bytes / 4; i++)
 		sum += from[i] = i * 2654435761u;
 	void *copy[] = {&to, &from, &bytes, &reps}, *read[] = {&to, &bytes, &reps, &sink};
 	for (unsigned threads = 32; threads <= 256; threads *= 2) {
 		*sink = 0;
-		ok(launch("gpusig_copy", 3, threads, copy));
-		ok(launch("gpusig_read", 3, threads, read));
+		ok(launch_kernel("gpusig_copy", 3, threads, copy));
+		ok(launch_kernel("gpusig_read", 3, threads, read));
 		ok(api.cuMemcpyDtoHAsync_v2(back, to, bytes, on.stream));
 		sync_stream();
 		expect(*sink == sum);
@@ -124,11 +126,12 @@ static void kernels_compute(void)
 	ok(api.cuMemFreeHost(sink));
 }
 
-static void a_product_is_right(void)
+static void a_gemm_is_right(void)
 {
 	enum { M = 150, N = 131, K = 37, TILE = 128 };
-	uint32_t m = M, n = N, k = K, rows = TILE, *done = pinned(2 * sizeof(*done));
-	float alpha = 2, beta = -1, *a = pinned(M * K * 4), *b = pinned(K * N * 4), *c = pinned(M * N * 4);
+	uint32_t m = M, n = N, k = K, rows = TILE, *done = alloc_pinned(2 * sizeof(*done));
+	float alpha = 2, beta = -1, *a = alloc_pinned(M * K * 4), *b = alloc_pinned(K * N * 4),
+	      *c = alloc_pinned(M * N * 4);
 	for (int i = 0; i < M * K; i++)
 		a[i] = (float)(i % 7 - 3);
 	for (int i = 0; i < K * N; i++)
@@ -136,7 +139,7 @@ static void a_product_is_right(void)
 	for (int i = 0; i < M * N; i++)
 		c[i] = (float)(i % 3);
 	void *arguments[] = {&a, &b, &c, &m, &n, &k, &k, &n, &n, &alpha, &beta, &done, &rows};
-	ok(launch("gpusig_gemm_f32", 4, 256, arguments));
+	ok(launch_kernel("gpusig_gemm_f32", 4, 256, arguments));
 	sync_stream();
 	for (int i = 0; i < M; i++) {
 		for (int j = 0; j < N; j++) {
@@ -155,19 +158,20 @@ static void a_product_is_right(void)
 
 static void launches_are_checked(void)
 {
-	void *function = NULL, *image = image_for("--gpu-architecture=sm_120");
+	void *function = NULL, *image = compile_image("--gpu-architecture=sm_120");
 	char noise[256] = "this is no image";
 	gives(api.cuModuleLoadData(&function, noise), 200);
 	gives(api.cuModuleLoadData(&function, image), 209);
 	free(image);
 	gives(api.cuModuleGetFunction(&function, on.module, "no_kernel"), 500);
-	function = kernel("gpusig_empty");
-	gives(launch("gpusig_empty", 0, 32, NULL), 1);
-	gives(launch("gpusig_empty", 1, 1024, NULL), 1);
-	gives(launch("gpusig_copy", 1, 32, NULL), 1);
-	const unsigned most = 48 << 10;
-	ok(api.cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, most, on.stream, NULL, NULL));
-	gives(api.cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, most + 1, on.stream, NULL, NULL), 1);
+	function = find_kernel("gpusig_empty");
+	gives(launch_kernel("gpusig_empty", 0, 32, NULL), 1);
+	gives(launch_kernel("gpusig_empty", 1, 1024, NULL), 1);
+	gives(launch_kernel("gpusig_copy", 1, 32, NULL), 1);
+	const unsigned max_bytes = 48 << 10;
+	ok(api.cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, max_bytes, on.stream, NULL, NULL));
+	gives(api.cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, max_bytes + 1, on.stream, NULL, NULL),
+	      1);
 	ok(api.cuFuncSetAttribute(function, 8, 127 << 10));
 	gives(api.cuFuncSetAttribute(function, 8, (127 << 10) + 1), 1);
 	ok(api.cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 127 << 10, on.stream, NULL, NULL));
@@ -177,7 +181,7 @@ static void launches_are_checked(void)
 static void occupancy_counts(void)
 {
 	int blocks = 0, own = 0;
-	void *empty = kernel("gpusig_empty"), *gemm = kernel("gpusig_gemm_f32");
+	void *empty = find_kernel("gpusig_empty"), *gemm = find_kernel("gpusig_gemm_f32");
 	ok(api.cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, empty, 256, 0));
 	expect(blocks == 8);
 	ok(api.cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, empty, 256, 31 << 10));
@@ -188,9 +192,11 @@ static void occupancy_counts(void)
 	expect(own == 2 * 2 * 8 * 33 * 16);
 	ok(api.cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, gemm, 256, 0));
 	expect((128 << 10) / (own + 1024) == 7 && blocks == 2); /* of 128 registers */
-	ok(api.cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel("gpusig_copy"), 256, 0));
+	ok(api.cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, find_kernel("gpusig_copy"), 256,
+							   0));
 	expect(blocks == 4); /* 64 */
-	ok(api.cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel("gpusig_copy_nt"), 256, 0));
+	ok(api.cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, find_kernel("gpusig_copy_nt"),
+							   256, 0));
 	expect(blocks == 3); /* 72 */
 }
 
@@ -199,18 +205,18 @@ static void leave_first_device(void) { leave_device(0); }
 int main(void)
 {
 	setenv("FAKE_GPUS", "2", 1);
-	if (!succeeds(load))
+	if (!setup_succeeds(load_fakes))
 		return 1;
 	test(nothing_before_init);
 	test(nothing_without_a_context);
 	test(results_have_names);
-	if (api.cuInit(0) || !succeeds(use_first_device))
+	if (api.cuInit(0) || !setup_succeeds(use_first_device))
 		return 1;
 	test(memory_is_counted);
 	test(copies_arrive);
 	test(handles_of_other_processes);
 	test(kernels_compute);
-	test(a_product_is_right);
+	test(a_gemm_is_right);
 	test(launches_are_checked);
 	test(occupancy_counts);
 	test(leave_first_device);

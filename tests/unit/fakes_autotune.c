@@ -1,38 +1,38 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * How the GPU backend chooses among a library's algorithms, on fake drivers (tests/fakes) whose algorithms take as long as the
- * environment says.
+ * How the GPU backend chooses among a library's algorithms, on fake drivers (tests/fakes) whose
+ * algorithms take the time that the environment sets.
  */
+#include "device/gpu/gpu_dev.h"
+#include "tests/unit/minifloat_arrays.h"
+#include "tests/unit/test.h"
+#include "tests/unit/with_fakes.h"
+
 #include <errno.h>
 #include <stdint.h>
 #include <unistd.h>
 
-#include "device/gpu_dev.h"
-#include "tests/unit/small_floats.h"
-#include "tests/unit/test.h"
-#include "tests/unit/with_fakes.h"
-
 #define SIDE 16u
 #define SECONDS 100u
 
-#define ok(call)                                                                                                      \
-	do {                                                                                                          \
-		const int ok_rc = (call);                                                                             \
-		if (ok_rc)                                                                                            \
-			printf("# %s: %d: %s\n", #call, ok_rc, err_text());                                           \
-		require(ok_rc == 0);                                                                                  \
+#define ok(call)                                                                                   \
+	do {                                                                                       \
+		const int ok_status = (call);                                                      \
+		if (ok_status)                                                                     \
+			printf("# %s: %d: %s\n", #call, ok_status, err_text());                    \
+		require(ok_status == 0);                                                           \
 	} while (0)
 
 static struct dev_set set;
 static struct dev *d;
 
-static void begin(const char *spec)
+static void open_device(const char *spec)
 {
 	ok(dev_open(spec, DEV_CAP_GEMM, &set));
 	d = set.dev[0];
 }
 
-static void end(void)
+static void close_device(void)
 {
 	dev_close(&set);
 	unsetenv("FAKE_ALGORITHMS");
@@ -42,16 +42,24 @@ static void end(void)
 
 static struct dev_gemm gemm_of(enum dev_type type)
 {
-	return (struct dev_gemm){.type = type, .m = SIDE, .n = SIDE, .k = SIDE, .alpha = 1, .lda = SIDE, .ldb = SIDE, .ldc = SIDE,
-	                         .b_transposed = type == DEV_F8};
+	return (struct dev_gemm){.type = type,
+				 .m = SIDE,
+				 .n = SIDE,
+				 .k = SIDE,
+				 .alpha = 1,
+				 .lda = SIDE,
+				 .ldb = SIDE,
+				 .ldc = SIDE,
+				 .b_transposed = dev_types[type].multiple > 1};
 }
 
-static struct dev_gemm_choice prepared(const struct dev_gemm *g)
+static struct dev_gemm_choice prepare_and_print(const struct dev_gemm *g)
 {
 	struct dev_gemm_choice choice = {.offered = 77};
 	ok(dev_gemm_prepare(d, g));
 	ok(dev_gemm_chosen(d, g, &choice));
-	printf("# %s; %u offered, %u tried, first / chosen %g\n", choice.algorithm, choice.offered, choice.tried, choice.first_ratio);
+	printf("# %s; %u offered, %u tried, first / chosen %g\n", choice.algorithm, choice.offered,
+	       choice.tried, choice.first_ratio);
 	return choice;
 }
 
@@ -62,40 +70,44 @@ static bool is_algorithm(const struct dev_gemm_choice *choice, unsigned index)
 	return strncmp(choice->algorithm, wanted, strlen(wanted)) == 0;
 }
 
-/* The fake's thirtieth; five of its forty are refused when they are run. */
+/* The fake's thirtieth is the fastest. Five of its forty are refused when they run. */
 static void the_fastest_is_found_wherever_it_stands(void)
 {
 	const struct dev_gemm g = gemm_of(DEV_F32);
 	struct dev_gemm_choice choice = {.offered = 77};
 	setenv("FAKE_ALGORITHM_US", "1000", 1);
-	begin("cuda");
+	open_device("cuda");
 	expect(dev_gemm_chosen(d, &g, &choice) == -ENOENT && choice.offered == 77);
-	choice = prepared(&g);
-	expect(is_algorithm(&choice, 29) && choice.offered == 40 && choice.tried == 35 && choice.first_ratio > 1.5);
-	expect(strstr(choice.algorithm, "split_k 1") && strstr(choice.algorithm, "workspace 1048576"));
-	end();
+	choice = prepare_and_print(&g);
+	expect(is_algorithm(&choice, 29) && choice.offered == 40 && choice.tried == 35 &&
+	       choice.first_ratio > 1.5);
+	expect(strstr(choice.algorithm, "split_k 1") &&
+	       strstr(choice.algorithm, "workspace 1048576"));
+	close_device();
 }
 
-/* The first four take 0.06, 0.18, 0.3 and, after one that is refused, 0.24 s: then no time is left for a fifth. */
+/* The first four take 0.06, 0.18, 0.3 and, after a refused one, 0.24 s. No time is left for a
+ * fifth. */
 static void slow_algorithms_meet_the_limit(void)
 {
 	const struct dev_gemm g = gemm_of(DEV_F32);
 	setenv("FAKE_ALGORITHM_US", "60000", 1);
-	begin("cuda");
-	const struct dev_gemm_choice choice = prepared(&g);
+	open_device("cuda");
+	const struct dev_gemm_choice choice = prepare_and_print(&g);
 	expect(is_algorithm(&choice, 0) && choice.offered == 40 && choice.tried == 4);
 	expect_near(choice.first_ratio, 1, 0);
-	end();
+	close_device();
 }
 
 static void a_single_algorithm_is_not_timed(void)
 {
 	const struct dev_gemm g = gemm_of(DEV_F32);
 	setenv("FAKE_ALGORITHMS", "1", 1);
-	begin("cuda");
-	const struct dev_gemm_choice choice = prepared(&g);
-	expect(is_algorithm(&choice, 0) && choice.offered == 1 && choice.tried == 0 && isnan(choice.first_ratio));
-	end();
+	open_device("cuda");
+	const struct dev_gemm_choice choice = prepare_and_print(&g);
+	expect(is_algorithm(&choice, 0) && choice.offered == 1 && choice.tried == 0 &&
+	       isnan(choice.first_ratio));
+	close_device();
 }
 
 static void where_none_runs_none_is_chosen(void)
@@ -103,46 +115,47 @@ static void where_none_runs_none_is_chosen(void)
 	const struct dev_gemm g = gemm_of(DEV_F32);
 	struct dev_gemm_choice choice;
 	setenv("FAKE_FAIL", "cublasLtMatmul=15", 1);
-	begin("cuda");
+	open_device("cuda");
 	ok(dev_gemm_prepare(d, &g));
 	expect(dev_gemm_chosen(d, &g, &choice) == -ENOENT);
 	unsetenv("FAKE_FAIL");
-	choice = prepared(&g);
+	choice = prepare_and_print(&g);
 	expect(choice.tried == 35);
-	end();
+	close_device();
 }
 
 static void rocblas_says_that_it_chooses_itself(void)
 {
 	const struct dev_gemm g = gemm_of(DEV_F32);
-	begin("hip");
-	const struct dev_gemm_choice choice = prepared(&g);
+	open_device("hip");
+	const struct dev_gemm_choice choice = prepare_and_print(&g);
 	expect_str(choice.algorithm, "library's first choice");
 	expect(choice.offered == 1 && choice.tried == 0 && isnan(choice.first_ratio));
-	end();
+	close_device();
 }
 
 static void fast_accumulation_is_another_kind(void)
 {
 	struct dev_gemm g = gemm_of(DEV_F8);
 	struct dev_gemm_choice choice;
-	begin("cuda");
+	open_device("cuda");
 	expect(dev_props(d)->gemm_fast_types == 1u << DEV_F8);
-	prepared(&g);
+	prepare_and_print(&g);
 	g.fast_accumulation = true;
 	expect(dev_gemm_chosen(d, &g, &choice) == -ENOENT);
-	prepared(&g);
+	prepare_and_print(&g);
 	g.type = DEV_BF16;
 	expect(dev_gemm_prepare(d, &g) == -ENOTSUP);
-	end();
+	close_device();
 }
 
-/* ------------------------------------------------------------------ what is multiplied meanwhile */
+/* ------------------------------------------------------------------ data of the trials
+ */
 
 static const struct gpu_blas *real_blas;
 static unsigned runs, constant_runs;
 
-static bool constant(const void *memory)
+static bool is_constant(const void *memory)
 {
 	const unsigned char *byte = memory;
 	for (unsigned i = 1; i < SIDE * SIDE; i++)
@@ -151,56 +164,58 @@ static bool constant(const void *memory)
 	return true;
 }
 
-/* The fake's device memory can be read by the host. */
-static int spy(void *blas, void *stream, const struct gpu_product *p, const void *way)
+/* The host can read the fake's device memory. */
+static int count_and_run(void *blas, void *stream, const struct gpu_gemm_problem *p,
+			 const void *way)
 {
 	runs++;
-	constant_runs += constant(p->first) || constant(p->second) || memcmp(p->first, p->second, SIDE * SIDE) == 0;
+	constant_runs += is_constant(p->first) || is_constant(p->second) ||
+			 memcmp(p->first, p->second, SIDE * SIDE) == 0;
 	return real_blas->run(blas, stream, p, way);
 }
 
 static void trials_multiply_random_data(void)
 {
 	const struct dev_gemm g = gemm_of(DEV_F8);
-	begin("cuda");
+	open_device("cuda");
 	struct gpu_dev *gpu = gpu_of(d);
 	const struct gpu_vendor *vendor = gpu->vendor;
 	struct gpu_vendor watched = *vendor;
 	struct gpu_blas blas = *vendor->blas;
 	real_blas = vendor->blas;
-	blas.run = spy;
+	blas.run = count_and_run;
 	watched.blas = &blas;
 	gpu->vendor = &watched;
-	prepared(&g);
+	prepare_and_print(&g);
 	gpu->vendor = vendor;
 	expect(runs > 40 && constant_runs == 0);
-	end();
+	close_device();
 }
 
 static double value_of(enum dev_type type, const void *raw, size_t i)
 {
-	switch (type) {
-	case DEV_F64:
+	const struct small_float format = {dev_types[type].exponent_bits,
+					   dev_types[type].mantissa_bits, dev_types[type].infinite};
+	switch (dev_type_bytes(type)) {
+	case 8:
 		return ((const double *)raw)[i];
-	case DEV_F16:
-		return small_decode(&small_f16, ((const uint16_t *)raw)[i]);
-	case DEV_BF16:
-		return small_decode(&small_bf16, ((const uint16_t *)raw)[i]);
-	case DEV_F8:
-		return small_decode(&small_e4m3, ((const uint8_t *)raw)[i]);
-	default:
+	case 4:
 		return (double)((const float *)raw)[i];
+	case 2:
+		return small_decode(&format, ((const uint16_t *)raw)[i]);
+	default:
+		return small_decode(&format, ((const uint8_t *)raw)[i]);
 	}
 }
 
-/* More than the block that is repeated; its mean and mean square are those of [-1, 1). */
+/* More bytes than the repeated block. Mean and mean square are those of [-1, 1). */
 static void operands_are_random_in_every_type(void)
 {
 	const size_t bytes = (5u << 18) + 8;
 	char *raw = malloc(bytes);
 	void *memory = NULL;
 	require(raw);
-	begin("cuda");
+	open_device("cuda");
 	ok(dev_alloc(d, DEV_MEM_DEVICE, bytes, &memory));
 	for (int i = 0; i < DEV_TYPES; i++) {
 		const enum dev_type type = (enum dev_type)i;
@@ -215,11 +230,11 @@ static void operands_are_random_in_every_type(void)
 			squares += x * x;
 		}
 		expect_near(sum / (double)count, 0, 0.01);
-		expect_near(squares / (double)count, 1 / 3., 0.05); /* digits of e4m3 are cut off */
+		expect_near(squares / (double)count, 1 / 3., 0.05); /* e4m3 truncates digits */
 	}
 	ok(dev_free(d, memory));
 	free(raw);
-	end();
+	close_device();
 }
 
 int main(int argc, char **argv)

@@ -2,18 +2,19 @@
  *
  * Streams, events, values, graphs and faults of the fake CUDA driver (tests/fakes).
  */
+#include "tests/unit/fakes.h"
+
 #include <pthread.h>
 #include <stdatomic.h>
 #include <unistd.h>
 
-#include "tests/unit/fakes.h"
-
-/* ------------------------------------------------------------------ streams, events, values, graphs */
+/* ------------------------------------------------------------------ streams, events, values,
+ * graphs */
 
 static void events_have_states(void)
 {
 	void *from, *to, *untimed;
-	uint32_t *flag = pinned(4);
+	uint32_t *flag = alloc_pinned(4);
 	float ms = -1;
 	ok(api.cuEventCreate(&from, 0));
 	ok(api.cuEventCreate(&to, 0));
@@ -42,7 +43,7 @@ static void events_have_states(void)
 static void a_busy_stream_may_be_destroyed(void)
 {
 	void *busy, *done;
-	uint32_t *flag = pinned(8);
+	uint32_t *flag = alloc_pinned(8);
 	ok(api.cuStreamCreateWithPriority(&busy, 1, -5));
 	ok(api.cuEventCreate(&done, 0));
 	ok(api.cuStreamWaitValue32_v2(busy, flag, 1, 0));
@@ -58,25 +59,26 @@ static void a_busy_stream_may_be_destroyed(void)
 	ok(api.cuMemFreeHost(flag));
 }
 
-/* A stream that a value holds back is filled by a thread of its own. */
+/* A thread fills a stream that waits for a value. */
 struct filling {
 	void *graph; /* NULL: single launches */
 	int calls, failed;
 	atomic_int done;
 };
 
-static void *fill(void *argument)
+static void *fill_stream_thread(void *argument)
 {
 	struct filling *f = argument;
 	f->failed = api.cuCtxSetCurrent(on.context);
 	for (int i = 0; i < f->calls && !f->failed; i++) {
-		f->failed = f->graph ? api.cuGraphLaunch(f->graph, on.stream) : launch("gpusig_empty", 1, 32, NULL);
+		f->failed = f->graph ? api.cuGraphLaunch(f->graph, on.stream)
+				     : launch_kernel("gpusig_empty", 1, 32, NULL);
 		atomic_fetch_add(&f->done, 1);
 	}
 	return NULL;
 }
 
-static void *ask(void *argument)
+static void *query_stream_thread(void *argument)
 {
 	int failed = api.cuCtxSetCurrent(on.context);
 	int answer = failed ? failed : api.cuStreamQuery(on.stream);
@@ -84,21 +86,22 @@ static void *ask(void *argument)
 	return answer && answer != 600 ? argument : NULL;
 }
 
-/* So many calls return, one more waits until the stream goes on, and so does whatever else is called. */
-static void fills_after(struct filling f, int calls)
+/* Exactly `calls` calls return. The next one waits until the stream goes on, and so does any other
+ * call. */
+static void check_queue_capacity(struct filling f, int calls)
 {
 	pthread_t thread, other;
 	atomic_int asked = 0;
 	void *wrong;
-	uint32_t *flag = pinned(4);
+	uint32_t *flag = alloc_pinned(4);
 	f.calls = calls + 1;
 	ok(api.cuStreamWaitValue32_v2(on.stream, flag, 1, 0));
-	ok(pthread_create(&thread, NULL, fill, &f));
+	ok(pthread_create(&thread, NULL, fill_stream_thread, &f));
 	for (int i = 0; i < 5000 && atomic_load(&f.done) < calls; i++)
 		usleep(1000);
 	usleep(50000);
 	expect(atomic_load(&f.done) == calls);
-	ok(pthread_create(&other, NULL, ask, &asked));
+	ok(pthread_create(&other, NULL, query_stream_thread, &asked));
 	usleep(20000);
 	expect(atomic_load(&asked) == 0);
 	__atomic_store_n(flag, 1, __ATOMIC_RELEASE);
@@ -113,32 +116,34 @@ static void fills_after(struct filling f, int calls)
 static void a_full_queue_makes_the_call_wait(void)
 {
 	void *graph = NULL, *exec = NULL;
-	fills_after((struct filling){0}, 1023);
+	check_queue_capacity((struct filling){0}, 1023);
 	setenv("FAKE_QUEUE", "16", 1);
-	fills_after((struct filling){0}, 15);
+	check_queue_capacity((struct filling){0}, 15);
 	ok(api.cuStreamBeginCapture_v2(on.stream, 2));
-	for (int i = 0; i < 40; i++) /* what is noted needs no room */
-		ok(launch("gpusig_empty", 1, 32, NULL));
+	for (int i = 0; i < 40; i++) /* captured operations need no capacity */
+		ok(launch_kernel("gpusig_empty", 1, 32, NULL));
 	ok(api.cuStreamEndCapture(on.stream, &graph));
 	ok(api.cuGraphInstantiateWithFlags(&exec, graph, 0));
-	fills_after((struct filling){.graph = exec}, 0);
-	ok(api.cuGraphLaunch(exec, on.stream)); /* and one longer than the queue ends */
+	check_queue_capacity((struct filling){.graph = exec}, 0);
+	ok(api.cuGraphLaunch(exec, on.stream)); /* a graph longer than the queue completes */
 	sync_stream();
 	unsetenv("FAKE_QUEUE");
 	ok(api.cuGraphExecDestroy(exec));
 	ok(api.cuGraphDestroy(graph));
 }
 
-static void *allocate(void *argument)
+static void *allocate_thread(void *argument)
 {
 	atomic_int *done = argument;
 	void *memory[2] = {NULL, NULL};
 	int failed = api.cuCtxSetCurrent(on.context);
 	for (int kind = 0; kind < 2 && !failed; kind++) {
-		failed = kind ? api.cuMemHostAlloc(&memory[1], 16, 3) : api.cuMemAlloc_v2(&memory[0], 16);
+		failed = kind ? api.cuMemHostAlloc(&memory[1], 16, 3)
+			      : api.cuMemAlloc_v2(&memory[0], 16);
 		atomic_fetch_add(done, failed ? 100 : 1);
 	}
-	return failed || api.cuMemFree_v2(memory[0]) || api.cuMemFreeHost(memory[1]) ? argument : NULL;
+	return failed || api.cuMemFree_v2(memory[0]) || api.cuMemFreeHost(memory[1]) ? argument
+										     : NULL;
 }
 
 static void allocating_waits_for_what_is_queued(void)
@@ -146,9 +151,9 @@ static void allocating_waits_for_what_is_queued(void)
 	pthread_t thread;
 	atomic_int done = 0;
 	void *wrong;
-	uint32_t *flag = pinned(4);
+	uint32_t *flag = alloc_pinned(4);
 	ok(api.cuStreamWaitValue32_v2(on.stream, flag, 1, 0));
-	ok(pthread_create(&thread, NULL, allocate, &done));
+	ok(pthread_create(&thread, NULL, allocate_thread, &done));
 	usleep(50000);
 	expect(atomic_load(&done) == 0);
 	__atomic_store_n(flag, 1, __ATOMIC_RELEASE);
@@ -163,11 +168,11 @@ static void graphs_replay(void)
 	void *graph = NULL, *exec = NULL;
 	uint64_t bytes = 1024;
 	uint32_t reps = 1, word = 3;
-	uint32_t *memory = device_memory(bytes), *back = pinned(bytes);
+	uint32_t *memory = alloc_device(bytes), *back = alloc_pinned(bytes);
 	void *arguments[] = {&memory, &bytes, &reps, &word};
 	gives(api.cuStreamEndCapture(on.stream, &graph), 401);
 	ok(api.cuStreamBeginCapture_v2(on.stream, 2));
-	ok(launch("gpusig_write", 2, 32, arguments));
+	ok(launch_kernel("gpusig_write", 2, 32, arguments));
 	ok(api.cuMemcpyDtoHAsync_v2(back, memory, bytes, on.stream));
 	ok(api.cuStreamEndCapture(on.stream, &graph));
 	ok(api.cuGraphInstantiateWithFlags(&exec, graph, 0));
@@ -191,11 +196,14 @@ static void graphs_replay(void)
 
 static void devices_are_apart(void)
 {
-	void *first = on.context, *stream = on.stream, *module = on.module, *function = kernel("gpusig_empty"), *event;
+	void *first = on.context, *stream = on.stream, *module = on.module,
+	     *function = find_kernel("gpusig_empty"), *event;
 	ok(api.cuEventCreate(&event, 0));
 	use_device(1);
 	gives(api.cuLaunchKernel(function, 1, 1, 1, 32, 1, 1, 0, on.stream, NULL, NULL), 400);
-	gives(api.cuLaunchKernel(kernel("gpusig_empty"), 1, 1, 1, 32, 1, 1, 0, stream, NULL, NULL), 400);
+	gives(api.cuLaunchKernel(find_kernel("gpusig_empty"), 1, 1, 1, 32, 1, 1, 0, stream, NULL,
+				 NULL),
+	      400);
 	gives(api.cuEventRecord(event, on.stream), 400);
 	ok(api.cuEventRecord(event, stream));
 	ok(api.cuStreamWaitEvent(on.stream, event, 0));
@@ -229,12 +237,12 @@ static void calls_fail_as_asked(void)
 static void a_failed_kernel_takes_its_context(void)
 {
 	void *event, *waits;
-	uint32_t *flag = pinned(4);
+	uint32_t *flag = alloc_pinned(4);
 	ok(api.cuEventCreate(&event, 0));
 	ok(api.cuStreamCreateWithPriority(&waits, 1, 0));
 	ok(api.cuStreamWaitValue32_v2(waits, flag, 1, 0));
 	setenv("FAKE_KERNEL_FAIL", "gpusig_empty", 1);
-	ok(launch("gpusig_empty", 2, 32, NULL));
+	ok(launch_kernel("gpusig_empty", 2, 32, NULL));
 	unsetenv("FAKE_KERNEL_FAIL");
 	gives(api.cuStreamSynchronize(on.stream), 719);
 	gives(api.cuStreamSynchronize(waits), 719);
@@ -242,7 +250,7 @@ static void a_failed_kernel_takes_its_context(void)
 	gives(api.cuMemFreeHost(flag), 719);
 	leave_device(0);
 	use_device(0);
-	ok(launch("gpusig_empty", 2, 32, NULL));
+	ok(launch_kernel("gpusig_empty", 2, 32, NULL));
 	sync_stream();
 }
 
@@ -250,7 +258,7 @@ static void a_lost_device_stays_lost(void)
 {
 	void *context;
 	setenv("FAKE_LOST", "0", 1);
-	ok(launch("gpusig_empty", 1, 32, NULL));
+	ok(launch_kernel("gpusig_empty", 1, 32, NULL));
 	gives(api.cuStreamSynchronize(on.stream), 999);
 	unsetenv("FAKE_LOST");
 	leave_device(0);
@@ -260,7 +268,7 @@ static void a_lost_device_stays_lost(void)
 int main(void)
 {
 	setenv("FAKE_GPUS", "2", 1);
-	if (!succeeds(load) || api.cuInit(0) || !succeeds(use_first_device))
+	if (!setup_succeeds(load_fakes) || api.cuInit(0) || !setup_succeeds(use_first_device))
 		return 1;
 	test(events_have_states);
 	test(a_busy_stream_may_be_destroyed);

@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The kernels of GPUs, by the vendors' run-time compilers, for what each of them knows; no device is needed.
+ * Compiles the GPU kernels with the vendors' run-time compilers for the architectures that they
+ * know. No device is needed.
  */
+#include "device/gpu/gpu_compilers.h"
+#include "device/kernel_signature.h"
+#include "lib/err.h"
+#include "tests/unit/test.h"
+
 #include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
-
-#include "device/gpu_compilers.h"
-#include "lib/err.h"
-#include "tests/unit/test.h"
 
 #define COUNT(list) (sizeof(list) / sizeof((list)[0]))
 
 static const struct gpu_compiler *compiler;
 static const char *arch;
 
-/* Both vendors' machine code is ELF, with the kernels' names in it. */
+/* Both vendors' machine code is ELF and contains the kernels' names. */
 static bool has_text(const char *image, size_t bytes, const char *text)
 {
 	const size_t length = strlen(text);
@@ -31,15 +33,15 @@ static void compile_for(const char *source, void **image_p, size_t *bytes_p, int
 	*bytes_p = 0;
 	const struct gpu_target target = {.arch = arch};
 	unsigned release = 0;
-	const int rc = compiler->compile(source, &target, &release, image_p, bytes_p);
-	if (rc == -ENODEV)
+	const int status = compiler->compile(source, &target, &release, image_p, bytes_p);
+	if (status == -ENODEV)
 		skip(err_text());
-	if (rc != wanted)
-		printf("# %s: %d, %s\n", arch, rc, rc ? err_text() : "compiled");
-	require(rc == wanted);
+	if (status != wanted)
+		printf("# %s: %d, %s\n", arch, status, status ? err_text() : "compiled");
+	require(status == wanted);
 }
 
-/* The kernels for `arch`, compiled once for all rules that look at them; they stay. */
+/* The kernels for `arch`, compiled once for all tests and never freed. */
 static const char *kernels_for_arch(size_t *bytes_p)
 {
 	static struct {
@@ -57,23 +59,32 @@ static const char *kernels_for_arch(size_t *bytes_p)
 	return known[i].image;
 }
 
-static void kernels(void)
+static void expect_kernel(const char *image, size_t bytes, const char *kernel, bool there)
 {
-	static const char *const names[] = {"empty", "read", "write_nt", "copy_nt", "triad_nt", "reduce_add", "chase", "fma_f32",
-	                                    "fma_f64", "hold", "stamp", "signal", "await", "clock_sync", "clock_sample",
-	                                    "timer_step", "gemm_f32", "gemm_f64"};
-	size_t bytes;
-	const char *image = kernels_for_arch(&bytes);
-	expect(has_text(image, bytes, "\177ELF"));
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		char name[32];
-		snprintf(name, sizeof(name), "gpusig_%s", names[i]);
-		if (!has_text(image, bytes, name))
-			test_fail(__FILE__, __LINE__, name);
-	}
+	char name[64];
+	snprintf(name, sizeof(name), "gpusig_%s", kernel);
+	if (has_text(image, bytes, name) != there)
+		test_fail(__FILE__, __LINE__, name);
 }
 
-/* Which loops of matrix multiply-adds an architecture has: of those that the newest compilers know here. */
+/* Those of the list, and what the backend runs for itself. */
+static void compiles_all_kernels(void)
+{
+	static const char *const own[] = {"clock_sync", "clock_sample", "timer_step", "gemm_f32",
+					  "gemm_f64"};
+	size_t bytes, count;
+	const char *image = kernels_for_arch(&bytes);
+	const struct kernel_signature *listed = kernel_signatures(&count);
+	expect(has_text(image, bytes, "\177ELF"));
+	for (size_t i = 0; i < count; i++)
+		if (!listed[i].may_lack)
+			expect_kernel(image, bytes, listed[i].name, true);
+	for (size_t i = 0; i < COUNT(own); i++)
+		expect_kernel(image, bytes, own[i], true);
+}
+
+/* The matrix multiply-add kernels that each architecture has, with the newest compilers
+ * installed here. */
 static const struct mma_rule {
 	const char *arch, *has, *lacks;
 } mma_rules[] = {
@@ -92,16 +103,32 @@ static const struct mma_rule {
 
 static void expect_kernels(const char *image, size_t bytes, const char *list, bool there)
 {
-	char words[128], name[48], *rest = words;
+	char words[128], *rest = words;
 	snprintf(words, sizeof(words), "%s", list);
-	for (const char *word = strtok_r(words, " ", &rest); word; word = strtok_r(NULL, " ", &rest)) {
-		snprintf(name, sizeof(name), "gpusig_%s", word);
-		if (has_text(image, bytes, name) != there)
-			test_fail(__FILE__, __LINE__, name);
+	for (const char *word = strtok_r(words, " ", &rest); word;
+	     word = strtok_r(NULL, " ", &rest))
+		expect_kernel(image, bytes, word, there);
+}
+
+/* What a device may lack is looked for on one that has it. */
+static void every_mma_kernel_has_an_architecture(void)
+{
+	size_t count;
+	const struct kernel_signature *listed = kernel_signatures(&count);
+	for (size_t i = 0; i < count; i++) {
+		const size_t length = strlen(listed[i].name);
+		bool found = !listed[i].may_lack;
+		for (size_t rule = 0; rule < COUNT(mma_rules); rule++)
+			for (const char *at = mma_rules[rule].has;
+			     (at = strstr(at, listed[i].name)); at += length)
+				found |= (at == mma_rules[rule].has || at[-1] == ' ') &&
+					 (at[length] == ' ' || !at[length]);
+		if (!found)
+			test_fail(__FILE__, __LINE__, listed[i].name);
 	}
 }
 
-static void mma_kernels(void)
+static void mma_kernels_match_arch(void)
 {
 	size_t bytes, i = 0;
 	while (strcmp(mma_rules[i].arch, arch) != 0)
@@ -111,22 +138,29 @@ static void mma_kernels(void)
 	expect_kernels(image, bytes, mma_rules[i].lacks, false);
 }
 
-/* Of NVIDIA's machine code the section .nv.info has records of 4, a kind, a size of 16 bits, then a symbol and a number. */
-static uint32_t noted(const char *image, const char *kernel, unsigned kind)
+/* The section .nv.info of NVIDIA's machine code has records of a byte 4, a byte for the kind, a
+ * size of 16 bits, a symbol and a number. Returns the number for the kernel, or UINT32_MAX. */
+static uint32_t resource_usage(const char *image, const char *kernel, unsigned kind)
 {
 	const Elf64_Ehdr *head = (const void *)image;
-	const Elf64_Shdr *section = (const void *)(image + head->e_shoff), *names = &section[head->e_shstrndx];
+	const Elf64_Shdr *section = (const void *)(image + head->e_shoff),
+			 *names = &section[head->e_shstrndx];
 	for (unsigned s = 0; s < head->e_shnum; s++) {
 		if (strcmp(image + names->sh_offset + section[s].sh_name, ".nv.info") != 0)
 			continue;
-		const Elf64_Shdr *symbols = &section[section[s].sh_link], *text = &section[symbols->sh_link];
-		const unsigned char *at = (const unsigned char *)image + section[s].sh_offset, *end = at + section[s].sh_size;
+		const Elf64_Shdr *symbols = &section[section[s].sh_link],
+				 *text = &section[symbols->sh_link];
+		const unsigned char *at = (const unsigned char *)image + section[s].sh_offset,
+				    *end = at + section[s].sh_size;
 		while (at + 4 <= end) {
 			uint16_t size = (uint16_t)(at[0] == 4 ? at[2] | at[3] << 8 : 0);
 			uint32_t words[2] = {0};
 			memcpy(words, at + 4, size == sizeof(words) ? sizeof(words) : 0);
-			const Elf64_Sym *symbol = (const Elf64_Sym *)(const void *)(image + symbols->sh_offset) + words[0];
-			if (size == sizeof(words) && at[1] == kind && strcmp(image + text->sh_offset + symbol->st_name, kernel) == 0)
+			const Elf64_Sym *symbol =
+				(const Elf64_Sym *)(const void *)(image + symbols->sh_offset) +
+				words[0];
+			if (size == sizeof(words) && at[1] == kind &&
+			    strcmp(image + text->sh_offset + symbol->st_name, kernel) == 0)
 				return words[1];
 			at += 4 + size;
 		}
@@ -134,23 +168,24 @@ static uint32_t noted(const char *image, const char *kernel, unsigned kind)
 	return UINT32_MAX;
 }
 
-/* A unit has 65536 registers, for two blocks of 256 threads. What has none goes to local memory; NVRTC 12.9 puts 24 bytes there
- * for sm_120, 13.0 none. */
-static void two_products_fit_a_unit(void)
+/* A unit has 65536 registers, 128 for each thread of two blocks of 256. Further values go to
+ * local memory; NVRTC 12.9 puts 24 bytes there for sm_120, 13.0 none. */
+static void two_gemm_blocks_fit_a_unit(void)
 {
 	enum { LOCAL_BYTES = 0x11, REGISTERS = 0x2f };
 	static const char *const names[] = {"gpusig_gemm_f32", "gpusig_gemm_f64"};
 	size_t bytes;
 	const char *image = kernels_for_arch(&bytes);
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		printf("# %s: %u registers\n", names[i], noted(image, names[i], REGISTERS));
-		expect(noted(image, names[i], REGISTERS) <= 128);
-		expect(noted(image, names[i], LOCAL_BYTES) <= 24);
+		printf("# %s: %u registers\n", names[i],
+		       resource_usage(image, names[i], REGISTERS));
+		expect(resource_usage(image, names[i], REGISTERS) <= 128);
+		expect(resource_usage(image, names[i], LOCAL_BYTES) <= 24);
 	}
 }
 
-/* A device of tomorrow: the driver finishes what is known today. */
-static void newer_device(void)
+/* For an unknown newer device the compiler makes PTX, which the driver compiles further. */
+static void newer_device_gets_ptx(void)
 {
 	void *image;
 	size_t bytes;
@@ -160,7 +195,7 @@ static void newer_device(void)
 	free(image);
 }
 
-static void garbage(void)
+static void garbage_is_refused(void)
 {
 	void *image;
 	size_t bytes;
@@ -170,7 +205,7 @@ static void garbage(void)
 	expect(strchr(err_text(), '\n') == NULL);
 }
 
-static void unknown_architecture(void)
+static void unknown_architecture_is_refused(void)
 {
 	void *image;
 	size_t bytes;
@@ -179,7 +214,7 @@ static void unknown_architecture(void)
 	expect(err_text()[0] != '\0');
 }
 
-static void version(void)
+static void version_is_told(void)
 {
 	char text[64] = "";
 	if (compiler->version(0, text, sizeof(text)))
@@ -187,7 +222,7 @@ static void version(void)
 	expect(strstr(text, "RTC ") && strchr(text, '.'));
 }
 
-static void named(const char *what, void (*function)(void), const char *architecture)
+static void run_for_arch(const char *what, void (*function)(void), const char *architecture)
 {
 	char name[64];
 	arch = architecture;
@@ -197,28 +232,31 @@ static void named(const char *what, void (*function)(void), const char *architec
 
 int main(void)
 {
-	static const char *const cuda[] = {"sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_103", "sm_120"};
-	static const char *const hip[] = {"gfx906", "gfx908", "gfx90a", "gfx90a:sramecc+:xnack-", "gfx1030"};
+	static const char *const cuda[] = {"sm_75", "sm_80",  "sm_86",  "sm_89",
+					   "sm_90", "sm_100", "sm_103", "sm_120"};
+	static const char *const hip[] = {"gfx906", "gfx908", "gfx90a", "gfx90a:sramecc+:xnack-",
+					  "gfx1030"};
 	compiler = &cuda_compiler;
 	for (size_t i = 0; i < sizeof(cuda) / sizeof(cuda[0]); i++)
-		named("kernels", kernels, cuda[i]);
+		run_for_arch("kernels", compiles_all_kernels, cuda[i]);
+	test(every_mma_kernel_has_an_architecture);
 	for (size_t i = 0; strncmp(mma_rules[i].arch, "sm_", 3) == 0; i++)
-		named("mma_kernels", mma_kernels, mma_rules[i].arch);
+		run_for_arch("mma_kernels", mma_kernels_match_arch, mma_rules[i].arch);
 	for (size_t i = 0; i < sizeof(cuda) / sizeof(cuda[0]); i++)
-		named("two_products_fit_a_unit", two_products_fit_a_unit, cuda[i]);
-	named("newer_device", newer_device, "sm_999");
-	named("garbage", garbage, "sm_90");
-	named("unknown_architecture", unknown_architecture, "sm_10");
-	named("unknown_architecture", unknown_architecture, "sm_9x");
-	named("version", version, "cuda");
+		run_for_arch("two_gemm_blocks_fit_a_unit", two_gemm_blocks_fit_a_unit, cuda[i]);
+	run_for_arch("newer_device", newer_device_gets_ptx, "sm_999");
+	run_for_arch("garbage", garbage_is_refused, "sm_90");
+	run_for_arch("unknown_architecture", unknown_architecture_is_refused, "sm_10");
+	run_for_arch("unknown_architecture", unknown_architecture_is_refused, "sm_9x");
+	run_for_arch("version", version_is_told, "cuda");
 	compiler = &hip_compiler;
 	for (size_t i = 0; i < sizeof(hip) / sizeof(hip[0]); i++)
-		named("kernels", kernels, hip[i]);
+		run_for_arch("kernels", compiles_all_kernels, hip[i]);
 	for (size_t i = 0; i < sizeof(mma_rules) / sizeof(mma_rules[0]); i++)
 		if (strncmp(mma_rules[i].arch, "gfx", 3) == 0)
-			named("mma_kernels", mma_kernels, mma_rules[i].arch);
-	named("garbage", garbage, "gfx90a");
-	named("unknown_architecture", unknown_architecture, "gfx999");
-	named("version", version, "hip");
+			run_for_arch("mma_kernels", mma_kernels_match_arch, mma_rules[i].arch);
+	run_for_arch("garbage", garbage_is_refused, "gfx90a");
+	run_for_arch("unknown_architecture", unknown_architecture_is_refused, "gfx999");
+	run_for_arch("version", version_is_told, "hip");
 	return test_done();
 }

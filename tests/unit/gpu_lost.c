@@ -1,32 +1,32 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The GPU backend on fake drivers (tests/fakes) where it ends badly: memory that others still use, work that nobody will ever let
- * go, and a device that is lost.
+ * The GPU backend on fake drivers (tests/fakes) in difficult ends: memory that is still in use,
+ * work that waits for values nobody will write, and a lost device.
  */
-#include <errno.h>
-#include <stdint.h>
-#include <unistd.h>
-
 #include "device/dev.h"
 #include "device/kernels.h"
 #include "lib/err.h"
 #include "tests/unit/test.h"
 #include "tests/unit/with_fakes.h"
 
+#include <errno.h>
+#include <stdint.h>
+#include <unistd.h>
+
 #define BYTES 4096u
 #define SECONDS 100u
 #define TIMEOUT_NS UINT64_C(5000000000)
-#define MOST_CAUSE 256
+#define MAX_CAUSE 256
 
-#define ok(call)                                                                                                      \
-	do {                                                                                                          \
-		const int ok_rc = (call);                                                                             \
-		if (ok_rc)                                                                                            \
-			printf("# %s: %d: %s\n", #call, ok_rc, err_text());                                           \
-		require(ok_rc == 0);                                                                                  \
+#define ok(call)                                                                                   \
+	do {                                                                                       \
+		const int ok_status = (call);                                                      \
+		if (ok_status)                                                                     \
+			printf("# %s: %d: %s\n", #call, ok_status, err_text());                    \
+		require(ok_status == 0);                                                           \
 	} while (0)
 
-/* Both devices of a vendor, with what tests need of the first; and of the second a stream. */
+/* Two devices of a vendor, the objects that tests need of the first, and a stream of the second. */
 static struct {
 	struct dev_set set;
 	struct dev *d, *other;
@@ -36,77 +36,79 @@ static struct {
 	char *device, *pinned;
 } on;
 
-static struct dev_stream *stream(struct dev *d)
+static struct dev_stream *open_stream(struct dev *d)
 {
 	struct dev_stream *s = NULL;
 	ok(dev_stream_open(d, dev_props(d)->priority_normal, &s));
 	return s;
 }
 
-static void begin(const char *spec)
+static void open_devices(const char *spec)
 {
 	ok(dev_open(spec, UINT32_MAX, &on.set));
 	on.d = on.set.dev[0];
 	on.other = on.set.dev[1];
-	on.s = stream(on.d);
-	on.second = stream(on.d);
-	on.other_s = stream(on.other);
+	on.s = open_stream(on.d);
+	on.second = open_stream(on.d);
+	on.other_s = open_stream(on.other);
 	ok(dev_event_open(on.d, &on.from));
 	ok(dev_event_open(on.d, &on.to));
 	ok(dev_kernel_find(on.d, "empty", &on.empty));
-	ok(dev_kernel_find(on.d, "hold", &on.hold));
+	ok(dev_kernel_find(on.d, "blocking_kernel", &on.hold));
 	ok(dev_alloc(on.d, DEV_MEM_DEVICE, BYTES, (void **)&on.device));
 	ok(dev_alloc(on.d, DEV_MEM_PINNED, BYTES, (void **)&on.pinned));
 	memset(on.pinned, 0, BYTES);
 }
 
-static void end(void) { dev_close(&on.set); }
+static void close_devices(void) { dev_close(&on.set); }
 
-static uint32_t *word(char *memory) { return (uint32_t *)(void *)memory; }
+static uint32_t *u32_at(char *memory) { return (uint32_t *)(void *)memory; }
 
-/* A block that runs until its flag, at the beginning of the pinned memory, is raised. */
-static int hold(struct dev_stream *s)
+/* Launches a block that runs until the flag at the beginning of the pinned memory is set. */
+static int launch_hold(struct dev_stream *s)
 {
-	uint32_t *flag = word(on.pinned), *arrived = flag + 64;
+	uint32_t *flag = u32_at(on.pinned), *arrived = flag + 64;
 	uint64_t *start_ns = (uint64_t *)(void *)on.pinned + 64, timeout_ns = TIMEOUT_NS;
 	const void *args[] = {&flag, &arrived, &start_ns, &timeout_ns};
 	const struct dev_launch l = {.grid = 1, .args = args};
 	return dev_launch(on.d, s, on.hold, &l);
 }
 
-/* ------------------------------------------------------------------ in use */
+/* ------------------------------------------------------------------ memory in use */
 
 static void memory_of_two_streams(const char *spec)
 {
-	begin(spec);
+	open_devices(spec);
 	ok(dev_fill(on.d, on.s, on.device, 1, BYTES));
-	ok(hold(on.second));
+	ok(launch_hold(on.second));
 	ok(dev_fill(on.d, on.second, on.device, 2, BYTES));
 	ok(dev_stream_sync(on.d, on.s));
 	expect(dev_free(on.d, on.device) == -EBUSY);
-	dev_stream_close(on.d, on.second); /* its work goes on */
+	dev_stream_close(on.d, on.second); /* its work continues */
 	expect(dev_free(on.d, on.device) == -EBUSY);
-	ok(dev_post_value(on.d, word(on.pinned), 1));
-	int rc = -EBUSY;
-	for (uint64_t from_ns = dev_clock_ns(on.d); rc == -EBUSY && dev_clock_ns(on.d) - from_ns < TIMEOUT_NS;)
-		rc = dev_free(on.d, on.device);
-	expect(rc == 0);
+	ok(dev_post_value(on.d, u32_at(on.pinned), 1));
+	int status = -EBUSY;
+	for (uint64_t from_ns = dev_clock_ns(on.d);
+	     status == -EBUSY && dev_clock_ns(on.d) - from_ns < TIMEOUT_NS;)
+		status = dev_free(on.d, on.device);
+	expect(status == 0);
 	expect(dev_free(on.d, on.device) == -EFAULT);
-	end();
+	close_devices();
 }
 
 static void memory_of_two_streams_cuda(void) { memory_of_two_streams("cuda:0,1"); }
 static void memory_of_two_streams_hip(void) { memory_of_two_streams("hip:0,1"); }
 
-/* ------------------------------------------------------------------ closing what waits for nobody */
+/* ------------------------------------------------------------------ closing a device with
+ * unfinished waits */
 
 static void waits_without_end(const char *spec)
 {
-	begin(spec);
+	open_devices(spec);
 	ok(dev_fill(on.d, on.s, on.device, 0, BYTES));
 	ok(dev_stream_sync(on.d, on.s));
-	ok(dev_wait_value(on.d, on.s, word(on.device), 3));
-	ok(dev_wait_value(on.d, on.s, word(on.pinned), DEV_VALUE_MAX));
+	ok(dev_wait_value(on.d, on.s, u32_at(on.device), 3));
+	ok(dev_wait_value(on.d, on.s, u32_at(on.pinned), DEV_VALUE_MAX));
 	ok(dev_fill(on.d, on.s, on.device + 64, 9, 64));
 	ok(dev_event_record(on.d, on.s, on.from));
 	ok(dev_stream_wait(on.d, on.second, on.from));
@@ -114,23 +116,23 @@ static void waits_without_end(const char *spec)
 	ok(dev_fill(on.d, on.second, on.device + 128, 9, 64));
 	dev_stream_close(on.d, on.s);
 	expect(dev_event_query(on.d, on.from) == -EAGAIN);
-	end();
+	close_devices();
 }
 
-/* A graph waits whenever it is launched. On AMD no graph holds values. */
+/* A graph waits at every launch. On AMD a graph cannot contain values. */
 static void a_graph_without_end(const char *spec)
 {
 	struct dev_graph *graph = NULL;
-	begin(spec);
+	open_devices(spec);
 	ok(dev_graph_begin(on.d, on.s));
-	ok(dev_wait_value(on.d, on.s, word(on.pinned), 1));
-	ok(dev_write_value(on.d, on.s, word(on.pinned), 0));
+	ok(dev_wait_value(on.d, on.s, u32_at(on.pinned), 1));
+	ok(dev_write_value(on.d, on.s, u32_at(on.pinned), 0));
 	ok(dev_graph_end(on.d, on.s, &graph));
-	ok(dev_post_value(on.d, word(on.pinned), 1));
+	ok(dev_post_value(on.d, u32_at(on.pinned), 1));
 	ok(dev_graph_launch(on.d, on.s, graph));
 	ok(dev_stream_sync(on.d, on.s));
 	ok(dev_graph_launch(on.d, on.s, graph));
-	end();
+	close_devices();
 }
 
 static void a_graph_without_end_cuda(void) { a_graph_without_end("cuda:0,1"); }
@@ -138,45 +140,45 @@ static void a_graph_without_end_cuda(void) { a_graph_without_end("cuda:0,1"); }
 static void waits_without_end_cuda(void) { waits_without_end("cuda:0,1"); }
 static void waits_without_end_hip(void) { waits_without_end("hip:0,1"); }
 
-static void a_graph_half_noted(const char *spec)
+static void a_graph_half_captured(const char *spec)
 {
-	begin(spec);
+	open_devices(spec);
 	ok(dev_graph_begin(on.d, on.second));
 	ok(dev_fill(on.d, on.second, on.device, 1, BYTES));
 	dev_stream_close(on.d, on.second);
 	ok(dev_free(on.d, on.device));
-	on.second = stream(on.d);
-	ok(hold(on.second));
+	on.second = open_stream(on.d);
+	ok(launch_hold(on.second));
 	ok(dev_graph_begin(on.d, on.second));
-	dev_stream_close(on.d, on.second); /* what it was given before goes on */
+	dev_stream_close(on.d, on.second); /* work enqueued before the capture continues */
 	expect(dev_free(on.d, on.pinned) == -EBUSY);
 	ok(dev_graph_begin(on.d, on.s));
 	ok(dev_fill(on.d, on.s, on.pinned + 1024, 1, 1024));
-	ok(dev_post_value(on.d, word(on.pinned), 1));
-	end();
+	ok(dev_post_value(on.d, u32_at(on.pinned), 1));
+	close_devices();
 }
 
-static void a_graph_half_noted_cuda(void) { a_graph_half_noted("cuda:0,1"); }
-static void a_graph_half_noted_hip(void) { a_graph_half_noted("hip:0,1"); }
+static void a_graph_half_captured_cuda(void) { a_graph_half_captured("cuda:0,1"); }
+static void a_graph_half_captured_hip(void) { a_graph_half_captured("hip:0,1"); }
 
 /* ------------------------------------------------------------------ a device that is lost */
 
-static int launch(struct dev_stream *s)
+static int launch_empty(struct dev_stream *s)
 {
 	const struct dev_launch l = {.grid = 1};
 	return dev_launch(on.d, s, on.empty, &l);
 }
 
-static void is_lost(int rc, const char *what, const char *cause)
+static void expect_lost(int status, const char *what, const char *cause)
 {
-	if (rc != -EIO || !strstr(err_text(), cause))
-		printf("# %s: %d: %s\n", what, rc, err_text());
-	expect(rc == -EIO && strstr(err_text(), cause));
+	if (status != -EIO || !strstr(err_text(), cause))
+		printf("# %s: %d: %s\n", what, status, err_text());
+	expect(status == -EIO && strstr(err_text(), cause));
 	err_clear();
 }
-#define lost(call) is_lost(call, #call, cause)
+#define lost(call) expect_lost(call, #call, cause)
 
-static void memory_is_lost(const char *cause)
+static void expect_memory_lost(const char *cause)
 {
 	void *memory = NULL;
 	struct dev_ipc handle;
@@ -193,7 +195,7 @@ static void memory_is_lost(const char *cause)
 	expect(memory == NULL);
 }
 
-static void queues_are_lost(const char *cause)
+static void expect_queues_lost(const char *cause)
 {
 	struct dev_stream *s = NULL;
 	struct dev_event *e = NULL;
@@ -207,85 +209,94 @@ static void queues_are_lost(const char *cause)
 	lost(dev_event_query(on.d, on.from));
 	lost(dev_event_sync(on.d, on.from));
 	lost(dev_event_elapsed_ns(on.d, on.from, on.from, &ns));
-	lost(dev_wait_value(on.d, on.s, word(on.pinned), 1));
-	lost(dev_write_value(on.d, on.s, word(on.pinned), 1));
-	lost(dev_post_value(on.d, word(on.pinned), 1));
-	lost(dev_post_value(on.d, word(on.device), 1));
-	expect(!s && !e && ns < 0 && *word(on.pinned) == 0);
+	lost(dev_wait_value(on.d, on.s, u32_at(on.pinned), 1));
+	lost(dev_write_value(on.d, on.s, u32_at(on.pinned), 1));
+	lost(dev_post_value(on.d, u32_at(on.pinned), 1));
+	lost(dev_post_value(on.d, u32_at(on.device), 1));
+	expect(!s && !e && ns < 0 && *u32_at(on.pinned) == 0);
 }
 
-static void work_is_lost(struct dev_crew *crew, const char *cause)
+static void expect_work_lost(struct dev_comm *comm, const char *cause)
 {
 	struct dev_graph *graph = NULL;
-	struct dev_crew *another = NULL;
+	struct dev_comm *another = NULL;
 	struct dev_stream *streams[] = {on.s, on.other_s};
 	float *buffers[] = {(float *)(void *)on.device, (float *)(void *)on.device};
-	const struct dev_gemm g = {.type = DEV_F32, .m = 8, .n = 8, .k = 8, .a = on.device, .b = on.device, .c = on.device,
-	                           .lda = 8, .ldb = 8, .ldc = 8};
+	const struct dev_gemm g = {.type = DEV_F32,
+				   .m = 8,
+				   .n = 8,
+				   .k = 8,
+				   .a = on.device,
+				   .b = on.device,
+				   .c = on.device,
+				   .lda = 8,
+				   .ldb = 8,
+				   .ldc = 8};
 	uint32_t blocks = 77;
 	double hz = -1;
-	lost(launch(on.s));
+	lost(launch_empty(on.s));
 	lost(dev_occupancy(on.d, on.empty, 0, 0, &blocks));
 	lost(dev_gemm(on.d, on.s, &g));
 	lost(dev_gemm_prepare(on.d, &g));
 	lost(dev_graph_begin(on.d, on.s));
 	lost(dev_clock_rate(on.d, &hz));
-	lost(dev_crew_open(&on.set, &another));
-	lost(dev_allreduce(crew, streams, buffers, 8));
+	lost(dev_comm_open(&on.set, &another));
+	lost(dev_allreduce(comm, streams, buffers, 8));
 	expect(!graph && !another && blocks == 77 && hz < 0);
 }
 
-/* HIP's context lives as long as the process: nothing of this vendor comes after it. */
+/* HIP's context lives as long as the process, so this is the last test of that vendor. */
 static void a_lost_device(const char *spec)
 {
-	char cause[MOST_CAUSE];
-	struct dev_reading readings[DEV_READINGS];
-	struct dev_crew *crew = NULL;
+	char cause[MAX_CAUSE];
+	struct dev_telemetry samples[DEV_TELEMETRY_MAX];
+	struct dev_comm *comm = NULL;
 	size_t count = 0;
-	begin(spec);
-	ok(dev_crew_open(&on.set, &crew));
+	open_devices(spec);
+	ok(dev_comm_open(&on.set, &comm));
 	ok(dev_event_record(on.d, on.s, on.from));
 	ok(dev_stream_sync(on.d, on.s));
-	ok(dev_wait_value(on.d, on.second, word(on.pinned), 1));
+	ok(dev_wait_value(on.d, on.second, u32_at(on.pinned), 1));
 	setenv("FAKE_KERNEL_FAIL", "gpusig_empty", 1);
-	ok(launch(on.s));
+	ok(launch_empty(on.s));
 	unsetenv("FAKE_KERNEL_FAIL");
 	expect(dev_stream_sync(on.d, on.s) == -EIO);
 	expect(strstr(err_text(), "StreamSynchronize: unspecified launch failure"));
 	snprintf(cause, sizeof(cause), "%s", err_text());
-	memory_is_lost(cause);
-	queues_are_lost(cause);
-	work_is_lost(crew, cause);
-	ok(dev_read_state(on.d, readings, &count)); /* says why it does not know */
+	expect_memory_lost(cause);
+	expect_queues_lost(cause);
+	expect_work_lost(comm, cause);
+	ok(dev_telemetry_read(on.d, samples,
+			      &count)); /* its samples have a reason instead of a value */
 	expect(count > 0);
 	ok(dev_fill(on.other, on.other_s, on.pinned, 1, 0) == -EFAULT ? 0 : -1);
 	ok(dev_stream_sync(on.other, on.other_s));
 	dev_event_close(on.d, on.to);
 	dev_stream_close(on.d, on.s);
-	dev_crew_close(crew);
-	end();
+	dev_comm_close(comm);
+	close_devices();
 }
 
 static void a_lost_device_cuda(void)
 {
 	a_lost_device("cuda:0,1");
-	begin("cuda:0,1"); /* a context of its own */
-	ok(launch(on.s));
+	open_devices("cuda:0,1"); /* a context of its own */
+	ok(launch_empty(on.s));
 	ok(dev_stream_sync(on.d, on.s));
-	end();
+	close_devices();
 }
 
-/* The driver says so by mistake: nothing may wait for what goes on. */
+/* The driver reports the loss by mistake: closing must not wait for work that continues. */
 static void a_device_called_lost(void)
 {
-	begin("cuda:0,1");
-	ok(dev_wait_value(on.d, on.second, word(on.pinned), 1));
-	ok(dev_wait_value(on.d, on.s, word(on.pinned) + 1, 1));
+	open_devices("cuda:0,1");
+	ok(dev_wait_value(on.d, on.second, u32_at(on.pinned), 1));
+	ok(dev_wait_value(on.d, on.s, u32_at(on.pinned) + 1, 1));
 	setenv("FAKE_FAIL", "cuLaunchKernel=700", 1);
-	expect(launch(on.s) == -EIO);
+	expect(launch_empty(on.s) == -EIO);
 	unsetenv("FAKE_FAIL");
 	dev_stream_close(on.d, on.s);
-	end();
+	close_devices();
 }
 
 static void a_lost_device_hip(void) { a_lost_device("hip:0,1"); }
@@ -301,8 +312,8 @@ int main(int argc, char **argv)
 	test(waits_without_end_cuda);
 	test(waits_without_end_hip);
 	test(a_graph_without_end_cuda);
-	test(a_graph_half_noted_cuda);
-	test(a_graph_half_noted_hip);
+	test(a_graph_half_captured_cuda);
+	test(a_graph_half_captured_hip);
 	test(a_device_called_lost);
 	test(a_lost_device_cuda);
 	test(a_lost_device_hip);

@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Is every element of a product computed once, whatever the shape and the cut, and right?
+ * Every element of a GEMM is computed exactly once and correctly, for every shape and cut.
  */
-#include "device/host_gemm.h"
+#include "device/host/host_gemm.h"
+#include "device/host/host.h"
+#include "lib/err.h"
+#include "tests/unit/test.h"
 
 #include <stdbool.h>
 #include <unistd.h>
-
-#include "device/host.h"
-#include "lib/err.h"
-#include "tests/unit/test.h"
 
 static const uint32_t sizes[] = {1, 3, 17, 64, 129, 300};
 #define SIZES (sizeof(sizes) / sizeof(sizes[0]))
 
 /* ------------------------------------------------------------------ cuts */
 
-/* In place of the library: adds 1 to each element it is told to compute. */
-static void count_calls(const char *ta, const char *tb, const int *m, const int *n, const int *k, const float *alpha,
-			const float *a, const int *lda, const float *b, const int *ldb, const float *beta, float *c,
-			const int *ldc)
+/* Stands in for the library: adds 1 to each element that it is asked to compute. */
+static void count_calls(const char *ta, const char *tb, const int *m, const int *n, const int *k,
+			const float *alpha, const float *a, const int *lda, const float *b,
+			const int *ldb, const float *beta, float *c, const int *ldc)
 {
-	(void)ta, (void)tb, (void)k, (void)alpha, (void)a, (void)lda, (void)b, (void)ldb, (void)beta;
+	(void)ta, (void)tb, (void)k, (void)alpha, (void)a, (void)lda, (void)b, (void)ldb,
+		(void)beta;
 	for (int column = 0; column < *n; column++)
 		for (int row = 0; row < *m; row++)
 			c[(size_t)column * (size_t)*ldc + (size_t)row] += 1;
@@ -29,7 +29,7 @@ static void count_calls(const char *ta, const char *tb, const int *m, const int 
 
 static float counted[300 * 301];
 
-static bool cut_is_right(uint32_t m, uint32_t n, uint32_t blocks, uint32_t units)
+static bool cut_is_valid(uint32_t m, uint32_t n, uint32_t blocks, uint32_t units)
 {
 	const struct host_blas fake = {.sgemm = count_calls};
 	struct host_gemm job = {
@@ -53,7 +53,8 @@ static bool cut_is_right(uint32_t m, uint32_t n, uint32_t blocks, uint32_t units
 		return false;
 	memset(counted, 0, sizeof(counted));
 	for (uint32_t i = 0; i < job.rows * job.columns; i++)
-		host_gemm_run(&(struct host_block){.index = i, .grid = job.rows * job.columns, .args = &job});
+		host_gemm_run(&(struct host_block){
+			.index = i, .grid = job.rows * job.columns, .args = &job});
 	for (uint32_t row = 0; row < m; row++)
 		for (uint32_t column = 0; column <= n; column++)
 			if (counted[row * (n + 1) + column] != (column < n ? 1.0f : 0.0f))
@@ -67,9 +68,11 @@ static void every_element_is_computed_once(void)
 	for (size_t i = 0; i < SIZES * SIZES; i++)
 		for (size_t j = 0; j < sizeof(blocks) / sizeof(blocks[0]); j++)
 			for (size_t u = 0; u < sizeof(units) / sizeof(units[0]); u++)
-				if (!cut_is_right(sizes[i % SIZES], sizes[i / SIZES], blocks[j], units[u])) {
-					printf("# %u x %u in %u blocks on %u units\n", sizes[i % SIZES],
-					       sizes[i / SIZES], blocks[j], units[u]);
+				if (!cut_is_valid(sizes[i % SIZES], sizes[i / SIZES], blocks[j],
+						  units[u])) {
+					printf("# %u x %u in %u blocks on %u units\n",
+					       sizes[i % SIZES], sizes[i / SIZES], blocks[j],
+					       units[u]);
 					expect(false);
 				}
 }
@@ -89,28 +92,28 @@ static void the_device_chooses_sensibly(void)
 	expect(job.rows == 1);
 }
 
-/* ------------------------------------------------------------------ products */
+/* ------------------------------------------------------------------ results */
 
 static struct dev *d;
 
-#define ok(call)                                                                                                       \
-	do {                                                                                                           \
-		int ok_rc = (call);                                                                                    \
-		if (ok_rc)                                                                                             \
-			printf("# %s: %d: %s\n", #call, ok_rc, err_text());                                            \
-		require(ok_rc == 0);                                                                                   \
+#define ok(call)                                                                                   \
+	do {                                                                                       \
+		int ok_status = (call);                                                            \
+		if (ok_status)                                                                     \
+			printf("# %s: %d: %s\n", #call, ok_status, err_text());                    \
+		require(ok_status == 0);                                                           \
 	} while (0)
 
-enum { MOST = 300 * 310 };
+enum { MAX_ELEMENTS = 300 * 310 };
 static double exact[300 * 300];
 static void *a, *b, *c;
 
-static double element(const void *m, enum dev_type type, size_t i)
+static double get_element(const void *m, enum dev_type type, size_t i)
 {
 	return type == DEV_F32 ? (double)((const float *)m)[i] : ((const double *)m)[i];
 }
 
-static void set(void *m, enum dev_type type, size_t i, double value)
+static void set_element(void *m, enum dev_type type, size_t i, double value)
 {
 	if (type == DEV_F32)
 		((float *)m)[i] = (float)value;
@@ -118,84 +121,96 @@ static void set(void *m, enum dev_type type, size_t i, double value)
 		((double *)m)[i] = value;
 }
 
-/* Small integers: exact in any order of summation. */
-static void fill(enum dev_type type)
+/* Small integers, whose sums are exact in any order. */
+static void fill_operands(enum dev_type type)
 {
-	for (size_t i = 0; i < MOST; i++) {
-		set(a, type, i, (double)(i * 7 % 15) - 7);
-		set(b, type, i, (double)(i * 11 % 13) - 6);
+	for (size_t i = 0; i < MAX_ELEMENTS; i++) {
+		set_element(a, type, i, (double)(i * 7 % 15) - 7);
+		set_element(b, type, i, (double)(i * 11 % 13) - 6);
 	}
 }
 
-static void multiply(const struct dev_gemm *g)
+static void multiply_reference(const struct dev_gemm *g)
 {
 	memset(exact, 0, sizeof(exact));
 	for (uint32_t row = 0; row < g->m; row++)
 		for (uint32_t inner = 0; inner < g->k; inner++) {
-			const double factor = element(a, g->type, (size_t)row * g->lda + inner);
+			const double factor = get_element(a, g->type, (size_t)row * g->lda + inner);
 			for (uint32_t column = 0; column < g->n; column++)
 				exact[row * g->n + column] +=
-					factor * element(b, g->type, (size_t)inner * g->ldb + column);
+					factor *
+					get_element(b, g->type, (size_t)inner * g->ldb + column);
 		}
 }
 
-static bool product_is_right(struct dev_stream *s, struct dev_gemm g)
+static bool gemm_is_right(struct dev_stream *s, struct dev_gemm g)
 {
-	for (size_t i = 0; i < MOST; i++)
-		set(c, g.type, i, 2);
+	for (size_t i = 0; i < MAX_ELEMENTS; i++)
+		set_element(c, g.type, i, 2);
 	if (dev_gemm(d, s, &g) || dev_stream_sync(d, s))
 		return false;
 	for (uint32_t row = 0; row < g.m; row++)
 		for (uint32_t column = 0; column < g.ldc; column++) {
-			const double wanted = column < g.n ? g.alpha * exact[row * g.n + column] + g.beta * 2 : 2;
-			if (element(c, g.type, (size_t)row * g.ldc + column) != wanted)
+			const double wanted =
+				column < g.n ? g.alpha * exact[row * g.n + column] + g.beta * 2 : 2;
+			if (get_element(c, g.type, (size_t)row * g.ldc + column) != wanted)
 				return false;
 		}
 	return true;
 }
 
-static void one_shape(struct dev_stream *s, enum dev_type type, uint32_t m, uint32_t n, uint32_t k)
+static void check_shape(struct dev_stream *s, enum dev_type type, uint32_t m, uint32_t n,
+			uint32_t k)
 {
 	static const double betas[] = {0, 1, -0.5};
-	struct dev_gemm g = {
-		.type = type, .m = m, .n = n, .k = k, .a = a, .b = b, .c = c, .lda = k + 3, .ldb = n + 1, .ldc = n + 2};
-	multiply(&g);
+	struct dev_gemm g = {.type = type,
+			     .m = m,
+			     .n = n,
+			     .k = k,
+			     .a = a,
+			     .b = b,
+			     .c = c,
+			     .lda = k + 3,
+			     .ldb = n + 1,
+			     .ldc = n + 2};
+	multiply_reference(&g);
 	for (size_t i = 0; i < 3; i++) {
 		g.alpha = i ? 1 : 0.5;
 		g.beta = betas[i];
 		g.blocks = i == 2 ? 5 : 0;
 		g.shared_bytes = i == 2 ? 1000 : 0;
-		if (product_is_right(s, g))
+		if (gemm_is_right(s, g))
 			continue;
-		printf("# type %d, %u x %u x %u, beta %g: %s\n", (int)type, m, n, k, g.beta, err_text());
+		printf("# type %d, %u x %u x %u, beta %g: %s\n", (int)type, m, n, k, g.beta,
+		       err_text());
 		expect(false);
 	}
 }
 
-static void products_are_exact(void)
+static void gemms_are_exact(void)
 {
 	struct dev_stream *s;
 	if (!dev_can(d, DEV_CAP_GEMM))
 		skip("no BLAS here");
 	ok(dev_stream_open(d, 0, &s));
 	for (int type = DEV_F32; type <= DEV_F64; type++) {
-		fill((enum dev_type)type);
+		fill_operands((enum dev_type)type);
 		for (size_t i = 0; i < SIZES * SIZES * SIZES; i++)
-			one_shape(s, (enum dev_type)type, sizes[i % SIZES], sizes[i / SIZES % SIZES],
-				  sizes[i / SIZES / SIZES]);
+			check_shape(s, (enum dev_type)type, sizes[i % SIZES],
+				    sizes[i / SIZES % SIZES], sizes[i / SIZES / SIZES]);
 	}
 	dev_stream_close(d, s);
 }
 
-/* Both streams' blocks call the library at the same time, on every slot. */
-static void products_may_run_at_once(void)
+/* Blocks of both streams call the library at the same time, on every slot. */
+static void gemms_may_run_at_once(void)
 {
 	struct dev_stream *s[2];
 	void *other;
 	if (!dev_can(d, DEV_CAP_GEMM))
 		skip("no BLAS here");
-	fill(DEV_F32);
-	ok(dev_alloc(d, DEV_MEM_DEVICE, MOST * sizeof(float), &other));
+	fill_operands(DEV_F32);
+	ok(dev_alloc(d, DEV_MEM_DEVICE, MAX_ELEMENTS * sizeof(float), &other));
 	struct dev_gemm g = {.type = DEV_F32,
 			     .m = 300,
 			     .n = 300,
@@ -209,7 +224,7 @@ static void products_may_run_at_once(void)
 			     .ldc = 300,
 			     .blocks = 16,
 			     .shared_bytes = 256};
-	multiply(&g);
+	multiply_reference(&g);
 	for (int i = 0; i < 2; i++)
 		ok(dev_stream_open(d, 0, &s[i]));
 	for (int i = 0; i < 20; i++) {
@@ -221,7 +236,8 @@ static void products_may_run_at_once(void)
 		dev_stream_close(d, s[i]);
 	}
 	for (size_t i = 0; i < 300 * 300; i++)
-		require(((float *)c)[i] == (float)exact[i] && ((float *)other)[i] == (float)exact[i]);
+		require(((float *)c)[i] == (float)exact[i] &&
+			((float *)other)[i] == (float)exact[i]);
 	ok(dev_free(d, other));
 }
 
@@ -232,7 +248,7 @@ static void library_is_named(void)
 	expect(strstr(dev_props(d)->blas, "BLAS") || strstr(dev_props(d)->blas, "BLIS"));
 }
 
-static void without_being_wanted_it_is_not_there(void)
+static void gemm_is_absent_unless_requested(void)
 {
 	struct dev_set plain;
 	ok(dev_open("host", 0, &plain));
@@ -250,13 +266,14 @@ int main(void)
 	if (dev_open("host", DEV_CAP_GEMM, &devices))
 		return 1;
 	d = devices.dev[0];
-	if (dev_alloc(d, DEV_MEM_DEVICE, MOST * 8, &a) || dev_alloc(d, DEV_MEM_DEVICE, MOST * 8, &b) ||
-	    dev_alloc(d, DEV_MEM_DEVICE, MOST * 8, &c))
+	if (dev_alloc(d, DEV_MEM_DEVICE, MAX_ELEMENTS * 8, &a) ||
+	    dev_alloc(d, DEV_MEM_DEVICE, MAX_ELEMENTS * 8, &b) ||
+	    dev_alloc(d, DEV_MEM_DEVICE, MAX_ELEMENTS * 8, &c))
 		return 1;
-	test(products_are_exact);
-	test(products_may_run_at_once);
+	test(gemms_are_exact);
+	test(gemms_may_run_at_once);
 	test(library_is_named);
-	test(without_being_wanted_it_is_not_there);
+	test(gemm_is_absent_unless_requested);
 	dev_close(&devices);
 	return test_done();
 }

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Are cores, their shares and their caches found, on machines unlike this one too?
+ * Finding cores, their shares and their caches, also on recorded machines unlike this one.
  */
-#include "device/host_machine.h"
+#include "device/host/host_machine.h"
+#include "tests/unit/test.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tests/unit/test.h"
-
 static char root[] = "/tmp/gpusig_host_machine_XXXXXX";
 
-static void put(const char *text, const char *format, int cpu, const char *name)
+static void write_sysfs(const char *text, const char *format, int cpu, const char *name)
 {
 	char path[512], folder[512];
 	snprintf(path, sizeof(path), format, root, cpu, name);
@@ -36,18 +35,18 @@ static void record_machine(void)
 		char threads[32], pair[32];
 		snprintf(threads, sizeof(threads), "%d,%d", cpu % 4, cpu % 4 + 4);
 		snprintf(pair, sizeof(pair), "%s", cpu % 4 < 2 ? "0-1,4-5" : "2-3,6-7");
-		put(threads, TOPOLOGY, cpu, "thread_siblings_list");
-		put("1", CACHE, cpu, "index0/level");
-		put("Instruction", CACHE, cpu, "index0/type");
-		put("64K", CACHE, cpu, "index0/size");
-		put("1", CACHE, cpu, "index1/level");
-		put("Data", CACHE, cpu, "index1/type");
-		put("48K", CACHE, cpu, "index1/size");
-		put(threads, CACHE, cpu, "index1/shared_cpu_list");
-		put("3", CACHE, cpu, "index2/level");
-		put("Unified", CACHE, cpu, "index2/type");
-		put("16M", CACHE, cpu, "index2/size");
-		put(pair, CACHE, cpu, "index2/shared_cpu_list");
+		write_sysfs(threads, TOPOLOGY, cpu, "thread_siblings_list");
+		write_sysfs("1", CACHE, cpu, "index0/level");
+		write_sysfs("Instruction", CACHE, cpu, "index0/type");
+		write_sysfs("64K", CACHE, cpu, "index0/size");
+		write_sysfs("1", CACHE, cpu, "index1/level");
+		write_sysfs("Data", CACHE, cpu, "index1/type");
+		write_sysfs("48K", CACHE, cpu, "index1/size");
+		write_sysfs(threads, CACHE, cpu, "index1/shared_cpu_list");
+		write_sysfs("3", CACHE, cpu, "index2/level");
+		write_sysfs("Unified", CACHE, cpu, "index2/type");
+		write_sysfs("16M", CACHE, cpu, "index2/size");
+		write_sysfs(pair, CACHE, cpu, "index2/shared_cpu_list");
 	}
 }
 

@@ -1,24 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Does every instruction set compute what the kernel list says, and touch nothing else?
+ * Every instruction set computes what the kernel list says, and writes nothing else.
  */
-#include "device/host_simd.h"
+#include "device/host/host_simd.h"
+#include "device/kernels.h"
+#include "tests/unit/test.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "device/kernels.h"
-#include "tests/unit/test.h"
-
-#define MOST 16384u
+#define MAX_BYTES 16384u
 #define GUARD 256u
 
-static const uint64_t sizes[] = {0, 256, 512, 768, 4096, 4096 + 256, MOST};
+static const uint64_t sizes[] = {0, 256, 512, 768, 4096, 4096 + 256, MAX_BYTES};
 #define SIZES (sizeof(sizes) / sizeof(sizes[0]))
 
-static _Alignas(256) unsigned char a[MOST + GUARD], b[MOST + GUARD], c[MOST + GUARD];
+static _Alignas(256) unsigned char a[MAX_BYTES + GUARD], b[MAX_BYTES + GUARD], c[MAX_BYTES + GUARD];
 
-static void prepare(void)
+static void fill_buffers(void)
 {
 	for (uint32_t i = 0; i < sizeof(a); i++) {
 		a[i] = 0xAA;
@@ -39,7 +38,7 @@ static void sum_is_exact(const struct host_simd *s)
 {
 	for (size_t i = 0; i < SIZES; i++) {
 		uint32_t sum = 0, word;
-		prepare();
+		fill_buffers();
 		for (uint64_t at = 0; at < sizes[i]; at += sizeof(word)) {
 			memcpy(&word, b + at, sizeof(word));
 			sum += word;
@@ -55,7 +54,7 @@ static void stores_are_exact(const struct host_simd *s)
 	for (size_t i = 0; i < 2 * SIZES; i++) {
 		const uint64_t bytes = sizes[i / 2];
 		bool right = true;
-		prepare();
+		fill_buffers();
 		(i % 2 ? s->write : s->write_nt)(a, bytes, 2, word);
 		for (uint64_t at = 0; at < bytes; at += sizeof(word))
 			right = right && memcmp(a + at, &word, sizeof(word)) == 0;
@@ -67,7 +66,7 @@ static void copies_are_exact(const struct host_simd *s)
 {
 	for (size_t i = 0; i < 2 * SIZES; i++) {
 		const uint64_t bytes = sizes[i / 2];
-		prepare();
+		fill_buffers();
 		(i % 2 ? s->copy : s->copy_nt)(a, b, bytes, 2);
 		expect(memcmp(a, b, bytes) == 0 && untouched_from(bytes));
 	}
@@ -75,18 +74,18 @@ static void copies_are_exact(const struct host_simd *s)
 
 static void triad_is_exact(const struct host_simd *s)
 {
-	static _Alignas(256) float x[MOST / sizeof(float)], y[MOST / sizeof(float)];
-	for (uint32_t i = 0; i < MOST / sizeof(float); i++) {
+	static _Alignas(256) float x[MAX_BYTES / sizeof(float)], y[MAX_BYTES / sizeof(float)];
+	for (uint32_t i = 0; i < MAX_BYTES / sizeof(float); i++) {
 		x[i] = (float)(i % 1000);
 		y[i] = (float)(i % 77) - 38.0f;
 	}
 	for (size_t i = 0; i < 2 * SIZES; i++) {
 		const uint64_t bytes = sizes[i / 2];
 		bool right = true;
-		prepare();
+		fill_buffers();
 		(i % 2 ? s->triad : s->triad_nt)((float *)(void *)a, x, y, bytes, 2, 3.0f);
 		for (uint64_t at = 0; at < bytes / sizeof(float); at++) {
-			/* Small integers: exact, fused or not. */
+			/* Small integers: exact with and without fused multiply-add. */
 			const float wanted = x[at] + 3.0f * y[at];
 			float got;
 			memcpy(&got, a + at * sizeof(float), sizeof(got));
@@ -98,7 +97,8 @@ static void triad_is_exact(const struct host_simd *s)
 
 static void arithmetic_is_finite_and_repeats(const struct host_simd *s)
 {
-	for (uint64_t fmas = 0; fmas <= 64 * DEV_FMA_QUANTUM; fmas = fmas ? 8 * fmas : DEV_FMA_QUANTUM) {
+	for (uint64_t fmas = 0; fmas <= 64 * DEV_FMA_QUANTUM;
+	     fmas = fmas ? 8 * fmas : DEV_FMA_QUANTUM) {
 		const float f32 = s->fma_f32(fmas);
 		const double f64 = s->fma_f64(fmas);
 		expect(isfinite(f32) && isfinite(f64));
@@ -107,13 +107,13 @@ static void arithmetic_is_finite_and_repeats(const struct host_simd *s)
 }
 
 static const struct host_simd *current;
-static void sum(void) { sum_is_exact(current); }
-static void stores(void) { stores_are_exact(current); }
-static void copies(void) { copies_are_exact(current); }
-static void triad(void) { triad_is_exact(current); }
-static void arithmetic(void) { arithmetic_is_finite_and_repeats(current); }
+static void read_loops(void) { sum_is_exact(current); }
+static void write_loops(void) { stores_are_exact(current); }
+static void copy_loops(void) { copies_are_exact(current); }
+static void triad_loops(void) { triad_is_exact(current); }
+static void fma_loops(void) { arithmetic_is_finite_and_repeats(current); }
 
-static void there_is_always_one(void)
+static void a_portable_set_always_exists(void)
 {
 	size_t count = 0;
 	while (host_simd_at(count))
@@ -125,14 +125,14 @@ static void there_is_always_one(void)
 
 int main(void)
 {
-	test(there_is_always_one);
+	test(a_portable_set_always_exists);
 	for (size_t i = 0; (current = host_simd_at(i)) != NULL; i++) {
 		printf("# %s\n", current->name);
-		test(sum);
-		test(stores);
-		test(copies);
-		test(triad);
-		test(arithmetic);
+		test(read_loops);
+		test(write_loops);
+		test(copy_loops);
+		test(triad_loops);
+		test(fma_loops);
 	}
 	return test_done();
 }

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "device/kernel_cache.h"
+#include "device/gpu/kernel_cache.h"
+#include "tests/unit/test.h"
 
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include "tests/unit/test.h"
 
 static char folder[64], entry[512];
 static const char *const options[] = {"--gpu-architecture=sm_90", "-O3"};
@@ -37,13 +36,14 @@ static bool is_found(const struct kernel_cache_key *k)
 	size_t bytes = 0;
 	if (!kernel_cache_find(k, &got, &bytes))
 		return false;
-	expect(bytes == sizeof(image) && memcmp(got, image, sizeof(image)) == 0 && ((char *)got)[bytes] == '\0');
+	expect(bytes == sizeof(image) && memcmp(got, image, sizeof(image)) == 0 &&
+	       ((char *)got)[bytes] == '\0');
 	free(got);
 	return true;
 }
 
-/* In a fresh folder with one entry. */
-static void begin(void)
+/* Makes a temporary folder with one entry. */
+static void make_folder_with_entry(void)
 {
 	snprintf(folder, sizeof(folder), "/tmp/gpusig-kernelsXXXXXX");
 	require(mkdtemp(folder));
@@ -53,7 +53,7 @@ static void begin(void)
 	require(is_found(&key));
 }
 
-static void end(void)
+static void remove_folder(void)
 {
 	unlink(entry);
 	expect(rmdir(folder) == 0);
@@ -64,7 +64,7 @@ static void another_key_is_another_entry(void)
 {
 	static const char *const others[] = {"--gpu-architecture=sm_80", "-O3"};
 	struct kernel_cache_key k = key;
-	begin();
+	make_folder_with_entry();
 	k.compiler = "NVRTC 13.1";
 	expect(!is_found(&k));
 	k = key;
@@ -76,15 +76,16 @@ static void another_key_is_another_entry(void)
 	k.options = options;
 	k.option_count = 1;
 	expect(!is_found(&k));
-	end();
+	remove_folder();
 }
 
-/* The name says little: the same file under another key's name is not that key's. */
+/* The file's name is not trusted: the same file under another key's name does not serve that
+ * key. */
 static void a_renamed_entry_is_stale(void)
 {
 	struct kernel_cache_key k = key;
 	char first[sizeof(entry)];
-	begin();
+	make_folder_with_entry();
 	snprintf(first, sizeof(first), "%s", entry);
 	k.source = "kernel source, changed";
 	kernel_cache_keep(&k, image, sizeof(image));
@@ -94,7 +95,7 @@ static void a_renamed_entry_is_stale(void)
 	expect(rename(entry, first) == 0);
 	expect(!is_found(&k) && !is_found(&key));
 	unlink(first);
-	end();
+	remove_folder();
 }
 
 static void damage_at(off_t at)
@@ -111,11 +112,11 @@ static void damage_at(off_t at)
 static void a_damaged_entry_is_ignored(void)
 {
 	struct stat s;
-	begin();
+	make_folder_with_entry();
 	require(stat(entry, &s) == 0);
 	for (off_t at = 0; at < s.st_size; at++) {
 		damage_at(at);
-		if (at < 16 || at >= 24) /* the rest of the magic word's room means nothing */
+		if (at < 16 || at >= 24) /* bytes after the magic word are not checked */
 			expect(!is_found(&key));
 		damage_at(at);
 	}
@@ -124,13 +125,13 @@ static void a_damaged_entry_is_ignored(void)
 		expect(truncate(entry, bytes) == 0);
 		expect(!is_found(&key));
 	}
-	end();
+	remove_folder();
 }
 
 static void what_others_may_write_is_ignored(void)
 {
 	char link_target[600];
-	begin();
+	make_folder_with_entry();
 	expect(chmod(entry, 0620) == 0);
 	expect(!is_found(&key));
 	expect(chmod(entry, 0602) == 0);
@@ -146,7 +147,7 @@ static void what_others_may_write_is_ignored(void)
 	expect(rename(entry, link_target) == 0 && symlink(link_target, entry) == 0);
 	expect(!is_found(&key));
 	unlink(link_target);
-	end();
+	remove_folder();
 }
 
 static void a_folder_is_made_and_a_useless_one_ignored(void)
@@ -157,13 +158,13 @@ static void a_folder_is_made_and_a_useless_one_ignored(void)
 	setenv("GPUSIG_KERNEL_CACHE", folder, 1);
 	kernel_cache_keep(&key, image, sizeof(image));
 	expect(is_found(&key) && find_entry());
-	setenv("GPUSIG_KERNEL_CACHE", entry, 1); /* a file is no folder */
+	setenv("GPUSIG_KERNEL_CACHE", entry, 1); /* a file instead of a folder */
 	kernel_cache_keep(&key, image, sizeof(image));
 	expect(!is_found(&key));
 	setenv("GPUSIG_KERNEL_CACHE", "", 1);
 	kernel_cache_keep(&key, image, sizeof(image));
 	expect(!is_found(&key));
-	end();
+	remove_folder();
 	rmdir(parent);
 	kernel_cache_keep(&key, image, sizeof(image));
 	expect(!is_found(&key));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "lib/err.h"
 #include "lib/record.h"
+#include "lib/err.h"
 #include "tests/unit/test.h"
 
 #include <errno.h>
@@ -10,16 +10,16 @@
 
 static char path[] = "/tmp/gpusig-record-XXXXXX";
 
-static void read_back(char *out, size_t room)
+static void read_back(char *out, size_t capacity)
 {
 	FILE *file = fopen(path, "r");
-	size_t length = file ? fread(out, 1, room - 1, file) : 0;
+	size_t length = file ? fread(out, 1, capacity - 1, file) : 0;
 	out[length] = '\0';
 	if (file)
 		fclose(file);
 }
 
-static void appends(void)
+static void lines_are_appended(void)
 {
 	struct record_file f;
 	char text[64];
@@ -85,7 +85,7 @@ int main(void)
 	if (fd < 0)
 		return 1;
 	close(fd);
-	test(appends);
+	test(lines_are_appended);
 	test(refuses_a_cut_line);
 	test(removes_a_partial_line);
 	test(reports_full_and_missing);

@@ -17,7 +17,7 @@ static void same_seed_same_numbers(void)
 	expect(equal == 0);
 }
 
-/* xoshiro256** from state 1, 2, 3, 4: its authors' reference gives these. */
+/* The output of the authors' reference implementation from state 1, 2, 3, 4. */
 static void reference_sequence(void)
 {
 	struct rng r = {{1, 2, 3, 4}};
@@ -27,7 +27,7 @@ static void reference_sequence(void)
 	expect(rng_u64(&r) == 1215971899390074240);
 }
 
-static void moments(void)
+static void moments_are_right(void)
 {
 	struct rng r;
 	double unit = 0, normal = 0, square = 0;
@@ -78,7 +78,7 @@ int main(void)
 {
 	test(same_seed_same_numbers);
 	test(reference_sequence);
-	test(moments);
+	test(moments_are_right);
 	test(fills_stay_inside);
 	test(shuffles_are_permutations);
 	return test_done();

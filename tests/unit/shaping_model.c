@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The shaping model against the paper's tables (arXiv 2606.09200), and its bounds against loops that reach them.
+ * The shaping model against the paper's tables (arXiv 2606.09200), and its bounds against simulated
+ * pipelines that reach them.
  */
-#include "overlap/shaping/model.h"
 #include "lib/rng.h"
+#include "overlap/shaping/model.h"
 #include "tests/unit/test.h"
 
 enum { KIB = 1024 };
@@ -30,7 +31,8 @@ static void residents_are_a_step_function(void)
 	expect(shaping_residents(pool, 0, 128, 0) == UINT64_MAX);
 	expect(shaping_residents(pool, 0, 128, 1) == pool / 128);
 	expect(shaping_residents(pool, 0, 128, 128) == pool / 128);
-	expect(shaping_residents(pool, 0, 1, pool) == 1 && shaping_residents(pool, 0, 1, pool + 1) == 0);
+	expect(shaping_residents(pool, 0, 1, pool) == 1 &&
+	       shaping_residents(pool, 0, 1, pool + 1) == 0);
 	for (uint64_t claim = 1; claim <= pool; claim += 37) {
 		uint64_t now = shaping_residents(pool, KIB, 128, claim);
 		expect(now <= before);
@@ -59,54 +61,56 @@ static void scaling_keeps_proportions(void)
 	}
 }
 
-/* With equal times the best is (i+1) / (2i), which goes to a half. */
+/* With equal times the minimum is (i+1) / (2i), which approaches a half. */
 static void bounds_of_equal_times(void)
 {
-	for (unsigned i = 2; i <= SHAPING_ITERATIONS_MOST; i++) {
+	for (unsigned i = 2; i <= SHAPING_ITERATIONS_MAX; i++) {
 		expect_near(shaping_ratio_pipelined(i, 3.0, 3.0), (i + 1.0) / (2.0 * i), 1e-15);
-		expect_near(shaping_rate_most(i), (i - 1.0) / i, 1e-15);
+		expect_near(shaping_rate_max(i), (i - 1.0) / i, 1e-15);
 	}
-	expect_near(shaping_ratio_least(3.0, 3.0), 0.5, 1e-15);
+	expect_near(shaping_ratio_min(3.0, 3.0), 0.5, 1e-15);
 	expect_near(shaping_ratio_pipelined(1, 2.0, 5.0), 1.0, 1e-15);
-	expect_near(shaping_ratio_least(1.0, 3.0), 0.75, 1e-15);
+	expect_near(shaping_ratio_min(1.0, 3.0), 0.75, 1e-15);
 }
 
-/* Both as early as they may: a product after the one before and the communication that used its memory. */
-static void run_loop(double gemm_s, double comm_s, unsigned iterations, struct shaping_span *gemm, struct shaping_span *comm)
+/* Starts each as early as possible: a GEMM after the GEMM before it and after the communication
+ * that used its buffer. */
+static void run_pipeline(double gemm_s, double comm_s, unsigned iterations,
+			 struct shaping_span *gemm, struct shaping_span *comm)
 {
-	double product_free = 0.0, wire_free = 0.0;
+	double gemm_free = 0.0, link_free = 0.0;
 	for (unsigned i = 0; i < iterations; i++) {
-		double begin = i < 2 ? product_free : fmax(product_free, comm[i - 2].end);
-		product_free = begin + gemm_s;
-		gemm[i] = (struct shaping_span){begin, product_free};
-		begin = fmax(product_free, wire_free);
-		wire_free = begin + comm_s;
-		comm[i] = (struct shaping_span){begin, wire_free};
+		double begin = i < 2 ? gemm_free : fmax(gemm_free, comm[i - 2].end);
+		gemm_free = begin + gemm_s;
+		gemm[i] = (struct shaping_span){begin, gemm_free};
+		begin = fmax(gemm_free, link_free);
+		link_free = begin + comm_s;
+		comm[i] = (struct shaping_span){begin, link_free};
 	}
 }
 
-static void undisturbed_loops_reach_the_bound(void)
+static void ideal_pipelines_reach_the_bound(void)
 {
 	struct rng rng;
 	rng_seed(&rng, 7, 1);
 	for (unsigned trial = 0; trial < 2000; trial++) {
-		struct shaping_span gemm[SHAPING_ITERATIONS_MOST], comm[SHAPING_ITERATIONS_MOST];
-		unsigned n = 2 + trial % (SHAPING_ITERATIONS_MOST - 1);
+		struct shaping_span gemm[SHAPING_ITERATIONS_MAX], comm[SHAPING_ITERATIONS_MAX];
+		unsigned n = 2 + trial % (SHAPING_ITERATIONS_MAX - 1);
 		double times[2];
 		rng_fill_f64(&rng, times, 2);
 		double g = 1.01 + times[0], c = 1.01 + times[1];
-		run_loop(g, c, n, gemm, comm);
+		run_pipeline(g, c, n, gemm, comm);
 		double ratio = comm[n - 1].end / (n * (g + c));
 		expect_near(ratio, shaping_ratio_pipelined(n, g, c), 1e-12);
-		expect(ratio >= shaping_ratio_least(g, c) && shaping_ratio_least(g, c) >= 0.5);
+		expect(ratio >= shaping_ratio_min(g, c) && shaping_ratio_min(g, c) >= 0.5);
 		expect(shaping_in_order(gemm, comm, n));
 		double rate = shaping_overlap_rate(gemm, comm, n);
 		expect_near(rate, (n - 1) * fmin(g, c) / comm[n - 1].end, 1e-12);
-		expect(rate <= shaping_rate_most(n));
+		expect(rate <= shaping_rate_max(n));
 	}
 }
 
-static void serial_loops_do_not_overlap(void)
+static void serial_pipelines_do_not_overlap(void)
 {
 	const struct shaping_span gemm[] = {{0, 2}, {5, 7}}, comm[] = {{2, 5}, {7, 10}};
 	expect_near(shaping_overlap_rate(gemm, comm, 2), 0.0, 0.0);
@@ -115,14 +119,17 @@ static void serial_loops_do_not_overlap(void)
 
 static void overlap_is_counted_once(void)
 {
-	const struct shaping_span gemm[] = {{0, 4}, {4, 8}, {8, 12}}, comm[] = {{4, 9}, {9, 10}, {12, 16}};
+	const struct shaping_span gemm[] = {{0, 4}, {4, 8}, {8, 12}},
+				  comm[] = {{4, 9}, {9, 10}, {12, 16}};
 	expect_near(shaping_overlap_rate(gemm, comm, 3), 6.0 / 16.0, 1e-15);
 }
 
-static void disorder_is_seen(void)
+static void wrong_order_is_found(void)
 {
-	const struct shaping_span gemm[] = {{0, 2}, {2, 4}, {4, 6}}, comm[] = {{2, 3}, {4, 5}, {6, 7}};
-	struct shaping_span early[] = {{2, 3}, {3.9, 5}, {6, 7}}, late[] = {{2, 4.1}, {4.1, 5}, {6, 7}};
+	const struct shaping_span gemm[] = {{0, 2}, {2, 4}, {4, 6}},
+				  comm[] = {{2, 3}, {4, 5}, {6, 7}};
+	struct shaping_span early[] = {{2, 3}, {3.9, 5}, {6, 7}},
+			    late[] = {{2, 4.1}, {4.1, 5}, {6, 7}};
 	expect(shaping_in_order(gemm, comm, 3));
 	expect(!shaping_in_order(gemm, early, 3));
 	expect(!shaping_in_order(gemm, late, 3));
@@ -138,9 +145,9 @@ int main(void)
 	test(scenarios_of_the_paper);
 	test(scaling_keeps_proportions);
 	test(bounds_of_equal_times);
-	test(undisturbed_loops_reach_the_bound);
-	test(serial_loops_do_not_overlap);
+	test(ideal_pipelines_reach_the_bound);
+	test(serial_pipelines_do_not_overlap);
 	test(overlap_is_counted_once);
-	test(disorder_is_seen);
+	test(wrong_order_is_found);
 	return test_done();
 }

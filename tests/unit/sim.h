@@ -1,43 +1,46 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the simulator's tests share: devices of a model written in the test, and times of what ran on them.
+ * For the tests of the simulator: devices of a model that the test writes, and times of work on
+ * them.
  */
 #ifndef GPUSIG_TESTS_SIM_H
 #define GPUSIG_TESTS_SIM_H
-
-#include <errno.h>
-#include <stdint.h>
-#include <unistd.h>
 
 #include "device/dev.h"
 #include "device/kernels.h"
 #include "lib/err.h"
 #include "tests/unit/test.h"
 
-/* Round numbers: no cost but those that a test asks for. 1 byte/ns is 1e9 bytes/s. */
-#define PLAIN                                                                                                         \
-	"like = quiet\nhost_call_ns = 0\nhost_sync_ns = 0\nevent_ns = 0\nvalue_ns = 0\nlaunch_ns = 0\n"               \
-	"block_ns = 0\ncopy_ns = 1000\nmemory_bandwidth = 100e9\nllc_bandwidth = 400e9\nhost_bandwidth = 1e15\n"      \
-	"link_up_bandwidth = 5e9\nlink_down_bandwidth = 10e9\npeer_bandwidth = 20e9\nengine_bandwidth = 1e15\n"       \
-	"engine_weight = 1\nunit_bandwidth = 1e15\nblock_share = 1\nflops_f32 = 1e9\nflops_f64 = 1e9\n"               \
-	"gemm_efficiency = 1\nunits = 4\nslots_per_unit = 2\n"
+#include <errno.h>
+#include <stdint.h>
+#include <unistd.h>
 
-#define ok(call)                                                                                                      \
-	do {                                                                                                          \
-		int ok_rc = (call);                                                                                   \
-		if (ok_rc)                                                                                            \
-			printf("# %s: %d: %s\n", #call, ok_rc, err_text());                                           \
-		require(ok_rc == 0);                                                                                  \
+/* Round numbers, and no cost but those that a test sets. 1 byte/ns is 1e9 bytes/s. */
+#define PLAIN                                                                                      \
+	"like = quiet\nhost_call_ns = 0\nhost_sync_ns = 0\nevent_ns = 0\nvalue_ns = 0\n"           \
+	"launch_ns = 0\nblock_ns = 0\ncopy_ns = 1000\nmemory_bandwidth = 100e9\n"                  \
+	"llc_bandwidth = 400e9\nhost_bandwidth = 1e15\nlink_up_bandwidth = 5e9\n"                  \
+	"link_down_bandwidth = 10e9\npeer_bandwidth = 20e9\nengine_bandwidth = 1e15\n"             \
+	"engine_weight = 1\nunit_bandwidth = 1e15\nblock_share = 1\nflops_f32 = 1e9\n"             \
+	"flops_f64 = 1e9\ngemm_efficiency = 1\nunits = 4\nslots_per_unit = 2\n"
+
+#define ok(call)                                                                                   \
+	do {                                                                                       \
+		int ok_status = (call);                                                            \
+		if (ok_status)                                                                     \
+			printf("# %s: %d: %s\n", #call, ok_status, err_text());                    \
+		require(ok_status == 0);                                                           \
 	} while (0)
 
-#define expect_error(call, wanted)                                                                                    \
-	do {                                                                                                          \
-		err_clear();                                                                                          \
-		int expect_got = (call);                                                                              \
-		if (expect_got != (wanted))                                                                           \
-			printf("# %s is %d, not %d: %s\n", #call, expect_got, (wanted), err_text());                  \
-		expect(expect_got == (wanted));                                                                       \
-		expect(err_text()[0] != '\0');                                                                        \
+#define expect_error(call, wanted)                                                                 \
+	do {                                                                                       \
+		err_clear();                                                                       \
+		int expect_got = (call);                                                           \
+		if (expect_got != (wanted))                                                        \
+			printf("# %s is %d, not %d: %s\n", #call, expect_got, (wanted),            \
+			       err_text());                                                        \
+		expect(expect_got == (wanted));                                                    \
+		expect(err_text()[0] != '\0');                                                     \
 	} while (0)
 
 static struct {
@@ -45,7 +48,8 @@ static struct {
 	struct dev *d, *other;
 } sim;
 
-/* A key set twice is an error in a model, so what comes later in a test's text replaces what PLAIN said. */
+/* True if a later line sets the same key. A model must not set a key twice, so the later line of a
+ * test replaces that of PLAIN. */
 static inline bool set_again(const char *line)
 {
 	size_t key = strcspn(line, "=\n") + 1;
@@ -59,7 +63,8 @@ static inline int sim_try(const char *model, const char *devices)
 {
 	char spec[600], path[256];
 	const char *folder = getenv("TMPDIR");
-	snprintf(path, sizeof(path), "%s/gpusig-XXXXXX.model", folder && folder[0] ? folder : "/tmp");
+	snprintf(path, sizeof(path), "%s/gpusig-XXXXXX.model",
+		 folder && folder[0] ? folder : "/tmp");
 	int file = mkstemps(path, 6);
 	require(file >= 0);
 	for (const char *line = model; *line;) {
@@ -69,11 +74,11 @@ static inline int sim_try(const char *model, const char *devices)
 	}
 	close(file);
 	snprintf(spec, sizeof(spec), "sim:%s%s", path, devices);
-	int rc = dev_open(spec, UINT32_MAX, &sim.set);
+	int status = dev_open(spec, UINT32_MAX, &sim.set);
 	unlink(path);
-	sim.d = rc ? NULL : sim.set.dev[0];
-	sim.other = rc || sim.set.count < 2 ? NULL : sim.set.dev[1];
-	return rc;
+	sim.d = status ? NULL : sim.set.dev[0];
+	sim.other = status || sim.set.count < 2 ? NULL : sim.set.dev[1];
+	return status;
 }
 
 static inline void sim_begin(const char *model)
@@ -85,46 +90,52 @@ static inline void sim_begin(const char *model)
 
 static inline void sim_end(void) { dev_close(&sim.set); }
 
-static inline void *get_on(struct dev *d, enum dev_mem kind, uint64_t bytes)
+static inline void *alloc_memory_on(struct dev *d, enum dev_mem kind, uint64_t bytes)
 {
 	void *memory = NULL;
 	ok(dev_alloc(d, kind, bytes, &memory));
 	return memory;
 }
 
-static inline void *get(enum dev_mem kind, uint64_t bytes) { return get_on(sim.d, kind, bytes); }
+static inline void *alloc_memory(enum dev_mem kind, uint64_t bytes)
+{
+	return alloc_memory_on(sim.d, kind, bytes);
+}
 
-static inline struct dev_stream *stream(void)
+static inline struct dev_stream *open_stream(void)
 {
 	struct dev_stream *s = NULL;
 	ok(dev_stream_open(sim.d, 0, &s));
 	return s;
 }
 
-static inline int launch(struct dev_stream *s, const char *name, uint32_t grid, uint64_t shared_bytes,
-                         const void *const *args)
+static inline int launch_kernel(struct dev_stream *s, const char *name, uint32_t grid,
+				uint64_t shared_bytes, const void *const *args)
 {
 	struct dev_kernel *k = NULL;
-	struct dev_launch l = { .grid = grid, .shared_bytes = shared_bytes, .args = args };
+	struct dev_launch l = {.grid = grid, .shared_bytes = shared_bytes, .args = args};
 	ok(dev_kernel_find(sim.d, name, &k));
 	return dev_launch(sim.d, s, k, &l);
 }
 
-/* Stamps before and after what a test queues. */
+/* Event stamps before and after what a test enqueues. */
 struct span {
 	struct dev_event *from, *to;
 };
 
 static inline struct span span_begin(struct dev_stream *s)
 {
-	struct span span = { 0 };
+	struct span span = {0};
 	ok(dev_event_open(sim.d, &span.from));
 	ok(dev_event_open(sim.d, &span.to));
 	ok(dev_event_record(sim.d, s, span.from));
 	return span;
 }
 
-static inline void span_end(struct span *span, struct dev_stream *s) { ok(dev_event_record(sim.d, s, span->to)); }
+static inline void span_end(struct span *span, struct dev_stream *s)
+{
+	ok(dev_event_record(sim.d, s, span->to));
+}
 
 static inline double span_ns(struct span *span)
 {

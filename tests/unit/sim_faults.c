@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The simulator as a judge: faults that a model asks for, misuse, and waits that nothing can end.
+ * Faults that a model requests, misuse that is reported, and waits that nothing can end.
  */
 #include "tests/unit/sim.h"
 
@@ -9,19 +9,20 @@
 static void work_that_fails_is_reported_once(void)
 {
 	sim_begin(PLAIN "fail_launch_at = 2\n");
-	struct dev_stream *s = stream(), *other = stream();
+	struct dev_stream *s = open_stream(), *other = open_stream();
 	struct dev_event *e;
-	char *a = get(DEV_MEM_PINNED, N);
+	char *a = alloc_memory(DEV_MEM_PINNED, N);
 	memset(a, 0, N);
 	ok(dev_event_open(sim.d, &e));
-	ok(launch(s, "empty", 1, 0, NULL));
+	ok(launch_kernel(s, "empty", 1, 0, NULL));
 	ok(dev_stream_sync(sim.d, s));
-	ok(launch(s, "empty", 1, 0, NULL)); /* this one */
-	ok(dev_fill(sim.d, s, a, 1, N));    /* dropped */
+	ok(launch_kernel(s, "empty", 1, 0, NULL)); /* this one */
+	ok(dev_fill(sim.d, s, a, 1, N));           /* dropped */
 	ok(dev_event_record(sim.d, s, e));
 	ok(dev_stream_wait(sim.d, other, e));
 	ok(dev_fill(sim.d, other, a + N / 2, 2, 1));
-	ok(dev_stream_sync(sim.d, other)); /* of its own work nothing failed, and it does not hang */
+	ok(dev_stream_sync(sim.d,
+			   other)); /* of its own work nothing failed, and it does not hang */
 	expect(a[N / 2] == 2);
 	expect_error(dev_stream_sync(sim.d, s), -EIO);
 	expect(strstr(err_text(), "empty") != NULL);
@@ -37,11 +38,11 @@ static void a_copy_or_an_allocation_fails(void)
 {
 	void *memory = NULL;
 	sim_begin(PLAIN "fail_copy_at = 2\nfail_alloc_at = 3\n");
-	struct dev_stream *s = stream();
-	char *a = get(DEV_MEM_PINNED, N), *b = get(DEV_MEM_DEVICE, N);
+	struct dev_stream *s = open_stream();
+	char *a = alloc_memory(DEV_MEM_PINNED, N), *b = alloc_memory(DEV_MEM_DEVICE, N);
 	expect_error(dev_alloc(sim.d, DEV_MEM_DEVICE, N, &memory), -ENOMEM);
 	expect(memory == NULL);
-	memory = get(DEV_MEM_DEVICE, N);
+	memory = alloc_memory(DEV_MEM_DEVICE, N);
 	ok(dev_copy(sim.d, s, a, b, N));
 	ok(dev_copy(sim.d, s, b, a, N));
 	expect_error(dev_stream_sync(sim.d, s), -EIO);
@@ -50,7 +51,7 @@ static void a_copy_or_an_allocation_fails(void)
 	sim_end();
 }
 
-static uint64_t differences(const char *a, char byte, uint64_t bytes)
+static uint64_t count_differences(const char *a, char byte, uint64_t bytes)
 {
 	uint64_t count = 0;
 	for (uint64_t i = 0; i < bytes; i++)
@@ -61,21 +62,21 @@ static uint64_t differences(const char *a, char byte, uint64_t bytes)
 static void results_are_corrupted_on_demand(void)
 {
 	sim_begin(PLAIN "corrupt_copy_every = 2\ncorrupt_launch_every = 3\n");
-	struct dev_stream *s = stream();
-	char *a = get(DEV_MEM_PINNED, N), *b = get(DEV_MEM_PINNED, N);
+	struct dev_stream *s = open_stream();
+	char *a = alloc_memory(DEV_MEM_PINNED, N), *b = alloc_memory(DEV_MEM_PINNED, N);
 	const uint64_t bytes = N;
 	const uint32_t reps = 1, word = 0x05050505;
 	memset(a, 4, N);
 	for (int i = 1; i <= 4; i++) {
 		ok(dev_copy(sim.d, s, b, a, N));
 		ok(dev_stream_sync(sim.d, s));
-		expect(differences(b, 4, N) == (i % 2 ? 0 : 1));
+		expect(count_differences(b, 4, N) == (i % 2 ? 0 : 1));
 	}
-	const void *args[] = { &b, &bytes, &reps, &word };
+	const void *args[] = {&b, &bytes, &reps, &word};
 	for (int i = 1; i <= 6; i++) {
-		ok(launch(s, "write", 7, 0, args));
+		ok(launch_kernel(s, "write", 7, 0, args));
 		ok(dev_stream_sync(sim.d, s));
-		expect(differences(b, 5, N) == (i % 3 ? 0 : 1));
+		expect(count_differences(b, 5, N) == (i % 3 ? 0 : 1));
 	}
 	sim_end();
 }
@@ -83,30 +84,41 @@ static void results_are_corrupted_on_demand(void)
 static void corruption_shows_in_every_result(void)
 {
 	sim_begin(PLAIN "corrupt_launch_every = 1\n");
-	struct dev_stream *s = stream();
-	float *a = get(DEV_MEM_PINNED, N), *b = get(DEV_MEM_PINNED, N), *c = get(DEV_MEM_PINNED, N), scale = 1;
-	uint32_t *sink = get(DEV_MEM_PINNED, 4), reps = 1;
+	struct dev_stream *s = open_stream();
+	float *a = alloc_memory(DEV_MEM_PINNED, N), *b = alloc_memory(DEV_MEM_PINNED, N),
+	      *c = alloc_memory(DEV_MEM_PINNED, N), scale = 1;
+	uint32_t *sink = alloc_memory(DEV_MEM_PINNED, 4), reps = 1;
 	const uint64_t bytes = N, fmas = DEV_FMA_QUANTUM;
 	memset(b, 0, N);
 	memset(c, 0, N);
 	*sink = 0;
-	const void *reads[] = { &b, &bytes, &reps, &sink }, *triads[] = { &a, &b, &c, &bytes, &reps, &scale };
-	const void *fma[] = { &a, &fmas };
-	ok(launch(s, "read", 1, 0, reads));
+	const void *reads[] = {&b, &bytes, &reps, &sink},
+		   *triads[] = {&a, &b, &c, &bytes, &reps, &scale};
+	const void *fma[] = {&a, &fmas};
+	ok(launch_kernel(s, "read", 1, 0, reads));
 	ok(dev_stream_sync(sim.d, s));
 	expect(*sink != 0);
-	ok(launch(s, "triad", 1, 0, triads));
+	ok(launch_kernel(s, "triad", 1, 0, triads));
 	ok(dev_stream_sync(sim.d, s));
-	expect(differences((char *)a, 0, N) == 1);
-	struct dev_gemm g = { .type = DEV_F32, .m = 8, .n = 8, .k = 8, .alpha = 1, .a = b, .b = b, .c = c,
-		              .lda = 8, .ldb = 8, .ldc = 8 };
+	expect(count_differences((char *)a, 0, N) == 1);
+	struct dev_gemm g = {.type = DEV_F32,
+			     .m = 8,
+			     .n = 8,
+			     .k = 8,
+			     .alpha = 1,
+			     .a = b,
+			     .b = b,
+			     .c = c,
+			     .lda = 8,
+			     .ldb = 8,
+			     .ldc = 8};
 	ok(dev_gemm(sim.d, s, &g));
 	ok(dev_stream_sync(sim.d, s));
 	double worst = 0;
 	for (int i = 0; i < 64; i++)
 		worst = fmax(worst, fabs((double)c[i]));
 	expect(worst > 1);
-	ok(launch(s, "fma_f32", 8, 0, fma));
+	ok(launch_kernel(s, "fma_f32", 8, 0, fma));
 	ok(dev_stream_sync(sim.d, s));
 	expect(memcmp(&a[0], &a[5], 4) != 0 || memcmp(&a[1], &a[5], 4) != 0);
 	sim_end();
@@ -115,65 +127,83 @@ static void corruption_shows_in_every_result(void)
 static void corruption_shows_in_sums_chases_and_signals(void)
 {
 	sim_begin(PLAIN "corrupt_launch_every = 1\n");
-	struct dev_stream *s = stream();
-	char *dst = get(DEV_MEM_PINNED, N);
-	uint64_t *ring = get(DEV_MEM_PINNED, 256), *out = get(DEV_MEM_PINNED, 8), ring_bytes = 256, steps = 31, timeout_ns = 1;
-	uint32_t *flag = get(DEV_MEM_PINNED, 4), *timed_out = get(DEV_MEM_PINNED, 4), reps = 1, value = 3;
+	struct dev_stream *s = open_stream();
+	char *dst = alloc_memory(DEV_MEM_PINNED, N);
+	uint64_t *ring = alloc_memory(DEV_MEM_PINNED, 256), *out = alloc_memory(DEV_MEM_PINNED, 8),
+		 ring_bytes = 256, steps = 31, timeout_ns = 1;
+	uint32_t *flag = alloc_memory(DEV_MEM_PINNED, 4),
+		 *timed_out = alloc_memory(DEV_MEM_PINNED, 4), reps = 1, value = 3;
 	const uint64_t bytes = N;
-	float *src = get(DEV_MEM_PINNED, N);
+	float *src = alloc_memory(DEV_MEM_PINNED, N);
 	memset(dst, 0, N);
 	memset(src, 0, N);
 	for (uint64_t i = 0; i < 32; i++)
 		ring[i] = (uintptr_t)(ring + (i + 1) % 32);
 	*timed_out = 0;
-	const void *adds[] = { &dst, &src, &bytes, &reps }, *chases[] = { &ring, &ring_bytes, &steps, &out };
-	const void *signals[] = { &flag, &value }, *awaits[] = { &flag, &value, &timed_out, &timeout_ns };
-	ok(launch(s, "reduce_add", 3, 0, adds));
-	ok(launch(s, "chase", 3, 0, chases));
-	ok(launch(s, "signal", 3, 0, signals));
-	ok(launch(s, "await", 3, 0, awaits));
+	const void *adds[] = {&dst, &src, &bytes, &reps},
+		   *chases[] = {&ring, &ring_bytes, &steps, &out};
+	const void *signals[] = {&flag, &value},
+		   *awaits[] = {&flag, &value, &timed_out, &timeout_ns};
+	ok(launch_kernel(s, "reduce_add", 3, 0, adds));
+	ok(launch_kernel(s, "chase", 3, 0, chases));
+	ok(launch_kernel(s, "signal", 3, 0, signals));
+	ok(launch_kernel(s, "await", 3, 0, awaits));
 	ok(dev_stream_sync(sim.d, s));
-	expect(differences(dst, 0, N) == 1);
+	expect(count_differences(dst, 0, N) == 1);
 	expect(*out != (uintptr_t)(ring + 31) && *flag != 3 && *timed_out != 0);
 	sim_end();
 }
 
-/* Whoever takes rows when they are counted must get the wrong one, too. */
+/* A stream that takes rows as soon as they are counted must see the corrupted one, too. */
 static void corruption_comes_before_the_count(void)
 {
 	sim_begin(PLAIN "corrupt_launch_every = 1\ngemm_tile = 8\nunits = 1\nslots_per_unit = 1\n");
-	struct dev_stream *s = stream(), *takes = stream();
-	float *a = get(DEV_MEM_DEVICE, N), *got = get(DEV_MEM_PINNED, N);
-	uint32_t *done = get(DEV_MEM_PINNED, 16);
+	struct dev_stream *s = open_stream(), *takes = open_stream();
+	float *a = alloc_memory(DEV_MEM_DEVICE, N), *got = alloc_memory(DEV_MEM_PINNED, N);
+	uint32_t *done = alloc_memory(DEV_MEM_PINNED, 16);
 	memset(a, 0, N);
 	memset(done, 0, 16);
-	const struct dev_gemm g = { .type = DEV_F32, .m = 32, .n = 32, .k = 8, .alpha = 1, .a = a, .b = a, .c = a, .lda = 8,
-		                    .ldb = 32, .ldc = 32, .tiled = true, .done = done, .done_rows = 8 };
+	const struct dev_gemm g = {.type = DEV_F32,
+				   .m = 32,
+				   .n = 32,
+				   .k = 8,
+				   .alpha = 1,
+				   .a = a,
+				   .b = a,
+				   .c = a,
+				   .lda = 8,
+				   .ldb = 32,
+				   .ldc = 32,
+				   .tiled = true,
+				   .done = done,
+				   .done_rows = 8};
 	for (uint32_t i = 0; i < 4; i++) {
 		ok(dev_wait_value(sim.d, takes, done + i, 8 * 32));
 		ok(dev_copy(sim.d, takes, got + i * 8 * 32, a + i * 8 * 32, 8 * 32 * 4));
 	}
 	ok(dev_gemm(sim.d, s, &g));
 	ok(dev_stream_sync(sim.d, takes));
-	expect(differences((char *)got, 0, N) == 1);
+	expect(count_differences((char *)got, 0, N) == 1);
 	ok(dev_stream_sync(sim.d, s));
 	sim_end();
 }
 
 /* ------------------------------------------------------------------ misuse */
 
-static void a_ring_that_leads_astray_fails(void)
+static void a_ring_that_points_outside_fails(void)
 {
 	sim_begin(PLAIN);
-	struct dev_stream *s = stream();
-	uint64_t *ring = get(DEV_MEM_PINNED, 256), *out = get(DEV_MEM_PINNED, 8), bytes = 256, steps = 2;
-	const void *args[] = { &ring, &bytes, &steps, &out };
+	struct dev_stream *s = open_stream();
+	uint64_t *ring = alloc_memory(DEV_MEM_PINNED, 256), *out = alloc_memory(DEV_MEM_PINNED, 8),
+		 bytes = 256, steps = 2;
+	const void *args[] = {&ring, &bytes, &steps, &out};
 	memset(ring, 0, 256);
 	*out = 77;
-	const uint64_t astray[] = { (uintptr_t)(ring + 32), (uintptr_t)(ring - 1), (uintptr_t)ring + 4, 32 };
-	for (size_t i = 0; i < sizeof(astray) / sizeof(astray[0]); i++) {
-		ring[0] = astray[i];
-		ok(launch(s, "chase", 1, 0, args));
+	const uint64_t outside[] = {(uintptr_t)(ring + 32), (uintptr_t)(ring - 1),
+				    (uintptr_t)ring + 4, 32};
+	for (size_t i = 0; i < sizeof(outside) / sizeof(outside[0]); i++) {
+		ring[0] = outside[i];
+		ok(launch_kernel(s, "chase", 1, 0, args));
 		expect_error(dev_stream_sync(sim.d, s), -EFAULT);
 		expect(strstr(err_text(), "not an entry of the ring") != NULL && *out == 77);
 	}
@@ -183,9 +213,9 @@ static void a_ring_that_leads_astray_fails(void)
 static void reading_before_a_sync_shows_old_data(void)
 {
 	sim_begin("like = quiet\n");
-	struct dev_stream *s = stream();
-	char *a = get(DEV_MEM_PINNED, N), *dev = get(DEV_MEM_DEVICE, N);
-	expect((unsigned char)a[0] == 0xa5); /* and fresh memory is not zero by luck */
+	struct dev_stream *s = open_stream();
+	char *a = alloc_memory(DEV_MEM_PINNED, N), *dev = alloc_memory(DEV_MEM_DEVICE, N);
+	expect((unsigned char)a[0] == 0xa5); /* fresh memory is not zero by accident */
 	memset(a, 1, N);
 	ok(dev_fill(sim.d, s, dev, 2, N));
 	ok(dev_copy(sim.d, s, a, dev, N));
@@ -198,9 +228,10 @@ static void reading_before_a_sync_shows_old_data(void)
 static void misuse_is_an_error(void)
 {
 	sim_begin(PLAIN);
-	struct dev_stream *s = stream(), *closed = stream(), *foreign = NULL;
+	struct dev_stream *s = open_stream(), *closed = open_stream(), *foreign = NULL;
 	struct dev_event *e, *theirs;
-	char *a = get(DEV_MEM_DEVICE, N), *theirs_memory = get_on(sim.other, DEV_MEM_DEVICE, N);
+	char *a = alloc_memory(DEV_MEM_DEVICE, N),
+	     *theirs_memory = alloc_memory_on(sim.other, DEV_MEM_DEVICE, N);
 	uint64_t bytes = N, odd = N - 4;
 	uint32_t reps = 1, word = 1;
 	char *skewed = a + 4;
@@ -217,35 +248,36 @@ static void misuse_is_an_error(void)
 	expect_error(dev_copy(sim.d, s, a + 1, a, N / 2), -EINVAL);
 	expect_error(dev_copy(sim.d, s, a, a, 1), -EINVAL);
 	expect_error(dev_free(sim.d, theirs_memory), -EFAULT);
-	const void *missing[] = { &a, NULL, &reps, &word }, *misaligned[] = { &skewed, &bytes, &reps, &word };
-	const void *uneven[] = { &a, &odd, &reps, &word };
-	expect_error(launch(s, "write", 1, 0, NULL), -EINVAL);
-	expect_error(launch(s, "write", 1, 0, missing), -EINVAL);
+	const void *missing[] = {&a, NULL, &reps, &word},
+		   *misaligned[] = {&skewed, &bytes, &reps, &word};
+	const void *uneven[] = {&a, &odd, &reps, &word};
+	expect_error(launch_kernel(s, "write", 1, 0, NULL), -EINVAL);
+	expect_error(launch_kernel(s, "write", 1, 0, missing), -EINVAL);
 	bytes = N - 256;
-	expect_error(launch(s, "write", 1, 0, misaligned), -EINVAL);
-	expect_error(launch(s, "write", 1, 0, uneven), -EINVAL);
+	expect_error(launch_kernel(s, "write", 1, 0, misaligned), -EINVAL);
+	expect_error(launch_kernel(s, "write", 1, 0, uneven), -EINVAL);
 	expect_error(dev_wait_value(sim.d, s, (uint32_t *)(void *)(a + 2), 0), -EINVAL);
-	ok(dev_stream_sync(sim.d, s)); /* nothing of it was queued */
+	ok(dev_stream_sync(sim.d, s)); /* none of the above was queued */
 	sim_end();
 }
 
-static void closing_a_busy_stream_is_told(void)
+static void closing_a_busy_stream_is_reported(void)
 {
 	sim_begin(PLAIN);
-	struct dev_stream *s = stream(), *other = stream();
-	char *a = get(DEV_MEM_DEVICE, N);
+	struct dev_stream *s = open_stream(), *other = open_stream();
+	char *a = alloc_memory(DEV_MEM_DEVICE, N);
 	ok(dev_fill(sim.d, s, a, 0, N));
 	ok(dev_fill(sim.d, s, a, 0, N));
 	dev_stream_close(sim.d, s);
 	expect_error(dev_fill(sim.d, other, a, 0, N), -EBUSY);
 	expect(strstr(err_text(), "close a stream") != NULL);
-	ok(dev_fill(sim.d, other, a, 0, N)); /* told once */
+	ok(dev_fill(sim.d, other, a, 0, N)); /* reported once */
 	ok(dev_stream_sync(sim.d, other));
 	ok(dev_free(sim.d, a));
 	sim_end();
 }
 
-static void a_peer_that_goes_takes_its_users_along(void)
+static void closing_a_peer_fails_its_users(void)
 {
 	sim_begin(PLAIN);
 	struct dev_set one, two;
@@ -270,9 +302,9 @@ static void a_peer_that_goes_takes_its_users_along(void)
 static void nothing_waits_for_ever(void)
 {
 	sim_begin(PLAIN);
-	struct dev_stream *s = stream(), *t = stream();
+	struct dev_stream *s = open_stream(), *t = open_stream();
 	struct dev_event *e;
-	uint32_t *at = get(DEV_MEM_PINNED, 4);
+	uint32_t *at = alloc_memory(DEV_MEM_PINNED, 4);
 	*at = 0;
 	ok(dev_event_open(sim.d, &e));
 	ok(dev_wait_value(sim.d, s, at, 1));
@@ -291,8 +323,8 @@ static void nothing_waits_for_ever(void)
 static void a_full_queue_waits_and_can_deadlock(void)
 {
 	sim_begin(PLAIN "max_queued = 8\n");
-	struct dev_stream *s = stream();
-	uint32_t *at = get(DEV_MEM_PINNED, 4);
+	struct dev_stream *s = open_stream();
+	uint32_t *at = alloc_memory(DEV_MEM_PINNED, 4);
 	*at = 0;
 	for (int i = 0; i < 100; i++)
 		ok(dev_fill(sim.d, s, at, 0, 4)); /* waits as needed */
@@ -306,16 +338,16 @@ static void a_full_queue_waits_and_can_deadlock(void)
 	sim_end();
 }
 
-static void a_hold_runs_to_its_time_out(void)
+static void a_blocking_kernel_runs_to_its_time_out(void)
 {
 	sim_begin(PLAIN);
-	struct dev_stream *s = stream();
-	uint32_t *at = get(DEV_MEM_PINNED, 1024);
+	struct dev_stream *s = open_stream();
+	uint32_t *at = alloc_memory(DEV_MEM_PINNED, 1024);
 	uint32_t *arrived = at + 64;
 	uint64_t *start = (uint64_t *)(void *)(at + 128), timeout_ns = 3600000000000u;
 	memset(at, 0, 1024);
-	const void *args[] = { &at, &arrived, &start, &timeout_ns };
-	ok(launch(s, "hold", 3, 0, args));
+	const void *args[] = {&at, &arrived, &start, &timeout_ns};
+	ok(launch_kernel(s, "blocking_kernel", 3, 0, args));
 	ok(dev_stream_sync(sim.d, s)); /* an hour */
 	expect(arrived[0] == 3 && arrived[1] == 3);
 	expect(dev_clock_ns(sim.d) >= timeout_ns);
@@ -330,13 +362,13 @@ int main(void)
 	test(corruption_shows_in_every_result);
 	test(corruption_shows_in_sums_chases_and_signals);
 	test(corruption_comes_before_the_count);
-	test(a_ring_that_leads_astray_fails);
+	test(a_ring_that_points_outside_fails);
 	test(reading_before_a_sync_shows_old_data);
 	test(misuse_is_an_error);
-	test(closing_a_busy_stream_is_told);
-	test(a_peer_that_goes_takes_its_users_along);
+	test(closing_a_busy_stream_is_reported);
+	test(closing_a_peer_fails_its_users);
 	test(nothing_waits_for_ever);
 	test(a_full_queue_waits_and_can_deadlock);
-	test(a_hold_runs_to_its_time_out);
+	test(a_blocking_kernel_runs_to_its_time_out);
 	return test_done();
 }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Models of the simulator: what the parser takes and what it refuses, with a text that helps.
+ * Models of the simulator: what the parser accepts, and the messages about what it rejects.
  */
-#include "device/sim.h"
-
+#include "device/sim/sim.h"
 #include "tests/unit/sim.h"
 
 static void good_models(void)
@@ -17,10 +16,11 @@ static void good_models(void)
 	ok(sim_model_parse("", "dir/empty.model", &m));
 	expect_str(m.name, "empty.model");
 	expect(m.units == 8);
-	ok(sim_model_parse("# all of it\n\n  like =  quiet # base\r\nunits=3\n\tllc_bytes = 2M\nlaunch_ns = 1.5e3\n"
-	                   "shared_granularity_bytes = 256\nslow_down = gemm 1.5\nslow_down = engine  2\n"
-	                   "lacks = gemm peer\nseed = 99",
-	                   "x", &m));
+	ok(sim_model_parse("# all of it\n\n  like =  quiet # base\r\nunits=3\n"
+			   "\tllc_bytes = 2M\nlaunch_ns = 1.5e3\n"
+			   "shared_granularity_bytes = 256\nslow_down = gemm 1.5\n"
+			   "slow_down = engine  2\nlacks = gemm peer\nseed = 99",
+			   "x", &m));
 	expect(!(m.jitter_sigma > 0) && m.units == 3 && m.llc_bytes == 2 << 20 && m.seed == 99);
 	expect_near(m.launch_ns, 1500, 0);
 	expect(m.slow_downs == 2);
@@ -33,35 +33,38 @@ static void bad_models(void)
 	static const struct {
 		const char *text, *says;
 	} bad[] = {
-		{ "units", "x:1: 'units' is not 'key = value'" },
-		{ "\n\nunits =", "x:3: 'units =' is not 'key = value'" },
-		{ "= 3", "x:1" },
-		{ "unit = 3", "x:1: unknown key 'unit'; perhaps units unit_bandwidth" },
-		{ "Units = 3", "unknown key 'Units'" },
-		{ "units = three", "x:1: units = 'three' is not a whole number" },
-		{ "units = 3.5", "is not a whole number" },
-		{ "units = 3x", "is not a whole number" },
-		{ "units = 3 4", "is not a whole number" },
-		{ "units = 3K", "is not a whole number" },
-		{ "units = 0x10", "is not a whole number" },
-		{ "units = 0", "units = 0 is outside 1 to 1024" },
-		{ "units = -1", "is outside" },
-		{ "memory_bandwidth = 0", "is outside" },
-		{ "memory_bandwidth = nan", "is not a number" },
-		{ "memory_bandwidth = inf", "is not a number" },
-		{ "memory_bandwidth = 1e999", "is not a number" },
-		{ "block_share = 1.1", "is outside" },
-		{ "priorities = 2", "there may be 1 or 3" },
-		{ "units = 3\nunits = 3", "x:2: units is set twice" },
-		{ "units = 3\nlike = quiet", "x:2: 'like' must be the first line" },
-		{ "like = loud", "there are default and quiet" },
-		{ "shared_per_unit_bytes = 1K\nshared_per_block_bytes = 2K", "is more than" },
-		{ "slow_down = gemm", "takes a name and a factor" },
-		{ "slow_down = gem 2", "slow_down of 'gem'; there are" },
-		{ "slow_down = gemm 0", "is not a factor" },
-		{ "lacks = gemm everything", "lacks 'everything'; there are" },
+		{"units", "x:1: 'units' is not 'key = value'"},
+		{"\n\nunits =", "x:3: 'units =' is not 'key = value'"},
+		{"= 3", "x:1"},
+		{"unit = 3", "x:1: unknown key 'unit'; perhaps units unit_bandwidth"},
+		{"Units = 3", "unknown key 'Units'"},
+		{"units = three", "x:1: units = 'three' is not a whole number"},
+		{"units = 3.5", "is not a whole number"},
+		{"units = 3x", "is not a whole number"},
+		{"units = 3 4", "is not a whole number"},
+		{"units = 3K", "is not a whole number"},
+		{"units = 0x10", "is not a whole number"},
+		{"units = 0", "units = 0 is outside 1 to 1024"},
+		{"units = -1", "is outside"},
+		{"memory_bandwidth = 0", "is outside"},
+		{"memory_bandwidth = nan", "is not a number"},
+		{"memory_bandwidth = inf", "is not a number"},
+		{"memory_bandwidth = 1e999", "is not a number"},
+		{"block_share = 1.1", "is outside"},
+		{"priorities = 2", "only 1 and 3 are possible"},
+		{"units = 3\nunits = 3", "x:2: units is set twice"},
+		{"units = 3\nlike = quiet", "x:2: 'like' must be the first line"},
+		{"like = loud", "models: default, quiet"},
+		{"shared_per_unit_bytes = 1K\nshared_per_block_bytes = 2K", "is more than"},
+		{"slow_down = gemm", "needs a name and a factor"},
+		{"slow_down = gem 2", "unknown name 'gem'; names: read write write_nt "},
+		{"slow_down = gemm 0", "is not a factor"},
+		{"lacks = virtual_time",
+		 "unknown capability 'virtual_time'; capabilities: gemm copy_engine "},
+		{"lacks = gemm everything",
+		 "unknown capability 'everything'; capabilities: gemm copy_engine "},
 	};
-	struct sim_model m = { .units = 77 };
+	struct sim_model m = {.units = 77};
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		expect_error(sim_model_parse(bad[i].text, "x", &m), -EINVAL);
 		if (!strstr(err_text(), bad[i].says))
@@ -90,26 +93,37 @@ static void models_by_name(void)
 	sim_end();
 }
 
-static void what_a_model_lacks_is_not_there(void)
+static void capabilities_that_a_model_lacks_are_absent(void)
 {
 	double hz;
 	uint32_t blocks;
 	struct dev_kernel *k;
 	sim_begin("lacks = gemm copy_engine priority wait_value occupancy peer clock_rate\n");
 	const struct dev_props *p = dev_props(sim.d);
-	struct dev_stream *s = stream();
-	uint32_t *at = get(DEV_MEM_PINNED, 1001), *twin = get(DEV_MEM_DEVICE, 1001);
+	struct dev_stream *s = open_stream();
+	uint32_t *at = alloc_memory(DEV_MEM_PINNED, 1001),
+		 *twin = alloc_memory(DEV_MEM_DEVICE, 1001);
 	expect(p->caps == DEV_CAP_VIRTUAL_TIME);
-	expect(p->copy_engines == 0 && p->priority_low == p->priority_high && p->shared_per_unit_bytes == 0);
+	expect(p->copy_engines == 0 && p->priority_low == p->priority_high &&
+	       p->shared_per_unit_bytes == 0);
 	expect_error(dev_clock_rate(sim.d, &hz), -ENOTSUP);
 	expect_error(dev_wait_value(sim.d, s, at, 1), -ENOTSUP);
 	expect_error(dev_peer_enable(sim.d, sim.other), -ENOTSUP);
-	struct dev_gemm g = { .type = DEV_F32, .m = 1, .n = 1, .k = 1, .a = at, .b = at, .c = at, .lda = 1, .ldb = 1, .ldc = 1 };
+	struct dev_gemm g = {.type = DEV_F32,
+			     .m = 1,
+			     .n = 1,
+			     .k = 1,
+			     .a = at,
+			     .b = at,
+			     .c = at,
+			     .lda = 1,
+			     .ldb = 1,
+			     .ldc = 1};
 	expect_error(dev_gemm(sim.d, s, &g), -ENOTSUP);
-	ok(dev_kernel_find(sim.d, "hold", &k));
+	ok(dev_kernel_find(sim.d, "blocking_kernel", &k));
 	ok(dev_occupancy(sim.d, k, 0, 0, &blocks));
 	expect(blocks == p->slots_per_unit);
-	/* Copies run on the units then, at any size. */
+	/* Then copies run on the units, with any size. */
 	memset(at, 7, 1001);
 	ok(dev_copy(sim.d, s, twin, at, 1001));
 	ok(dev_fill(sim.d, s, at, 0, 1001));
@@ -119,15 +133,25 @@ static void what_a_model_lacks_is_not_there(void)
 	sim_end();
 }
 
-static void products_without_tiles_are_plain(void)
+static void gemms_without_tiles_are_plain(void)
 {
 	sim_begin("lacks = gemm_tiled\n");
 	const struct dev_props *p = dev_props(sim.d);
-	struct dev_stream *s = stream();
-	float *a = get(DEV_MEM_DEVICE, 4096);
+	struct dev_stream *s = open_stream();
+	float *a = alloc_memory(DEV_MEM_DEVICE, 4096);
 	expect(dev_can(sim.d, DEV_CAP_GEMM) && !dev_can(sim.d, DEV_CAP_GEMM_TILED));
-	expect(p->gemm_types == (1u << DEV_F32 | 1u << DEV_F64) && p->gemm_tiled_types == 0 && p->gemm_tile_rows == 0);
-	struct dev_gemm g = { .type = DEV_F32, .m = 4, .n = 4, .k = 4, .a = a, .b = a, .c = a + 64, .lda = 4, .ldb = 4, .ldc = 4 };
+	expect(p->gemm_types == (1u << DEV_F32 | 1u << DEV_F64) && p->gemm_tiled_types == 0 &&
+	       p->gemm_tile_rows == 0);
+	struct dev_gemm g = {.type = DEV_F32,
+			     .m = 4,
+			     .n = 4,
+			     .k = 4,
+			     .a = a,
+			     .b = a,
+			     .c = a + 64,
+			     .lda = 4,
+			     .ldb = 4,
+			     .ldc = 4};
 	ok(dev_gemm(sim.d, s, &g));
 	g.shared_bytes = 1;
 	expect_error(dev_gemm(sim.d, s, &g), -ENOTSUP);
@@ -142,14 +166,16 @@ static void reserved_shared_memory_counts(void)
 	static const struct {
 		uint64_t shared;
 		uint32_t blocks;
-	} cases[] = { { 0, 32 }, { 1, 32 }, { 24, 32 }, { 25, 16 }, { 1024, 3 } };
+	} cases[] = {{0, 32}, {1, 32}, {24, 32}, {25, 16}, {1024, 3}};
 	uint32_t blocks;
 	struct dev_kernel *k;
-	/* A pool of 4096 in pieces of 128, of which a block has 104 before it asks for any. */
-	sim_begin("shared_per_unit_bytes = 4096\nshared_per_block_bytes = 1024\nshared_granularity_bytes = 128\n"
-	          "shared_reserved_bytes = 104\nslots_per_unit = 32\n");
+	/* A pool of 4096 in pieces of 128; 104 are reserved for each block. */
+	sim_begin("shared_per_unit_bytes = 4096\n"
+		  "shared_per_block_bytes = 1024\n"
+		  "shared_granularity_bytes = 128\n"
+		  "shared_reserved_bytes = 104\nslots_per_unit = 32\n");
 	expect(dev_props(sim.d)->shared_reserved_bytes == 104);
-	ok(dev_kernel_find(sim.d, "hold", &k));
+	ok(dev_kernel_find(sim.d, "blocking_kernel", &k));
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		ok(dev_occupancy(sim.d, k, 0, cases[i].shared, &blocks));
 		expect(blocks == cases[i].blocks);
@@ -163,8 +189,8 @@ int main(void)
 	test(good_models);
 	test(bad_models);
 	test(models_by_name);
-	test(what_a_model_lacks_is_not_there);
-	test(products_without_tiles_are_plain);
+	test(capabilities_that_a_model_lacks_are_absent);
+	test(gemms_without_tiles_are_plain);
 	test(reserved_shared_memory_counts);
 	return test_done();
 }

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Max-min fairness by its certificate: nothing is over its capacity, and each flow is stopped by its own limit or
- * by something full on which no other flow has a higher level.
+ * Checks max-min fairness by its certificate: no resource is over its capacity, and each flow is
+ * stopped by its own limit or by a full resource on which no other flow has a higher level.
  */
-#include "device/sim_world.h"
-
+#include "device/sim/sim_engine.h"
 #include "tests/unit/test.h"
 
 #define RESOURCES 6
@@ -33,26 +32,28 @@ static void make_network(struct network *n, struct rng *r)
 		for (int j = 0; j < RESOURCES; j++)
 			flow_need(f, &n->resource[j], rng_below(r, 3) ? 0 : 10 * rng_unit(r) + 0.1);
 		f->weight = rng_below(r, 2) ? 1 : 8;
-		f->least_ns = rng_below(r, 3) ? 0 : rng_unit(r);
+		f->min_ns = rng_below(r, 3) ? 0 : rng_unit(r);
 		n->list[i] = f;
 	}
 }
 
-static double used(const struct network *n, const struct resource *r)
+static double used_capacity(const struct network *n, const struct resource *r)
 {
 	double sum = 0;
 	for (size_t i = 0; i < n->count; i++)
 		for (int j = 0; j < n->flow[i].demands; j++)
-			sum += n->flow[i].demand[j].at == r ? n->flow[i].demand[j].amount * n->flow[i].rate : 0;
+			sum += n->flow[i].demand[j].at == r
+				       ? n->flow[i].demand[j].volume * n->flow[i].rate
+				       : 0;
 	return sum;
 }
 
-/* As device/sim.h says: the largest share of what measures, else of what there is, by weight. */
-static double level(const struct flow *f)
+/* As in device/sim/sim.h: the largest share of a resource that measures, else of any, by weight. */
+static double flow_level(const struct flow *f)
 {
-	double share_of = 0, any = f->least_ns * f->rate;
+	double share_of = 0, any = f->min_ns * f->rate;
 	for (int j = 0; j < f->demands; j++) {
-		double part = f->demand[j].amount * f->rate / f->demand[j].at->capacity;
+		double part = f->demand[j].volume * f->rate / f->demand[j].at->capacity;
 		any = fmax(any, part);
 		share_of = fmax(share_of, f->demand[j].at->measures ? part : 0);
 	}
@@ -63,17 +64,19 @@ static bool highest_on(const struct network *n, const struct flow *f, const stru
 {
 	for (size_t i = 0; i < n->count; i++)
 		for (int j = 0; j < n->flow[i].demands; j++)
-			if (n->flow[i].demand[j].at == r && level(&n->flow[i]) > level(f) * (1 + CLOSE))
+			if (n->flow[i].demand[j].at == r &&
+			    flow_level(&n->flow[i]) > flow_level(f) * (1 + CLOSE))
 				return false;
 	return true;
 }
 
-static bool stopped(const struct network *n, const struct flow *f)
+static bool is_stopped(const struct network *n, const struct flow *f)
 {
-	if (f->least_ns > 0 && f->rate * f->least_ns >= 1 - CLOSE)
+	if (f->min_ns > 0 && f->rate * f->min_ns >= 1 - CLOSE)
 		return true;
 	for (int j = 0; j < f->demands; j++)
-		if (used(n, f->demand[j].at) >= f->demand[j].at->capacity * (1 - CLOSE) && highest_on(n, f, f->demand[j].at))
+		if (used_capacity(n, f->demand[j].at) >= f->demand[j].at->capacity * (1 - CLOSE) &&
+		    highest_on(n, f, f->demand[j].at))
 			return true;
 	return false;
 }
@@ -85,13 +88,14 @@ static void random_networks_are_shared_max_min(void)
 	for (int round = 0; round < 5000; round++) {
 		struct network n;
 		make_network(&n, &r);
-		share(n.list, n.count);
+		flow_set_rates(n.list, n.count);
 		for (int i = 0; i < RESOURCES; i++)
-			require(used(&n, &n.resource[i]) <= n.resource[i].capacity * (1 + CLOSE));
+			require(used_capacity(&n, &n.resource[i]) <=
+				n.resource[i].capacity * (1 + CLOSE));
 		for (size_t i = 0; i < n.count; i++) {
 			require(n.flow[i].rate > 0 && isfinite(n.flow[i].rate));
-			require(n.flow[i].rate * n.flow[i].least_ns <= 1 + CLOSE);
-			require(stopped(&n, &n.flow[i]));
+			require(n.flow[i].rate * n.flow[i].min_ns <= 1 + CLOSE);
+			require(is_stopped(&n, &n.flow[i]));
 		}
 	}
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Known truth: what the simulator says things cost must be what device/sim.h says, to the picosecond.
+ * Known truth: the simulated times must be those of device/sim/sim.h, to the picosecond.
  */
 #include "tests/unit/sim.h"
 
@@ -17,11 +17,13 @@ static double copy_ns(struct dev_stream *s, void *dst, const void *src, uint64_t
 
 static void a_copy_takes_alpha_and_n_over_beta(void)
 {
-	static const uint64_t sizes[] = { 1, 1000, 4096, 1234567, 8 << 20 };
+	static const uint64_t sizes[] = {1, 1000, 4096, 1234567, 8 << 20};
 	sim_begin(PLAIN);
-	struct dev_stream *s = stream();
-	char *dev = get(DEV_MEM_DEVICE, 8 << 20), *twin = get(DEV_MEM_DEVICE, 8 << 20);
-	char *host = get(DEV_MEM_PINNED, 8 << 20), *peer = get_on(sim.other, DEV_MEM_DEVICE, 8 << 20);
+	struct dev_stream *s = open_stream();
+	char *dev = alloc_memory(DEV_MEM_DEVICE, 8 << 20),
+	     *twin = alloc_memory(DEV_MEM_DEVICE, 8 << 20);
+	char *host = alloc_memory(DEV_MEM_PINNED, 8 << 20),
+	     *peer = alloc_memory_on(sim.other, DEV_MEM_DEVICE, 8 << 20);
 	ok(dev_peer_enable(sim.d, sim.other));
 	for (size_t i = 0; i < COUNT(sizes); i++) {
 		double n = (double)sizes[i];
@@ -40,9 +42,10 @@ struct pair {
 	double a_ns, b_ns;
 };
 
-static struct pair two_copies(char *to_a, char *from_a, uint64_t a, char *to_b, char *from_b, uint64_t b)
+static struct pair two_copies(char *to_a, char *from_a, uint64_t a, char *to_b, char *from_b,
+			      uint64_t b)
 {
-	struct dev_stream *s = stream(), *t = stream();
+	struct dev_stream *s = open_stream(), *t = open_stream();
 	struct span first = span_begin(s), second = span_begin(t);
 	struct pair pair;
 	ok(dev_copy(sim.d, s, to_a, from_a, a));
@@ -61,16 +64,17 @@ static void two_flows_share_max_min(void)
 	const uint64_t n = 1000000;
 	const double x = 1e6;
 	sim_begin(PLAIN);
-	char *dev = get(DEV_MEM_DEVICE, 16 * n), *host = get(DEV_MEM_PINNED, 8 * n);
+	char *dev = alloc_memory(DEV_MEM_DEVICE, 16 * n),
+	     *host = alloc_memory(DEV_MEM_PINNED, 8 * n);
 	/* Equals get equal shares. */
 	struct pair p = two_copies(dev, dev + n, n, dev + 2 * n, dev + 3 * n, n);
 	expect_near(p.a_ns, 1000 + 2 * x / 50, PICOSECOND);
 	expect_near(p.b_ns, 1000 + 2 * x / 50, PICOSECOND);
-	/* The longer one has it alone when the other is done. */
+	/* The longer one has the memory alone when the other is done. */
 	p = two_copies(dev, dev + n, n, dev + 4 * n, dev + 8 * n, 3 * n);
 	expect_near(p.a_ns, 1000 + 2 * x / 50, PICOSECOND);
 	expect_near(p.b_ns, 1000 + 2 * x / 50 + 2 * 2 * x / 100, PICOSECOND);
-	/* What a limited one leaves goes to the other: 10 and 90 of 100. */
+	/* The other flow gets what a limited one leaves: 10 and 90 of 100. */
 	p = two_copies(dev, host, n, dev + 4 * n, dev + 8 * n, n);
 	expect_near(p.a_ns, 1000 + x / 10, PICOSECOND);
 	expect_near(p.b_ns, 1000 + 2 * x / 90, PICOSECOND);
@@ -84,31 +88,34 @@ static void two_flows_share_max_min(void)
 	sim_end();
 }
 
-static void one_engine_copies_one_by_one(void)
+static void one_engine_copies_in_sequence(void)
 {
 	const uint64_t n = 1000000;
 	sim_begin(PLAIN "copy_engines = 1\n");
-	char *dev = get(DEV_MEM_DEVICE, 4 * n);
+	char *dev = alloc_memory(DEV_MEM_DEVICE, 4 * n);
 	struct pair p = two_copies(dev, dev + n, n, dev + 2 * n, dev + 3 * n, n);
 	expect_near(p.a_ns, 1000 + 2e6 / 100, PICOSECOND);
 	expect_near(p.b_ns, 2 * (1000 + 2e6 / 100), PICOSECOND);
 	sim_end();
 }
 
-static void an_engine_beside_blocks(void)
+static void an_engine_shares_memory_with_blocks(void)
 {
-	/* 8 resident blocks read from memory and one copy writes: 9 equal flows, or the copy weighs 8. */
+	/* 8 resident blocks read from memory and one copy writes: 9 equal flows, or the copy
+	 * weighs 8. */
 	const uint64_t n = 8 << 20;
 	const uint32_t reps = 10;
 	for (int weight = 1; weight <= 8; weight += 7) {
 		char model[2048];
-		snprintf(model, sizeof(model), PLAIN "link_down_bandwidth = 1e15\nengine_weight = %d\n", weight);
+		snprintf(model, sizeof(model),
+			 PLAIN "link_down_bandwidth = 1e15\nengine_weight = %d\n", weight);
 		sim_begin(model);
-		struct dev_stream *s = stream(), *t = stream();
-		char *dev = get(DEV_MEM_DEVICE, 2 * n), *host = get(DEV_MEM_PINNED, n);
-		uint32_t *sink = get(DEV_MEM_PINNED, 4);
-		const void *args[] = { &dev, &n, &reps, &sink };
-		ok(launch(s, "read", 8, 0, args));
+		struct dev_stream *s = open_stream(), *t = open_stream();
+		char *dev = alloc_memory(DEV_MEM_DEVICE, 2 * n),
+		     *host = alloc_memory(DEV_MEM_PINNED, n);
+		uint32_t *sink = alloc_memory(DEV_MEM_PINNED, 4);
+		const void *args[] = {&dev, &n, &reps, &sink};
+		ok(launch_kernel(s, "read", 8, 0, args));
 		struct span span = span_begin(t);
 		ok(dev_copy(sim.d, t, dev + n, host, n / 2));
 		span_end(&span, t);
@@ -123,22 +130,22 @@ static void an_engine_beside_blocks(void)
 
 static double fma_ns(struct dev_stream *s, uint32_t grid, uint64_t shared_bytes, uint64_t fmas)
 {
-	float *out = get(DEV_MEM_DEVICE, grid * 4);
-	const void *args[] = { &out, &fmas };
+	float *out = alloc_memory(DEV_MEM_DEVICE, grid * 4);
+	const void *args[] = {&out, &fmas};
 	struct span span = span_begin(s);
-	ok(launch(s, "fma_f32", grid, shared_bytes, args));
+	ok(launch_kernel(s, "fma_f32", grid, shared_bytes, args));
 	span_end(&span, s);
 	double ns = span_ns(&span);
 	ok(dev_free(sim.d, out));
 	return ns;
 }
 
-static void waves(void)
+static void blocks_run_in_waves(void)
 {
-	static const uint32_t grids[] = { 1, 7, 8, 9, 16, 17, 40, 41 };
-	/* A block gets its slot's half of the unit, alone or not: all take the same. */
+	static const uint32_t grids[] = {1, 7, 8, 9, 16, 17, 40, 41};
+	/* A block gets half of its unit even when alone, so all take the same time. */
 	sim_begin(PLAIN "block_share = 0.5\nblock_ns = 300\nlaunch_ns = 700\n");
-	struct dev_stream *s = stream();
+	struct dev_stream *s = open_stream();
 	const uint64_t fmas = DEV_FMA_QUANTUM;
 	const double block_ns = 300 + 2.0 * (double)fmas / 0.5;
 	for (size_t i = 0; i < COUNT(grids); i++) {
@@ -151,7 +158,7 @@ static void waves(void)
 static void residents_share_their_unit(void)
 {
 	sim_begin(PLAIN);
-	struct dev_stream *s = stream();
+	struct dev_stream *s = open_stream();
 	const double alone_ns = 2.0 * DEV_FMA_QUANTUM;
 	/* One block to each unit first; then two on each take twice as long. */
 	expect_near(fma_ns(s, 4, 0, DEV_FMA_QUANTUM), alone_ns, PICOSECOND);
@@ -163,23 +170,25 @@ static void residents_share_their_unit(void)
 static void residence_is_a_step_function(void)
 {
 	sim_begin(PLAIN "slots_per_unit = 8\nblock_share = 0.125\nshared_per_unit_bytes = 64K\n"
-	                "shared_per_block_bytes = 64K\nshared_granularity_bytes = 1K\n");
-	struct dev_stream *s = stream();
+			"shared_per_block_bytes = 64K\nshared_granularity_bytes = 1K\n");
+	struct dev_stream *s = open_stream();
 	const double block_ns = 2.0 * DEV_FMA_QUANTUM / 0.125;
 	for (uint64_t shared = 0; shared <= 64 << 10; shared += 1000) {
 		uint64_t claim = (shared + 1023) / 1024 * 1024;
 		double resident = 4 * (claim ? fmin(8, floor(65536.0 / (double)claim)) : 8);
-		expect_near(fma_ns(s, 64, shared, DEV_FMA_QUANTUM), ceil(64 / resident) * block_ns, PICOSECOND);
+		expect_near(fma_ns(s, 64, shared, DEV_FMA_QUANTUM), ceil(64 / resident) * block_ns,
+			    PICOSECOND);
 	}
 	sim_end();
 }
 
-static double read_ns(struct dev_stream *s, const char *name, char *at, uint64_t bytes, uint32_t grid)
+static double read_ns(struct dev_stream *s, const char *name, char *at, uint64_t bytes,
+		      uint32_t grid)
 {
 	uint32_t reps = 1, word = 1;
-	const void *args[] = { &at, &bytes, &reps, &word };
+	const void *args[] = {&at, &bytes, &reps, &word};
 	struct span span = span_begin(s);
-	ok(launch(s, name, grid, 0, args));
+	ok(launch_kernel(s, name, grid, 0, args));
 	span_end(&span, s);
 	return span_ns(&span);
 }
@@ -187,72 +196,21 @@ static double read_ns(struct dev_stream *s, const char *name, char *at, uint64_t
 static void caches_and_units_limit(void)
 {
 	sim_begin(PLAIN "llc_bytes = 4M\n");
-	struct dev_stream *s = stream();
-	char *a = get(DEV_MEM_DEVICE, 16 << 20);
+	struct dev_stream *s = open_stream();
+	char *a = alloc_memory(DEV_MEM_DEVICE, 16 << 20);
 	const double m = 1 << 20;
 	expect_near(read_ns(s, "write", a, 4 << 20, 8), 4 * m / 400, PICOSECOND);
 	expect_near(read_ns(s, "write_nt", a, 4 << 20, 8), 4 * m / 100, PICOSECOND);
 	expect_near(read_ns(s, "write", a, 8 << 20, 8), 8 * m / 100, PICOSECOND);
 	sim_end();
-	/* Few units can't use all of the memory: 3 units of 20, of which one block gets a half. */
+	/* Few units cannot use the full memory bandwidth: a unit has 20, one block gets half of it.
+	 */
 	sim_begin(PLAIN "unit_bandwidth = 20e9\nblock_share = 0.5\nllc_bytes = 0\n");
-	s = stream();
-	a = get(DEV_MEM_DEVICE, 16 << 20);
+	s = open_stream();
+	a = alloc_memory(DEV_MEM_DEVICE, 16 << 20);
 	expect_near(read_ns(s, "write", a, 8 << 20, 1), 8 * m / 10, PICOSECOND);
 	expect_near(read_ns(s, "write", a, 8 << 20, 4), 8 * m / 40, PICOSECOND);
 	expect_near(read_ns(s, "write", a, 8 << 20, 8), 8 * m / 80, PICOSECOND);
-	sim_end();
-}
-
-static double gemm_ns(struct dev_stream *s, char *memory, uint32_t m, uint32_t n, uint32_t k, uint32_t blocks)
-{
-	struct dev_gemm g = { .type = DEV_F32, .m = m, .n = n, .k = k, .alpha = 1, .a = memory, .b = memory + (1 << 20),
-		              .c = memory + (2 << 20), .lda = k, .ldb = n, .ldc = n, .blocks = blocks };
-	struct span span = span_begin(s);
-	ok(dev_gemm(sim.d, s, &g));
-	span_end(&span, s);
-	return span_ns(&span);
-}
-
-static void gemm_costs_its_tiles(void)
-{
-	sim_begin(PLAIN "gemm_tile = 32\nllc_bandwidth = 1e15\nslots_per_unit = 1\n");
-	struct dev_stream *s = stream();
-	char *memory = get(DEV_MEM_DEVICE, 4 << 20);
-	ok(dev_fill(sim.d, s, memory, 0, 4 << 20));
-	const double tile_ns = 2.0 * 32 * 32 * 64;
-	expect_near(gemm_ns(s, memory, 64, 64, 64, 0), tile_ns, PICOSECOND);      /* 4 tiles on 4 units */
-	expect_near(gemm_ns(s, memory, 64, 64, 128, 0), 2 * tile_ns, PICOSECOND); /* twice as deep */
-	expect_near(gemm_ns(s, memory, 65, 64, 64, 0), 2 * tile_ns, PICOSECOND);  /* 6 tiles: a second wave */
-	expect_near(gemm_ns(s, memory, 33, 33, 64, 0), tile_ns, PICOSECOND);      /* edges cost whole tiles */
-	expect_near(gemm_ns(s, memory, 64, 64, 64, 8), tile_ns, PICOSECOND);      /* 8 halves in 2 waves */
-	sim_end();
-}
-
-/* A product is remembered by the content of its matrices; it must follow every change of them. */
-static void gemm_follows_its_matrices(void)
-{
-	enum { M = 40, N = 24, K = 33 };
-	sim_begin(PLAIN);
-	struct dev_stream *s = stream();
-	double *a = get(DEV_MEM_PINNED, M * K * 8), *b = get(DEV_MEM_PINNED, K * N * 8), *c = get(DEV_MEM_PINNED, M * N * 8);
-	struct dev_gemm g = { .type = DEV_F64, .m = M, .n = N, .k = K, .alpha = 1, .a = a, .b = b, .c = c,
-		              .lda = K, .ldb = N, .ldc = N };
-	for (int i = 0; i < M * K; i++)
-		a[i] = i % 7;
-	for (int i = 0; i < K * N; i++)
-		b[i] = i % 5;
-	for (int round = 0; round < 6; round++) {
-		a[K * 39 + 32] = round / 2; /* every second round repeats */
-		g.beta = round == 5 ? 1 : 0;
-		g.alpha = round == 4 ? 2 : 1;
-		double want = g.beta > 0 ? c[N * 39 + 23] : 0;
-		for (int k = 0; k < K; k++)
-			want += g.alpha * a[K * 39 + k] * b[N * k + 23];
-		ok(dev_gemm(sim.d, s, &g));
-		ok(dev_stream_sync(sim.d, s));
-		expect_near(c[N * 39 + 23], want, 1e-9);
-	}
 	sim_end();
 }
 
@@ -263,14 +221,15 @@ static void gemm_follows_its_matrices(void)
 static void run_mixture(double *ns, int count)
 {
 	const uint64_t bytes = 1 << 16, fmas = DEV_FMA_QUANTUM;
-	struct dev_stream *s = stream(), *t = stream();
-	char *dev = get(DEV_MEM_DEVICE, bytes), *host = get(DEV_MEM_PINNED, bytes);
-	float *out = get(DEV_MEM_DEVICE, 1024);
-	const void *args[] = { &out, &fmas };
+	struct dev_stream *s = open_stream(), *t = open_stream();
+	char *dev = alloc_memory(DEV_MEM_DEVICE, bytes),
+	     *host = alloc_memory(DEV_MEM_PINNED, bytes);
+	float *out = alloc_memory(DEV_MEM_DEVICE, 1024);
+	const void *args[] = {&out, &fmas};
 	for (int i = 0; i < count; i++) {
 		struct span span = span_begin(s);
 		ok(dev_copy(sim.d, t, dev, host, bytes));
-		ok(launch(s, "fma_f32", 100, 0, args));
+		ok(launch_kernel(s, "fma_f32", 100, 0, args));
 		span_end(&span, s);
 		ns[i] = span_ns(&span);
 		ok(dev_stream_sync(sim.d, t));
@@ -301,8 +260,9 @@ static void jitter_is_unbiased(void)
 {
 	enum { SAMPLES = 4000 };
 	sim_begin(PLAIN "jitter_sigma = 0.1\n");
-	struct dev_stream *s = stream();
-	char *dev = get(DEV_MEM_DEVICE, 10000), *host = get(DEV_MEM_PINNED, 10000);
+	struct dev_stream *s = open_stream();
+	char *dev = alloc_memory(DEV_MEM_DEVICE, 10000),
+	     *host = alloc_memory(DEV_MEM_PINNED, 10000);
 	double sum = 0, logs = 0, squares = 0;
 	for (int i = 0; i < SAMPLES; i++) {
 		double x = copy_ns(s, dev, host, 10000) / 2000;
@@ -320,28 +280,28 @@ static void other_noise_and_slow_downs(void)
 {
 	const uint64_t n = 100000;
 	sim_begin(PLAIN "outlier_probability = 1\noutlier_factor = 3\n");
-	struct dev_stream *s = stream();
-	char *dev = get(DEV_MEM_DEVICE, n), *host = get(DEV_MEM_PINNED, n);
+	struct dev_stream *s = open_stream();
+	char *dev = alloc_memory(DEV_MEM_DEVICE, n), *host = alloc_memory(DEV_MEM_PINNED, n);
 	expect_near(copy_ns(s, dev, host, n), 3 * (1000 + 1e4), PICOSECOND);
 	sim_end();
 	sim_begin(PLAIN "slow_down = engine 1.05\nslow_down = fma_f32 2\n");
-	s = stream();
-	dev = get(DEV_MEM_DEVICE, n);
-	host = get(DEV_MEM_PINNED, n);
+	s = open_stream();
+	dev = alloc_memory(DEV_MEM_DEVICE, n);
+	host = alloc_memory(DEV_MEM_PINNED, n);
 	expect_near(copy_ns(s, dev, host, n), 1000 + 1.05 * 1e4, PICOSECOND);
 	expect_near(fma_ns(s, 4, 0, DEV_FMA_QUANTUM), 2 * 2.0 * DEV_FMA_QUANTUM, PICOSECOND);
 	sim_end();
-	/* Half as much again after a virtual second, which a hold lasts. */
+	/* 1.5 times as long after a virtual second, for which a hold runs. */
 	sim_begin(PLAIN "drift_per_s = 0.5\n");
-	s = stream();
-	dev = get(DEV_MEM_DEVICE, n);
-	host = get(DEV_MEM_PINNED, n);
+	s = open_stream();
+	dev = alloc_memory(DEV_MEM_DEVICE, n);
+	host = alloc_memory(DEV_MEM_PINNED, n);
 	expect_near(copy_ns(s, dev, host, n), 11000, 1);
 	memset(host, 0, n);
 	char *arrived = host + 256, *start = host + 512;
 	uint64_t second = 1000000000;
-	const void *args[] = { &host, &arrived, &start, &second };
-	ok(launch(s, "hold", 1, 0, args));
+	const void *args[] = {&host, &arrived, &start, &second};
+	ok(launch_kernel(s, "blocking_kernel", 1, 0, args));
 	ok(dev_stream_sync(sim.d, s));
 	expect_near(copy_ns(s, dev, host, n), 1.5 * 11000, 1);
 	sim_end();
@@ -365,10 +325,10 @@ static void devices_share_a_clock(void)
 /* The first entry leads to itself. */
 static double chase_ns(struct dev_stream *s, void *ring, uint64_t bytes, uint64_t steps, void *out)
 {
-	const void *args[] = { &ring, &bytes, &steps, &out };
+	const void *args[] = {&ring, &bytes, &steps, &out};
 	*(uint64_t *)ring = (uintptr_t)ring;
 	struct span span = span_begin(s);
-	ok(launch(s, "chase", 4, 0, args));
+	ok(launch_kernel(s, "chase", 4, 0, args));
 	span_end(&span, s);
 	return span_ns(&span);
 }
@@ -376,9 +336,12 @@ static double chase_ns(struct dev_stream *s, void *ring, uint64_t bytes, uint64_
 static void a_chase_takes_a_latency_per_step(void)
 {
 	const uint64_t n = 1 << 20;
-	sim_begin(PLAIN "llc_bytes = 64K\nslow_down = chase 2\nmemory_latency_ns = 400\nllc_latency_ns = 150\nlink_latency_ns = 900\n");
-	struct dev_stream *s = stream();
-	char *own = get(DEV_MEM_DEVICE, n), *host = get(DEV_MEM_PINNED, n), *peer = get_on(sim.other, DEV_MEM_DEVICE, n);
+	sim_begin(PLAIN "llc_bytes = 64K\nslow_down = chase 2\n"
+			"memory_latency_ns = 400\nllc_latency_ns = 150\n"
+			"link_latency_ns = 900\n");
+	struct dev_stream *s = open_stream();
+	char *own = alloc_memory(DEV_MEM_DEVICE, n), *host = alloc_memory(DEV_MEM_PINNED, n),
+	     *peer = alloc_memory_on(sim.other, DEV_MEM_DEVICE, n);
 	ok(dev_peer_enable(sim.d, sim.other));
 	memset(own, 0, n);
 	memset(host, 0, n);
@@ -396,41 +359,19 @@ static void a_sum_moves_three_times_its_size(void)
 	uint64_t n = 4 << 20;
 	const uint32_t reps = 2;
 	sim_begin(PLAIN "llc_bytes = 8M\n");
-	struct dev_stream *s = stream();
-	float *dst = get(DEV_MEM_DEVICE, 2 * n), *src = get(DEV_MEM_DEVICE, 2 * n);
+	struct dev_stream *s = open_stream();
+	float *dst = alloc_memory(DEV_MEM_DEVICE, 2 * n),
+	      *src = alloc_memory(DEV_MEM_DEVICE, 2 * n);
 	memset(dst, 0, 2 * n);
 	memset(src, 0, 2 * n);
-	const void *args[] = { &dst, &src, &n, &reps };
+	const void *args[] = {&dst, &src, &n, &reps};
 	for (int i = 0; i < 2; i++, n *= 2) {
 		const double rate = i == 0 ? 400 : 100; /* both arrays fit the cache, or not */
 		struct span span = span_begin(s);
-		ok(launch(s, "reduce_add", 8, 0, args));
+		ok(launch_kernel(s, "reduce_add", 8, 0, args));
 		span_end(&span, s);
 		expect_near(span_ns(&span), 2 * 3 * (double)n / rate, PICOSECOND);
 	}
-	sim_end();
-}
-
-/* One slot: four tiles, one after the other. Who waits for the second goes on when it ends, not with the product. */
-static void finished_rows_are_seen_when_their_tile_ends(void)
-{
-	sim_begin(PLAIN "gemm_tile = 16\nunits = 1\nslots_per_unit = 1\nvalue_ns = 10\n");
-	struct dev_stream *s = stream(), *waits = stream();
-	float *a = get(DEV_MEM_DEVICE, 1 << 16);
-	uint32_t *done = get(DEV_MEM_PINNED, 16);
-	memset(a, 0, 1 << 16);
-	memset(done, 0, 16);
-	const struct dev_gemm g = { .type = DEV_F32, .m = 64, .n = 16, .k = 64, .alpha = 1, .a = a, .b = a, .c = a + 8192,
-		                    .lda = 64, .ldb = 16, .ldc = 16, .tiled = true, .done = done, .done_rows = 16 };
-	struct span whole = span_begin(s), second = span_begin(waits);
-	ok(dev_wait_value(sim.d, waits, done + 1, 16 * 16));
-	span_end(&second, waits);
-	ok(dev_gemm(sim.d, s, &g));
-	span_end(&whole, s);
-	const double tile = 2.0 * 16 * 16 * 64, all = span_ns(&whole);
-	expect_near(all, 4 * tile, 4 * tile / 1000);
-	expect_near(span_ns(&second), all / 2 + 10, PICOSECOND);
-	ok(dev_stream_sync(sim.d, waits));
 	sim_end();
 }
 
@@ -439,21 +380,22 @@ static void an_await_ends_with_its_signal(void)
 	uint64_t timeout_ns = 1000000, fmas = DEV_FMA_QUANTUM;
 	uint32_t value = 5;
 	sim_begin(PLAIN);
-	struct dev_stream *s = stream(), *waits = stream();
-	char *memory = get(DEV_MEM_PINNED, 4096);
+	struct dev_stream *s = open_stream(), *waits = open_stream();
+	char *memory = alloc_memory(DEV_MEM_PINNED, 4096);
 	uint32_t *flag = (uint32_t *)(void *)memory, *timed_out = flag + 64;
 	char *out = memory + 1024;
 	memset(memory, 0, 4096);
-	const void *awaits[] = { &flag, &value, &timed_out, &timeout_ns }, *signals[] = { &flag, &value }, *fma[] = { &out, &fmas };
+	const void *awaits[] = {&flag, &value, &timed_out, &timeout_ns},
+		   *signals[] = {&flag, &value}, *fma[] = {&out, &fmas};
 	struct span span = span_begin(waits);
-	ok(launch(waits, "await", 2, 0, awaits));
+	ok(launch_kernel(waits, "await", 2, 0, awaits));
 	span_end(&span, waits);
-	ok(launch(s, "fma_f32", 1, 0, fma));
-	ok(launch(s, "signal", 1, 0, signals));
+	ok(launch_kernel(s, "fma_f32", 1, 0, fma));
+	ok(launch_kernel(s, "signal", 1, 0, signals));
 	expect_near(span_ns(&span), 2.0 * DEV_FMA_QUANTUM, PICOSECOND);
 	value = 6;
 	span = span_begin(waits);
-	ok(launch(waits, "await", 2, 0, awaits));
+	ok(launch_kernel(waits, "await", 2, 0, awaits));
 	span_end(&span, waits);
 	expect_near(span_ns(&span), (double)timeout_ns, PICOSECOND);
 	expect(*timed_out == 2);
@@ -465,21 +407,18 @@ int main(void)
 {
 	test(a_copy_takes_alpha_and_n_over_beta);
 	test(two_flows_share_max_min);
-	test(one_engine_copies_one_by_one);
-	test(an_engine_beside_blocks);
-	test(waves);
+	test(one_engine_copies_in_sequence);
+	test(an_engine_shares_memory_with_blocks);
+	test(blocks_run_in_waves);
 	test(residents_share_their_unit);
 	test(residence_is_a_step_function);
 	test(caches_and_units_limit);
-	test(gemm_costs_its_tiles);
-	test(gemm_follows_its_matrices);
 	test(the_same_calls_take_the_same_time);
 	test(jitter_is_unbiased);
 	test(other_noise_and_slow_downs);
 	test(devices_share_a_clock);
 	test(a_chase_takes_a_latency_per_step);
 	test(a_sum_moves_three_times_its_size);
-	test(finished_rows_are_seen_when_their_tile_ends);
 	test(an_await_ends_with_its_signal);
 	return test_done();
 }

@@ -2,13 +2,13 @@
  *
  * Known answers for every statistic.
  */
-#include "lib/rng.h"
 #include "lib/stats.h"
+#include "lib/rng.h"
 #include "tests/unit/test.h"
 
 #include <errno.h>
 
-static void medians(void)
+static void median_of_sorted(void)
 {
 	expect_near(stats_median((double[]){7}, 1), 7, 0);
 	expect_near(stats_median((double[]){1, 4}, 2), 2.5, 0);
@@ -16,7 +16,7 @@ static void medians(void)
 	expect_near(stats_median((double[]){1, 4, 6, 9}, 4), 5, 0);
 }
 
-static void quantiles(void)
+static void quantiles_interpolate(void)
 {
 	double x[] = {10, 20, 30, 40, 50};
 	expect_near(stats_quantile(x, 5, 0.0), 10, 0);
@@ -31,7 +31,8 @@ static void median_ranks(void)
 {
 	static const struct {
 		size_t n, low, high;
-	} known[] = {{6, 1, 6}, {9, 2, 8}, {10, 2, 9}, {15, 4, 12}, {20, 6, 15}, {30, 10, 21}, {50, 18, 33}, {100, 40, 61}};
+	} known[] = {{6, 1, 6},   {9, 2, 8},    {10, 2, 9},   {15, 4, 12},
+		     {20, 6, 15}, {30, 10, 21}, {50, 18, 33}, {100, 40, 61}};
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
 		size_t low = 0, high = 0;
 		expect(stats_median_ranks(known[i].n, &low, &high) == 0);
@@ -49,12 +50,13 @@ static void ranks_of_thousands(void)
 {
 	size_t low = 0, high = 0;
 	expect(stats_median_ranks(10000, &low, &high) == 0);
-	/* Half a width of 1.96 * sqrt(n) / 2. */
+	/* Half the width is 1.96 * sqrt(n) / 2. */
 	expect_near((double)(high - low) / 2, 98, 2);
 	expect(low + high == 9999);
 }
 
-/* The interval must hold the true median in at least 95 % of many experiments, whatever the distribution. */
+/* The interval must hold the true median in at least 95 % of many experiments, whatever the
+ * distribution. */
 static void interval_covers(void)
 {
 	struct rng r;
@@ -74,7 +76,7 @@ static void interval_covers(void)
 	}
 }
 
-static void summary(void)
+static void summary_of_samples(void)
 {
 	double x[] = {5, 1, 4, 2, 3, 6}, scratch[6];
 	struct stats_summary s = stats_summarise(x, 6, scratch);
@@ -98,22 +100,23 @@ static void relative_width(void)
 	expect_near(stats_relative_width(&s), 0.15, 1e-15);
 }
 
-static void autocorrelation(void)
+static void lag1_of_series(void)
 {
-	double alternating[] = {1, -1, 1, -1, 1, -1}, same[] = {2, 2, 2, 2}, rising[] = {1, 2, 3, 4, 5};
+	double alternating[] = {1, -1, 1, -1, 1, -1}, same[] = {2, 2, 2, 2},
+	       rising[] = {1, 2, 3, 4, 5};
 	expect_near(stats_lag1(alternating, 6), -5.0 / 6.0, 1e-12);
 	expect_near(stats_lag1(same, 4), 0, 0);
 	expect_near(stats_lag1(rising, 5), 0.4, 1e-12);
 	expect_near(stats_lag1(rising, 2), 0, 0);
 }
 
-static void drift(void)
+static void drift_of_series(void)
 {
-	double scratch[STATS_DRIFT_ROOM], x[1000];
+	double scratch[STATS_DRIFT_CAPACITY], x[1000];
 	for (int i = 0; i < 1000; i++)
 		x[i] = 100 + 0.01 * i;
 	expect_near(stats_drift(x, 1000, 105, scratch), 9.99 / 105, 1e-9);
-	x[3] = 1e9; /* one wild sample does not matter */
+	x[3] = 1e9; /* one outlier does not matter */
 	expect_near(stats_drift(x, 1000, 105, scratch), 9.99 / 105, 1e-3);
 	expect_near(stats_drift(x, 2, 105, scratch), 0, 0);
 	expect_near(stats_drift((double[]){1, 2, 3}, 3, 2, scratch), 1, 1e-12);
@@ -121,14 +124,14 @@ static void drift(void)
 
 int main(void)
 {
-	test(medians);
-	test(quantiles);
+	test(median_of_sorted);
+	test(quantiles_interpolate);
 	test(median_ranks);
 	test(ranks_of_thousands);
 	test(interval_covers);
-	test(summary);
+	test(summary_of_samples);
 	test(relative_width);
-	test(autocorrelation);
-	test(drift);
+	test(lag1_of_series);
+	test(drift_of_series);
 	return test_done();
 }

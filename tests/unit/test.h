@@ -22,21 +22,22 @@ static struct {
 	jmp_buf leave;
 } test_state;
 
-#define expect(condition)                                                                        \
+#define expect(condition)                                                                          \
 	((condition) ? (void)0 : test_fail(__FILE__, __LINE__, "expected " #condition))
-#define expect_near(got, wanted, tolerance) test_near(__FILE__, __LINE__, #got, (got), (wanted), (tolerance))
+#define expect_near(got, wanted, tolerance)                                                        \
+	test_near(__FILE__, __LINE__, #got, (got), (wanted), (tolerance))
 #define expect_str(got, wanted) test_str(__FILE__, __LINE__, #got, (got), (wanted))
-#define require(condition)                                                                       \
-	do {                                                                                     \
-		if (!(condition)) {                                                              \
-			test_fail(__FILE__, __LINE__, "required " #condition);                   \
-			longjmp(test_state.leave, 1);                                            \
-		}                                                                                \
+#define require(condition)                                                                         \
+	do {                                                                                       \
+		if (!(condition)) {                                                                \
+			test_fail(__FILE__, __LINE__, "required " #condition);                     \
+			longjmp(test_state.leave, 1);                                              \
+		}                                                                                  \
 	} while (0)
-#define skip(reason)                                                                             \
-	do {                                                                                     \
-		test_state.skip = (reason);                                                      \
-		longjmp(test_state.leave, 1);                                                    \
+#define skip(reason)                                                                               \
+	do {                                                                                       \
+		test_state.skip = (reason);                                                        \
+		longjmp(test_state.leave, 1);                                                      \
 	} while (0)
 #define test(function) test_run(#function, function)
 
@@ -46,7 +47,8 @@ static inline void test_fail(const char *file, int line, const char *what)
 	printf("# %s:%d: %s\n", file, line, what);
 }
 
-static inline void test_near(const char *file, int line, const char *what, double got, double wanted, double tolerance)
+static inline void test_near(const char *file, int line, const char *what, double got,
+			     double wanted, double tolerance)
 {
 	char text[256];
 	if (fabs(got - wanted) <= tolerance)
@@ -55,7 +57,8 @@ static inline void test_near(const char *file, int line, const char *what, doubl
 	test_fail(file, line, text);
 }
 
-static inline void test_str(const char *file, int line, const char *what, const char *got, const char *wanted)
+static inline void test_str(const char *file, int line, const char *what, const char *got,
+			    const char *wanted)
 {
 	char text[2048];
 	if (strcmp(got, wanted) == 0)

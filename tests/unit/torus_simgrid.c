@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The files for SimGrid, word for word, and what can't be written.
+ * The exact text of the files for SimGrid, and write errors.
  */
 #include "lib/err.h"
 #include "tests/unit/test.h"
@@ -11,7 +11,7 @@
 
 static char folder[] = "/tmp/gpusig-simgrid-XXXXXX";
 
-static struct network network(const char *text)
+static struct network parse_network(const char *text)
 {
 	struct network n = {.kind = LINKS_TORUS};
 	require(network_parse(text, &n) == 0);
@@ -29,28 +29,33 @@ static void expect_file(const char *path, const char *wanted)
 	unlink(path);
 }
 
-static void files(void)
+static void written_files(void)
 {
-	struct network n = network("4x2");
+	struct network n = parse_network("4x2");
 	char command[SIMGRID_COMMAND];
 	require(simgrid_write(&n, 5e-7, 50e9, command) == 0);
-	expect(strncmp(command, "smpirun -np 8 -platform torus-4x2.xml -hostfile torus-4x2.hosts --cfg=", 70) == 0);
-	expect_file("torus-4x2.xml",
-	            "<?xml version=\"1.0\"?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
-	            "<platform version=\"4.1\">\n<cluster id=\"t\" prefix=\"n\" radical=\"0-7\" suffix=\"\" speed=\"1Gf\" "
-	            "bw=\"50000000000Bps\" lat=\"4.9999999999999998e-07s\" topology=\"TORUS\" topo_parameters=\"4,2\" "
-	            "sharing_policy=\"SPLITDUPLEX\"/>\n</platform>\n");
+	expect(strncmp(command,
+		       "smpirun -np 8 -platform torus-4x2.xml -hostfile torus-4x2.hosts --cfg=",
+		       70) == 0);
+	expect_file("torus-4x2.xml", "<?xml version=\"1.0\"?>\n<!DOCTYPE platform SYSTEM "
+				     "\"https://simgrid.org/simgrid.dtd\">\n"
+				     "<platform version=\"4.1\">\n<cluster id=\"t\" prefix=\"n\" "
+				     "radical=\"0-7\" suffix=\"\" speed=\"1Gf\" "
+				     "bw=\"50000000000Bps\" lat=\"4.9999999999999998e-07s\" "
+				     "topology=\"TORUS\" topo_parameters=\"4,2\" "
+				     "sharing_policy=\"SPLITDUPLEX\"/>\n</platform>\n");
 	expect_file("torus-4x2.hosts", "n0\nn1\nn2\nn3\nn4\nn5\nn6\nn7\n");
 }
 
-static void refusals(void)
+static void write_errors(void)
 {
-	struct network n = network("hyperx:4x4");
+	struct network n = parse_network("hyperx:4x4");
 	char command[SIMGRID_COMMAND];
 	expect(simgrid_write(&n, 4e-7, 50e9, command) == -ENOTSUP);
-	n = network("4x4");
+	n = parse_network("4x4");
 	require(chdir("/proc") == 0);
-	expect(simgrid_write(&n, 4e-7, 50e9, command) == -EIO && strstr(err_text(), "torus-4x4.xml"));
+	expect(simgrid_write(&n, 4e-7, 50e9, command) == -EIO &&
+	       strstr(err_text(), "torus-4x4.xml"));
 	require(chdir(folder) == 0);
 }
 
@@ -58,7 +63,7 @@ int main(void)
 {
 	if (!mkdtemp(folder) || chdir(folder) != 0)
 		return 1;
-	test(files);
-	test(refusals);
+	test(written_files);
+	test(write_errors);
 	return rmdir(folder) != 0 || test_done();
 }

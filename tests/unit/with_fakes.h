@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A test that runs on the fake drivers of its own build: it starts itself again with them where the loader looks.
+ * A test that runs on the fake drivers of its own build: it starts itself again with them where the
+ * loader looks.
  */
 #ifndef GPUSIG_WITH_FAKES_H
 #define GPUSIG_WITH_FAKES_H
@@ -12,7 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The fakes are beside this program's folder, as the Makefile builds them; the loader looks where it was told at the start. */
+/* The fakes are beside this program's folder, as the Makefile builds them; the loader looks where
+ * it was told at the start. */
 static inline int start_with_fakes(char **argv)
 {
 	char own[4096] = "", fakes[4200];

@@ -7,18 +7,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Doubles in all; 2 GiB. */
-#define MOST_COUNTERS (UINT64_C(1) << 28)
+#define MAX_COUNTERS (UINT64_C(1) << 28) /* doubles; 2 GiB */
 
 static const struct {
 	const char *name;
 	uint32_t board; /* nodes of a line that share a board */
-} kinds[] = {[LINKS_TORUS] = {"torus", 1}, [LINKS_TORUS_SHARED] = {"torus-shared", 1}, [LINKS_HX2MESH] = {"hx2mesh", 2},
-             [LINKS_HX4MESH] = {"hx4mesh", 4}, [LINKS_HYPERX] = {"hyperx", 1}};
+} kinds[] = {[LINKS_TORUS] = {"torus", 1},
+	     [LINKS_TORUS_SHARED] = {"torus-shared", 1},
+	     [LINKS_HX2MESH] = {"hx2mesh", 2},
+	     [LINKS_HX4MESH] = {"hx4mesh", 4},
+	     [LINKS_HYPERX] = {"hyperx", 1}};
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 
-/* Counters of a line, one after the other. Steps up and down are differences: the load between x and x + 1 is the sum
- * of up[0..x]. */
+/* The counters of a line, stored one after the other. `up` and `down` hold differences: the load
+ * between x and x + 1 is the sum of up[0..x]. */
 struct line {
 	double *up, *down;
 	double *ports; /* [board][edge][out, in]: HammingMesh */
@@ -40,22 +42,29 @@ int network_parse(const char *text, struct network *network_p)
 	struct network network = {.kind = LINKS_TORUS};
 	for (unsigned k = 0; k < KINDS; k++) {
 		used += (size_t)snprintf(names + used, sizeof(names) - used, " %s:", kinds[k].name);
-		if (colon && strlen(kinds[k].name) == length && strncmp(kinds[k].name, text, length) == 0)
+		if (colon && strlen(kinds[k].name) == length &&
+		    strncmp(kinds[k].name, text, length) == 0)
 			network.kind = (enum links_kind)k;
 	}
-	if (colon && (strlen(kinds[network.kind].name) != length || strncmp(kinds[network.kind].name, text, length) != 0))
-		return err_note(-EINVAL, "there is no network '%.*s:', only%s", (int)length, text, names);
+	if (colon && (strlen(kinds[network.kind].name) != length ||
+		      strncmp(kinds[network.kind].name, text, length) != 0))
+		return err_note(-EINVAL, "unknown network '%.*s:'; networks:%s", (int)length, text,
+				names);
 	int status = grid_parse(colon ? colon + 1 : text, &network.grid);
 	for (unsigned d = 0; status == 0 && d < network.grid.dims; d++)
 		if (network.grid.side[d] % kinds[network.kind].board)
-			return err_note(-EINVAL, "%s: boards of %u do not fill a side of %u, only multiples do", text,
-			                kinds[network.kind].board, network.grid.side[d]);
+			return err_note(-EINVAL,
+					"%s: side %u is not a multiple of the board size %u", text,
+					network.grid.side[d], kinds[network.kind].board);
 	if (status == 0)
 		*network_p = network;
 	return status;
 }
 
-int network_accept(const char *text) { return network_parse(text, &(struct network){.kind = LINKS_TORUS}); }
+int network_accept(const char *text)
+{
+	return network_parse(text, &(struct network){.kind = LINKS_TORUS});
+}
 
 static struct line line_at(const struct links *l, unsigned dim, size_t index)
 {
@@ -63,7 +72,8 @@ static struct line line_at(const struct links *l, unsigned dim, size_t index)
 	double *first = l->counters[dim] + index * l->per_line[dim];
 	if (l->network.kind == LINKS_HYPERX)
 		return (struct line){.pairs = first};
-	return (struct line){.up = first, .down = first + side + 1, .ports = first + 2 * (side + 1)};
+	return (struct line){
+		.up = first, .down = first + side + 1, .ports = first + 2 * (side + 1)};
 }
 
 int links_open(const struct network *network, bool one_line, struct links **l_p)
@@ -75,11 +85,15 @@ int links_open(const struct network *network, bool one_line, struct links **l_p)
 	*l = (struct links){.network = *network, .one_line = one_line};
 	for (unsigned d = 0; d < network->grid.dims; d++) {
 		size_t side = network->grid.side[d], board = kinds[network->kind].board;
-		l->per_line[d] = network->kind == LINKS_HYPERX ? side * side : 2 * (side + 1) + (board > 1 ? side / board * 4 : 0);
+		l->per_line[d] = network->kind == LINKS_HYPERX
+					 ? side * side
+					 : 2 * (side + 1) + (board > 1 ? side / board * 4 : 0);
 		l->lines[d] = one_line ? 1 : network->grid.nodes / side;
 		total += (uint64_t)l->per_line[d] * l->lines[d];
 	}
-	int status = total > MOST_COUNTERS ? err_note(-ENOTSUP, "%llu links are too many to count", (unsigned long long)total) : 0;
+	int status = total > MAX_COUNTERS ? err_note(-ENOTSUP, "%llu links are too many to count",
+						     (unsigned long long)total)
+					  : 0;
 	for (unsigned d = 0; d < network->grid.dims && status == 0; d++) {
 		l->counters[d] = calloc(l->per_line[d] * l->lines[d], sizeof(double));
 		if (!l->counters[d])
@@ -105,47 +119,54 @@ void links_clear(struct links *l)
 		memset(l->counters[d], 0, l->per_line[d] * l->lines[d] * sizeof(double));
 }
 
-/* Links from `first` on, `count` of them, upwards or downwards along a ring. */
-static void add(double *counters, uint32_t first, uint32_t count, uint32_t side, double amount)
+/* Adds a load to `count` links from `first` on, along a ring. */
+static void add_load(double *counters, uint32_t first, uint32_t count, uint32_t side, double load)
 {
 	uint32_t end = first + count;
-	counters[first] += amount;
-	counters[end < side ? end : side] -= amount;
+	counters[first] += load;
+	counters[end < side ? end : side] -= load;
 	if (end > side) {
-		counters[0] += amount;
-		counters[end - side] -= amount;
+		counters[0] += load;
+		counters[end - side] -= load;
 	}
 }
 
-static uint32_t send_ring(const struct links *l, struct line line, uint32_t side, uint32_t x, uint32_t y, double amount)
+static uint32_t send_ring(const struct links *l, struct line line, uint32_t side, uint32_t x,
+			  uint32_t y, double load)
 {
 	uint32_t up = y >= x ? y - x : y + side - x, down = side - up;
 	bool tie = up == down, shared = tie && l->network.kind == LINKS_TORUS_SHARED;
 	if (shared)
-		amount *= 0.5;
+		load *= 0.5;
 	if (up < down || (tie && (shared || x < y)))
-		add(line.up, x, up, side, amount);
+		add_load(line.up, x, up, side, load);
 	if (down < up || (tie && (shared || y < x)))
-		add(line.down, y, down, side, amount);
+		add_load(line.down, y, down, side, load);
 	return up < down ? up : down;
 }
 
-/* Across boards: out at the nearer edge, in at the edge nearer to the target. */
-static uint32_t send_boards(struct line line, uint32_t board, uint32_t side, uint32_t x, uint32_t y, double amount)
+/* Between boards a message leaves at the edge nearer to its source and enters at the edge nearer to
+ * its target. */
+static uint32_t send_boards(struct line line, uint32_t board, uint32_t side, uint32_t x, uint32_t y,
+			    double load)
 {
 	if (x / board == y / board) {
-		add(x < y ? line.up : line.down, x < y ? x : y, x < y ? y - x : x - y, side, amount);
+		add_load(x < y ? line.up : line.down, x < y ? x : y, x < y ? y - x : x - y, side,
+			 load);
 		return x < y ? y - x : x - y;
 	}
 	uint32_t out = x % board, in = y % board;
 	bool out_high = out > board - 1 - out, in_high = in > board - 1 - in;
-	uint32_t out_links = out_high ? board - 1 - out : out, in_links = in_high ? board - 1 - in : in;
+	uint32_t out_links = out_high ? board - 1 - out : out,
+		 in_links = in_high ? board - 1 - in : in;
 	if (out_links)
-		add(out_high ? line.up : line.down, out_high ? x : x - out_links, out_links, side, amount);
+		add_load(out_high ? line.up : line.down, out_high ? x : x - out_links, out_links,
+			 side, load);
 	if (in_links)
-		add(in_high ? line.down : line.up, in_high ? y : y - in_links, in_links, side, amount);
-	line.ports[4 * (x / board) + 2 * out_high] += amount;
-	line.ports[4 * (y / board) + 2 * in_high + 1] += amount;
+		add_load(in_high ? line.down : line.up, in_high ? y : y - in_links, in_links, side,
+			 load);
+	line.ports[4 * (x / board) + 2 * out_high] += load;
+	line.ports[4 * (y / board) + 2 * in_high + 1] += load;
 	return out_links + 2 + in_links;
 }
 
@@ -155,7 +176,7 @@ static size_t line_of(const struct links *l, uint32_t node, unsigned dim)
 	return l->one_line ? 0 : node % stride + (size_t)(node / stride / side) * stride;
 }
 
-uint32_t links_send(struct links *l, uint32_t from, uint32_t to, double amount)
+uint32_t links_send(struct links *l, uint32_t from, uint32_t to, double load)
 {
 	const struct grid *grid = &l->network.grid;
 	uint32_t hops = 0;
@@ -165,33 +186,33 @@ uint32_t links_send(struct links *l, uint32_t from, uint32_t to, double amount)
 			continue;
 		struct line line = line_at(l, d, line_of(l, from, d));
 		if (l->network.kind == LINKS_HYPERX) {
-			line.pairs[(size_t)x * side + y] += amount;
+			line.pairs[(size_t)x * side + y] += load;
 			hops++;
 		} else if (kinds[l->network.kind].board > 1) {
-			hops += send_boards(line, kinds[l->network.kind].board, side, x, y, amount);
+			hops += send_boards(line, kinds[l->network.kind].board, side, x, y, load);
 		} else {
-			hops += send_ring(l, line, side, x, y, amount);
+			hops += send_ring(l, line, side, x, y, load);
 		}
 		from += (y - x) * grid->stride[d];
 	}
 	return hops;
 }
 
-static double larger(double a, double b) { return a > b ? a : b; }
+static double max(double a, double b) { return a > b ? a : b; }
 
 static double worst_of_line(const struct links *l, struct line line, unsigned dim)
 {
 	uint32_t side = l->network.grid.side[dim], board = kinds[l->network.kind].board;
 	double worst = 0, up = 0, down = 0;
 	for (size_t i = 0; line.pairs && i < (size_t)side * side; i++)
-		worst = larger(worst, line.pairs[i]);
+		worst = max(worst, line.pairs[i]);
 	for (uint32_t x = 0; line.up && x < side; x++) {
 		up += line.up[x];
 		down += line.down[x];
-		worst = larger(worst, larger(up, down));
+		worst = max(worst, max(up, down));
 	}
 	for (uint32_t i = 0; line.ports && board > 1 && i < side / board * 4; i++)
-		worst = larger(worst, line.ports[i]);
+		worst = max(worst, line.ports[i]);
 	return worst;
 }
 
@@ -200,6 +221,6 @@ double links_worst(struct links *l)
 	double worst = 0;
 	for (unsigned d = 0; d < l->network.grid.dims; d++)
 		for (size_t k = 0; k < l->lines[d]; k++)
-			worst = larger(worst, worst_of_line(l, line_at(l, d, k), d));
+			worst = max(worst, worst_of_line(l, line_at(l, d, k), d));
 	return worst;
 }

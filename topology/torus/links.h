@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The links of a network, and what a step's messages put on them.
+ * The links of a network, and the load of a step's messages on them.
  *
  * A network is a kind and a grid: "64x64" is a torus, "hx2mesh:64x64" another kind.
  *
- *     torus         neighbours are linked, ends too. A message that may go either way round (half a side away) takes
- *                   the way without the wrap-around link
- *     torus-shared  the same, but half of such a message takes each way
- *     hx2mesh       HammingMesh: boards of 2 x 2 nodes (2 per dimension); neighbours on a board are linked; both edges
- *     hx4mesh       of a board have links to a switch per line. Boards of 4 x 4 nodes. Through a switch is two links
- *     hyperx        every two nodes of a line are linked
+ *     torus          neighbours are linked, and so are the two ends of a line. When both directions
+ *                    are equally long (half a side), a message takes the one without the
+ *                    wrap-around link.
+ *     torus-shared   the same, but half of such a message takes each direction
+ *     hx2mesh        HammingMesh with boards of 2 x 2 nodes (2 per dimension). Neighbours on a
+ *                    board are linked. Both edges of a board have links to one switch per line. A
+ *                    route through a switch has two links.
+ *     hx4mesh        the same with boards of 4 x 4 nodes
+ *     hyperx         every two nodes of a line are linked
  *
- * Routes are minimal and take the dimensions in order, lowest first, as SimGrid's torus clusters do. Every link has
- * two directions, each with its own load.
+ * Routes are minimal and take the dimensions in order, lowest first, as SimGrid's torus clusters
+ * do. Every link has two directions, each with its own load.
  */
 #ifndef GPUSIG_LINKS_H
 #define GPUSIG_LINKS_H
@@ -26,7 +29,8 @@ struct network {
 	struct grid grid;
 };
 
-/* -EINVAL or -ERANGE with a text that lists what exists: a kind, a shape, sides that whole boards fill. */
+/* -EINVAL or -ERANGE with a text about the kind, the shape, or sides that are no multiple of a
+ * board. */
 int network_parse(const char *text, struct network *network_p);
 
 /* For an axis' `accept`. */
@@ -34,19 +38,19 @@ int network_accept(const char *text);
 
 struct links;
 
-/* With `one_line`, the links of one line per dimension: for traffic that is alike on all of them.
- * -ENOMEM; -ENOTSUP when there are too many links to count. */
+/* `one_line`: counts the links of one line per dimension only, for traffic that is equal on all
+ * lines. -ENOMEM; -ENOTSUP when there are too many links to count. */
 int links_open(const struct network *network, bool one_line, struct links **l_p);
 void links_close(struct links *l);
 
-/* Forget all loads. */
+/* Sets all loads to zero. */
 void links_clear(struct links *l);
 
-/* Put `amount` on the links between two nodes; returns the number of links on the longest way. With one_line the nodes
- * differ in one dimension, and the line stands for all parallel ones. */
-uint32_t links_send(struct links *l, uint32_t from, uint32_t to, double amount);
+/* Adds `load` to the links between two nodes. Returns the number of links on the longest route.
+ * With one_line the nodes must differ in one dimension only. */
+uint32_t links_send(struct links *l, uint32_t from, uint32_t to, double load);
 
-/* The largest load of any link and direction since links_clear(). Loads can't be added after it. */
+/* The largest load of any link and direction since links_clear(). Add no loads after this call. */
 double links_worst(struct links *l);
 
 #endif

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "advise/advise_model.h"
+#include "lib/err.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#define NAME_OF_TYPE(type, name, bytes, result_bytes) [type] = name,
+const char *const advise_types[ADVISE_TYPES] = {ADVISE_TYPE_LIST(NAME_OF_TYPE)};
+const char *const advise_ops[ADVISE_OPS] = {"ag-gemm", "gemm-rs", "a2a-gemm", "gemm-ar"};
+const char *const advise_schedules[ADVISE_SCHEDULES] = {
+	"serial",          "shard", "uniform-fused-1d", "hetero-fused-1d", "hetero-unfused-1d",
+	"uniform-fused-2d"};
+const char *const advise_copy_methods[ADVISE_COPY_METHODS] = {"engine", "kernel"};
+const char *const advise_links[ADVISE_LINKS] = {"peer", "up", "down"};
+
+void advise_prepare(struct advise_machine *m)
+{
+	for (unsigned t = 0; t < ADVISE_TYPES; t++)
+		if (m->gemm[t].samples > 0)
+			gemm_prepare_model(&m->gemm[t]);
+	m->prepared = true;
+}
+
+static int type_known(const struct advise_machine *m, enum advise_type type)
+{
+	if (!m->prepared)
+		return err_note(-EINVAL, "advise_prepare() was not called");
+	if ((unsigned)type >= ADVISE_TYPES)
+		return err_note(-EINVAL, "unknown type %d; types: 0 to %d", (int)type,
+				(int)ADVISE_TYPES - 1);
+	if (m->gemm[type].samples == 0)
+		return err_note(-ENODATA, "no %s GEMM was measured", advise_types[type]);
+	return 0;
+}
+
+static bool copy_measured(const struct advise_machine *m, enum advise_copy_method copy_method,
+			  enum advise_link link)
+{
+	return m->copy[copy_method][link].points > 0;
+}
+
+static int admit(const struct advise_machine *m, const struct advise_question *q)
+{
+	int status = type_known(m, q->type);
+	if (status)
+		return status;
+	if ((unsigned)q->op >= ADVISE_OPS)
+		return err_note(-EINVAL, "unknown operation %d; operations: 0 to %d", (int)q->op,
+				(int)ADVISE_OPS);
+	if (q->m == 0 || q->n == 0 || q->k == 0)
+		return err_note(-EINVAL, "a GEMM of %u x %u x %u has a side of 0", q->m, q->n,
+				q->k);
+	if (q->devices < 2)
+		return err_note(-EINVAL, "%u devices: communication takes two or more", q->devices);
+	if (q->devices > ADVISE_DEVICES)
+		return err_note(-ERANGE, "%u devices exceed the maximum of %d", q->devices,
+				ADVISE_DEVICES);
+	return 0;
+}
+
+int advise_gemm_seconds(const struct advise_machine *m, enum advise_type type,
+			struct advise_shape shape, double *seconds_p, bool *extrapolated_p)
+{
+	int status = type_known(m, type);
+	if (status)
+		return status;
+	if (!(shape.m >= 1) || !(shape.n >= 1) || !(shape.k >= 1))
+		return err_note(-EINVAL, "a GEMM of %g x %g x %g has a side below 1", shape.m,
+				shape.n, shape.k);
+	*extrapolated_p = false;
+	*seconds_p = gemm_seconds(&m->gemm[type], shape, extrapolated_p);
+	return 0;
+}
+
+/* A schedule that cuts the GEMM relies on more predictions, so its time is increased by their
+ * error. */
+static double charged_seconds(const struct advise_advice *a, const struct advise_candidate *c)
+{
+	return c->schedule == ADVISE_SERIAL ? c->seconds : c->seconds * (1 + a->error);
+}
+
+/* Of equal predicted times the one with fewer operations is better. */
+static bool candidate_better(const struct advise_advice *all, const struct advise_candidate *a,
+			     const struct advise_candidate *b)
+{
+	double left = charged_seconds(all, a), right = charged_seconds(all, b);
+	if (left < right || left > right)
+		return left < right;
+	return a->gemms + a->copies < b->gemms + b->copies;
+}
+
+static void insert_candidate(struct advise_advice *a, const struct advise_candidate *c)
+{
+	unsigned at = a->candidates++;
+	for (; at > 0 && candidate_better(a, c, &a->candidate[at - 1]); at--)
+		a->candidate[at] = a->candidate[at - 1];
+	a->candidate[at] = *c;
+}
+
+static bool schedule_applies(enum advise_schedule schedule, const struct advise_view *v)
+{
+	const struct advise_question *q = v->question;
+	bool rows_cut = schedule != ADVISE_SERIAL && schedule != ADVISE_SHARD &&
+			schedule != ADVISE_UNIFORM_FUSED_2D;
+	uint64_t parts = rows_cut                    ? (uint64_t)q->devices * q->devices
+			 : schedule == ADVISE_SERIAL ? 1
+						     : q->devices;
+	if (schedule == ADVISE_UNIFORM_FUSED_2D)
+		return v->arriving && q->k >= q->devices;
+	return q->m >= parts;
+}
+
+int advise(const struct advise_machine *m, const struct advise_question *q,
+	   struct advise_advice *advice_p)
+{
+	struct advise_view view;
+	struct pipeline pipeline;
+	struct advise_advice a = {.gemm_s = 0};
+	int status = admit(m, q);
+	if (status)
+		return status;
+	schedule_view(&view, m, q);
+	a.link = view.link;
+	a.error = m->gemm[q->type].error;
+	for (unsigned i = 0; i < ADVISE_SCHEDULES * ADVISE_COPY_METHODS; i++) {
+		struct advise_candidate c = {.schedule = i / ADVISE_COPY_METHODS,
+					     .copy_method = i % ADVISE_COPY_METHODS};
+		if (!copy_measured(m, c.copy_method, view.link) ||
+		    !schedule_applies(c.schedule, &view))
+			continue;
+		schedule_build(&view, &c, &pipeline);
+		c.seconds = pipeline_run(&pipeline);
+		if (c.schedule == ADVISE_SERIAL) {
+			double comm_s = c.comm_s + pipeline.tail_s;
+			a.comm_s = a.gemm_s > 0 ? fmin(a.comm_s, comm_s) : comm_s;
+			a.gemm_s = c.gemm_s;
+		}
+		insert_candidate(&a, &c);
+	}
+	if (a.candidates == 0)
+		return err_note(-ENODATA, "no copy was measured over link %s",
+				advise_links[view.link]);
+	a.extrapolated = a.candidate[0].extrapolated;
+	advise_pick_settings(&view, &a);
+	advise_explain(&view, &a);
+	*advice_p = a;
+	return 0;
+}
+
+size_t advise_machine_bytes(void) { return sizeof(struct advise_machine); }
+size_t advise_question_bytes(void) { return sizeof(struct advise_question); }
+size_t advise_advice_bytes(void) { return sizeof(struct advise_advice); }

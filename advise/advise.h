@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Which schedule should a GEMM C (m x n) = A (m x k) B (k x n) and its communication among G
+ * devices use? The advice predicts the time of every candidate from what was measured on this
+ * machine; nothing about a particular machine is written here.
+ *
+ *     struct advise_machine machine = {0};
+ *     while (fgets(line, sizeof(line), file))   file: ./gpusig advise SIGNATURE --format machine
+ *             status = advise_parse_line(&machine, line);
+ *     advise_prepare(&machine);                 once; some milliseconds
+ *     advise(&machine, &question, &advice);     microseconds, more with more devices; may run in
+ *                                               many threads at once
+ *
+ * Nothing allocates, blocks, or does input or output. Errors are -errno with a text (lib/err.h). To
+ * use it in another project, take the folder advise/ and lib/err.
+ */
+#ifndef GPUSIG_ADVISE_H
+#define GPUSIG_ADVISE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* TYPE(type, name, bytes of A and B, bytes of C) */
+#define ADVISE_TYPE_LIST(TYPE)                                                                     \
+	TYPE(ADVISE_F32, "f32", 4, 4)                                                              \
+	TYPE(ADVISE_F64, "f64", 8, 8)                                                              \
+	TYPE(ADVISE_TF32, "tf32", 4, 4)                                                            \
+	TYPE(ADVISE_F16, "f16", 2, 2)                                                              \
+	TYPE(ADVISE_BF16, "bf16", 2, 2)                                                            \
+	TYPE(ADVISE_F8, "f8", 1, 2)
+
+#define ADVISE_TYPE_NUMBER(type, name, bytes, result_bytes) type,
+enum advise_type { ADVISE_TYPE_LIST(ADVISE_TYPE_NUMBER) ADVISE_TYPES };
+#undef ADVISE_TYPE_NUMBER
+
+/* ag-gemm: rows of A arrive from all devices. a2a-gemm: the same number of bytes, but every
+ * device sends different rows to each other one. gemm-rs: rows of C go to their owners, which
+ * add them. gemm-ar: every device needs the sum. */
+enum advise_op { ADVISE_AG_GEMM, ADVISE_GEMM_RS, ADVISE_A2A_GEMM, ADVISE_GEMM_AR, ADVISE_OPS };
+
+/* FiCCO's schedules (arXiv 2512.10236) as docs/METHOD.md defines them. The last one cuts K, so
+ * it can't send anything early and is no candidate where C is communicated. */
+enum advise_schedule {
+	ADVISE_SERIAL,
+	ADVISE_SHARD,
+	ADVISE_UNIFORM_FUSED_1D,
+	ADVISE_HETERO_FUSED_1D,
+	ADVISE_HETERO_UNFUSED_1D,
+	ADVISE_UNIFORM_FUSED_2D,
+	ADVISE_SCHEDULES
+};
+
+enum advise_copy_method { ADVISE_ENGINE, ADVISE_KERNEL, ADVISE_COPY_METHODS };
+enum advise_link { ADVISE_PEER, ADVISE_UP, ADVISE_DOWN, ADVISE_LINKS };
+
+extern const char *const advise_types[ADVISE_TYPES], *const advise_ops[ADVISE_OPS];
+extern const char *const advise_schedules[ADVISE_SCHEDULES],
+	*const advise_copy_methods[ADVISE_COPY_METHODS];
+extern const char *const advise_links[ADVISE_LINKS];
+
+/* The capacity of the lists below. */
+#define ADVISE_GEMMS 256
+#define ADVISE_POINTS 24
+#define ADVISE_ALGORITHMS 24
+#define ADVISE_DEVICES 64
+
+/* A measured curve; x rises. Times are interpolated linearly, as a start-up cost plus a
+ * bandwidth term; ratios and rates in the logarithms. */
+struct advise_curve {
+	unsigned points;
+	double x[ADVISE_POINTS], y[ADVISE_POINTS], log_x[ADVISE_POINTS], log_y[ADVISE_POINTS];
+};
+
+/* A GEMM. adds: 1 when it adds to C, 0 when it overwrites C, between them for a mean of both. */
+struct advise_shape {
+	double m, n, k, adds;
+};
+
+struct advise_gemm_sample {
+	struct advise_shape shape;
+	double seconds;
+	double position[4]; /* log2 of the sides, and adds */
+	double residual;    /* log of seconds / model */
+};
+
+/* Measured GEMMs of one type: seconds by shape. advise_prepare() adds the model that interpolates
+ * them; advise/advise_gemm.c explains its terms. */
+struct advise_gemm {
+	unsigned samples;
+	struct advise_gemm_sample sample[ADVISE_GEMMS];
+	double tile, wave, min_wave, cost[5];
+	double min_position[3], max_position[3];
+	double smoothing;
+	double error; /* the median error of predicting a sample from the others */
+};
+
+struct advise_allreduce {
+	char name[24];
+	unsigned devices;
+	struct advise_curve curve; /* byte -> s */
+};
+
+/* What was measured on a machine. */
+struct advise_machine {
+	struct advise_gemm gemm[ADVISE_TYPES];
+
+	/* byte -> s of one copy in a long sequence */
+	struct advise_curve copy[ADVISE_COPY_METHODS][ADVISE_LINKS];
+	/* byte -> time of a copy while another runs in the other direction / time alone */
+	struct advise_curve both_ways[ADVISE_COPY_METHODS][ADVISE_LINKS];
+	/* bytes per pair of devices -> s of an exchange among all of exchange_devices */
+	struct advise_curve exchange[ADVISE_COPY_METHODS];
+	unsigned exchange_devices[ADVISE_COPY_METHODS];
+	/* byte -> s to add so many bytes to so many others */
+	struct advise_curve reduce;
+	/* shared memory of a block + 1 byte -> flop/s; -> s until a block of another kernel starts
+	 */
+	struct advise_curve occupancy_rate, occupancy_wait;
+
+	/* Time with the other one running / time alone; 0: unknown. */
+	double gemm_cil[ADVISE_COPY_METHODS], copy_cil[ADVISE_COPY_METHODS];
+	/* From the end of work to the start of dependent work in another stream; 0: unknown. */
+	double hop_s;
+	double ingress;       /* byte/s from all peers at once; 0: unknown, taken as one copy's */
+	unsigned engines;     /* copies that run at once; 0: unknown, taken as one */
+	double priority_wait; /* wait with the highest priority / with the same; 0: unknown */
+
+	/* overlap/shaping: the shared memory and priority at which overlap was fastest, and its
+	 * time / the time without both; gain 0: unknown. */
+	double shaped_shared, shaped_gain;
+	bool shaped_priority;
+
+	unsigned algorithms;
+	struct advise_allreduce allreduce[ADVISE_ALGORITHMS];
+	bool prepared;
+};
+
+struct advise_question {
+	uint32_t m, n, k; /* of one device's GEMM when all of A is there */
+	uint32_t devices; /* 2 to ADVISE_DEVICES */
+	enum advise_op op;
+	enum advise_type type;
+};
+
+struct advise_candidate {
+	enum advise_schedule schedule;
+	enum advise_copy_method copy_method;
+	double seconds;         /* predicted */
+	double gemm_s, comm_s;  /* the pieces alone, in sequence: lower bounds of any schedule */
+	uint32_t gemms, copies; /* of one device */
+	bool extrapolated;      /* outside the measured shapes or sizes */
+};
+
+struct advise_advice {
+	/* Best first, by predicted time; schedules that cut the GEMM have `error` added. Of
+	 * equal ones the one with fewer operations comes first. */
+	struct advise_candidate candidate[ADVISE_SCHEDULES * ADVISE_COPY_METHODS];
+	unsigned candidates;
+	double error; /* median relative error of predicting a measured GEMM from the others */
+	double gemm_s, comm_s; /* the whole GEMM and the whole exchange by the faster copy method */
+	enum advise_link link; /* the link whose curve is used between devices */
+	int64_t shared_bytes;  /* per block of the GEMM, which leaves slots for a copy kernel; -1:
+				  not measured */
+	int priority;          /* of the communication: 1 highest, 0 the GEMM's, -1: not measured */
+	char allreduce[24];    /* "": none was measured among so many devices */
+	double allreduce_s;    /* NaN without one */
+	double allreduce_bytes; /* message size: all of C */
+	bool extrapolated;      /* of the first candidate */
+	char why[384];          /* the terms that decided, in one sentence */
+};
+
+/* Parse one line of a machine's description; `#` starts a comment:
+ *
+ *     gemm TYPE M N K ADDS SECONDS          copy METHOD LINK BYTE SECONDS
+ *     bothways METHOD LINK BYTE RATIO       exchange METHOD DEVICES BYTE SECONDS
+ *     reduce BYTE SECONDS                   allreduce NAME DEVICES BYTE SECONDS
+ *     occupancy SHARED FLOP_RATE WAIT       cil METHOD GEMM_CIL COPY_CIL
+ *     shaped SHARED HIGH_PRIORITY RATIO     hop SECONDS
+ *     engines COUNT                         ingress BYTE_PER_S
+ *     priority RATIO
+ *
+ * Points of a curve come in rising order. -EINVAL for any other line; -ENOSPC when a list is full.
+ */
+int advise_parse_line(struct advise_machine *m, const char *line);
+
+/* Call once after the last line. */
+void advise_prepare(struct advise_machine *m);
+
+/* -EINVAL for an invalid question; -ENODATA when GEMMs of this type, or copies, were not
+ * measured; -ERANGE for more devices than ADVISE_DEVICES. */
+int advise(const struct advise_machine *m, const struct advise_question *q,
+	   struct advise_advice *advice_p);
+
+/* Predict the seconds of one GEMM, and whether its shape is outside those measured. -ENODATA as
+ * above. */
+int advise_gemm_seconds(const struct advise_machine *m, enum advise_type type,
+			struct advise_shape shape, double *seconds_p, bool *extrapolated_p);
+
+/* Sizes of the structures, for callers in other languages. */
+size_t advise_machine_bytes(void);
+size_t advise_question_bytes(void);
+size_t advise_advice_bytes(void);
+
+#endif

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Predicts the time of a GEMM from those that were measured. Interpolating rates between shapes
+ * fails at the steps that tiles and waves make, so a model removes the steps first:
+ *
+ *     seconds = c0 + area * (c1 K + c2) + c3 (MK + KN) + c4 MN if it adds to C
+ *     area = tile^2 * (whole waves + max(tiles of the last wave, min_wave, where it has any))
+ *
+ * wave: tiles that run at once; min_wave: fewer tiles take as long as this many. c >= 0, tile, wave
+ * and min_wave are those with the least squared relative error over the measured GEMMs. The
+ * residuals of the model are interpolated between the nearest shapes.
+ */
+#include "advise/advise_model.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { COSTS = 5 };
+
+static const double tiles_tried[] = {1, 8, 16, 32, 64, 96, 128, 192, 256};
+static const double waves_tried[] = {1,   2,   4,   8,   16,  32,  48,  64,  80, 96,
+				     108, 128, 132, 160, 192, 256, 304, 384, 512};
+static const double shares_tried[] = {0, 0.125, 0.25, 0.375, 0.5, 0.75, 1}; /* min_wave / wave */
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static double padded_area(const struct advise_gemm *g, struct advise_shape s)
+{
+	double tiles = ceil(s.m / g->tile) * ceil(s.n / g->tile);
+	double whole = g->wave * floor(tiles / g->wave), last = tiles - whole;
+	return (whole + (last > 0 ? fmax(last, g->min_wave) : 0)) * g->tile * g->tile;
+}
+
+static void cost_terms(const struct advise_gemm *g, struct advise_shape s, double term[COSTS])
+{
+	double area = padded_area(g, s);
+	term[0] = 1.0;
+	term[1] = area * s.k;
+	term[2] = area;
+	term[3] = s.m * s.k + s.k * s.n;
+	term[4] = s.adds * s.m * s.n;
+}
+
+static double model_seconds(const struct advise_gemm *g, struct advise_shape s)
+{
+	double term[COSTS], sum = 0;
+	cost_terms(g, s, term);
+	for (unsigned i = 0; i < COSTS; i++)
+		sum += g->cost[i] * term[i];
+	return sum;
+}
+
+/* Solve the normal equations restricted to the terms in `set`; false when they have no positive
+ * solution. */
+static bool solve_terms(double a[COSTS][COSTS], const double b[COSTS], unsigned set,
+			double x[COSTS])
+{
+	double row[COSTS][COSTS + 1];
+	unsigned chosen[COSTS], n = 0;
+	for (unsigned i = 0; i < COSTS; i++)
+		if (set >> i & 1)
+			chosen[n++] = i;
+	for (unsigned i = 0; i < n; i++) {
+		for (unsigned j = 0; j < n; j++)
+			row[i][j] = a[chosen[i]][chosen[j]];
+		row[i][n] = b[chosen[i]];
+	}
+	for (unsigned i = 0; i < n; i++) {
+		if (!(row[i][i] > 1e-12))
+			return false;
+		for (unsigned r = 0; r < n; r++) {
+			double factor = r == i ? 0 : row[r][i] / row[i][i];
+			for (unsigned j = i; j <= n; j++)
+				row[r][j] -= factor * row[i][j];
+		}
+	}
+	memset(x, 0, COSTS * sizeof(x[0]));
+	for (unsigned i = 0; i < n; i++) {
+		x[chosen[i]] = row[i][n] / row[i][i];
+		if (!(x[chosen[i]] > 0))
+			return false;
+	}
+	return true;
+}
+
+/* Least squares of model / seconds - 1 with costs >= 0, by trying all 31 sets of terms. The
+ * terms are scaled to be comparable. Sets g->cost; returns the sum of squares. */
+static double fit_costs(struct advise_gemm *g)
+{
+	double a[COSTS][COSTS] = {{0}}, b[COSTS] = {0}, scale[COSTS] = {0}, least = INFINITY;
+	for (unsigned p = 0; p < g->samples; p++) {
+		const struct advise_gemm_sample *m = &g->sample[p];
+		double term[COSTS];
+		cost_terms(g, m->shape, term);
+		for (unsigned i = 0; i < COSTS; i++) {
+			b[i] += term[i] / m->seconds;
+			for (unsigned j = 0; j < COSTS; j++)
+				a[i][j] += term[i] * term[j] / (m->seconds * m->seconds);
+		}
+	}
+	for (unsigned i = 0; i < COSTS; i++)
+		scale[i] = a[i][i] > 0 ? sqrt(a[i][i])
+				       : 1; /* solve_terms() leaves out a term that no sample has */
+	for (unsigned i = 0; i < COSTS; i++) {
+		b[i] /= scale[i];
+		for (unsigned j = 0; j < COSTS; j++)
+			a[i][j] /= scale[i] * scale[j];
+	}
+	for (unsigned set = 1; set < 1u << COSTS; set++) {
+		double x[COSTS], error = g->samples;
+		if (!solve_terms(a, b, set, x))
+			continue;
+		for (unsigned i = 0; i < COSTS; i++)
+			error -= x[i] * b[i]; /* at the solution x'Ax = x'b */
+		if (error >= least)
+			continue;
+		least = error;
+		for (unsigned i = 0; i < COSTS; i++)
+			g->cost[i] = x[i] / scale[i];
+	}
+	return least;
+}
+
+static void position_of(struct advise_shape s, double position[4])
+{
+	position[0] = log2(s.m);
+	position[1] = log2(s.n);
+	position[2] = log2(s.k);
+	position[3] = s.adds;
+}
+
+/* The residual at a position: a mean of the samples' residuals, weighted by distance.
+ * `smoothing` is the square of the distance within which they count alike. Far from all samples
+ * the residuals mean nothing: their share is one half where the nearest is a doubling away. */
+static double residual_at(const struct advise_gemm *g, const double position[4], double smoothing,
+			  unsigned without)
+{
+	double sum = 0, weights = 1;
+	for (unsigned p = 0; p < g->samples; p++) {
+		const struct advise_gemm_sample *m = &g->sample[p];
+		double square = smoothing;
+		if (p == without)
+			continue;
+		for (unsigned i = 0; i < 4; i++)
+			square += (position[i] - m->position[i]) * (position[i] - m->position[i]);
+		double weight = 1 / (square * square);
+		weights += weight;
+		sum += weight * m->residual;
+	}
+	return sum / weights;
+}
+
+static int compare_doubles(const void *left, const void *right)
+{
+	const double *a = left, *b = right;
+	return (*a > *b) - (*a < *b);
+}
+
+/* The median error of predicting each sample from the others. */
+static double median_error(const struct advise_gemm *g, double smoothing)
+{
+	double off[ADVISE_GEMMS];
+	for (unsigned p = 0; p < g->samples; p++)
+		off[p] = fabs(residual_at(g, g->sample[p].position, smoothing, p) -
+			      g->sample[p].residual);
+	qsort(off, g->samples, sizeof(off[0]), compare_doubles);
+	return off[g->samples / 2];
+}
+
+/* Steps that the model lacks need the nearest samples, noise needs many: take the least error. */
+static void choose_smoothing(struct advise_gemm *g)
+{
+	static const double tried[] = {1e-3, 1e-2, 0.1, 0.3, 1, 3};
+	g->error = INFINITY;
+	for (size_t t = 0; t < COUNT(tried); t++) {
+		double error = median_error(g, tried[t]);
+		if (error >= g->error)
+			continue;
+		g->error = error;
+		g->smoothing = tried[t];
+	}
+}
+
+static void choose_steps(struct advise_gemm *g)
+{
+	struct advise_gemm best = {.tile = 1, .wave = 1, .min_wave = 1};
+	double min_error = INFINITY;
+	const size_t waves = COUNT(waves_tried), shares = COUNT(shares_tried),
+		     all = COUNT(tiles_tried) * waves * shares;
+	for (size_t i = 0; i < all; i++) {
+		g->tile = tiles_tried[i / shares / waves];
+		g->wave = waves_tried[i / shares % waves];
+		g->min_wave = shares_tried[i % shares] * g->wave;
+		double error = fit_costs(g);
+		if (error >= min_error * (1 - 1e-6))
+			continue;
+		min_error = error;
+		best.tile = g->tile;
+		best.wave = g->wave;
+		best.min_wave = g->min_wave;
+		memcpy(best.cost, g->cost, sizeof(best.cost));
+	}
+	g->tile = best.tile;
+	g->wave = best.wave;
+	g->min_wave = best.min_wave;
+	memcpy(g->cost, best.cost, sizeof(g->cost));
+}
+
+void gemm_prepare_model(struct advise_gemm *g)
+{
+	choose_steps(g);
+	for (unsigned p = 0; p < g->samples; p++) {
+		struct advise_gemm_sample *m = &g->sample[p];
+		position_of(m->shape, m->position);
+		for (unsigned i = 0; i < 3; i++) {
+			g->min_position[i] =
+				p == 0 ? m->position[i] : fmin(g->min_position[i], m->position[i]);
+			g->max_position[i] =
+				p == 0 ? m->position[i] : fmax(g->max_position[i], m->position[i]);
+		}
+		m->residual = log(m->seconds / model_seconds(g, m->shape));
+	}
+	choose_smoothing(g);
+}
+
+/* Whether a side is beyond every measured one by more than half a doubling. */
+static bool is_outside(const struct advise_gemm *g, const double position[4])
+{
+	for (unsigned i = 0; i < 3; i++)
+		if (position[i] < g->min_position[i] - 0.5 ||
+		    position[i] > g->max_position[i] + 0.5)
+			return true;
+	return false;
+}
+
+double gemm_seconds(const struct advise_gemm *g, struct advise_shape s, bool *outside_p)
+{
+	double position[4];
+	position_of(s, position);
+	if (is_outside(g, position))
+		*outside_p = true;
+	return model_seconds(g, s) * exp(residual_at(g, position, g->smoothing, g->samples));
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Internals of the advice: measured curves and GEMMs, and a schedule as two queues.
+ */
+#ifndef GPUSIG_ADVISE_MODEL_H
+#define GPUSIG_ADVISE_MODEL_H
+
+#include "advise/advise.h"
+
+/* Value at x >= 0 of a curve with at least one point. Where y is a time that `grows` with x, it is
+ * linear between two points, as a start-up cost plus a bandwidth term, and proportional to x above
+ * the last point. Else it is linear in the logarithms, and constant above the last point. Below the
+ * first point it is that point's value, for the start-up cost remains. Sets *outside_p when x is
+ * outside the points. */
+double curve_at(const struct advise_curve *c, double x, bool grows, bool *outside_p);
+
+/* Append a point. -EINVAL unless x rises and both are positive; -ENOSPC when the curve is full. */
+int curve_add(struct advise_curve *c, double x, double y);
+
+/* Fit the model of one type's GEMMs; it has at least one sample. */
+void gemm_prepare_model(struct advise_gemm *g);
+
+/* Predicted seconds of a GEMM of a type with at least one sample. */
+double gemm_seconds(const struct advise_gemm *g, struct advise_shape shape, bool *outside_p);
+
+/* A schedule: a queue of GEMMs and a queue of transfers on one device, each in order. An item
+ * may wait for one of the other queue, given by its index there, or -1. */
+#define PIPELINE_ITEMS 50
+
+struct pipeline_queue {
+	unsigned items;
+	double seconds[PIPELINE_ITEMS];
+	int after[PIPELINE_ITEMS];
+};
+
+struct pipeline {
+	struct pipeline_queue gemm, comm;
+	double hop_s; /* delay from the end of an item to the start of a dependent one */
+	double gemm_loss,
+		comm_loss; /* time concurrent with the other queue / time alone, at least 1 */
+	double tail_s;     /* after both */
+};
+
+void pipeline_add(struct pipeline_queue *q, double seconds, int after);
+
+/* Seconds until both queues are empty and the tail is done. */
+double pipeline_run(const struct pipeline *p);
+
+/* The GEMMs that schedules consist of. */
+enum advise_piece { PIECE_WHOLE, PIECE_SHARD, PIECE_REMOTE, PIECE_SMALL, PIECE_SLICE, PIECES };
+
+/* A question, and what it needs of the machine. */
+struct advise_view {
+	const struct advise_machine *machine;
+	const struct advise_question *question;
+	enum advise_link link;
+	bool arriving;          /* transfers come before the GEMMs that need them, else after */
+	double shard_bytes;     /* bytes of one device for all others, or for each other */
+	double c_bytes;         /* all of C */
+	double seconds[PIECES]; /* of the GEMMs; outside: whether they are outside those measured */
+	bool outside[PIECES];
+};
+void schedule_view(struct advise_view *v, const struct advise_machine *m,
+		   const struct advise_question *q);
+
+/* Fill the pipeline of a candidate whose schedule and copy method are set; sets its other fields
+ * but `seconds`. */
+void schedule_build(const struct advise_view *v, struct advise_candidate *c, struct pipeline *p);
+
+/* The fastest allreduce of so many bytes among the question's devices; NULL when none was
+ * measured among so many. */
+const struct advise_allreduce *allreduce_best(const struct advise_view *v, double bytes,
+					      double *seconds_p, bool *outside_p);
+
+/* Set shared memory, priority and allreduce for the first candidate; write the sentence. */
+void advise_pick_settings(const struct advise_view *v, struct advise_advice *a);
+void advise_explain(const struct advise_view *v, struct advise_advice *a);
+
+#endif

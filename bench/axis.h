@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Axes: the list options of a program. Each combination of their values is one case.
+ *
+ * A SIZE or COUNT list is values separated by commas, each one of
+ *
+ *     65536  64K            a number (suffixes k M G T are powers of two)
+ *     4K:64M:x4             from:to by factor; the end is included when it is hit
+ *     1:16:+1               from:to by increment
+ *     L1/2  4LLC  MEM/8     a multiple or part of a capacity of the device: L1 or L2 (the sum of
+ *                           all units), LLC, MEM; rounded down to the axis' `multiple`
+ *     SHARED/3              what a block may claim of a unit's shared memory so that three such
+ *                           blocks fit: a third, rounded down to the granularity, less what
+ *                           the platform adds to every claim
+ *
+ * A capacity that the device does not report drops the value from a default list; in a list that
+ * the user wrote it is an error. A WORD list is checked against `words`, or by `accept`.
+ *
+ * A GPU-class device runs so many threads at once that work which keeps a CPU busy ends there
+ * before it has filled the device. An axis may have default lists of its own for such devices.
+ */
+#ifndef GPUSIG_AXIS_H
+#define GPUSIG_AXIS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum axis_kind { AXIS_SIZE, AXIS_COUNT, AXIS_WORD };
+
+struct axis {
+	const char *name, *help;
+	enum axis_kind kind;
+
+	/* Default lists, as a user would write them. full NULL: the same as quick. */
+	const char *quick, *full;
+	/* Instead of quick where time is virtual and results are still computed; may be NULL. */
+	const char *simulated;
+	/* Instead of quick and full on a GPU-class device; NULL: the same. */
+	const char *gpu_class, *gpu_class_full;
+
+	/* SIZE, COUNT: bounds (max 0: none), and what values must be multiples of (0 is 1). */
+	uint64_t min, max, multiple;
+
+	/* WORD: the allowed values, NULL-terminated. */
+	const char *const *words;
+	/* WORD: the words are those of enum dev_type, in order. A default list drops the types
+	 * whose GEMM the device does not support. */
+	bool types;
+	/* WORD: a default list drops these ("a,b") where there is one device; NULL: none. */
+	const char *peers;
+	/* WORD: 0, or -EINVAL with a text that lists what exists. */
+	int (*accept)(const char *word);
+};
+
+/* What the names in a list stand for. 0: unknown. */
+struct axis_capacities {
+	uint64_t l1, l2, llc, mem, shared;
+	uint64_t shared_granularity, shared_reserved; /* of a block's claim, as in dev_props */
+	uint32_t types;                               /* 1u << enum dev_type */
+	size_t devices;
+};
+
+/* The default list: full or quick, of a GPU-class device or another one, where time is virtual
+ * or real. */
+const char *axis_default(const struct axis *axis, bool full, bool gpu_class, bool simulated);
+
+/* Whether the word is one of "a,b,c". */
+bool axis_list_has(const char *list, const char *word);
+
+/* One value. `word` is NULL for numbers; words belong to the axis or to the list. */
+struct axis_value {
+	uint64_t number;
+	const char *word;
+};
+
+struct axis_list {
+	struct axis_value *values;
+	size_t count, capacity;
+	char *text; /* storage of words */
+};
+
+/* Parse `text` for `axis`. `strict` is for lists that the user wrote (see above). Values keep
+ * the order in which they are written; repeated ones count once. -EINVAL or -ERANGE with a text;
+ * a list that ends up empty is -EINVAL. With `known` NULL only the syntax is checked, and every
+ * capacity counts as 1 GiB. */
+int axis_parse(const struct axis *axis, const char *text, bool strict,
+	       const struct axis_capacities *known, struct axis_list *list_p);
+void axis_free(struct axis_list *list);
+
+#endif

@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "bench/bench.h"
+#include "bench/bench_run.h"
+#include "bench/out.h"
+#include "lib/clock.h"
+#include "lib/err.h"
+#include "lib/provenance.h"
+#include "lib/vec.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The time of a case without --budget. */
+#define CASE_SECONDS 0.5
+/* A device with at least this many threads, one block of the usual size on every unit, is
+ * GPU-class (bench/axis.h). CPUs stay far below. */
+#define GPU_CLASS_THREADS 4096u
+
+volatile sig_atomic_t bench_interrupted;
+
+static void note_signal(int number) { bench_interrupted = number; }
+
+/* The first signal ends the run after the current sample; a second one ends the process. */
+static void catch_signals(void)
+{
+	struct sigaction action = {.sa_handler = note_signal, .sa_flags = (int)SA_RESETHAND};
+	sigemptyset(&action.sa_mask);
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	/* A closed pipe is an error of out_status() and does not end the process. */
+	signal(SIGPIPE, SIG_IGN);
+}
+
+/* ---------------------------------------------------------------- selection */
+
+static int resolve_axes(struct bench_run *r)
+{
+	const struct dev_props *p = dev_props(r->c.dev);
+	struct axis_capacities known = {
+		.l1 = p->l1_bytes * p->units,
+		.l2 = p->l2_bytes * p->units,
+		.llc = p->llc_bytes,
+		.mem = p->memory_bytes,
+		.shared = p->shared_per_unit_bytes,
+		.shared_granularity = p->shared_granularity_bytes,
+		.shared_reserved = p->shared_reserved_bytes,
+		.types = p->gemm_types,
+		.devices = r->set.count,
+	};
+	bool gpu_class = (uint64_t)p->units * p->block_threads >= GPU_CLASS_THREADS;
+	r->count.total = 1;
+	for (size_t a = 0; a < r->axis_count; a++) {
+		const struct axis *axis = &r->b->axes[a];
+		const char *text =
+			r->o.axis[a] ? r->o.axis[a]
+				     : axis_default(axis, r->o.full, gpu_class, bench_virtual(r));
+		int status = axis_parse(axis, text, r->o.axis[a] != NULL, &known, &r->axes[a]);
+		if (status)
+			return status;
+		r->count.total *= r->axes[a].count;
+	}
+	return 0;
+}
+
+static void select_variants(struct bench_run *r)
+{
+	r->selected = 0;
+	for (size_t v = 0; v < r->variant_count; v++) {
+		const char *name = r->b->variants[v].name, *list = r->o.variants;
+		bool wanted = !list || r->b->variants[v].always || axis_list_has(list, name);
+		r->selected |= (uint64_t)wanted << v;
+	}
+}
+
+/* The order of cases. With time for all of them it is that of the axes. When time may run out, a
+ * stride coprime to their number spreads the first ones over all points. */
+static size_t case_stride(size_t total, bool spread)
+{
+	if (!spread || total < 3)
+		return 1;
+	for (size_t s = (size_t)(0.618 * (double)total); s > 1; s--) {
+		size_t a = total, b = s;
+		while (b) {
+			size_t rest = a % b;
+			a = b;
+			b = rest;
+		}
+		if (a == 1)
+			return s;
+	}
+	return 1;
+}
+
+static void set_point(struct bench_run *r, size_t index)
+{
+	size_t used = 0;
+	for (size_t a = r->axis_count; a-- > 0;) {
+		r->current.point[a] = r->axes[a].values[index % r->axes[a].count];
+		index /= r->axes[a].count;
+	}
+	r->current.key[0] = '\0';
+	for (size_t a = 0; a < r->axis_count && used < sizeof(r->current.key); a++) {
+		const struct axis_value *value = &r->current.point[a];
+		int length;
+		if (r->b->axes[a].kind == AXIS_WORD)
+			length = snprintf(r->current.key + used, sizeof(r->current.key) - used,
+					  "%s%s=%s", a ? " " : "", r->b->axes[a].name, value->word);
+		else
+			length = snprintf(r->current.key + used, sizeof(r->current.key) - used,
+					  "%s%s=%" PRIu64, a ? " " : "", r->b->axes[a].name,
+					  value->number);
+		used += (size_t)length;
+	}
+}
+
+static int read_done(struct bench_run *r)
+{
+	char *line = NULL;
+	size_t capacity = 0;
+	int status = 0;
+	FILE *file = fopen(r->o.done, "re");
+	if (!file)
+		return err_note(-EINVAL, "--done %s: %s", r->o.done, strerror(errno));
+	while (status == 0 && getline(&line, &capacity, file) >= 0) {
+		line[strcspn(line, "\n")] = '\0';
+		char **grown = vec_grow(r->done, r->done_count, &r->done_capacity, sizeof(*grown));
+		if (grown)
+			r->done = grown;
+		char *kept = grown ? strdup(line) : NULL;
+		if (kept)
+			r->done[r->done_count++] = kept;
+		else
+			status = err_note(-ENOMEM, "--done %s: out of memory", r->o.done);
+	}
+	free(line);
+	fclose(file);
+	return status;
+}
+
+static bool already_done(const struct bench_run *r)
+{
+	for (size_t i = 0; i < r->done_count; i++)
+		if (strcmp(r->done[i], r->current.key) == 0)
+			return true;
+	return false;
+}
+
+static double case_seconds(const struct bench_run *r, size_t left, double now)
+{
+	if (isinf(r->deadline_s))
+		return CASE_SECONDS;
+	double share = (r->deadline_s - now) / (double)left;
+	return share > 0.0 ? share : 0.0;
+}
+
+/* Fail before any measurement when no case of the run is possible. */
+static int check_any_case_possible(struct bench_run *r)
+{
+	for (size_t i = 0; r->b->admit && i < r->count.total; i++) {
+		set_point(r, i);
+		if (r->b->admit(&r->c) != -EINVAL)
+			break;
+		if (i + 1 == r->count.total)
+			return -EINVAL;
+	}
+	err_clear();
+	return 0;
+}
+
+static int run_cases(struct bench_run *r)
+{
+	bool spread = r->o.budget_s > 0.0 && r->o.budget_s < CASE_SECONDS * (double)r->count.total;
+	size_t step = case_stride(r->count.total, spread), index = 0;
+	for (size_t i = 0; i < r->count.total; i++, index = (index + step) % r->count.total) {
+		bench_current_clear(&r->current);
+		set_point(r, index);
+		if (already_done(r)) {
+			r->count.already_done++;
+			continue;
+		}
+		double now = bench_time(r);
+		bool first = r->count.ok + r->count.failed == 0;
+		if (now >= r->deadline_s && !first) {
+			r->count.out_of_budget++;
+			continue;
+		}
+		int status = bench_case_run(r, case_seconds(r, r->count.total - i, now));
+		if (bench_interrupted)
+			return -EINTR;
+		if (status)
+			return status;
+	}
+	return 0;
+}
+
+/* ---------------------------------------------------------------- the run */
+
+static int open_run(struct bench_run *r)
+{
+	size_t scratch =
+		r->o.max_samples > STATS_DRIFT_CAPACITY ? r->o.max_samples : STATS_DRIFT_CAPACITY;
+	int status = dev_stream_open(r->c.dev, dev_props(r->c.dev)->priority_normal, &r->c.stream);
+	if (status == 0)
+		status = bench_gate_open(r);
+	if (status)
+		return status;
+	r->scratch = malloc(scratch * sizeof(double));
+	r->c.state = malloc(r->b->state_bytes + 1);
+	bool enough = r->scratch && r->c.state;
+	for (size_t v = 0; v < r->variant_count; v++) {
+		r->current.samples[v].seconds = malloc(r->o.max_samples * sizeof(double));
+		enough = enough && r->current.samples[v].seconds;
+	}
+	r->start_s = bench_time(r);
+	r->deadline_s = INFINITY;
+	if (bench_virtual(r))
+		snprintf(r->id, sizeof(r->id), "sim-%" PRIu64, r->o.seed);
+	else
+		snprintf(r->id, sizeof(r->id), "%" PRIx64 "-%x", clock_ns(), (unsigned)getpid());
+	return enough ? 0
+		      : err_note(-ENOMEM, "samples of %zu variants: out of memory",
+				 r->variant_count);
+}
+
+static void close_run(struct bench_run *r)
+{
+	for (size_t v = 0; v < r->variant_count; v++)
+		free(r->current.samples[v].seconds);
+	bench_current_clear(&r->current);
+	for (size_t a = 0; a < r->axis_count; a++)
+		axis_free(&r->axes[a]);
+	for (size_t i = 0; i < r->done_count; i++)
+		free(r->done[i]);
+	free(r->done);
+	free(r->scratch);
+	free(r->c.state);
+	json_free(&r->json);
+	if (r->c.dev) {
+		bench_resources_free(r);
+		bench_gate_close(r);
+		dev_stream_close(r->c.dev, r->c.stream);
+	}
+	dev_close(&r->set);
+}
+
+static void list_cases(struct bench_run *r)
+{
+	for (size_t i = 0; i < r->count.total; i++) {
+		set_point(r, i);
+		if (!already_done(r))
+			out_print("%s\n", r->current.key);
+	}
+}
+
+static int exit_code(const struct bench_run *r, const char **status_p)
+{
+	size_t ran = r->count.ok + r->count.failed;
+	int code = r->count.failed ? BENCH_BAD : ran && !r->count.valid ? BENCH_INVALID : BENCH_OK;
+	*status_p = r->count.failed ? "failed" : code == BENCH_INVALID ? "invalid" : "ok";
+	if (ran == 0 && r->count.already_done == 0 && r->count.skipped)
+		code = BENCH_CANNOT;
+	return code;
+}
+
+static int measure_program(struct bench_run *r)
+{
+	const char *status_word;
+	int status = r->o.out ? record_open(&r->file, r->o.out) : 0;
+	if (status)
+		return status;
+	/* Opening the device counts towards the program's time. */
+	status = bench_output_run(r);
+	if (status == 0)
+		status = run_cases(r);
+	int code = exit_code(r, &status_word);
+	r->interrupted = status == -EINTR;
+	if (r->interrupted)
+		bench_output_end(r, "interrupted", BENCH_INVALID,
+				 bench_interrupted == SIGINT ? "interrupted by SIGINT"
+							     : "interrupted by SIGTERM");
+	else if (status == 0)
+		status = bench_output_end(r, status_word, code,
+					  code == BENCH_CANNOT ? "every case was skipped" : "");
+	int closed = record_close(&r->file);
+	status = status ? status : closed;
+	/* The text in err_text() is that of a skipped case, so none describes the whole program. */
+	if (status == 0 && code == BENCH_CANNOT)
+		err_print("%s: every case was skipped", r->b->name);
+	if (status == 0 && code == BENCH_INVALID)
+		err_note(0, "nothing valid was measured: every case is flagged");
+	return status ? status : code;
+}
+
+static int run_program(struct bench_run *r)
+{
+	double began = 1e-9 * (double)clock_ns();
+	if (r->o.done && read_done(r))
+		return BENCH_USAGE;
+	int status = bench_device_open(r);
+	if (status)
+		return status == -EINVAL   ? BENCH_USAGE
+		       : status == -ENODEV ? BENCH_CANNOT
+					   : BENCH_BAD;
+	if (resolve_axes(r))
+		return BENCH_USAGE;
+	select_variants(r);
+	bench_options_resolve(&r->o, bench_virtual(r));
+	if (r->o.mode == BENCH_LIST) {
+		list_cases(r);
+		return out_status() ? BENCH_BAD : BENCH_OK;
+	}
+	if (open_run(r))
+		return BENCH_BAD;
+	if (check_any_case_possible(r))
+		return BENCH_USAGE;
+	if (r->o.budget_s > 0.0)
+		r->deadline_s = (bench_virtual(r) ? r->start_s : began) + r->o.budget_s;
+	status = measure_program(r);
+	return status < 0 ? BENCH_BAD : status;
+}
+
+static int print_information(const struct bench *b, enum bench_mode mode)
+{
+	if (mode == BENCH_HELP)
+		bench_options_help(b);
+	else if (mode == BENCH_ABOUT)
+		bench_options_about(b);
+	else if (mode == BENCH_DEVICES)
+		bench_device_list();
+	else
+		out_print("%s, gpusig %s\n%s", b->name, provenance_version(), provenance_config());
+	return out_status() ? BENCH_BAD : BENCH_OK;
+}
+
+int bench_main(const struct bench *b, int argc, char **argv)
+{
+	static struct bench_run r;
+	int code;
+	r = (struct bench_run){.b = b, .argc = argc, .argv = argv, .file = {.fd = -1}};
+	r.c.run = &r;
+	r.axis_count = bench_axis_count(b);
+	r.variant_count = bench_variant_count(b);
+	catch_signals();
+	if (bench_options_parse(b, argc, argv, &r.o)) {
+		err_print("%s: %s", b->name, err_text());
+		return BENCH_USAGE;
+	}
+	if (r.o.mode != BENCH_RUN && r.o.mode != BENCH_LIST)
+		return print_information(b, r.o.mode);
+	err_clear();
+	code = run_program(&r);
+	if (code != BENCH_OK && err_text()[0] && !r.interrupted &&
+	    (code != BENCH_BAD || !r.count.failed))
+		err_print("%s: %s", b->name, err_text());
+	close_run(&r);
+	if (r.interrupted) {
+		err_print("%s: interrupted; completed cases are kept", b->name);
+		/* SA_RESETHAND has restored the default action, so the parent sees an exit by
+		 * this signal. */
+		raise(bench_interrupted);
+	}
+	return code;
+}

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The harness. A benchmark is a declaration, struct bench; this header says what it declares and
+ * what it may call. The harness owns options, case order, warm-up, calibration, clock, gate,
+ * statistics, validity, output and exit code.
+ *
+ * A CASE is one point of the axes. Inside it the VARIANTS, the things to be compared, run
+ * interleaved: samples are taken in ROUNDS, and every round holds each variant once, in random
+ * order. Drift hits all of them alike, and a ratio is formed inside each round before any
+ * statistic.
+ *
+ *   for each case:
+ *       admit, setup
+ *       calibration of every variant, to samples of 100 us to 5 ms
+ *       warm-up
+ *       rounds of samples until the 95 % interval of every variant's median is within the goal
+ *           (1 %) or the case's time is spent (at least 10 rounds; at most 10000, or 200 in
+ *           virtual time)
+ *       for each variant: poison, body, check
+ *       model, and what the harness derives from it
+ *       verify_mechanism, derive, teardown
+ *       one record
+ *
+ * A case's time is half a second, or with --budget its share of the time that is left.
+ *
+ * Callbacks return 0 or -errno with a text, which err_note() of lib/err.h keeps:
+ * return err_note(-ENOTSUP, "%s is not supported", name). The bench_ and dev_ functions have set
+ * the text of what they return. Callbacks never print and never exit. From admit and setup,
+ * -ENOTSUP, -ENODEV and -ENOMEM skip the case; any other error fails it. -ETIMEDOUT from a body
+ * means that a gate was overdue (bench/bench_gate.h): that sample is dropped, and after the second
+ * one the variant is dropped and flagged "gate". teardown also runs after a partial setup; what was
+ * opened with bench/bench_alloc.h needs none.
+ *
+ * Limits: 8 axes, 64 variants; per case 256 derived quantities and 256 facts. Longer names are cut:
+ * of a quantity or mechanism to 47 characters, of a fact to 63, of a unit to 15, of a formula to
+ * 159.
+ *
+ * Times are in seconds and sizes in bytes. On a device with virtual time all of this is the same,
+ * but nothing is a measurement, and the same seed gives the same bytes.
+ */
+#ifndef GPUSIG_BENCH_H
+#define GPUSIG_BENCH_H
+
+#include "bench/axis.h"
+#include "device/dev.h"
+#include "lib/rng.h"
+
+struct bench_case;
+
+enum bench_timing {
+	/* body() does `iterations` iterations and returns when they are complete; the harness
+	 * reads the clock around it. */
+	BENCH_HOST,
+	/* body() only enqueues `iterations` iterations on c->stream. The harness holds the
+	 * stream at a gate while they are enqueued (bench/bench_gate.h), brackets them with
+	 * events, and takes device time, so the time excludes enqueueing. */
+	BENCH_DEVICE,
+	/* body() does `iterations` iterations and stores the seconds that count in
+	 * c->self_seconds: for intervals that only the program can name, such as the wait of one
+	 * block. Streams are held only at gates that the program opens (bench/bench_gate.h). */
+	BENCH_SELF,
+};
+
+struct bench_variant {
+	const char *name;
+	enum bench_timing timing;
+	long param;      /* the program's own, such as a piece count */
+	unsigned queued; /* BENCH_DEVICE: queue entries of one iteration in the fullest stream, for
+			    the queue's limit; 0 is 1. Where it depends on the case:
+			    bench_queue_entries() */
+	bool reference; /* measured only to bound the others: recorded, but no result of the program
+			 */
+	bool always; /* measured even when the user's list leaves it out; setup turns it off where
+			nothing needs it */
+};
+
+/* Work of one iteration, from which the harness derives rates: bytes moved, floating-point
+ * operations, messages. What does not apply stays 0. State in `formula` how bytes are counted.
+ *
+ * The harness itself derives these of every variant that was measured, before verify_mechanism and
+ * derive, so that both may bound or alias them, and `primary` may name them:
+ *
+ *     time           s        median of the samples' seconds per iteration
+ *     bandwidth      byte/s   bytes / time
+ *     flop_rate      flop/s   flops / time
+ *     message_rate   1/s      messages / time
+ *
+ * Units are s, byte, byte/s, flop/s, 1/s, Hz, W, or "" for ratios and counts; tables print them
+ * with prefixes. */
+struct bench_model {
+	double bytes, flops, messages;
+};
+
+/* A headline number that the report takes from the valid derived values of a run's cases: always
+ * one of them, with its own case and interval, never a mixture. `where` narrows the cases,
+ * "op=triad size=4K": all of these words must hold; NULL takes all. `reduce` picks of the rest
+ * the "max", the "min", the "median" (of an even number the lower of the two in the middle) or
+ * the "last", which is the case recorded last. */
+struct bench_metric {
+	const char *metric;  /* name in the signature */
+	const char *derived; /* which derived quantity */
+	const char *variant; /* of which variant; NULL: any */
+	const char *where;
+	const char *reduce; /* "max", "min", "median" or "last" of the cases that match */
+	const char *unit;
+	const char *better; /* "higher" or "lower" */
+};
+
+/* A program of several processes, such as the ranks of an MPI job. One of them, the leader,
+ * calls bench_main(). Its callbacks send commands to the others and return the common result, so
+ * the harness knows one process only. Such a program times with BENCH_SELF. */
+struct bench_job {
+	const char *library; /* what connects the processes: "Open MPI 4.1.4" */
+	unsigned processes;
+	unsigned hosts;
+	bool virtual_time;     /* times come from a simulator: nothing is a measurement */
+	double (*cpu_s)(void); /* CPU time so far of all processes on the leader's host; called
+				  between bodies */
+};
+
+struct bench {
+	const char *name;            /* "micro/memory": folder and file */
+	const char *question;        /* one sentence, ends with a question mark */
+	const char *formula;         /* how the main quantity is computed, units included */
+	const char *timed;           /* what is inside the timed region and what is not */
+	const char *limits;          /* known limits, or NULL */
+	uint32_t needs;              /* DEV_CAP_* without which nothing here makes sense: exit 77 */
+	uint32_t wants;              /* DEV_CAP_* used where present */
+	unsigned min_devices;        /* 0 is 1 */
+	const struct bench_job *job; /* NULL: one process */
+	double share; /* weight in a whole run's time, relative to other programs; 0 is 1 */
+	const struct axis *axes; /* ends with a NULL name; NULL: one case */
+	/* The option that selects variants, such as "path"; NULL: "variant". */
+	const char *variant_option;
+	/* Ends with a NULL name; NULL: nothing is timed, derive() gives facts. */
+	const struct bench_variant *variants;
+	const struct bench_metric *primary; /* ends with a NULL metric; may be NULL */
+	size_t state_bytes;                 /* c->state: zeroed before setup of every case */
+
+	/* May be NULL. Called for every case before the first one runs; must be cheap. -ENOTSUP
+	 * with a text: skip this case. -EINVAL: the case's axis values exclude each other; the
+	 * same, but a usage error when no case of the run is possible. */
+	int (*admit)(const struct bench_case *c);
+	/* May be NULL. Allocates, touches memory, and decides which variants apply. */
+	int (*setup)(struct bench_case *c);
+
+	int (*body)(struct bench_case *c, unsigned variant, uint64_t iterations);
+
+	/* May be NULL. */
+	void (*model)(const struct bench_case *c, unsigned variant, struct bench_model *m);
+
+	/* May be NULL. Makes the last output wrong before a check, by work on c->stream, which the
+	 * harness waits for. */
+	int (*poison)(struct bench_case *c, unsigned variant);
+
+	/* May be NULL. -EBADMSG with a text: the result is wrong. */
+	int (*check)(struct bench_case *c, unsigned variant);
+
+	/* May be NULL. Calls bench_mechanism(). */
+	int (*verify_mechanism)(struct bench_case *c);
+
+	/* May be NULL. Calls bench_derive(), bench_value(), bench_fact_*(). */
+	int (*derive)(struct bench_case *c);
+
+	void (*teardown)(struct bench_case *c); /* may be NULL */
+};
+
+struct bench_case {
+	struct dev *dev;           /* the first device */
+	struct dev_set *devices;   /* all of them */
+	struct dev_stream *stream; /* of the first device, normal priority, idle between bodies */
+	struct rng rng;            /* seeded from --seed and the case's key */
+	void *state;
+	double self_seconds;   /* BENCH_SELF: set by body() */
+	struct bench_run *run; /* the harness's */
+};
+
+/* Everything: parses options, runs the cases, prints, returns the exit code. */
+int bench_main(const struct bench *b, int argc, char **argv);
+
+/* ---- the case's point. An axis that does not exist is a programming error and asserts. */
+uint64_t axis_u64(const struct bench_case *c, const char *axis);
+const char *axis_str(const struct bench_case *c, const char *axis);
+/* The index of the word in the axis' `words`. */
+unsigned axis_index(const struct bench_case *c, const char *axis);
+
+/* ---- in body: work that `to` gets later starts after the work that `from` holds now; the host
+ * does not wait. */
+int bench_follow(struct bench_case *c, struct dev_stream *from, struct dev_stream *to,
+		 struct dev_event *event);
+
+/* ---- in setup: turn off a variant that does not apply to this case; that is no failure. */
+void bench_variant_off(struct bench_case *c, unsigned variant);
+bool bench_variant_on(const struct bench_case *c, unsigned variant);
+
+/* ---- in setup: one iteration of a BENCH_DEVICE variant takes so many queue entries, at least
+ * 1, in the fullest stream; replaces `queued` of struct bench_variant for this case. Events and
+ * waits count. */
+void bench_queue_entries(struct bench_case *c, unsigned variant, unsigned per_iteration);
+
+/* ---- in setup: queue at most so many iterations of a BENCH_DEVICE variant, but always one. For
+ * operations of which a stream holds fewer than of others, such as graphs. */
+void bench_max_iterations(struct bench_case *c, unsigned variant, uint64_t max_iterations);
+
+/* ---- whether results are checked (--check on). */
+bool bench_checked(const struct bench_case *c);
+
+/* Flags that the harness raises itself: "unverified", "few_samples", "noisy", "contended",
+ * "throttled", "mechanism", "above_bound", "gate" (docs/METHOD.md says when). Flagged cases and
+ * variants are kept in the records and enter no signature.
+ *
+ * ---- in verify_mechanism or derive: flags the case, for a reason that only the program knows. */
+void bench_flag(struct bench_case *c, const char *flag, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* ---- in check: returns -EBADMSG with this text, for `return bench_wrong("block %u holds %g",
+ * ...)`. */
+int bench_wrong(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* ---- in verify_mechanism: the mechanism that the case relies on was observed, or not. Not
+ * observed makes the case invalid. */
+void bench_mechanism(struct bench_case *c, const char *name, bool observed, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
+
+/* The same for a mechanism that only the variants in `uses` (bit mask) rely on: not observed
+ * makes these invalid and no others. */
+void bench_mechanism_of(struct bench_case *c, uint64_t uses, const char *name, bool observed,
+			const char *format, ...) __attribute__((format(printf, 5, 6)));
+
+/* ---- in derive */
+
+/* One round of samples, as a formula gets it. */
+struct bench_round {
+	const struct bench_case *c;
+	const double *seconds; /* per iteration, by variant; NaN where a variant is off */
+	int variant;           /* the variant that the quantity is reported under, or -1 */
+	const void *arg;       /* as given to bench_derive() */
+};
+typedef double (*bench_formula)(const struct bench_round *r);
+
+/* A quantity of several variants. `f` is applied round by round with `arg`; the median over
+ * rounds and its 95 % interval are recorded. Rounds with a result that is not finite are left
+ * out. The quantity is valid when every variant in `uses` (bit mask) is valid; nothing is
+ * recorded where one of them is off. `variant`: the one it is reported under, or -1. `formula`
+ * says in words what `f` computes. */
+int bench_derive(struct bench_case *c, const char *name, int variant, const char *unit,
+		 uint64_t uses, bench_formula f, const void *arg, const char *formula);
+
+/* seconds[numerator] / seconds[denominator], round by round. */
+int bench_ratio(struct bench_case *c, const char *name, unsigned numerator, unsigned denominator,
+		const char *formula);
+
+/* A single number that is no statistic of the samples. NaN: unknown; it is recorded as null. */
+void bench_value(struct bench_case *c, const char *name, int variant, double value,
+		 const char *unit, const char *formula);
+
+/* Record a derived quantity of this variant, or one of the harness's own, under a second name
+ * that says what it means in this case, with the same interval and bound. */
+void bench_alias(struct bench_case *c, const char *name, int variant, const char *alias,
+		 const char *formula);
+
+/* The latest derived quantity of this name, or one of the harness's own, can't exceed `bound`;
+ * more than 2 % above it flags the variant. The bound is recorded, so that the report can show
+ * the fraction. */
+void bench_bound(struct bench_case *c, const char *name, int variant, double bound,
+		 const char *bound_name);
+
+/* Facts are not measurements: counts, names. */
+void bench_fact_text(struct bench_case *c, const char *name, const char *value);
+void bench_fact_number(struct bench_case *c, const char *name, double value);
+
+/* Median (of an even number the mean of the two in the middle) and minimum of a variant's
+ * seconds per iteration, in verify_mechanism and derive; NaN when it is off. Use the minimum for
+ * roofline bounds only. */
+double bench_median(const struct bench_case *c, unsigned variant);
+double bench_best(const struct bench_case *c, unsigned variant);
+
+#endif

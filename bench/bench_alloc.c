@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "bench/bench_alloc.h"
+#include "bench/bench_run.h"
+#include "lib/err.h"
+#include "lib/vec.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+enum resource_kind { MEMORY, HOST, STREAM, EVENT, GATE };
+
+struct resource {
+	enum resource_kind kind;
+	struct dev *dev;
+	void *handle;
+};
+
+int bench_status(const struct bench_case *c) { return c->run->owned.status; }
+
+int bench_status_add(struct bench_case *c, int status)
+{
+	if (c->run->owned.status == 0)
+		c->run->owned.status = status;
+	return c->run->owned.status;
+}
+
+static int close_resource(const struct resource *o)
+{
+	switch (o->kind) {
+	case MEMORY:
+		return dev_free(o->dev, o->handle);
+	case STREAM:
+		dev_stream_close(o->dev, o->handle);
+		return 0;
+	case EVENT:
+		dev_event_close(o->dev, o->handle);
+		return 0;
+	case GATE:
+		gate_close(o->handle);
+		return 0;
+	case HOST:
+		break;
+	}
+	free(o->handle);
+	return 0;
+}
+
+/* Space in the list comes first, so that every opened resource can be recorded. */
+static bool reserve_entry(struct bench_case *c)
+{
+	struct bench_resources *all = &c->run->owned;
+	if (all->status)
+		return false;
+	struct resource *grown = vec_grow(all->entries, all->count, &all->capacity, sizeof(*grown));
+	if (grown)
+		all->entries = grown;
+	else
+		bench_status_add(c, err_note(-ENOMEM,
+					     "a list of %zu resources of a case: out of memory",
+					     all->count + 1));
+	return all->status == 0;
+}
+
+static void *keep_resource(struct bench_case *c, enum resource_kind kind, struct dev *dev,
+			   void *handle, int status)
+{
+	struct bench_resources *all = &c->run->owned;
+	if (bench_status_add(c, status))
+		return NULL;
+	all->entries[all->count++] = (struct resource){.kind = kind, .dev = dev, .handle = handle};
+	return handle;
+}
+
+void *bench_alloc_on(struct bench_case *c, struct dev *dev, enum dev_mem kind, uint64_t bytes)
+{
+	void *memory = NULL;
+	if (!reserve_entry(c))
+		return NULL;
+	int status = dev_alloc(dev, kind, bytes, &memory);
+	return keep_resource(c, MEMORY, dev, memory, status);
+}
+
+void *bench_alloc(struct bench_case *c, enum dev_mem kind, uint64_t bytes)
+{
+	return bench_alloc_on(c, c->dev, kind, bytes);
+}
+
+void *bench_alloc_host(struct bench_case *c, uint64_t bytes)
+{
+	if (!reserve_entry(c))
+		return NULL;
+	void *memory = malloc(bytes);
+	int status = memory ? 0
+			    : err_note(-ENOMEM, "%llu bytes of host memory: out of memory",
+				       (unsigned long long)bytes);
+	return keep_resource(c, HOST, NULL, memory, status);
+}
+
+struct dev_stream *bench_stream_on(struct bench_case *c, struct dev *dev, int priority)
+{
+	struct dev_stream *stream = NULL;
+	if (!reserve_entry(c))
+		return NULL;
+	int status = dev_stream_open(dev, priority, &stream);
+	return keep_resource(c, STREAM, dev, stream, status);
+}
+
+struct dev_stream *bench_stream(struct bench_case *c, int priority)
+{
+	return bench_stream_on(c, c->dev, priority);
+}
+
+struct dev_event *bench_event(struct bench_case *c)
+{
+	struct dev_event *event = NULL;
+	if (!reserve_entry(c))
+		return NULL;
+	int status = dev_event_open(c->dev, &event);
+	return keep_resource(c, EVENT, c->dev, event, status);
+}
+
+struct gate *bench_gate(struct bench_case *c, uint64_t limit_ns)
+{
+	struct gate *gate = NULL;
+	if (!reserve_entry(c))
+		return NULL;
+	int status = gate_open(c->dev, limit_ns, &gate);
+	return keep_resource(c, GATE, c->dev, gate, status);
+}
+
+struct dev_kernel *bench_kernel(struct bench_case *c, const char *name)
+{
+	struct dev_kernel *kernel = NULL;
+	if (bench_status(c) == 0)
+		bench_status_add(c, dev_kernel_find(c->dev, name, &kernel));
+	return kernel;
+}
+
+int bench_resources_sync(struct bench_run *r)
+{
+	int status = 0;
+	for (size_t i = r->owned.count; i-- > 0;) {
+		const struct resource *o = &r->owned.entries[i];
+		int synced = o->kind == STREAM ? dev_stream_sync(o->dev, o->handle) : 0;
+		status = status ? status : synced;
+	}
+	return status;
+}
+
+int bench_resources_close(struct bench_run *r)
+{
+	int status = 0;
+	while (r->owned.count) {
+		int closed = close_resource(&r->owned.entries[--r->owned.count]);
+		status = status ? status : closed;
+	}
+	r->owned.status = 0;
+	return status;
+}
+
+void bench_resources_free(struct bench_run *r)
+{
+	bench_resources_close(r);
+	free(r->owned.entries);
+	r->owned = (struct bench_resources){0};
+}

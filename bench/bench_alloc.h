@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Resources of a case: memory, streams, events and gates that the harness closes when the case
+ * ends, whatever went wrong. A program that opens everything here needs no teardown.
+ *
+ *     s->fma = bench_kernel(c, "fma_f32");
+ *     s->other = bench_stream(c, dev_props(c->dev)->priority_normal);
+ *     s->out = bench_alloc(c, DEV_MEM_DEVICE, bytes);
+ *     return bench_status(c);
+ *
+ * Errors.    Sticky: after one has failed, the later calls of the case do nothing and return NULL.
+ *            bench_status() returns the first error; its cause is in err_text(). So a setup is a
+ *            flat list of calls with one check at the end; without that check it fails all the
+ *            same. NULL may be passed on to other bench_ functions, but code that uses a result at
+ *            once (a loop over the memory) must ask bench_status() first.
+ * When.      In any callback but model and admit, from the thread that called it. Not in timed
+ *            code: a body that opens something in every round times that, and keeps all of it
+ *            until the case ends.
+ * Ownership. The case's. The program may not close or free anything.
+ * Order.     At the end of a case, also after a partial setup or a failed body, every stream is
+ *            synchronised first (so no body may leave one waiting for ever), then teardown runs,
+ *            then resources are closed in reverse order of opening. The first failure among these
+ *            fails the case.
+ * Limits.    Memory only: -ENOMEM with a text.
+ */
+#ifndef GPUSIG_BENCH_ALLOC_H
+#define GPUSIG_BENCH_ALLOC_H
+
+#include "bench/bench.h"
+#include "bench/bench_gate.h"
+
+/* As dev_alloc(), on the case's device or another one. */
+void *bench_alloc(struct bench_case *c, enum dev_mem kind, uint64_t bytes);
+void *bench_alloc_on(struct bench_case *c, struct dev *dev, enum dev_mem kind, uint64_t bytes);
+
+/* Ordinary host memory, contents undefined: for what a check compares with. */
+void *bench_alloc_host(struct bench_case *c, uint64_t bytes);
+
+/* As dev_stream_open(), dev_event_open() and dev_kernel_find() on the case's device. */
+struct dev_stream *bench_stream(struct bench_case *c, int priority);
+struct dev_stream *bench_stream_on(struct bench_case *c, struct dev *dev, int priority);
+struct dev_event *bench_event(struct bench_case *c);
+/* As gate_open(). */
+struct gate *bench_gate(struct bench_case *c, uint64_t limit_ns);
+struct dev_kernel *bench_kernel(struct bench_case *c, const char *name);
+
+/* 0, or the first error of this case. */
+int bench_status(const struct bench_case *c);
+
+/* Add another operation's result: `status` becomes the case's if it is the first error. Returns
+ * bench_status(). */
+int bench_status_add(struct bench_case *c, int status);
+
+#endif

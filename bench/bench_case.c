@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "bench/bench_alloc.h"
+#include "bench/bench_run.h"
+#include "lib/err.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Fewer samples give no 95 % interval of the median. */
+#define MIN_FOR_INTERVAL 6u
+/* A wider relative interval of the median is flagged as noise. */
+#define NOISY_ABOVE 0.10
+/* Ratio of the core clock around a case to the highest of the run; clocks of quiet machines
+ * agree within a few percent. */
+#define THROTTLED_BELOW 0.85
+/* Share of the sampling time with thermal throttling. */
+#define THERMAL_ABOVE 0.01
+/* Shares of the process's cores that others may take before the case counts as contended. */
+#define OTHERS_ABOVE 0.10
+#define STOLEN_ABOVE 0.02
+
+bool bench_virtual(const struct bench_run *r)
+{
+	return dev_can(r->c.dev, DEV_CAP_VIRTUAL_TIME) || (r->b->job && r->b->job->virtual_time);
+}
+
+static uint64_t hash_text(const char *text)
+{
+	uint64_t h = 0xcbf29ce484222325u;
+	for (; *text; text++)
+		h = (h ^ (unsigned char)*text) * 0x100000001b3u;
+	return h;
+}
+
+static int check_results(struct bench_run *r)
+{
+	if (!r->b->check)
+		return 0;
+	if (!r->o.check) {
+		r->current.check_status = "skipped";
+		bench_flag_variant(r, "unverified", -1, "--check off");
+		return 0;
+	}
+	for (unsigned v = 0; v < r->variant_count; v++) {
+		double unused;
+		if (!r->current.samples[v].on)
+			continue;
+		int status = r->b->poison ? r->b->poison(&r->c, v) : 0;
+		if (status == 0 && r->b->poison)
+			status = dev_stream_sync(r->c.dev, r->c.stream);
+		if (status == 0)
+			status = bench_sample_once(r, v, 1, &unused);
+		if (status == 0)
+			status = r->b->check(&r->c, v);
+		if (status == -EBADMSG) {
+			r->current.check_status = "failed";
+			snprintf(r->current.check_detail, sizeof(r->current.check_detail),
+				 "%s: %.200s", r->b->variants[v].name, err_text());
+			return err_note(-EBADMSG, "wrong result: %s", r->current.check_detail);
+		}
+		if (status)
+			return status;
+	}
+	r->current.check_status = "ok";
+	return 0;
+}
+
+static void judge_samples(struct bench_run *r)
+{
+	for (unsigned v = 0; v < r->variant_count; v++) {
+		struct bench_samples *s = &r->current.samples[v];
+		if (!s->on)
+			continue;
+		double width = stats_relative_width(&s->summary);
+		if (r->current.rounds < MIN_FOR_INTERVAL && !bench_virtual(r))
+			bench_flag_variant(r, "few_samples", (int)v,
+					   "%u samples; fewer than %u give no interval",
+					   r->current.rounds, MIN_FOR_INTERVAL);
+		else if (r->current.rounds < r->o.min_samples)
+			bench_flag_variant(r, "few_samples", (int)v,
+					   "%u samples instead of at least %" PRIu64
+					   ": raise the budget",
+					   r->current.rounds, r->o.min_samples);
+		else if (width > NOISY_ABOVE && !s->converged)
+			bench_flag_variant(
+				r, "noisy", (int)v,
+				"the interval of the median is +-%.0f %% after %u samples",
+				100.0 * width, r->current.rounds);
+	}
+}
+
+/* Other work on the host slows down what the host does: every variant where the device's memory
+ * is the host's; else the variants that the host times, or whose work it enqueues while they are
+ * timed. */
+static void flag_contended(struct bench_run *r, const char *who, double share)
+{
+	if (dev_can(r->c.dev, DEV_CAP_HOST_ACCESS)) {
+		bench_flag_variant(r, "contended", -1, "%s took %.0f %% of the cores", who,
+				   100.0 * share);
+		return;
+	}
+	for (unsigned v = 0; v < r->variant_count; v++)
+		if (r->current.samples[v].on &&
+		    (r->b->variants[v].timing != BENCH_DEVICE || !r->gate))
+			bench_flag_variant(r, "contended", (int)v,
+					   "%s took %.0f %% of the host's cores", who,
+					   100.0 * share);
+}
+
+static void judge_surroundings(struct bench_run *r, const struct cpu_load *before,
+			       const struct cpu_load *after)
+{
+	double others, stolen;
+	double min_hz = fmin(r->current.clock_before_hz, r->current.clock_after_hz);
+	double max_hz = fmax(r->current.clock_before_hz, r->current.clock_after_hz);
+	if (max_hz > r->best_clock_hz)
+		r->best_clock_hz = max_hz;
+	/* A device that reports throttle reasons is judged by them, for a power limit lowers the
+	 * clock, too. */
+	if (!bench_telemetry_explains(&r->current.state) &&
+	    min_hz < THROTTLED_BELOW * r->best_clock_hz)
+		bench_flag_variant(r, "throttled", -1,
+				   "core clock %.2f GHz, best of this run %.2f GHz", 1e-9 * min_hz,
+				   1e-9 * r->best_clock_hz);
+	if (bench_virtual(r) || !cpu_load_between(before, after, &others, &stolen))
+		return;
+	if (others > OTHERS_ABOVE)
+		flag_contended(r, "other processes", others);
+	if (stolen > STOLEN_ABOVE)
+		flag_contended(r, "the hypervisor", stolen);
+}
+
+static void flag_device(struct bench_run *r, size_t d, const char *why)
+{
+	if (r->current.throttled >> d & 1)
+		return;
+	r->current.throttled |= UINT64_C(1) << d;
+	if (r->set.count == 1)
+		bench_flag_variant(r, "throttled", -1, "%s", why);
+	else
+		bench_flag_variant(r, "throttled", -1, "device %u: %s", r->set.dev[d]->index, why);
+}
+
+/* Flag devices that throttle now or did in the last `since_s` seconds (0: no earlier reading).
+ * Leaves the telemetry of the first device. */
+static void flag_throttled(struct bench_run *r, double since_s)
+{
+	for (size_t d = r->set.count; d-- > 0;) {
+		char reason[96];
+		bench_telemetry_read(r->set.dev[d], &r->current.state);
+		const char *why = bench_telemetry_throttle(&r->current.state);
+		double total_s = bench_telemetry_thermal_s(&r->current.state),
+		       throttled_s = total_s - r->current.thermal_s[d];
+		r->current.thermal_s[d] = total_s;
+		snprintf(reason, sizeof(reason), "thermal throttling in %.2g s of %.2g s",
+			 throttled_s, since_s);
+		if (!why && since_s > 0 && throttled_s > THERMAL_ABOVE * since_s)
+			why = reason;
+		if (why)
+			flag_device(r, d, why);
+	}
+}
+
+/* CPU time of the job's other ranks is not that of other processes. */
+static struct cpu_load load_of_job(const struct bench_run *r)
+{
+	double own_s = r->b->job ? r->b->job->cpu_s() : 0.0;
+	struct cpu_load mark = cpu_load_now();
+	if (r->b->job)
+		mark.own_s = own_s;
+	return mark;
+}
+
+static double clock_rate(struct bench_run *r)
+{
+	double hz;
+	if (!dev_can(r->c.dev, DEV_CAP_CLOCK_RATE) || dev_clock_rate(r->c.dev, &hz) != 0)
+		return NAN;
+	return hz;
+}
+
+/* Read the clock first: an idle device lowers it while its driver is asked. */
+void bench_case_begin(struct bench_run *r)
+{
+	r->current.clock_before_hz = clock_rate(r);
+	flag_throttled(r, 0);
+	r->current.warm_s = bench_time(r);
+}
+
+static void end_samples(struct bench_run *r)
+{
+	double since_s = bench_time(r) - r->current.warm_s;
+	r->current.clock_after_hz = clock_rate(r);
+	flag_throttled(r, since_s);
+}
+
+static int measure_case(struct bench_run *r, double seconds)
+{
+	int status = 0;
+	if (r->variant_count) {
+		struct cpu_load before = load_of_job(r);
+		status = bench_sample_case(r, seconds);
+		if (status == 0)
+			end_samples(r);
+		struct cpu_load after = load_of_job(r);
+		if (status == 0) {
+			judge_samples(r);
+			judge_surroundings(r, &before, &after);
+			status = check_results(r);
+		}
+		if (status == 0)
+			bench_derive_rates(r);
+	}
+	if (status == 0 && r->b->verify_mechanism)
+		status = r->b->verify_mechanism(&r->c);
+	if (status == 0 && r->b->derive)
+		status = r->b->derive(&r->c);
+	return status;
+}
+
+struct outcome {
+	int status;
+	char text[512];
+};
+
+static void keep_first_error(struct outcome *o, int status)
+{
+	if (o->status)
+		return;
+	o->status = status;
+	snprintf(o->text, sizeof(o->text), "%s", err_text());
+}
+
+/* End a case, whatever went wrong: queues are drained before memory is freed. Returns the first
+ * error, and keeps its text over the later calls. */
+static int end_case(struct bench_run *r, bool set_up, int status)
+{
+	struct outcome first = {0};
+	keep_first_error(&first, status);
+	int drained = dev_stream_sync(r->c.dev, r->c.stream);
+	if (drained)
+		keep_first_error(&first, drained);
+	int synced = bench_resources_sync(r);
+	if (synced)
+		keep_first_error(&first, synced);
+	if (set_up && r->b->teardown)
+		r->b->teardown(&r->c);
+	int closed = bench_resources_close(r);
+	if (closed)
+		keep_first_error(&first, closed);
+	return err_note(first.status, "%s", first.text);
+}
+
+/* Whether a result may enter a signature: the case is not flagged, nor are all of its variants. */
+static bool case_is_usable(const struct bench_run *r)
+{
+	bool any = r->variant_count == 0;
+	for (int v = 0; v < (int)r->variant_count; v++)
+		any = any || (r->current.samples[v].on && !bench_flagged(r, v));
+	return any && !bench_flagged(r, -1);
+}
+
+int bench_case_run(struct bench_run *r, double seconds)
+{
+	double start = bench_time(r);
+	bool set_up = false;
+	rng_seed(&r->c.rng, r->o.seed, hash_text(r->current.key));
+	rng_seed(&r->order, r->o.seed, ~hash_text(r->current.key));
+	memset(r->c.state, 0, r->b->state_bytes);
+	for (size_t v = 0; v < r->variant_count; v++) {
+		unsigned queued = r->b->variants[v].queued;
+		r->current.samples[v].on = r->selected >> v & 1;
+		r->current.samples[v].queued = queued ? queued : 1;
+	}
+	err_clear();
+	int status = r->b->admit ? r->b->admit(&r->c) : 0;
+	if (status == 0) {
+		set_up = true;
+		status = r->b->setup ? r->b->setup(&r->c) : 0;
+		status = status ? status : bench_status(&r->c);
+	}
+	bool impossible = status == -EINVAL && !set_up;
+	bool refused = status == -ENOTSUP || status == -ENODEV || status == -ENOMEM || impossible;
+	if (status == 0)
+		status = measure_case(r, seconds);
+	status = end_case(r, set_up, status);
+	r->current.elapsed_s = bench_time(r) - start;
+	if (status == -EINTR && bench_interrupted)
+		return status;
+	const char *outcome = status == 0 ? "ok" : refused ? "skipped" : "failed";
+	r->count.ok += status == 0;
+	r->count.skipped += refused;
+	r->count.failed += status != 0 && !refused;
+	r->count.valid += status == 0 && case_is_usable(r);
+	char reason[512];
+	snprintf(reason, sizeof(reason), "%s",
+		 err_text()[0] || status == 0 ? err_text() : strerror(-status));
+	if (status && !refused)
+		err_print("%s %s: %s", r->b->name, r->current.key, reason);
+	return bench_output_case(r, outcome, reason);
+}

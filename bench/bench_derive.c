@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "bench/bench_run.h"
+#include "lib/err.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Rounding and clock granularity stay far below this share above a bound. */
+#define BOUND_TOLERANCE 0.02
+
+static size_t axis_position(const struct bench_case *c, const char *axis)
+{
+	size_t i = 0;
+	while (i < c->run->axis_count && strcmp(c->run->b->axes[i].name, axis) != 0)
+		i++;
+	assert(i < c->run->axis_count);
+	return i;
+}
+
+uint64_t axis_u64(const struct bench_case *c, const char *axis)
+{
+	return c->run->current.point[axis_position(c, axis)].number;
+}
+
+const char *axis_str(const struct bench_case *c, const char *axis)
+{
+	return c->run->current.point[axis_position(c, axis)].word;
+}
+
+unsigned axis_index(const struct bench_case *c, const char *axis)
+{
+	const char *const *words = c->run->b->axes[axis_position(c, axis)].words,
+			  *word = axis_str(c, axis);
+	unsigned i = 0;
+	while (strcmp(words[i], word) != 0)
+		i++;
+	return i;
+}
+
+void bench_variant_off(struct bench_case *c, unsigned variant)
+{
+	c->run->current.samples[variant].on = false;
+}
+
+bool bench_variant_on(const struct bench_case *c, unsigned variant)
+{
+	return c->run->current.samples[variant].on;
+}
+
+void bench_queue_entries(struct bench_case *c, unsigned variant, unsigned per_iteration)
+{
+	assert(per_iteration > 0);
+	c->run->current.samples[variant].queued = per_iteration;
+}
+
+void bench_max_iterations(struct bench_case *c, unsigned variant, uint64_t max_iterations)
+{
+	c->run->current.samples[variant].max_iterations = max_iterations ? max_iterations : 1;
+}
+
+bool bench_checked(const struct bench_case *c) { return c->run->o.check; }
+
+int bench_wrong(const char *format, ...)
+{
+	char text[256];
+	va_list args;
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	return err_note(-EBADMSG, "%s", text);
+}
+
+static const struct bench_mechanism *add_mechanism(struct bench_case *c, const char *name,
+						   bool observed, const char *format, va_list args)
+{
+	struct bench_current *now = &c->run->current;
+	assert(now->mechanism_count < sizeof(now->mechanisms) / sizeof(now->mechanisms[0]));
+	struct bench_mechanism *mechanism = &now->mechanisms[now->mechanism_count++];
+	snprintf(mechanism->name, sizeof(mechanism->name), "%s", name);
+	mechanism->observed = observed;
+	vsnprintf(mechanism->detail, sizeof(mechanism->detail), format, args);
+	return mechanism;
+}
+
+void bench_mechanism(struct bench_case *c, const char *name, bool observed, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	const struct bench_mechanism *mechanism = add_mechanism(c, name, observed, format, args);
+	va_end(args);
+	if (!observed)
+		bench_flag_variant(c->run, "mechanism", -1, "%s: %s", mechanism->name,
+				   mechanism->detail);
+}
+
+void bench_mechanism_of(struct bench_case *c, uint64_t uses, const char *name, bool observed,
+			const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	const struct bench_mechanism *mechanism = add_mechanism(c, name, observed, format, args);
+	va_end(args);
+	for (unsigned v = 0; !observed && v < c->run->variant_count; v++)
+		if (uses >> v & 1 && bench_variant_on(c, v))
+			bench_flag_variant(c->run, "mechanism", (int)v, "%s: %s", mechanism->name,
+					   mechanism->detail);
+}
+
+void bench_flag(struct bench_case *c, const char *flag, const char *format, ...)
+{
+	char reason[160];
+	va_list args;
+	va_start(args, format);
+	vsnprintf(reason, sizeof(reason), format, args);
+	va_end(args);
+	bench_flag_variant(c->run, flag, -1, "%s", reason);
+}
+
+void bench_flag_variant(struct bench_run *r, const char *flag, int variant, const char *format, ...)
+{
+	va_list args;
+	if (r->current.flag_count == BENCH_FLAGS)
+		return;
+	struct bench_flag *f = &r->current.flags[r->current.flag_count++];
+	f->flag = flag;
+	f->variant = variant;
+	va_start(args, format);
+	vsnprintf(f->reason, sizeof(f->reason), format, args);
+	va_end(args);
+}
+
+bool bench_flagged(const struct bench_run *r, int variant)
+{
+	for (size_t i = 0; i < r->current.flag_count; i++)
+		if (r->current.flags[i].variant == -1 || r->current.flags[i].variant == variant)
+			return true;
+	return false;
+}
+
+static struct bench_derived *add_derived(struct bench_case *c, const char *name, int variant,
+					 const char *unit, const char *formula)
+{
+	struct bench_current *now = &c->run->current;
+	assert(now->derived_count < BENCH_DERIVED);
+	struct bench_derived *d = &now->derived[now->derived_count++];
+	*d = (struct bench_derived){
+		.variant = variant, .value = NAN, .low = NAN, .high = NAN, .bound = NAN};
+	snprintf(d->name, sizeof(d->name), "%s", name);
+	snprintf(d->unit, sizeof(d->unit), "%s", unit);
+	snprintf(d->formula, sizeof(d->formula), "%s", formula);
+	return d;
+}
+
+int bench_derive(struct bench_case *c, const char *name, int variant, const char *unit,
+		 uint64_t uses, bench_formula f, const void *arg, const char *formula)
+{
+	struct bench_current *now = &c->run->current;
+	double seconds[BENCH_VARIANTS];
+	const struct bench_round round = {
+		.c = c, .seconds = seconds, .variant = variant, .arg = arg};
+	for (unsigned v = 0; v < c->run->variant_count; v++)
+		if (uses >> v & 1 && !now->samples[v].on)
+			return 0;
+	double *x = malloc((now->rounds + 1) * 2 * sizeof(*x));
+	if (!x)
+		return err_note(-ENOMEM, "derive %s: out of memory", name);
+	size_t finite = 0;
+	for (size_t i = 0; i < now->rounds; i++) {
+		for (unsigned v = 0; v < c->run->variant_count; v++)
+			seconds[v] = now->samples[v].on ? now->samples[v].seconds[i] : NAN;
+		double value = f(&round);
+		if (isfinite(value))
+			x[finite++] = value;
+	}
+	struct bench_derived *d = add_derived(c, name, variant, unit, formula);
+	d->uses = uses;
+	if (finite) {
+		struct stats_summary s = stats_summarise(x, finite, x + now->rounds + 1);
+		d->value = s.median;
+		d->low = s.ci_low;
+		d->high = s.ci_high;
+	}
+	free(x);
+	return 0;
+}
+
+static double divide_by_variant(const struct bench_round *r)
+{
+	const unsigned *denominator = r->arg;
+	return r->seconds[r->variant] / r->seconds[*denominator];
+}
+
+int bench_ratio(struct bench_case *c, const char *name, unsigned numerator, unsigned denominator,
+		const char *formula)
+{
+	uint64_t uses = UINT64_C(1) << numerator | UINT64_C(1) << denominator;
+	return bench_derive(c, name, (int)numerator, "", uses, divide_by_variant, &denominator,
+			    formula);
+}
+
+void bench_value(struct bench_case *c, const char *name, int variant, double value,
+		 const char *unit, const char *formula)
+{
+	struct bench_derived *d = add_derived(c, name, variant, unit, formula);
+	d->value = value;
+	d->uses = variant >= 0 ? UINT64_C(1) << variant : 0;
+}
+
+static struct bench_derived *find_derived(struct bench_current *now, const char *name, int variant)
+{
+	for (size_t i = now->derived_count; i-- > 0;)
+		if (now->derived[i].variant == variant && strcmp(now->derived[i].name, name) == 0)
+			return &now->derived[i];
+	return NULL;
+}
+
+void bench_alias(struct bench_case *c, const char *name, int variant, const char *alias,
+		 const char *formula)
+{
+	const struct bench_derived *from = find_derived(&c->run->current, name, variant);
+	if (!from)
+		return;
+	struct bench_derived *to = add_derived(c, alias, variant, from->unit, formula);
+	to->uses = from->uses;
+	to->value = from->value;
+	to->low = from->low;
+	to->high = from->high;
+	to->bound = from->bound;
+	memcpy(to->bound_name, from->bound_name, sizeof(to->bound_name));
+}
+
+void bench_bound(struct bench_case *c, const char *name, int variant, double bound,
+		 const char *bound_name)
+{
+	struct bench_derived *d = find_derived(&c->run->current, name, variant);
+	if (!d)
+		return;
+	d->bound = bound;
+	snprintf(d->bound_name, sizeof(d->bound_name), "%s", bound_name);
+	/* Flag only when the whole interval lies above the bound. */
+	double min_value = isnan(d->low) ? d->value : d->low;
+	if (min_value > bound * (1.0 + BOUND_TOLERANCE))
+		bench_flag_variant(c->run, "above_bound", variant, "%s %.4g %s is above %s, %.4g",
+				   name, d->value, d->unit, bound_name, bound);
+}
+
+static struct bench_fact *add_fact(struct bench_case *c, const char *name)
+{
+	struct bench_current *now = &c->run->current;
+	if (now->fact_count == BENCH_FACTS)
+		return NULL;
+	struct bench_fact *f = &now->facts[now->fact_count++];
+	*f = (struct bench_fact){.number = NAN};
+	snprintf(f->name, sizeof(f->name), "%s", name);
+	return f;
+}
+
+void bench_fact_text(struct bench_case *c, const char *name, const char *value)
+{
+	struct bench_fact *f = add_fact(c, name);
+	if (f)
+		f->text = strdup(value);
+}
+
+void bench_fact_number(struct bench_case *c, const char *name, double value)
+{
+	struct bench_fact *f = add_fact(c, name);
+	if (f)
+		f->number = value;
+}
+
+double bench_median(const struct bench_case *c, unsigned variant)
+{
+	const struct bench_samples *s = &c->run->current.samples[variant];
+	return s->on && c->run->current.rounds ? s->summary.median : NAN;
+}
+
+double bench_best(const struct bench_case *c, unsigned variant)
+{
+	const struct bench_samples *s = &c->run->current.samples[variant];
+	return s->on && c->run->current.rounds ? s->summary.min : NAN;
+}
+
+/* A rate falls as time grows, so the ends of its interval are those of the time, exchanged. */
+static void add_rate(struct bench_run *r, unsigned v, const char *name, double work,
+		     const char *unit, const char *formula)
+{
+	const struct stats_summary *s = &r->current.samples[v].summary;
+	if (work <= 0.0 || s->median <= 0.0)
+		return;
+	struct bench_derived *d = add_derived(&r->c, name, (int)v, unit, formula);
+	d->uses = UINT64_C(1) << v;
+	d->value = work / s->median;
+	d->low = work / s->ci_high;
+	d->high = s->ci_low > 0.0 ? work / s->ci_low : NAN;
+}
+
+static void add_time(struct bench_run *r, unsigned v)
+{
+	const struct stats_summary *s = &r->current.samples[v].summary;
+	struct bench_derived *d = add_derived(&r->c, "time", (int)v, "s", "median_s");
+	d->uses = UINT64_C(1) << v;
+	d->value = s->median;
+	d->low = s->ci_low;
+	d->high = s->ci_high;
+}
+
+void bench_derive_rates(struct bench_run *r)
+{
+	for (unsigned v = 0; v < r->variant_count; v++) {
+		struct bench_samples *s = &r->current.samples[v];
+		if (s->lost)
+			bench_value(&r->c, "time", (int)v, NAN, "s", "median_s");
+		if (!s->on || r->current.rounds == 0)
+			continue;
+		if (r->b->model)
+			r->b->model(&r->c, v, &s->model);
+		add_time(r, v);
+		add_rate(r, v, "bandwidth", s->model.bytes, "byte/s", "bytes / median_s");
+		add_rate(r, v, "flop_rate", s->model.flops, "flop/s", "flops / median_s");
+		add_rate(r, v, "message_rate", s->model.messages, "1/s", "messages / median_s");
+	}
+}
+
+void bench_current_clear(struct bench_current *now)
+{
+	for (size_t i = 0; i < now->fact_count; i++)
+		free(now->facts[i].text);
+	for (size_t v = 0; v < BENCH_VARIANTS; v++) {
+		double *kept = now->samples[v].seconds;
+		now->samples[v] = (struct bench_samples){.seconds = kept};
+	}
+	now->key[0] = '\0';
+	now->rounds = 0;
+	now->derived_count = now->flag_count = now->mechanism_count = now->fact_count = 0;
+	now->stopped = NULL;
+	now->check_status = "none";
+	now->check_detail[0] = '\0';
+	now->state.count = 0;
+	now->clock_before_hz = now->clock_after_hz = NAN;
+	now->throttled = 0;
+	now->elapsed_s = 0.0;
+}

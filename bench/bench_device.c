@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "bench/bench_run.h"
+#include "bench/out.h"
+#include "lib/err.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { BACKENDS = 16 };
+
+static const char host[] = "host", simulated[] = "sim";
+
+/* Without --device: the first backend for hardware besides the host that has a device, else the
+ * host. A simulated device is never chosen by default, and the ranks of a job run on the host. */
+static const char *default_device(struct bench_run *r)
+{
+	struct dev_backend_info info[BACKENDS];
+	size_t count = r->b->job ? 0 : dev_backends(info, BACKENDS), used = 0;
+	r->skipped_backends[0] = '\0';
+	for (size_t i = 0; i < count && i < BACKENDS; i++) {
+		if (strcmp(info[i].name, host) == 0 || strcmp(info[i].name, simulated) == 0)
+			continue;
+		if (info[i].devices)
+			return info[i].name;
+		if (used < sizeof(r->skipped_backends))
+			used += (size_t)snprintf(r->skipped_backends + used,
+						 sizeof(r->skipped_backends) - used, "; no %s: %s",
+						 info[i].name, info[i].why);
+	}
+	return host;
+}
+
+/* Append the devices of this machine to the reason of the failure. */
+static int add_available_devices(int status)
+{
+	struct dev_backend_info info[BACKENDS];
+	char cause[320], here[160] = "";
+	snprintf(cause, sizeof(cause), "%s", err_text());
+	size_t count = dev_backends(info, BACKENDS), used = 0;
+	for (size_t i = 0; i < count && i < BACKENDS && used < sizeof(here); i++)
+		if (info[i].devices)
+			used += (size_t)snprintf(here + used, sizeof(here) - used, "%s%s",
+						 used ? ", " : "", info[i].name);
+	return err_note(status, "%s; here: %s", cause, here[0] ? here : "none");
+}
+
+int bench_device_open(struct bench_run *r)
+{
+	unsigned devices = r->b->min_devices ? r->b->min_devices : 1;
+	r->is_default_device = !r->o.device;
+	if (r->is_default_device)
+		r->o.device = default_device(r);
+	int status = dev_open(r->o.device, r->b->needs | r->b->wants, &r->set);
+	if (status)
+		return status == -ENODEV ? add_available_devices(status) : status;
+	r->c.dev = r->set.dev[0];
+	r->c.devices = &r->set;
+	if (r->set.count < devices)
+		return err_note(-ENODEV, "needs %u devices; %s has %zu", devices, r->o.device,
+				r->set.count);
+	for (size_t i = 0; i < DEV_CAP_COUNT; i++)
+		if (r->b->needs >> i & 1 && !dev_can(r->c.dev, 1u << i))
+			return err_note(-ENODEV, "%s does not support %s%s%s", r->o.device,
+					dev_cap_names[i], err_text()[0] ? ": " : "", err_text());
+	return 0;
+}
+
+void bench_device_list(void)
+{
+	struct dev_backend_info info[BACKENDS];
+	struct json j = {0};
+	size_t count = dev_backends(info, BACKENDS);
+	for (size_t i = 0; i < count && i < BACKENDS; i++) {
+		json_clear(&j);
+		json_object_begin(&j, NULL);
+		json_string(&j, "name", info[i].name);
+		json_integer(&j, "devices", info[i].devices);
+		json_string(&j, "why", info[i].why);
+		json_object_end(&j);
+		if (json_finish(&j) == 0)
+			out_write(j.text, j.length);
+	}
+	json_free(&j);
+}
+
+static void put_words(struct json *j, const char *key, uint32_t bits, const char *const words[],
+		      size_t count)
+{
+	json_array_begin(j, key);
+	for (size_t i = 0; i < count; i++)
+		if (bits >> i & 1)
+			json_string(j, NULL, words[i]);
+	json_array_end(j);
+}
+
+void bench_device_write(struct bench_run *r, struct dev *dev)
+{
+	const struct dev_props *p = dev_props(dev);
+	struct bench_telemetry state;
+	struct json *j = &r->json;
+	json_object_begin(j, NULL);
+	json_string(j, "spec", r->o.device);
+	json_string(j, "backend", dev->ops->name);
+	json_integer(j, "index", dev->index);
+	json_string(j, "name", p->name);
+	json_string(j, "bus", p->bus);
+	json_string(j, "driver", p->driver);
+	json_string(j, "arch", p->arch);
+	json_string(j, "blas", p->blas);
+	json_string(j, "shares", p->shares);
+	put_words(j, "capabilities", p->caps, dev_cap_names, DEV_CAP_COUNT);
+	put_words(j, "gemm_types", p->gemm_types, dev_type_names, DEV_TYPES);
+	json_integer(j, "units", p->units);
+	json_integer(j, "slots_per_unit", p->slots_per_unit);
+	json_integer(j, "copy_engines", p->copy_engines);
+	json_integer(j, "busy_blocks", p->busy_blocks);
+	json_integer(j, "memory_bytes", p->memory_bytes);
+	json_integer(j, "shared_per_unit_bytes", p->shared_per_unit_bytes);
+	json_integer(j, "shared_per_block_bytes", p->shared_per_block_bytes);
+	json_integer(j, "shared_reserved_bytes", p->shared_reserved_bytes);
+	json_integer(j, "l1_bytes", p->l1_bytes);
+	json_integer(j, "l2_bytes", p->l2_bytes);
+	json_integer(j, "llc_bytes", p->llc_bytes);
+	json_bool(j, "virtual_time", bench_virtual(r));
+	bench_telemetry_read(dev, &state);
+	bench_telemetry_write(j, &state, false);
+	json_object_end(j);
+}

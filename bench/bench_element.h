@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Elements of matrices in every type of enum dev_type.
+ */
+#ifndef GPUSIG_BENCH_ELEMENT_H
+#define GPUSIG_BENCH_ELEMENT_H
+
+#include "device/dev.h"
+
+#include <stdint.h>
+
+/* Rounds to nearest, ties to even. */
+void element_store(enum dev_type type, void *elements, uint64_t i, double value);
+
+/* Exact. */
+double element_load(enum dev_type type, const void *elements, uint64_t i);
+
+#endif

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "bench/bench_gate.h"
+#include "lib/clock.h"
+#include "lib/err.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <time.h>
+
+#define GATE_BYTES 256u
+#define POLL_NS 100000000
+/* A driver that blocked a call once will do so again. */
+#define LIMIT_AFTERWARDS_NS UINT64_C(1000000000)
+
+struct gate {
+	struct dev *dev;
+	uint32_t *word, value;
+	uint64_t limit_ns;
+	bool watched, shut;
+	_Atomic uint64_t due_ns; /* when the watchdog opens it; 0: not shut, or already open */
+	struct gate *next;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct gate *gates; /* the watched gates, guarded by the lock */
+static atomic_uint overdue;
+
+unsigned gate_overdue(void) { return atomic_load(&overdue); }
+
+/* ------------------------------------------------------------------ the watchdog */
+
+/* The thread that takes the due time opens the gate. Lock held. */
+static void open_if_overdue(struct gate *g, uint64_t now_ns)
+{
+	uint64_t due_ns = atomic_load(&g->due_ns);
+	if (due_ns == 0 || now_ns < due_ns ||
+	    !atomic_compare_exchange_strong(&g->due_ns, &due_ns, 0))
+		return;
+	atomic_fetch_add(&overdue, 1);
+	/* One blocked driver call may block others, so where devices read host memory, a plain
+	 * store opens the gate. */
+	__atomic_store_n(g->word, g->value, __ATOMIC_RELEASE);
+	if (dev_can(g->dev, DEV_CAP_HOST_ACCESS))
+		dev_post_value(g->dev, g->word, g->value);
+}
+
+static void *run_watchdog(void *unused)
+{
+	(void)unused;
+	for (;;) {
+		nanosleep(&(struct timespec){.tv_nsec = POLL_NS}, NULL);
+		uint64_t now_ns = clock_ns();
+		pthread_mutex_lock(&lock);
+		for (struct gate *g = gates; g; g = g->next)
+			open_if_overdue(g, now_ns);
+		pthread_mutex_unlock(&lock);
+	}
+	return NULL;
+}
+
+/* The watchdog blocks all signals, so that the main thread gets them. */
+static int start_watchdog(void)
+{
+	static bool started; /* guarded by the lock */
+	sigset_t all, before;
+	pthread_t thread;
+	int status = 0;
+	pthread_mutex_lock(&lock);
+	if (!started) {
+		sigfillset(&all);
+		pthread_sigmask(SIG_SETMASK, &all, &before);
+		status = -pthread_create(&thread, NULL, run_watchdog, NULL);
+		pthread_sigmask(SIG_SETMASK, &before, NULL);
+		started = status == 0;
+		if (started)
+			pthread_detach(thread);
+	}
+	pthread_mutex_unlock(&lock);
+	return status ? err_note(status, "start the watchdog of gates: cannot create a thread") : 0;
+}
+
+/* ------------------------------------------------------------------ gates */
+
+int gate_open(struct dev *dev, uint64_t limit_ns, struct gate **gate_p)
+{
+	void *word;
+	if (!dev_can(dev, DEV_CAP_WAIT_VALUE))
+		return err_note(
+			-ENOTSUP,
+			"gates are not supported: streams of this device can't wait for a value");
+	struct gate *g = calloc(1, sizeof(*g));
+	if (!g)
+		return err_note(-ENOMEM, "a gate: out of memory");
+	int status = dev_alloc(dev, DEV_MEM_PINNED, GATE_BYTES, &word);
+	if (status) {
+		free(g);
+		return status;
+	}
+	*g = (struct gate){.dev = dev, .word = word, .limit_ns = limit_ns};
+	status = dev_post_value(dev, g->word, 0);
+	if (status) {
+		gate_close(g);
+		return status;
+	}
+	*gate_p = g;
+	return 0;
+}
+
+static void unlist_gate(struct gate *g)
+{
+	pthread_mutex_lock(&lock);
+	struct gate **at = &gates;
+	while (*at && *at != g)
+		at = &(*at)->next;
+	if (*at)
+		*at = g->next;
+	pthread_mutex_unlock(&lock);
+}
+
+void gate_close(struct gate *g)
+{
+	if (!g)
+		return;
+	gate_release(g);
+	unlist_gate(g);
+	dev_free(g->dev, g->word);
+	free(g);
+}
+
+static int watch_gate(struct gate *g)
+{
+	int status = start_watchdog();
+	if (status)
+		return status;
+	pthread_mutex_lock(&lock);
+	g->next = gates;
+	gates = g;
+	pthread_mutex_unlock(&lock);
+	g->watched = true;
+	return 0;
+}
+
+int gate_shut(struct gate *g, struct dev *dev, struct dev_stream *stream)
+{
+	bool watched = !dev_can(g->dev, DEV_CAP_VIRTUAL_TIME);
+	int status = watched && !g->watched ? watch_gate(g) : 0;
+	if (status)
+		return status;
+	if (!g->shut) {
+		uint64_t limit_ns = gate_overdue() && g->limit_ns > LIMIT_AFTERWARDS_NS
+					    ? LIMIT_AFTERWARDS_NS
+					    : g->limit_ns;
+		g->shut = true;
+		g->value++;
+		if (watched)
+			atomic_store(&g->due_ns, clock_ns() + limit_ns);
+	}
+	return dev_wait_value(dev, stream, g->word, g->value);
+}
+
+int gate_release(struct gate *g)
+{
+	if (!g->shut)
+		return 0;
+	int status = dev_post_value(g->dev, g->word, g->value);
+	/* A lost device takes no values; a plain store releases what waits all the same. */
+	if (status)
+		__atomic_store_n(g->word, g->value, __ATOMIC_RELEASE);
+	g->shut = false;
+	if (atomic_exchange(&g->due_ns, 0) || !g->watched)
+		return status;
+	/* The watchdog has taken the due time and may still be writing; wait for it. */
+	pthread_mutex_lock(&lock);
+	pthread_mutex_unlock(&lock);
+	if (status)
+		return status;
+	return err_note(
+		-ETIMEDOUT,
+		"a gate was opened by its watchdog: a call behind it waited, or took too long");
+}

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "bench/bench_gemm.h"
+#include "bench/bench_alloc.h"
+#include "bench/bench_element.h"
+#include "lib/err.h"
+
+#include <errno.h>
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Elements are drawn as floats, this many at a time, and then converted. */
+#define DRAWN 4096u
+
+bool bench_gemm_has_matrix_units(const struct dev *dev)
+{
+	return (dev_props(dev)->gemm_types & ~(1u << DEV_F32 | 1u << DEV_F64)) != 0;
+}
+
+bool bench_gemm_has_fast(const struct bench_gemm *p, const struct dev *dev)
+{
+	return dev_props(dev)->gemm_fast_types >> p->type & 1;
+}
+
+static int case_shape(const struct bench_case *c, struct shape *shape_p)
+{
+	return shape_parse(axis_str(c, "shape"), 1e6 * (double)axis_u64(c, "mflop"), shape_p);
+}
+
+int bench_gemm_admit(const struct bench_case *c)
+{
+	unsigned type = axis_index(c, "type");
+	struct shape s;
+	if (!(dev_props(c->dev)->gemm_types >> type & 1))
+		return err_note(-ENOTSUP, "%s GEMM is not supported on this device",
+				dev_type_names[type]);
+	int status = case_shape(c, &s);
+	const uint32_t multiple = dev_types[type].multiple;
+	if (status == 0 && (s.m % multiple || s.n % multiple || s.k % multiple))
+		return err_note(-EINVAL, "%ux%ux%u: the sides of a %s GEMM must be multiples of %u",
+				s.m, s.n, s.k, dev_type_names[type], multiple);
+	return status;
+}
+
+bool bench_gemm_divides(const struct bench_gemm *p, enum shape_cut cut, uint32_t pieces)
+{
+	const struct shape *s = &p->shape;
+	uint32_t side = cut == SHAPE_CUT_M ? s->m : cut == SHAPE_CUT_N ? s->n : s->k;
+	const uint32_t multiple = dev_types[p->type].multiple;
+	return side >= pieces && (multiple == 1 || side % (multiple * pieces) == 0);
+}
+
+static void draw_elements(struct bench_case *c, enum dev_type type, uint64_t count, void *to)
+{
+	float drawn[DRAWN];
+	if (type == DEV_F64) {
+		rng_fill_f64(&c->rng, to, count);
+		return;
+	}
+	for (uint64_t at = 0; at < count; at += DRAWN) {
+		size_t some = count - at < DRAWN ? (size_t)(count - at) : DRAWN;
+		rng_fill_f32(&c->rng, drawn, some);
+		for (size_t i = 0; i < some; i++)
+			element_store(type, to, at + i, (double)drawn[i]);
+	}
+}
+
+static void open_operand(struct bench_gemm *p, struct bench_case *c, uint64_t count,
+			 void **device_p, void **host_p)
+{
+	*host_p = bench_alloc_host(c, count * p->element_bytes);
+	if (!*host_p)
+		return;
+	draw_elements(c, p->type, count, *host_p);
+	*device_p = bench_alloc(c, DEV_MEM_DEVICE, count * p->element_bytes);
+	if (*device_p)
+		bench_status_add(c,
+				 dev_upload(c->dev, *device_p, *host_p, count * p->element_bytes));
+}
+
+int bench_gemm_open(struct bench_gemm *p, struct bench_case *c, const struct shape *shape,
+		    enum dev_type type)
+{
+	const struct shape *s = shape;
+	double memory = (double)dev_props(c->dev)->memory_bytes, a, b, result;
+	*p = (struct bench_gemm){.shape = *s,
+				 .type = type,
+				 .element_bytes = dev_type_bytes(type),
+				 .result_bytes = dev_type_result_bytes(type),
+				 .b_transposed = dev_types[type].multiple > 1};
+	a = (double)s->m * s->k * (double)p->element_bytes;
+	b = (double)s->k * s->n * (double)p->element_bytes;
+	result = (double)s->m * s->n * (double)p->result_bytes;
+	if (a + b + result > 0.8 * memory)
+		return bench_status_add(
+			c, err_note(-ENOMEM, "%ux%ux%u needs %.3g GB; the device has %.3g GB", s->m,
+				    s->n, s->k, 1e-9 * (a + b + result), 1e-9 * memory));
+	open_operand(p, c, (uint64_t)s->m * s->k, &p->a, &p->host_a);
+	open_operand(p, c, (uint64_t)s->k * s->n, &p->b, &p->host_b);
+	p->c = bench_alloc(c, DEV_MEM_DEVICE, (uint64_t)s->m * s->n * p->result_bytes);
+	return bench_status(c);
+}
+
+int bench_gemm_open_axes(struct bench_gemm *p, struct bench_case *c)
+{
+	struct shape shape;
+	int status = case_shape(c, &shape);
+	return status ? bench_status_add(c, status)
+		      : bench_gemm_open(p, c, &shape, (enum dev_type)axis_index(c, "type"));
+}
+
+/* Facts about the algorithm of the whole GEMM, where the device chose among its library's. */
+static void algorithm_facts(const struct bench_gemm *p, struct bench_case *c)
+{
+	const struct dev_gemm gemm = bench_gemm_whole(p);
+	const char *prefix = p->fast_accumulation ? "fast_" : "";
+	struct dev_gemm_choice choice;
+	char name[64];
+	if (dev_gemm_chosen(c->dev, &gemm, &choice))
+		return;
+	snprintf(name, sizeof(name), "%salgorithm", prefix);
+	bench_fact_text(c, name, choice.algorithm);
+	snprintf(name, sizeof(name), "%salgorithms_offered", prefix);
+	bench_fact_number(c, name, choice.offered);
+	snprintf(name, sizeof(name), "%salgorithms_tried", prefix);
+	bench_fact_number(c, name, choice.tried);
+	snprintf(name, sizeof(name), "%sfirst_choice_time_ratio", prefix);
+	if (!isnan(choice.first_ratio))
+		bench_fact_number(c, name, choice.first_ratio);
+}
+
+void bench_gemm_facts(const struct bench_gemm *p, struct bench_case *c)
+{
+	struct bench_gemm fast = *p;
+	fast.fast_accumulation = true;
+	bench_fact_number(c, "m", p->shape.m);
+	bench_fact_number(c, "n", p->shape.n);
+	bench_fact_number(c, "k", p->shape.k);
+	bench_fact_number(c, "scaled_down_by", p->shape.scale);
+	algorithm_facts(p, c);
+	if (bench_gemm_has_fast(p, c->dev))
+		algorithm_facts(&fast, c);
+}
+
+struct dev_gemm bench_gemm_whole(const struct bench_gemm *p)
+{
+	const struct shape *s = &p->shape;
+	return (struct dev_gemm){.type = p->type,
+				 .m = s->m,
+				 .n = s->n,
+				 .k = s->k,
+				 .alpha = 1.0,
+				 .a = p->a,
+				 .b = p->b,
+				 .c = p->c,
+				 .lda = s->k,
+				 .ldb = p->b_transposed ? s->k : s->n,
+				 .ldc = s->n,
+				 .b_transposed = p->b_transposed,
+				 .fast_accumulation = p->fast_accumulation};
+}
+
+struct dev_gemm bench_gemm_piece(const struct bench_gemm *p, enum shape_cut cut, uint32_t from,
+				 uint32_t count)
+{
+	struct dev_gemm g = bench_gemm_whole(p);
+	const char *a = p->a, *b = p->b;
+	char *c = p->c;
+	uint64_t start = from * p->element_bytes, result_start = from * p->result_bytes;
+	switch (cut) {
+	case SHAPE_CUT_M:
+		g.m = count;
+		g.a = a + start * g.lda;
+		g.c = c + result_start * g.ldc;
+		break;
+	case SHAPE_CUT_N:
+		g.n = count;
+		g.b = b + (p->b_transposed ? start * g.ldb : start);
+		g.c = c + result_start;
+		break;
+	case SHAPE_CUT_K:
+		g.k = count;
+		g.a = a + start;
+		g.b = b + (p->b_transposed ? start : start * g.ldb);
+		g.beta = from ? 1.0 : 0.0;
+		break;
+	}
+	return g;
+}
+
+int bench_gemm_poison(const struct bench_gemm *p, struct bench_case *c)
+{
+	uint64_t bytes = (uint64_t)p->shape.m * p->shape.n * p->result_bytes;
+	return dev_fill(c->dev, c->stream, p->c, 0x7f, bytes);
+}
+
+/* ---------------------------------------------------------------- the check */
+
+struct matrix {
+	enum dev_type type;
+	const void *elements;
+	uint32_t rows, columns;
+};
+
+static enum dev_type result_type(const struct bench_gemm *p) { return dev_types[p->type].result; }
+
+/* out[row] = sum over columns of x[row][column] * t[column], in double. */
+static void times_vector(const struct matrix *x, const double *t, double *out)
+{
+	for (uint32_t row = 0; row < x->rows; row++) {
+		double sum = 0.0;
+		for (uint32_t column = 0; column < x->columns; column++)
+			sum += element_load(x->type, x->elements,
+					    (uint64_t)row * x->columns + column) *
+			       t[column];
+		out[row] = sum;
+	}
+}
+
+/* The same for the transposed matrix. */
+static void transposed_times_vector(const struct matrix *x, const double *t, double *out)
+{
+	for (uint32_t column = 0; column < x->columns; column++)
+		out[column] = 0.0;
+	for (uint32_t row = 0; row < x->rows; row++)
+		for (uint32_t column = 0; column < x->columns; column++)
+			out[column] += element_load(x->type, x->elements,
+						    (uint64_t)row * x->columns + column) *
+				       t[row];
+}
+
+/* How far rounding alone can move an entry of C t; bench_gemm.h derives it. */
+static double rounding_limit(const struct bench_gemm *p, uint32_t writes)
+{
+	const struct shape *s = &p->shape;
+	double eps = p->type == DEV_F64 ? DBL_EPSILON : (double)FLT_EPSILON;
+	bool nearest = p->type == DEV_F32 || p->type == DEV_F64;
+	double growth = nearest ? 1.0 + sqrt(s->k) / 16.0 : 1.0 + s->k / 64.0;
+	double own =
+		p->result_bytes == 2 ? ldexp(1.0, -dev_types[result_type(p)].mantissa_bits) : 0.0;
+	double cut = p->fast_accumulation ? 0x1p-13 * s->k / 32.0 : 0.0;
+	return (GEMM_TOLERANCE * eps * growth + cut + own * sqrt(writes)) *
+	       sqrt((double)s->k * s->n);
+}
+
+static int compare_vectors(const struct bench_gemm *p, uint32_t writes, const double *ct,
+			   const double *abt)
+{
+	double limit = rounding_limit(p, writes), worst = 0.0;
+	uint32_t row = 0;
+	for (uint32_t i = 0; i < p->shape.m; i++) {
+		double off = fabs(ct[i] - abt[i]) / limit;
+		/* Written so that NaN counts as worst. */
+		if (!(off <= worst)) {
+			worst = isnan(off) ? INFINITY : off;
+			row = i;
+		}
+	}
+	if (worst > 1.0)
+		return bench_wrong(
+			"row %u: C t is %.9g, A (B t) is %.9g: %.3g times what rounding explains",
+			row, ct[row], abt[row], worst);
+	return 0;
+}
+
+int bench_gemm_check(const struct bench_gemm *p, struct bench_case *c, uint32_t writes)
+{
+	const struct shape *s = &p->shape;
+	uint64_t bytes = (uint64_t)s->m * s->n * p->result_bytes;
+	void *found = malloc(bytes);
+	double *t = malloc(((size_t)s->n + s->k + 2 * (size_t)s->m) * sizeof(*t));
+	int status = found && t ? dev_download(c->dev, found, p->c, bytes)
+				: err_note(-ENOMEM, "check of C: out of memory");
+	if (status == 0) {
+		const struct matrix a = {p->type, p->host_a, s->m, s->k},
+				    found_c = {result_type(p), found, s->m, s->n};
+		const struct matrix b = {p->type, p->host_b, p->b_transposed ? s->n : s->k,
+					 p->b_transposed ? s->k : s->n};
+		double *bt = t + s->n, *abt = bt + s->k, *ct = abt + s->m;
+		rng_fill_f64(&c->rng, t, s->n);
+		if (p->b_transposed)
+			transposed_times_vector(&b, t, bt);
+		else
+			times_vector(&b, t, bt);
+		times_vector(&a, bt, abt);
+		times_vector(&found_c, t, ct);
+		status = compare_vectors(p, writes, ct, abt);
+	}
+	free(found);
+	free(t);
+	return status;
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The operands of a GEMM on a device, and a check that needs no second GEMM.
+ *
+ * A and B are seeded random reals in [-1, 1), rounded to the type; C starts as anything. For a
+ * random vector t, C t and A (B t) must agree: O(n^2) operations against O(n^3), after BLIS' test
+ * suite.
+ *
+ * How much rounding explains. An entry of C t is a sum of n entries of C, each a sum of k products,
+ * so every error below grows with sqrt(k n). The errors are
+ *
+ * - of the sums: GEMM_TOLERANCE times eps of f32 (f64: of f64) times a growth. The growth is
+ *   1 + sqrt(k) / 16 where every addition rounds to nearest, for the error of a running sum grows
+ *   with it. It is 1 + k / 64 for tf32, f16, bf16 and f8: units that multiply tiles may truncate
+ *   instead, at most k / 8 times and always towards zero.
+ * - of fast accumulation: k / 32 times 2^-13. Ada and Hopper keep the sum of f8 products with 13
+ *   bits of mantissa and truncate it in every instruction, which takes 32 products ("around 14
+ *   bits" and errors of up to 2 % at k = 4096 in DeepSeek-V3, arXiv 2412.19437, 3.3.2; 13 bits in
+ *   SageAttention2, arXiv 2411.10958). Without it the sum moves to f32 after every 128 products or
+ *   so, and the truncation stays below what C's own type loses.
+ * - of C's own type, where it is narrower than the sums: its eps (2^-10 for f16, 2^-7 for bf16)
+ *   times the square root of how often an element is written. Rounding to nearest stays below a
+ *   quarter of that.
+ *
+ * A row of C that does not belong to A B is off by about 0.2 sqrt(k n), one wrong element by 0.2
+ * sqrt(k). So the check finds one wrong element in f32 and f64, and in tf32 up to some thousand
+ * columns. In f16 and bf16 it finds some hundreds in a row, or one that is far too large, as every
+ * element is that was never written.
+ */
+#ifndef GPUSIG_BENCH_GEMM_H
+#define GPUSIG_BENCH_GEMM_H
+
+#include "bench/bench.h"
+#include "bench/shape.h"
+
+#define GEMM_TOLERANCE 30.0
+
+struct bench_gemm {
+	struct shape shape;
+	enum dev_type type;
+	uint64_t element_bytes, result_bytes; /* of A and B; of C */
+	bool b_transposed;                    /* B is stored as n x k, as f8 requires */
+	bool fast_accumulation; /* as in struct dev_gemm; false until the caller sets it */
+	void *a, *b, *c;        /* on the device, row-major, unpadded */
+	void *host_a, *host_b;  /* the same on the host */
+};
+
+/* In admit: whether the device supports a GEMM of the case's `type` and `shape`. 0, -ENOTSUP, or
+ * -EINVAL where type and shape exclude each other. */
+int bench_gemm_admit(const struct bench_case *c);
+
+/* Allocate and fill the operands, which the case then owns (bench/bench_alloc.h). -ENOMEM when
+ * they do not fit. */
+int bench_gemm_open(struct bench_gemm *p, struct bench_case *c, const struct shape *shape,
+		    enum dev_type type);
+
+/* bench_gemm_open_axes() takes the case's axes `type`, `shape` and `mflop` (the limit of named
+ * shapes). bench_gemm_facts() records the shape and, if dev_gemm_prepare() was called for the
+ * whole GEMM, how the device chose its library's algorithm. */
+int bench_gemm_open_axes(struct bench_gemm *p, struct bench_case *c);
+void bench_gemm_facts(const struct bench_gemm *p, struct bench_case *c);
+
+/* Whether the device supports fast accumulation for this type as well. */
+bool bench_gemm_has_fast(const struct bench_gemm *p, const struct dev *dev);
+
+/* Whether the side that is cut divides into so many pieces. In f8 every side of every piece must
+ * be a multiple of 16. */
+bool bench_gemm_divides(const struct bench_gemm *p, enum shape_cut cut, uint32_t pieces);
+
+/* The whole GEMM, C = A B, or the piece [from, from+count) of a cut along M, N or K. A K piece
+ * with from > 0 adds to C. Ready for dev_gemm(). */
+struct dev_gemm bench_gemm_whole(const struct bench_gemm *p);
+struct dev_gemm bench_gemm_piece(const struct bench_gemm *p, enum shape_cut cut, uint32_t from,
+				 uint32_t count);
+
+/* Enqueue on c->stream: fill C with a value that no GEMM produces. */
+int bench_gemm_poison(const struct bench_gemm *p, struct bench_case *c);
+
+/* Read C back and compare. Each element was written `writes` times, once per piece of K. 0,
+ * -EBADMSG with a text that names the worst row, or a device error. */
+int bench_gemm_check(const struct bench_gemm *p, struct bench_case *c, uint32_t writes);
+
+/* Whether the device has matrix units, which a loop of multiply-adds does not use. No API says
+ * so; a device with GEMM of narrow types is assumed to have them, and to use them for every
+ * type. */
+bool bench_gemm_has_matrix_units(const struct dev *dev);
+
+#endif

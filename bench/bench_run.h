@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Internals of the harness, shared by bench.c and its bench_*.c.
+ * Programs include bench/bench.h and never this.
+ */
+#ifndef GPUSIG_BENCH_RUN_H
+#define GPUSIG_BENCH_RUN_H
+
+#include "bench/bench.h"
+#include "bench/bench_gate.h"
+#include "lib/cpu_load.h"
+#include "lib/json.h"
+#include "lib/record.h"
+#include "lib/stats.h"
+
+#include <signal.h>
+
+enum {
+	BENCH_AXES = 8,
+	BENCH_VARIANTS = 64,
+	BENCH_DERIVED = 256,
+	BENCH_FLAGS = 4 * BENCH_VARIANTS,
+	BENCH_FACTS = 256
+};
+
+enum bench_exit {
+	BENCH_OK = 0,
+	BENCH_BAD = 1,
+	BENCH_USAGE = 2,
+	BENCH_INVALID = 3,
+	BENCH_CANNOT = 77
+};
+
+enum bench_mode { BENCH_RUN, BENCH_HELP, BENCH_VERSION, BENCH_ABOUT, BENCH_DEVICES, BENCH_LIST };
+
+struct bench_warm_up {
+	bool given; /* else until the times are steady */
+	uint64_t rounds;
+};
+
+struct bench_options {
+	enum bench_mode mode;
+	const char *device, *out, *done, *variants; /* device NULL: none given */
+	const char *axis[BENCH_AXES];               /* NULL: the default list */
+	double budget_s;                            /* 0: none given */
+	double goal;
+	uint64_t seed, min_samples;
+	uint64_t max_samples; /* 0 until resolved: none given */
+	struct bench_warm_up warm_up;
+	bool check, full, json;
+};
+
+struct bench_samples {
+	bool on;
+	uint64_t iterations;
+	uint32_t queued;         /* queue entries of an iteration in the fullest stream */
+	uint64_t max_iterations; /* limit set by the program; 0: as many as the queue holds */
+	unsigned overdue;        /* samples that were lost because the watchdog opened a gate */
+	bool lost;       /* the variant was dropped for that: its time is recorded as unknown */
+	double *seconds; /* per iteration; `blocks` of them */
+	struct stats_summary summary;
+	struct bench_model model;
+	bool valid, converged;
+};
+
+struct bench_derived {
+	char name[48], unit[16], formula[160], bound_name[64];
+	int variant; /* variant, or -1 */
+	uint64_t uses;
+	double value, low, high, bound; /* NaN: unknown */
+};
+
+struct bench_flag {
+	const char *flag;
+	int variant;
+	char reason[160];
+};
+
+struct bench_mechanism {
+	char name[48], detail[192];
+	bool observed;
+};
+
+struct bench_fact {
+	char name[64];
+	char *text; /* NULL: use the number */
+	double number;
+};
+
+/* The telemetry of a device at one moment. */
+struct bench_telemetry {
+	struct dev_telemetry samples[DEV_TELEMETRY_MAX];
+	size_t count;
+};
+
+/* The resources of the current case; bench_alloc.c. */
+struct bench_resources {
+	struct resource *entries;
+	size_t count, capacity;
+	int status; /* the first error, or 0 */
+};
+
+/* The current case; cleared before each one. */
+struct bench_current {
+	struct axis_value point[BENCH_AXES];
+	char key[512];
+	struct bench_samples samples[BENCH_VARIANTS];
+	uint32_t rounds;
+	struct bench_derived derived[BENCH_DERIVED];
+	size_t derived_count;
+	struct bench_flag flags[BENCH_FLAGS];
+	size_t flag_count;
+	struct bench_mechanism mechanisms[BENCH_VARIANTS];
+	size_t mechanism_count;
+	struct bench_fact facts[BENCH_FACTS];
+	size_t fact_count;
+	const char *stopped; /* why sampling stopped: "goal", "time" or "max_samples"; NULL: no
+				samples were taken */
+	const char *check_status;
+	char check_detail[256];
+	double clock_before_hz,
+		clock_after_hz; /* NaN: unknown; `before` is read when the device is warm */
+	uint64_t throttled;     /* bit mask of devices that are flagged */
+	double warm_s, thermal_s[DEV_MAX]; /* when sampling began, and each device's seconds of
+					      thermal throttling then */
+	struct bench_telemetry
+		state; /* telemetry of the first device right after the measurement */
+	double elapsed_s;
+};
+
+struct bench_run {
+	bool interrupted; /* by a signal, before the last case had ended */
+	const struct bench *b;
+	struct bench_options o;
+	int argc;
+	char **argv;
+	char id[48];
+	struct dev_set set;
+	bool is_default_device;     /* no --device was given */
+	char skipped_backends[400]; /* why the default is no other backend */
+	struct axis_list axes[BENCH_AXES];
+	size_t axis_count, variant_count;
+	uint64_t selected; /* variants the user wants, bit mask */
+	struct bench_case c;
+	struct bench_current current;
+	struct bench_resources owned;
+	struct record_file file;
+	struct json json;
+	struct rng order; /* of variants in a round */
+	double *scratch;  /* max_samples, at least STATS_DRIFT_CAPACITY */
+	double start_s,
+		deadline_s; /* on the device's clock; the deadline is infinite without a budget */
+	struct gate *gate;  /* NULL: streams can't wait for a value */
+	uint32_t queue_capacity; /* entries that a stream takes without blocking, as far as known */
+	struct dev_event *start_event, *stop_event;
+	double best_clock_hz;
+	struct {
+		size_t total, ok, failed, skipped, already_done, out_of_budget, valid;
+	} count;
+	char **done;
+	size_t done_count, done_capacity;
+};
+
+extern volatile sig_atomic_t bench_interrupted;
+
+/* bench_options.c: parse argv; 0, or -EINVAL with a text. Axis lists are checked for syntax
+ * only. */
+int bench_options_parse(const struct bench *b, int argc, char **argv, struct bench_options *o);
+/* Set options that were not given and depend on the device. */
+void bench_options_resolve(struct bench_options *o, bool virtual_time);
+void bench_options_help(const struct bench *b);
+void bench_options_about(const struct bench *b);
+size_t bench_axis_count(const struct bench *b);
+size_t bench_variant_count(const struct bench *b);
+
+/* bench_device.c: open the device of --device, or the default, and check that the program can
+ * use it: 0, -EINVAL or -ENODEV with a text; print the backends; write a device of the run
+ * record. */
+int bench_device_open(struct bench_run *r);
+void bench_device_list(void);
+void bench_device_write(struct bench_run *r, struct dev *dev);
+
+/* bench_telemetry.c. _read: read a device; a failure is a sample without a value. _explains:
+ * whether the device reports why it throttles. _throttle: the reason, or NULL when it does not
+ * throttle. _thermal_s: seconds of thermal throttling so far; NaN: unknown. _write: write the
+ * samples, or those that change between cases, as the object "state". */
+void bench_telemetry_read(struct dev *dev, struct bench_telemetry *s);
+bool bench_telemetry_explains(const struct bench_telemetry *s);
+const char *bench_telemetry_throttle(const struct bench_telemetry *s);
+double bench_telemetry_thermal_s(const struct bench_telemetry *s);
+void bench_telemetry_write(struct json *j, const struct bench_telemetry *s, bool only_changing);
+
+/* bench_case.c: set up, measure within `seconds`, check, derive and record the case in
+ * r->current.point. A failed or skipped case is recorded and returns 0. Not 0: the record could
+ * not be written, or an interrupt. */
+int bench_case_run(struct bench_run *r, double seconds);
+
+/* The device is warm and sampling begins: read its clock and telemetry. */
+void bench_case_begin(struct bench_run *r);
+bool bench_virtual(const struct bench_run *r);
+
+/* bench_alloc.c: synchronise every stream of the case; close everything; free the list too. Each
+ * returns the first error, with its text, after trying all. */
+int bench_resources_sync(struct bench_run *r);
+int bench_resources_close(struct bench_run *r);
+void bench_resources_free(struct bench_run *r);
+
+/* bench_sample.c: open and close the gate; measure the current case within `seconds`; run one
+ * sample of `iterations` of a variant and return its total seconds. */
+int bench_gate_open(struct bench_run *r);
+void bench_gate_close(struct bench_run *r);
+int bench_sample_once(struct bench_run *r, unsigned variant, uint64_t iterations,
+		      double *seconds_p);
+int bench_sample_case(struct bench_run *r, double seconds);
+double bench_time(struct bench_run *r);
+
+/* bench_derive.c */
+void bench_flag_variant(struct bench_run *r, const char *flag, int variant, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
+bool bench_flagged(const struct bench_run *r,
+		   int variant); /* the case, or this variant, is flagged */
+void bench_derive_rates(struct bench_run *r);
+void bench_current_clear(struct bench_current *now);
+
+/* bench_output.c: build the record in r->json, append it to the file, print it or the table. 0
+ * or the error. */
+int bench_output_run(struct bench_run *r);
+int bench_output_case(struct bench_run *r, const char *status, const char *reason);
+int bench_output_end(struct bench_run *r, const char *status, int code, const char *reason);
+
+#endif

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "bench/bench_run.h"
+#include "lib/err.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+/* A sample is much longer than the clock's resolution and the calls around it, and short enough
+ * to take many. */
+#define MIN_SAMPLE_S 100e-6
+#define MAX_SAMPLE_S 5e-3
+/* Consecutive medians that differ by no more than this are steady. */
+#define STEADY_WITHIN 0.05
+/* A virtual clock is exact, so longer samples only take longer to simulate. */
+#define SAMPLE_VIRTUAL_S MIN_SAMPLE_S
+/* Samples of a variant and case that may be lost to an overdue gate: one may be an accident. */
+#define MAX_OVERDUE 2u
+/* From this many rounds on, convergence is checked only after every 16th part more of them,
+ * because the check sorts all samples. */
+#define CHECK_ALWAYS_BELOW 200u
+/* Queue entries that are left for the gate and the two events. */
+#define QUEUE_RESERVE 8u
+
+double bench_time(struct bench_run *r) { return 1e-9 * (double)dev_clock_ns(r->c.dev); }
+
+int bench_follow(struct bench_case *c, struct dev_stream *from, struct dev_stream *to,
+		 struct dev_event *event)
+{
+	int status = dev_event_record(c->dev, from, event);
+	return status ? status : dev_stream_wait(c->dev, to, event);
+}
+
+int bench_gate_open(struct bench_run *r)
+{
+	int status = dev_event_open(r->c.dev, &r->start_event);
+	if (status == 0)
+		status = dev_event_open(r->c.dev, &r->stop_event);
+	if (status == 0 && dev_can(r->c.dev, DEV_CAP_WAIT_VALUE))
+		status = gate_open(r->c.dev, GATE_LIMIT_NS, &r->gate);
+	r->queue_capacity = dev_props(r->c.dev)->max_queued;
+	return status;
+}
+
+void bench_gate_close(struct bench_run *r)
+{
+	dev_event_close(r->c.dev, r->start_event);
+	dev_event_close(r->c.dev, r->stop_event);
+	gate_close(r->gate);
+	r->start_event = r->stop_event = NULL;
+	r->gate = NULL;
+}
+
+static int sample_gated(struct bench_run *r, unsigned variant, uint64_t iterations,
+			double *seconds_p)
+{
+	struct dev *dev = r->c.dev;
+	struct dev_stream *stream = r->c.stream;
+	double ns = 0.0;
+	int status = r->gate ? gate_shut(r->gate, dev, stream) : 0;
+	if (status == 0)
+		status = dev_event_record(dev, stream, r->start_event);
+	if (status == 0)
+		status = r->b->body(&r->c, variant, iterations);
+	if (status == 0)
+		status = dev_event_record(dev, stream, r->stop_event);
+	/* Released even after a failure: what was enqueued must drain. */
+	int opened = r->gate ? gate_release(r->gate) : 0;
+	int drained = dev_stream_sync(dev, stream);
+	status = status ? status : opened ? opened : drained;
+	if (status == 0)
+		status = dev_event_elapsed_ns(dev, r->start_event, r->stop_event, &ns);
+	*seconds_p = 1e-9 * ns;
+	return status;
+}
+
+int bench_sample_once(struct bench_run *r, unsigned variant, uint64_t iterations, double *seconds_p)
+{
+	uint64_t start;
+	int status;
+	switch (r->b->variants[variant].timing) {
+	case BENCH_DEVICE:
+		return sample_gated(r, variant, iterations, seconds_p);
+	case BENCH_SELF:
+		r->c.self_seconds = NAN;
+		status = r->b->body(&r->c, variant, iterations);
+		*seconds_p = r->c.self_seconds;
+		return status;
+	case BENCH_HOST:
+		break;
+	}
+	start = dev_clock_ns(r->c.dev);
+	status = r->b->body(&r->c, variant, iterations);
+	*seconds_p = 1e-9 * (double)(dev_clock_ns(r->c.dev) - start);
+	return status;
+}
+
+static uint64_t find_max_iterations(const struct bench_run *r, unsigned variant)
+{
+	if (r->b->variants[variant].timing != BENCH_DEVICE)
+		return 1u << 30;
+	const struct bench_samples *s = &r->current.samples[variant];
+	uint32_t capacity = r->queue_capacity;
+	uint64_t fit =
+		capacity <= QUEUE_RESERVE + s->queued ? 1 : (capacity - QUEUE_RESERVE) / s->queued;
+	uint64_t max_iterations = s->max_iterations;
+	return max_iterations && max_iterations < fit ? max_iterations : fit;
+}
+
+static int checked_sample(struct bench_run *r, unsigned variant, uint64_t iterations,
+			  double *seconds_p)
+{
+	unsigned overdue = gate_overdue();
+	int status = bench_sample_once(r, variant, iterations, seconds_p);
+	if (status == 0 && gate_overdue() != overdue)
+		status = err_note(-ETIMEDOUT, "a gate was opened by its watchdog");
+	if (status)
+		return status;
+	if (!(*seconds_p >= 0.0) || isinf(*seconds_p))
+		return err_note(-EPROTO, "variant %s reported no time",
+				r->b->variants[variant].name);
+	return bench_interrupted ? -EINTR : 0;
+}
+
+/* The queue is shorter than the device reports: use half of the iterations that did not fit.
+ * False: that was one iteration, or the harness does not fill the queue. */
+static bool shrink_queue(struct bench_run *r, unsigned variant, uint64_t iterations)
+{
+	if (r->b->variants[variant].timing != BENCH_DEVICE || iterations < 2)
+		return false;
+	r->queue_capacity =
+		QUEUE_RESERVE + (uint32_t)(iterations / 2) * r->current.samples[variant].queued;
+	return true;
+}
+
+/* A sample was lost to an overdue gate. Drops the variant when that was one too many. */
+static bool drop_overdue_variant(struct bench_run *r, unsigned variant)
+{
+	struct bench_samples *s = &r->current.samples[variant];
+	if (++s->overdue < MAX_OVERDUE)
+		return false;
+	s->on = false;
+	s->lost = true;
+	bench_flag_variant(r, "gate", (int)variant, "%.120s", err_text());
+	return true;
+}
+
+/* Run once without the gate: code that is loaded at its first use may wait for all queues, and a
+ * gated one never ends. */
+static int load_code(struct bench_run *r, unsigned variant)
+{
+	if (r->b->variants[variant].timing != BENCH_DEVICE || bench_virtual(r))
+		return 0;
+	int status = r->b->body(&r->c, variant, 1);
+	int drained = dev_stream_sync(r->c.dev, r->c.stream);
+	return status ? status : drained;
+}
+
+static int calibrate_variant(struct bench_run *r, unsigned variant, double target_s)
+{
+	uint64_t iterations = 1, max_iterations = find_max_iterations(r, variant);
+	int loaded = load_code(r, variant);
+	if (loaded)
+		return loaded;
+	for (;;) {
+		double seconds, start = bench_time(r);
+		int status = checked_sample(r, variant, iterations, &seconds);
+		if (status == -ETIMEDOUT && shrink_queue(r, variant, iterations)) {
+			max_iterations = find_max_iterations(r, variant);
+			iterations = 1;
+			continue;
+		}
+		if (status == -ETIMEDOUT && !drop_overdue_variant(r, variant))
+			continue;
+		if (status)
+			return status == -ETIMEDOUT ? 0 : status;
+		/* A self-timed body's time outside the interval it names counts against the
+		 * budget, too. */
+		seconds = fmax(seconds, bench_time(r) - start);
+		if (seconds >= 0.7 * target_s || iterations >= max_iterations)
+			break;
+		/* The first iterations include first-use costs, so growth is limited. */
+		double factor = seconds > 0.0 ? 1.1 * target_s / seconds : 10.0;
+		factor = factor < 1.5 ? 1.5 : factor > 10.0 ? 10.0 : factor;
+		uint64_t grown = (uint64_t)(factor * (double)iterations) + 1;
+		iterations = grown > max_iterations ? max_iterations : grown;
+	}
+	r->current.samples[variant].iterations = iterations;
+	return 0;
+}
+
+/* One round: every variant that is on, once, in random order, stored at index `round`. */
+static int sample_round(struct bench_run *r, size_t round)
+{
+	uint32_t order[BENCH_VARIANTS];
+	rng_shuffle(&r->order, order, r->variant_count);
+	for (size_t i = 0; i < r->variant_count; i++) {
+		struct bench_samples *s = &r->current.samples[order[i]];
+		double seconds;
+		if (!s->on)
+			continue;
+		int status;
+		do
+			status = checked_sample(r, order[i], s->iterations, &seconds);
+		while (status == -ETIMEDOUT && !drop_overdue_variant(r, order[i]));
+		if (status == -ETIMEDOUT)
+			continue;
+		if (status)
+			return status;
+		s->seconds[round] = seconds / (double)s->iterations;
+	}
+	return 0;
+}
+
+/* Whether the medians of the last two triples of rounds agree for every variant. */
+static bool is_steady(const struct bench_run *r, size_t rounds)
+{
+	if (rounds < 6)
+		return false;
+	for (size_t v = 0; v < r->variant_count; v++) {
+		const double *x = r->current.samples[v].seconds + rounds - 6;
+		if (!r->current.samples[v].on)
+			continue;
+		double before[3] = {x[0], x[1], x[2]}, after[3] = {x[3], x[4], x[5]};
+		stats_sort(before, 3);
+		stats_sort(after, 3);
+		if (!(fabs(after[1] - before[1]) <= STEADY_WITHIN * before[1]))
+			return false;
+	}
+	return true;
+}
+
+/* Run rounds that are discarded: as many as --warm-up says, else until times are steady or the
+ * time is over. */
+static int warm_up(struct bench_run *r, double until_s)
+{
+	const struct bench_warm_up *w = &r->o.warm_up;
+	for (size_t rounds = 0; w->given ? rounds < w->rounds : !is_steady(r, rounds); rounds++) {
+		if (!w->given && (rounds + 1 >= r->o.max_samples || bench_time(r) >= until_s))
+			break;
+		int status = sample_round(r, w->given ? 0 : rounds);
+		if (status)
+			return status;
+	}
+	return 0;
+}
+
+static bool update_convergence(struct bench_run *r, uint32_t rounds)
+{
+	bool all = true;
+	for (size_t v = 0; v < r->variant_count; v++) {
+		struct bench_samples *s = &r->current.samples[v];
+		if (!s->on)
+			continue;
+		s->summary = stats_summarise(s->seconds, rounds, r->scratch);
+		s->converged = stats_relative_width(&s->summary) <= r->o.goal ||
+			       s->summary.max == s->summary.min;
+		all = all && s->converged;
+	}
+	return all;
+}
+
+static int no_variant_sampled(void)
+{
+	return err_note(-ETIMEDOUT,
+			"no variant could be sampled: every gate was opened by its watchdog");
+}
+
+static size_t count_variants_on(const struct bench_run *r)
+{
+	size_t on = 0;
+	for (size_t v = 0; v < r->variant_count; v++)
+		on += r->current.samples[v].on;
+	return on;
+}
+
+/* Take rounds of samples until there is a reason to stop. */
+static int take_samples(struct bench_run *r, double start, double seconds)
+{
+	uint32_t rounds = 0, next_check = 0;
+	int status = 0;
+	/* The minimum of rounds may exceed the case's time, but not five times. */
+	while (status == 0 && rounds < r->o.max_samples) {
+		double spent = bench_time(r) - start;
+		if (rounds >= r->o.min_samples && spent >= seconds)
+			break;
+		if (rounds >= r->o.min_samples && rounds >= next_check) {
+			if (update_convergence(r, rounds))
+				break;
+			next_check = rounds + 1 + (rounds < CHECK_ALWAYS_BELOW ? 0 : rounds / 16);
+		}
+		if (rounds > 0 && spent >= 5.0 * seconds + 1.0)
+			break;
+		status = sample_round(r, rounds);
+		rounds += status == 0;
+	}
+	r->current.rounds = rounds;
+	if (status == 0)
+		r->current.stopped = update_convergence(r, rounds) ? "goal"
+				     : rounds >= r->o.max_samples  ? "max_samples"
+								   : "time";
+	return status;
+}
+
+int bench_sample_case(struct bench_run *r, double seconds)
+{
+	double start = bench_time(r);
+	size_t on = count_variants_on(r);
+	int status = 0;
+	double max_s = bench_virtual(r) ? SAMPLE_VIRTUAL_S : MAX_SAMPLE_S;
+	double target = fmin(fmax(seconds / (30.0 * (double)(on ? on : 1)), MIN_SAMPLE_S), max_s);
+	for (unsigned v = 0; status == 0 && v < r->variant_count; v++)
+		if (r->current.samples[v].on)
+			status = calibrate_variant(r, v, target);
+	if (status == 0)
+		status = warm_up(r, start + 0.2 * seconds);
+	if (status == 0)
+		bench_case_begin(r);
+	if (status == 0)
+		status = take_samples(r, start, seconds);
+	if (r->queue_capacity < dev_props(r->c.dev)->max_queued)
+		bench_fact_number(&r->c, "operations_queued_max", r->queue_capacity);
+	return status == 0 && on && count_variants_on(r) == 0 ? no_variant_sampled() : status;
+}

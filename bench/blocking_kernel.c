@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "bench/blocking_kernel.h"
+#include "bench/bench_alloc.h"
+
+#include <errno.h>
+
+#define MIN_AFTERWARDS_NS 200000u
+/* Long for any device, short enough for a user who waits for a failing check. */
+#define VERIFY_TIMEOUT_NS UINT64_C(300000000)
+
+static uint32_t count_arrived(const struct blocking_kernel *h)
+{
+	return __atomic_load_n(&h->arrived[0], __ATOMIC_ACQUIRE);
+}
+
+int blocking_kernel_open(struct blocking_kernel *h, struct bench_case *c, uint32_t max_blocks)
+{
+	*h = (struct blocking_kernel){.dev = c->dev, .max_blocks = max_blocks};
+	h->stream = bench_stream(c, dev_props(c->dev)->priority_normal);
+	h->kernel = bench_kernel(c, "blocking_kernel");
+	h->flag = bench_alloc(c, DEV_MEM_PINNED, 256);
+	h->arrived = bench_alloc(c, DEV_MEM_PINNED, 256);
+	h->start_ns = bench_alloc(c, DEV_MEM_PINNED, max_blocks * sizeof(*h->start_ns));
+	return bench_status(c);
+}
+
+int blocking_kernel_start(struct blocking_kernel *h, uint32_t grid, uint64_t shared_bytes,
+			  uint64_t timeout_ns)
+{
+	const void *const args[] = {&h->flag, &h->arrived, &h->start_ns, &timeout_ns};
+	struct dev_launch launch = {.grid = grid, .shared_bytes = shared_bytes, .args = args};
+	if (grid > h->max_blocks)
+		return -EINVAL;
+	int status = dev_post_value(h->dev, h->flag, 0);
+	if (status == 0)
+		status = dev_post_value(h->dev, &h->arrived[0], 0);
+	if (status == 0)
+		status = dev_post_value(h->dev, &h->arrived[1], 0);
+	return status ? status : dev_launch(h->dev, h->stream, h->kernel, &launch);
+}
+
+int blocking_kernel_settle(struct blocking_kernel *h, uint32_t expected, uint64_t patience_ns,
+			   uint32_t *arrived_p)
+{
+	uint64_t start = dev_clock_ns(h->dev), spent = 0;
+	while (count_arrived(h) < expected && spent < patience_ns)
+		spent = dev_clock_ns(h->dev) - start;
+	uint64_t more = spent < MIN_AFTERWARDS_NS ? MIN_AFTERWARDS_NS : spent;
+	while (dev_clock_ns(h->dev) - start < spent + more)
+		;
+	*arrived_p = count_arrived(h);
+	return 0;
+}
+
+int blocking_kernel_release(struct blocking_kernel *h, uint32_t *timed_out_p)
+{
+	uint32_t timed_out = __atomic_load_n(&h->arrived[1], __ATOMIC_ACQUIRE);
+	int status = dev_post_value(h->dev, h->flag, 1);
+	int drained = dev_stream_sync(h->dev, h->stream);
+	if (status == 0 && drained == 0)
+		*timed_out_p = timed_out;
+	return status ? status : drained;
+}
+
+int blocking_kernel_verify_engine(struct bench_case *c, uint64_t uses, void *to, const void *from,
+				  uint64_t bytes)
+{
+	const struct dev_props *p = dev_props(c->dev);
+	uint32_t slots = p->units * p->slots_per_unit, arrived = 0, timed_out = 0;
+	struct blocking_kernel blocking;
+	if (!dev_can(c->dev, DEV_CAP_COPY_ENGINE | DEV_CAP_WAIT_VALUE))
+		return 0;
+	int status = blocking_kernel_open(&blocking, c, slots);
+	if (status == 0)
+		status = blocking_kernel_start(&blocking, slots, 0, VERIFY_TIMEOUT_NS);
+	if (status)
+		return status;
+	status = blocking_kernel_settle(&blocking, slots, VERIFY_TIMEOUT_NS / 4, &arrived);
+	int copied = dev_copy(c->dev, c->stream, to, from, bytes);
+	int synced = dev_stream_sync(c->dev, c->stream);
+	int released = blocking_kernel_release(&blocking, &timed_out);
+	status = status ? status : copied ? copied : synced ? synced : released;
+	if (status == 0)
+		bench_mechanism_of(
+			c, uses, "engine_copies_while_units_are_held",
+			arrived == slots && timed_out == 0,
+			"%u of %u slots blocked, %u blocks timed out before the copy was done",
+			arrived, slots, timed_out);
+	return status;
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "bench/pattern.h"
+#include "lib/err.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A multiple of the pattern. Large, because every download opens and closes resources of its
+ * own. */
+#define DOWNLOAD_BYTES (64u * PATTERN_BYTES)
+
+uint32_t *pattern_words(struct bench_case *c)
+{
+	uint32_t *pattern = bench_alloc_host(c, PATTERN_BYTES);
+	if (pattern)
+		rng_fill_u32(&c->rng, pattern, PATTERN_WORDS);
+	return pattern;
+}
+
+float *pattern_reals(struct bench_case *c)
+{
+	float *pattern = bench_alloc_host(c, PATTERN_BYTES);
+	if (pattern)
+		rng_fill_f32(&c->rng, pattern, PATTERN_WORDS);
+	return pattern;
+}
+
+static uint64_t min_bytes(uint64_t bytes, uint64_t other) { return bytes < other ? bytes : other; }
+
+/* Copy the filled part behind itself, doubling it: gigabytes take a few copies within the
+ * device. */
+static int repeat_pattern(struct dev *dev, char *at, uint64_t bytes)
+{
+	struct dev_stream *stream;
+	int status = dev_stream_open(dev, dev_props(dev)->priority_normal, &stream);
+	if (status)
+		return status;
+	for (uint64_t there = PATTERN_BYTES; status == 0 && there < bytes; there *= 2)
+		status = dev_copy(dev, stream, at + there, at, min_bytes(bytes - there, there));
+	int synced = dev_stream_sync(dev, stream);
+	dev_stream_close(dev, stream);
+	return status ? status : synced;
+}
+
+int pattern_fill(struct bench_case *c, struct dev *dev, void *at, uint64_t bytes,
+		 const void *pattern)
+{
+	int status = bench_status(c);
+	if (status == 0)
+		status = dev_upload(dev, at, pattern, min_bytes(bytes, PATTERN_BYTES));
+	if (status == 0 && bytes > PATTERN_BYTES)
+		status = repeat_pattern(dev, at, bytes);
+	return bench_status_add(c, status);
+}
+
+void *pattern_alloc(struct bench_case *c, struct dev *dev, enum dev_mem kind, uint64_t bytes,
+		    const void *pattern)
+{
+	void *memory = bench_alloc_on(c, dev, kind, bytes);
+	return pattern_fill(c, dev, memory, bytes, pattern) ? NULL : memory;
+}
+
+static float float_of_bits(uint32_t word)
+{
+	float real;
+	memcpy(&real, &word, sizeof(real));
+	return real;
+}
+
+/* The index of the first wrong word, or `words`. The comparison is written so that NaN is wrong. */
+static size_t find_mismatch(const uint32_t *found, const uint32_t *pattern, size_t words,
+			    float tolerance)
+{
+	size_t i = 0;
+	while (i < words && (found[i] == pattern[i % PATTERN_WORDS] ||
+			     (tolerance > 0.0f &&
+			      fabsf(float_of_bits(found[i]) -
+				    float_of_bits(pattern[i % PATTERN_WORDS])) <= tolerance)))
+		i++;
+	return i;
+}
+
+static int report_mismatch(uint64_t word, uint32_t found, uint32_t expected, float tolerance)
+{
+	if (tolerance > 0.0f)
+		return bench_wrong("element %" PRIu64 " is %.9g, not %.9g", word,
+				   (double)float_of_bits(found), (double)float_of_bits(expected));
+	return bench_wrong("word %" PRIu64 " is 0x%08" PRIx32 ", not 0x%08" PRIx32, word, found,
+			   expected);
+}
+
+int pattern_check(struct dev *dev, const void *at, uint64_t bytes, const void *pattern,
+		  float tolerance)
+{
+	uint64_t capacity = min_bytes(bytes, DOWNLOAD_BYTES);
+	uint32_t *back = malloc(capacity);
+	const uint32_t *expected = pattern;
+	int status =
+		back ? 0
+		     : err_note(-ENOMEM, "buffer to check %" PRIu64 " bytes: out of memory", bytes);
+	for (uint64_t from = 0; status == 0 && from < bytes; from += capacity) {
+		size_t words = min_bytes(bytes - from, capacity) / 4;
+		status = dev_download(dev, back, (const char *)at + from, 4 * words);
+		size_t i = status ? words : find_mismatch(back, expected, words, tolerance);
+		if (i < words)
+			status = report_mismatch(from / 4 + i, back[i], expected[i % PATTERN_WORDS],
+						 tolerance);
+	}
+	free(back);
+	return status;
+}
+
+uint32_t pattern_sum(const void *pattern, uint64_t bytes)
+{
+	const uint32_t *words = pattern;
+	uint32_t whole = 0, cut = 0;
+	for (size_t i = 0; i < PATTERN_WORDS; i++) {
+		whole += words[i];
+		cut += i < bytes % PATTERN_BYTES / 4 ? words[i] : 0;
+	}
+	return whole * (uint32_t)(bytes / PATTERN_BYTES) + cut;
+}

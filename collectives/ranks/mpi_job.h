@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The ranks of an MPI job. Rank 0 is the leader and runs the harness. Its callbacks broadcast
+ * COMMANDS, which all ranks execute, the leader too. The other ranks serve commands until the
+ * leader stops them.
+ *
+ * Errors. mpi_job_command() returns the worst status of all ranks, and err_text() names the rank
+ * that it comes from. After some failures the ranks no longer agree on the next message: an MPI
+ * call that fails, or a command that takes longer than MPI_JOB_TIMEOUT_S. The rank that detects
+ * such a failure prints it and ends the whole job.
+ *
+ * Clocks. On one host, and under a simulator, all ranks read the same clock, so times of different
+ * ranks may be subtracted.
+ */
+#ifndef GPUSIG_MPI_JOB_H
+#define GPUSIG_MPI_JOB_H
+
+#include "collectives/ranks/rank_device.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define MPI_JOB_TIMEOUT_S 120u
+
+/* The same bytes on every rank. The caller defines the opcodes and what the other members mean;
+ * opcodes are below 0x7fff0000. */
+struct mpi_command {
+	uint32_t opcode;
+	uint32_t variant;
+	uint64_t iterations;
+	uint64_t variants; /* bit mask */
+	uint64_t bytes, seed;
+	uint32_t kind, type, op, ports;
+	bool dry;
+	char shape[48];
+	struct device_list devices;
+};
+
+struct mpi_job {
+	int rank, size, hosts;
+	int host, local; /* the first rank of this host; the number of this rank on it: 0, 1, ... */
+	int leader_host_ranks, leader_host_cores; /* ranks on the leader's host, and the cores that
+						     they may use */
+	bool virtual_time;                        /* the job runs in a simulator */
+	bool common_clock;
+	char library[64]; /* "Open MPI v4.1.4" */
+};
+
+extern struct mpi_job mpi_job;
+
+/* Calls MPI_Init and fills `mpi_job`. `command_handler` executes a command on this rank and returns
+ * 0 or -errno with a text. Returns 0 or -errno. */
+int mpi_job_start(int *argc, char ***argv,
+		  int (*command_handler)(const struct mpi_command *command));
+
+/* Other ranks than the leader: executes commands until the leader calls mpi_job_stop(). */
+void mpi_job_serve(void);
+
+/* Leader only: all ranks execute a command; waits for them. */
+int mpi_job_command(const struct mpi_command *command);
+
+/* Leader only, at the end: the other ranks return from mpi_job_serve(). Then all ranks call
+ * mpi_job_end(), which calls MPI_Finalize. */
+void mpi_job_stop(void);
+void mpi_job_end(void);
+
+/* Seconds of the clock that times are taken from. */
+double mpi_job_time(void);
+
+/* Leader only: CPU time so far of all ranks on its host. */
+double mpi_job_cpu_s(void);
+
+/* In a command: prints why this rank cannot continue, and ends the job. Does not return. */
+_Noreturn void mpi_job_abort(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* In a command: ends the job when an MPI call returned another code than MPI_SUCCESS, which is
+ * 0. */
+_Noreturn void mpi_job_abort_mpi(int mpi_code, const char *call);
+static inline void MPI_CHECK(int mpi_code, const char *call)
+{
+	if (mpi_code)
+		mpi_job_abort_mpi(mpi_code, call);
+}
+
+#endif

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "device/dev_gemm.h"
+#include "device/backends.h"
+#include "device/dev.h"
+#include "lib/err.h"
+
+#include <errno.h>
+
+static int check_multiples(const struct dev_gemm *g)
+{
+	const uint32_t multiple = dev_types[g->type].multiple;
+	if (!g->b_transposed)
+		return err_note(-EINVAL, "gemm: %s needs B transposed", dev_type_names[g->type]);
+	if (g->m % multiple || g->n % multiple || g->k % multiple || g->lda % multiple ||
+	    g->ldb % multiple || g->ldc % multiple)
+		return err_note(-EINVAL,
+				"gemm %u x %u x %u, leading dimensions %u, %u, %u: %s needs "
+				"multiples of %u",
+				g->m, g->n, g->k, g->lda, g->ldb, g->ldc, dev_type_names[g->type],
+				multiple);
+	return 0;
+}
+
+static int check_gemm(const struct dev *d, const struct dev_gemm *g)
+{
+	const uint32_t rows = d->props.gemm_tile_rows;
+	if ((unsigned)g->type >= DEV_TYPES)
+		return err_note(-EINVAL, "gemm: unknown element type %u", (unsigned)g->type);
+	if (g->m == 0 || g->n == 0 || g->k == 0)
+		return err_note(-EINVAL, "gemm %u x %u x %u: a dimension is zero", g->m, g->n,
+				g->k);
+	if (g->lda < g->k || g->ldb < (g->b_transposed ? g->k : g->n) || g->ldc < g->n)
+		return err_note(-EINVAL,
+				"gemm %u x %u x %u: a leading dimension (%u, %u, %u) is shorter "
+				"than its row",
+				g->m, g->n, g->k, g->lda, g->ldb, g->ldc);
+	if (g->tiled && !(d->props.gemm_tiled_types >> g->type & 1))
+		return err_note(-ENOTSUP, "%s:%u: a tiled gemm of type %u is not supported",
+				d->ops->name, d->index, (unsigned)g->type);
+	if (g->fast_accumulation && (g->tiled || !(d->props.gemm_fast_types >> g->type & 1)))
+		return err_note(-ENOTSUP,
+				"%s:%u: a gemm of type %u with fast accumulation is not supported",
+				d->ops->name, d->index, (unsigned)g->type);
+	if (g->done && (g->done_rows == 0 || rows == 0 || g->done_rows % rows))
+		return err_note(-EINVAL,
+				"gemm: done_rows %u is not a multiple of the %u rows of a block",
+				g->done_rows, rows);
+	return dev_types[g->type].multiple > 1 ? check_multiples(g) : 0;
+}
+
+int dev_gemm(struct dev *d, struct dev_stream *s, const struct dev_gemm *g)
+{
+	if (!d->ops->gemm)
+		return dev_note_not_supported(d, "gemm");
+	int status = check_gemm(d, g);
+	return status ? status : d->ops->gemm(d, s, g);
+}
+
+int dev_gemm_prepare(struct dev *d, const struct dev_gemm *g)
+{
+	if (!d->ops->gemm)
+		return dev_note_not_supported(d, "gemm");
+	int status = check_gemm(d, g);
+	return status || !d->ops->gemm_prepare ? status : d->ops->gemm_prepare(d, g);
+}
+
+int dev_gemm_chosen(struct dev *d, const struct dev_gemm *g, struct dev_gemm_choice *choice_p)
+{
+	if (!d->ops->gemm_chosen)
+		return dev_note_not_supported(d, "gemm_chosen");
+	int status = check_gemm(d, g);
+	return status ? status : d->ops->gemm_chosen(d, g, choice_p);
+}

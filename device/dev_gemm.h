@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * GEMM of a device: element types, the description of one operation, and its calls. Part of the
+ * contract in device/dev.h, which includes this file.
+ */
+#ifndef GPUSIG_DEV_GEMM_H
+#define GPUSIG_DEV_GEMM_H
+
+#include "device/dev_lists.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct dev;
+struct dev_stream;
+
+/* C := alpha*A*B + beta*C, row-major, leading dimensions in elements.
+ * A is m x k, B is k x n, C is m x n. The device cuts C into blocks that its units run.
+ *
+ * Without `tiled` the library decides what its blocks are. With `tiled` (DEV_CAP_GEMM_TILED) the
+ * blocks are the device's own. They do the same arithmetic whatever shared memory they claim, so
+ * shaping changes residency and nothing else, and they can count what they finish. Some devices use
+ * the same blocks for both (host, whose blocks are calls of the library, and sim); there
+ * shared_bytes and `done` work without `tiled`. Elsewhere they are -ENOTSUP without it. */
+struct dev_gemm {
+	enum dev_type type;
+	uint32_t m, n, k;
+	double alpha, beta;
+	const void *a, *b;
+	void *c;
+	uint32_t lda, ldb, ldc;
+	bool b_transposed; /* B is given as n x k: element (i, j) of B is b[j*ldb + i]; -ENOTSUP
+			      where a type lacks it */
+	bool tiled;
+	bool fast_accumulation; /* sums may be kept with fewer bits than f32 has where that is
+				   faster; -ENOTSUP where gemm_fast_types lacks the type. The
+				   library decides how much is lost: bench/bench_gemm.h says what is
+				   known about f8 */
+	uint32_t blocks; /* cut C into at least so many blocks, as far as the device's tiles allow;
+			    0: the device chooses */
+	uint64_t shared_bytes; /* shared memory that each block claims beyond what it needs; if not
+				  0: -ENOTSUP where blocks cannot be shaped, -EINVAL where it does
+				  not fit */
+	/* NULL, or one counter for every done_rows rows of C, in DEVICE or PINNED memory. A block
+	 * that has written its part of C adds the number of its elements to the counters of its
+	 * rows. A stream or kernel that sees the sum (dev_wait_value()) sees the elements, too. So
+	 * the rows [i*done_rows, ...) are finished when done[i] has grown by their elements. The
+	 * caller keeps every counter at or below DEV_VALUE_MAX. */
+	uint32_t *done;
+	uint32_t done_rows;
+};
+
+/* The algorithm that a device uses for GEMMs of one type and shape, and how it was found. */
+struct dev_gemm_choice {
+	char algorithm[192]; /* in the library's own terms */
+	uint32_t offered;    /* algorithms that the library named for this GEMM */
+	uint32_t tried;      /* of those, timed: the others failed when run, or time was up; 0 if
+				there was only one */
+	double first_ratio;  /* time of the library's first choice / time of this one; NaN if the
+				first was not timed */
+};
+
+/* Enqueue a GEMM. A type that gemm_types (with `tiled`: gemm_tiled_types) lacks is -ENOTSUP, a zero
+ * dimension -EINVAL. The description is copied. [optional] */
+int dev_gemm(struct dev *d, struct dev_stream *s, const struct dev_gemm *g);
+
+/* Find the library's fastest algorithm for GEMMs of this type and these dimensions: time those that
+ * it offers, on memory of its own with random data. Later GEMMs like it use that algorithm; without
+ * this call they use the library's first choice. Takes about a second at most, but always tries a
+ * few algorithms however long they take. Needs an idle device; never timed. The description is
+ * checked as dev_gemm() would, but its pointers are not used. Does nothing and returns 0 where
+ * there is nothing to choose. */
+int dev_gemm_prepare(struct dev *d, const struct dev_gemm *g);
+
+/* What dev_gemm_prepare() found for such GEMMs. The pointers of `g` are not used; the choice holds
+ * for matrices that are aligned as dev_alloc() aligns. -ENOENT: dev_gemm_prepare() was not called
+ * for such a GEMM, or no algorithm could be run. [optional] */
+int dev_gemm_chosen(struct dev *d, const struct dev_gemm *g, struct dev_gemm_choice *choice_p);
+
+#endif

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The capabilities and the element types of device/dev.h. Code with one item for each expands these
+ * lists.
+ */
+#ifndef GPUSIG_DEV_LISTS_H
+#define GPUSIG_DEV_LISTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* CAP(capability, its name in records and messages), in order of bits. docs/ADD-A-BACKEND.md says
+ * what a new one needs.
+ *
+ *   DEV_CAP_GEMM           dev_gemm() through the platform's BLAS
+ *   DEV_CAP_COPY_ENGINE    dev_copy() progresses while every unit is busy
+ *   DEV_CAP_PRIORITY       more than one stream priority exists
+ *   DEV_CAP_WAIT_VALUE     dev_wait_value(), dev_write_value()
+ *   DEV_CAP_OCCUPANCY      shared memory per block limits resident blocks
+ *   DEV_CAP_PEER           dev_peer_enable() between devices of this backend
+ *   DEV_CAP_CLOCK_RATE     dev_clock_rate()
+ *   DEV_CAP_HOST_ACCESS    the host may access DEVICE memory directly
+ *   DEV_CAP_VIRTUAL_TIME   dev_clock_ns() is simulated: no result is a measurement
+ *   DEV_CAP_PAGEABLE       DEV_MEM_PAGEABLE
+ *   DEV_CAP_GRAPH          dev_graph_*()
+ *   DEV_CAP_GEMM_TILED     dev_gemm.tiled: blocks that can be shaped and count what they finish
+ *   DEV_CAP_COLLECTIVES    dev_comm_open(): the vendor's collectives
+ *   DEV_CAP_IPC            dev_ipc_export(), dev_ipc_import()
+ *   DEV_CAP_VALUE_IN_QUEUE dev_wait_value() and dev_write_value() take no slot of a unit
+ *   DEV_CAP_CARVEOUT       dev_launch.prefer_cache: a unit divides memory between L1 and shared
+ *                           memory */
+#define DEV_CAPS(CAP)                                                                              \
+	CAP(DEV_CAP_GEMM, "gemm")                                                                  \
+	CAP(DEV_CAP_COPY_ENGINE, "copy_engine")                                                    \
+	CAP(DEV_CAP_PRIORITY, "priority")                                                          \
+	CAP(DEV_CAP_WAIT_VALUE, "wait_value")                                                      \
+	CAP(DEV_CAP_OCCUPANCY, "occupancy")                                                        \
+	CAP(DEV_CAP_PEER, "peer")                                                                  \
+	CAP(DEV_CAP_CLOCK_RATE, "clock_rate")                                                      \
+	CAP(DEV_CAP_HOST_ACCESS, "host_access")                                                    \
+	CAP(DEV_CAP_VIRTUAL_TIME, "virtual_time")                                                  \
+	CAP(DEV_CAP_PAGEABLE, "pageable")                                                          \
+	CAP(DEV_CAP_GRAPH, "graph")                                                                \
+	CAP(DEV_CAP_GEMM_TILED, "gemm_tiled")                                                      \
+	CAP(DEV_CAP_COLLECTIVES, "collectives")                                                    \
+	CAP(DEV_CAP_IPC, "ipc")                                                                    \
+	CAP(DEV_CAP_VALUE_IN_QUEUE, "value_in_queue")                                              \
+	CAP(DEV_CAP_CARVEOUT, "carveout")
+
+#define DEV_CAP_BIT(capability, name) capability##_BIT,
+enum dev_cap_bit { DEV_CAPS(DEV_CAP_BIT) DEV_CAP_COUNT };
+#undef DEV_CAP_BIT
+#define DEV_CAP_MASK(capability, name) capability = 1u << capability##_BIT,
+enum dev_cap { DEV_CAPS(DEV_CAP_MASK) };
+#undef DEV_CAP_MASK
+extern const char *const dev_cap_names[DEV_CAP_COUNT];
+
+/* Element types of GEMM: how A and B are stored, and how units multiply. Sums are f32; for f64 they
+ * are f64.
+ *
+ * TYPE(type, name, bytes, bits of exponent, bits of mantissa, has infinities, type of C, multiple).
+ * If `multiple` is not 1, all sizes must be multiples of it and B must be transposed; otherwise
+ * -EINVAL. A type of 4 bytes with fewer bits is stored as f32. f8 is e4m3 as defined by OCP.
+ * docs/ADD-A-BACKEND.md says what a new type needs. */
+#define DEV_TYPE_LIST(TYPE)                                                                        \
+	TYPE(DEV_F32, f32, 4, 8, 23, true, DEV_F32, 1)                                             \
+	TYPE(DEV_F64, f64, 8, 11, 52, true, DEV_F64, 1)                                            \
+	TYPE(DEV_TF32, tf32, 4, 8, 10, true, DEV_F32, 1)                                           \
+	TYPE(DEV_F16, f16, 2, 5, 10, true, DEV_F16, 1)                                             \
+	TYPE(DEV_BF16, bf16, 2, 8, 7, true, DEV_BF16, 1)                                           \
+	TYPE(DEV_F8, f8, 1, 4, 3, false, DEV_BF16, 16)
+
+#define DEV_TYPE_NUMBER(type, name, bytes, exponent, mantissa, infinite, result, multiple) type,
+enum dev_type { DEV_TYPE_LIST(DEV_TYPE_NUMBER) DEV_TYPES };
+#undef DEV_TYPE_NUMBER
+
+struct dev_type_traits {
+	uint32_t bytes;
+	int exponent_bits, mantissa_bits;
+	bool infinite;        /* has infinities; otherwise only the largest code is NaN */
+	enum dev_type result; /* of C */
+	uint32_t multiple;
+};
+extern const struct dev_type_traits dev_types[DEV_TYPES];
+extern const char *const dev_type_names[DEV_TYPES + 1]; /* NULL past the last */
+
+/* Bytes of an element of A and B, and of C. */
+uint32_t dev_type_bytes(enum dev_type type);
+uint32_t dev_type_result_bytes(enum dev_type type);
+
+#endif

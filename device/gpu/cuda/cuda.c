@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "device/backends.h"
+#include "device/gpu/cuda/cuda_driver.h"
+#include "device/gpu/gpu_compilers.h"
+#include "device/gpu/gpu_dev.h"
+#include "device/gpu/vendor_tables.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+_Static_assert(sizeof(cuda_pointer) == sizeof(void *), "device pointers are passed as void *");
+_Static_assert(sizeof(struct cuda_ipc_memory) == sizeof(struct dev_ipc), "an IPC handle fits");
+
+/* ------------------------------------------------------------------ memory */
+
+static int memory_free_bytes(uint64_t *bytes_p)
+{
+	size_t available = 0, total = 0;
+	int status = CUDA_CALL(cuMemGetInfo_v2, &available, &total);
+	if (!status)
+		*bytes_p = available;
+	return status;
+}
+
+static int alloc_device(uint64_t bytes, void **ptr_p)
+{
+	cuda_pointer ptr = 0;
+	int status = CUDA_CALL(cuMemAlloc_v2, &ptr, bytes);
+	if (!status)
+		*ptr_p = (void *)(uintptr_t)ptr;
+	return status;
+}
+
+static int free_memory(void *ptr) { return CUDA_CALL(cuMemFree_v2, cuda_device_address(ptr)); }
+
+static int alloc_pinned(uint64_t bytes, void **ptr_p)
+{
+	return CUDA_CALL(cuMemHostAlloc, ptr_p, bytes,
+			 CUDA_HOSTALLOC_PORTABLE | CUDA_HOSTALLOC_DEVICEMAP);
+}
+
+static int free_pinned(void *ptr) { return CUDA_CALL(cuMemFreeHost, ptr); }
+
+static int ipc_export(void *ptr, struct dev_ipc *handle_p)
+{
+	struct cuda_ipc_memory memory;
+	int status = CUDA_CALL(cuIpcGetMemHandle, &memory, cuda_device_address(ptr));
+	if (!status)
+		memcpy(handle_p->bytes, memory.reserved, sizeof(memory.reserved));
+	return status;
+}
+
+static int ipc_import(const struct dev_ipc *handle, void **ptr_p)
+{
+	struct cuda_ipc_memory memory;
+	cuda_pointer ptr = 0;
+	memcpy(memory.reserved, handle->bytes, sizeof(memory.reserved));
+	int status = CUDA_CALL(cuIpcOpenMemHandle_v2, &ptr, memory, CUDA_IPC_LAZY_PEER);
+	if (!status)
+		*ptr_p = (void *)(uintptr_t)ptr;
+	return status;
+}
+
+static int ipc_close(void *ptr) { return CUDA_CALL(cuIpcCloseMemHandle, cuda_device_address(ptr)); }
+
+static int peer_can(unsigned index, unsigned other, bool *can_p)
+{
+	cuda_device device = 0, peer = 0;
+	int can = 0;
+	int status = CUDA_CALL(cuDeviceGet, &device, (int)index);
+	if (!status)
+		status = CUDA_CALL(cuDeviceGet, &peer, (int)other);
+	if (!status)
+		status = CUDA_CALL(cuDeviceCanAccessPeer, &can, device, peer);
+	if (!status)
+		*can_p = can != 0;
+	return status;
+}
+
+static int peer_enable(unsigned other, void *other_context)
+{
+	(void)other;
+	int result = cuda_api.cuCtxEnablePeerAccess(other_context, 0);
+	return result == CUDA_PEER_ALREADY_ENABLED
+		       ? 0
+		       : cuda_check_result(result, "cuCtxEnablePeerAccess");
+}
+
+/* ------------------------------------------------------------------ streams and events */
+
+static int stream_open(int priority, void **stream_p)
+{
+	return CUDA_CALL(cuStreamCreateWithPriority, stream_p, CUDA_STREAM_NON_BLOCKING, priority);
+}
+
+static int stream_close(void *stream) { return CUDA_CALL(cuStreamDestroy_v2, stream); }
+static int stream_sync(void *stream) { return CUDA_CALL(cuStreamSynchronize, stream); }
+
+/* Programs poll this, so "not ready" makes no text. */
+static int stream_query(void *stream)
+{
+	int result = cuda_api.cuStreamQuery(stream);
+	return result == CUDA_NOT_READY ? -EAGAIN : cuda_check_result(result, "cuStreamQuery");
+}
+
+static int stream_wait(void *stream, void *event)
+{
+	return CUDA_CALL(cuStreamWaitEvent, stream, event, 0);
+}
+static int event_open(void **event_p)
+{
+	return CUDA_CALL(cuEventCreate, event_p, CUDA_EVENT_DEFAULT);
+}
+static int event_close(void *event) { return CUDA_CALL(cuEventDestroy_v2, event); }
+static int event_record(void *stream, void *event)
+{
+	return CUDA_CALL(cuEventRecord, event, stream);
+}
+
+static int event_query(void *event)
+{
+	int result = cuda_api.cuEventQuery(event);
+	return result == CUDA_NOT_READY ? -EAGAIN : cuda_check_result(result, "cuEventQuery");
+}
+
+static int event_sync(void *event) { return CUDA_CALL(cuEventSynchronize, event); }
+static int event_elapsed_ms(void *from, void *to, float *ms_p)
+{
+	return CUDA_CALL(cuEventElapsedTime, ms_p, from, to);
+}
+
+/* ------------------------------------------------------------------ copies, fills, values */
+
+/* A copy within device memory may run on the multiprocessors; since CUDA 12.8 the caller may ask
+ * for a copy engine. */
+static int copy_overlapping(void *stream, void *dst, const void *src, uint64_t bytes)
+{
+	cuda_pointer to = cuda_device_address(dst), from = cuda_device_address(src);
+	size_t size = bytes, first = 0, wrong = 0;
+	struct cuda_copy_attributes attributes = {.source_order = CUDA_COPY_ORDER_STREAM,
+						  .flags = CUDA_COPY_PREFER_OVERLAP};
+	if (cuda_api.cuMemcpyBatchAsync_v2)
+		return cuda_api.cuMemcpyBatchAsync_v2(&to, &from, &size, 1, &attributes, &first, 1,
+						      stream);
+	return cuda_api.cuMemcpyBatchAsync(&to, &from, &size, 1, &attributes, &first, 1, &wrong,
+					   stream);
+}
+
+/* Drivers refuse a batched copy while a stream is captured, and for some memory and devices;
+ * then cuMemcpyAsync decides. */
+static int copy_in_device_memory(void *stream, void *dst, const void *src, uint64_t bytes,
+				 bool captured)
+{
+	const bool can_ask = cuda_api.cuMemcpyBatchAsync_v2 || cuda_api.cuMemcpyBatchAsync;
+	int result = CUDA_NOT_SUPPORTED;
+	if (can_ask && bytes && !captured)
+		result = copy_overlapping(stream, dst, src, bytes);
+	if (result == CUDA_NOT_SUPPORTED || result == CUDA_INVALID_VALUE)
+		return CUDA_CALL(cuMemcpyAsync, cuda_device_address(dst), cuda_device_address(src),
+				 bytes, stream);
+	return cuda_check_result(result, "cuMemcpyBatchAsync");
+}
+
+static int copy_async(void *stream, void *dst, const void *src, uint64_t bytes,
+		      enum gpu_copy_direction direction, bool captured)
+{
+	switch (direction) {
+	case GPU_COPY_UP:
+		return CUDA_CALL(cuMemcpyHtoDAsync_v2, cuda_device_address(dst), src, bytes,
+				 stream);
+	case GPU_COPY_DOWN:
+		return CUDA_CALL(cuMemcpyDtoHAsync_v2, dst, cuda_device_address(src), bytes,
+				 stream);
+	case GPU_COPY_LOCAL:
+	case GPU_COPY_PEER:
+		return copy_in_device_memory(stream, dst, src, bytes, captured);
+	case GPU_COPY_WITHIN_HOST:
+		break;
+	}
+	return CUDA_CALL(cuMemcpyAsync, cuda_device_address(dst), cuda_device_address(src), bytes,
+			 stream);
+}
+
+static int fill_async(void *stream, void *dst, uint8_t byte, uint64_t bytes)
+{
+	return CUDA_CALL(cuMemsetD8Async, cuda_device_address(dst), byte, bytes, stream);
+}
+
+static int wait_value(void *stream, uint32_t *at, uint32_t value)
+{
+	return CUDA_CALL(cuStreamWaitValue32_v2, stream, cuda_device_address(at), value,
+			 CUDA_WAIT_GEQ);
+}
+
+static int write_value(void *stream, uint32_t *at, uint32_t value)
+{
+	return CUDA_CALL(cuStreamWriteValue32_v2, stream, cuda_device_address(at), value,
+			 CUDA_WRITE_DEFAULT);
+}
+
+/* ------------------------------------------------------------------ kernels and graphs */
+
+static int module_load(const void *image, void **module_p)
+{
+	return CUDA_CALL(cuModuleLoadData, module_p, image);
+}
+static int module_unload(void *module) { return CUDA_CALL(cuModuleUnload, module); }
+
+static int find_function(void *module, const char *name, void **function_p)
+{
+	return CUDA_CALL(cuModuleGetFunction, function_p, module, name);
+}
+
+static int function_allow_shared(void *kernel, uint64_t bytes)
+{
+	int status =
+		CUDA_CALL(cuFuncSetAttribute, kernel, CUDA_FUNCTION_MAX_DYNAMIC_SHARED, (int)bytes);
+	return status ? status
+		      : CUDA_CALL(cuFuncSetAttribute, kernel, CUDA_FUNCTION_CARVEOUT,
+				  CUDA_CARVEOUT_MAX_SHARED);
+}
+
+static int function_prefer_cache(void *kernel)
+{
+	return CUDA_CALL(cuFuncSetAttribute, kernel, CUDA_FUNCTION_CARVEOUT, CUDA_CARVEOUT_MAX_L1);
+}
+
+static int function_static_shared(void *kernel, uint64_t *bytes_p)
+{
+	int bytes = 0;
+	int status = CUDA_CALL(cuFuncGetAttribute, &bytes, CUDA_FUNCTION_SHARED_SIZE, kernel);
+	if (!status)
+		*bytes_p = (uint64_t)bytes;
+	return status;
+}
+
+static int find_occupancy(void *kernel, uint32_t block, uint64_t shared_bytes, uint32_t *blocks_p)
+{
+	int blocks = 0;
+	int status = CUDA_CALL(cuOccupancyMaxActiveBlocksPerMultiprocessor, &blocks, kernel,
+			       (int)block, shared_bytes);
+	if (!status)
+		*blocks_p = (uint32_t)blocks;
+	return status;
+}
+
+static int launch_kernel(void *stream, void *kernel, uint32_t grid, uint32_t block,
+			 uint64_t shared_bytes, void **args)
+{
+	return CUDA_CALL(cuLaunchKernel, kernel, grid, 1, 1, block, 1, 1, (unsigned)shared_bytes,
+			 stream, args, NULL);
+}
+
+static int capture_begin(void *stream)
+{
+	return CUDA_CALL(cuStreamBeginCapture_v2, stream, CUDA_CAPTURE_RELAXED);
+}
+
+static int capture_end(void *stream, void **graph_p)
+{
+	void *graph = NULL;
+	int status = CUDA_CALL(cuStreamEndCapture, stream, &graph);
+	if (status)
+		return status;
+	status = CUDA_CALL(cuGraphInstantiateWithFlags, graph_p, graph, 0);
+	cuda_api.cuGraphDestroy(graph);
+	return status;
+}
+
+static int graph_launch(void *stream, void *graph)
+{
+	return CUDA_CALL(cuGraphLaunch, graph, stream);
+}
+static int graph_close(void *graph) { return CUDA_CALL(cuGraphExecDestroy, graph); }
+
+static const struct gpu_driver driver = {
+	.load = cuda_load,
+	.count = cuda_count,
+	.traits = cuda_traits,
+	.context_open = cuda_context_open,
+	.context_close = cuda_context_close,
+	.context_use = cuda_context_use,
+	.memory_free_bytes = memory_free_bytes,
+	.alloc = alloc_device,
+	.free = free_memory,
+	.alloc_pinned = alloc_pinned,
+	.free_pinned = free_pinned,
+	.stream_open = stream_open,
+	.stream_close = stream_close,
+	.stream_sync = stream_sync,
+	.stream_query = stream_query,
+	.stream_wait = stream_wait,
+	.event_open = event_open,
+	.event_close = event_close,
+	.event_record = event_record,
+	.event_query = event_query,
+	.event_sync = event_sync,
+	.event_elapsed_ms = event_elapsed_ms,
+	.copy = copy_async,
+	.fill = fill_async,
+	.wait_value = wait_value,
+	.write_value = write_value,
+	.module_load = module_load,
+	.module_unload = module_unload,
+	.function = find_function,
+	.function_allow_shared = function_allow_shared,
+	.function_prefer_cache = function_prefer_cache,
+	.function_static_shared = function_static_shared,
+	.occupancy = find_occupancy,
+	.launch = launch_kernel,
+	.capture_begin = capture_begin,
+	.capture_end = capture_end,
+	.graph_launch = graph_launch,
+	.graph_close = graph_close,
+	.peer_can = peer_can,
+	.peer_enable = peer_enable,
+	.ipc_export = ipc_export,
+	.ipc_import = ipc_import,
+	.ipc_close = ipc_close,
+};
+
+static int probe_devices(unsigned *count_p) { return gpu_probe(&cuda_vendor, count_p); }
+
+static int open_device(const char *model, unsigned index, unsigned listed, uint32_t want,
+		       struct dev **dev_p)
+{
+	(void)listed;
+	return gpu_open(&cuda_vendor, model, index, want, dev_p);
+}
+
+const struct dev_ops cuda_ops = {
+	.name = "cuda", .probe = probe_devices, .open = open_device, GPU_DEV_OPS};
+
+const struct gpu_vendor cuda_vendor = {
+	.name = "cuda",
+	.ops = &cuda_ops,
+	.driver = &driver,
+	.compiler = &cuda_compiler,
+	.prebuilt_image = cuda_kernels_ptx,
+	.blas = &cuda_blas,
+	.management = &cuda_management,
+	.collectives = &cuda_collectives,
+};

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "device/gpu/cuda/cuda_driver.h"
+#include "device/gpu/dynlib.h"
+#include "lib/err.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* 11.7 is the first driver with all of CUDA_FUNCTIONS; cuStreamWaitValue32_v2 and
+ * cuStreamWriteValue32_v2 came last. */
+#define OLDEST_DRIVER 11070
+
+struct cuda_api cuda_api;
+
+#define REQUIRED(name, arguments) {#name, &cuda_api.name, false},
+#define OPTIONAL(name, arguments) {#name, &cuda_api.name, true},
+static const struct dynlib_symbol symbols[] = {
+	CUDA_FUNCTIONS(REQUIRED) CUDA_OPTIONAL_FUNCTIONS(OPTIONAL){NULL, NULL, false}};
+#undef REQUIRED
+#undef OPTIONAL
+
+static const char *const files[] = {"libcuda.so.1", "libcuda.so", NULL};
+static int start_driver(void);
+static struct dynlib library = {.title = "the NVIDIA driver (libcuda)",
+				.files = files,
+				.symbols = symbols,
+				.start = start_driver};
+
+/* ------------------------------------------------------------------ errors */
+
+static int errno_of(int result)
+{
+	switch (result) {
+	case CUDA_NOT_READY:
+		return -EAGAIN;
+	case CUDA_OUT_OF_MEMORY:
+		return -ENOMEM;
+	case CUDA_NOT_SUPPORTED:
+	case CUDA_PEER_UNSUPPORTED:
+	case CUDA_TOO_MANY_PEERS:
+	case CUDA_NOT_PERMITTED:
+		return -ENOTSUP;
+	case CUDA_NOT_FOUND:
+		return -ENOENT;
+	case CUDA_NO_DEVICE:
+	case CUDA_INVALID_DEVICE:
+	case CUDA_DEVICE_UNAVAILABLE:
+	case CUDA_STUB_LIBRARY:
+	case CUDA_DRIVER_MISMATCH:
+	case CUDA_COMPAT_NOT_SUPPORTED:
+		return -ENODEV;
+	case CUDA_ECC_UNCORRECTABLE:
+	case CUDA_NVLINK_UNCORRECTABLE:
+	case CUDA_CONTAINED:
+	case CUDA_CONTEXT_IS_DESTROYED:
+	case CUDA_UNKNOWN:
+		return -EIO;
+	default:
+		break;
+	}
+	/* Exceptions of a running kernel end the context; they are numbered from illegal address
+	 * to illegal program counter. */
+	bool exception = result == CUDA_ILLEGAL_ADDRESS || result == CUDA_LAUNCH_TIMEOUT ||
+			 result == CUDA_ASSERT ||
+			 (result >= CUDA_HARDWARE_STACK && result <= CUDA_LAUNCH_FAILED);
+	return exception ? -EIO : -EINVAL;
+}
+
+int cuda_note_failure(int result, const char *function)
+{
+	const char *name = NULL, *text = NULL;
+	if (cuda_api.cuGetErrorName(result, &name) != CUDA_OK || !name)
+		name = "unnamed result";
+	if (cuda_api.cuGetErrorString(result, &text) != CUDA_OK || !text)
+		text = "unknown error";
+	return err_note(errno_of(result), "%s: %s (%s, %d)", function, text, name, result);
+}
+
+/* ------------------------------------------------------------------ the driver */
+
+/* Streams that share a hardware queue wait for each other, so this sets the maximum number of
+ * queues, unless the user has set it. The driver reads the variable when it starts. */
+static void raise_queue_limit(void) { setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0); }
+
+static int start_driver(void)
+{
+	int version = 0, result = cuda_api.cuDriverGetVersion(&version);
+	raise_queue_limit();
+	if (result == CUDA_OK && version && version < OLDEST_DRIVER)
+		return err_note(-ENODEV,
+				"the NVIDIA driver is too old: it supports CUDA %d.%d, and "
+				"%d.%d is needed",
+				version / 1000, version % 1000 / 10, OLDEST_DRIVER / 1000,
+				OLDEST_DRIVER % 1000 / 10);
+	result = cuda_api.cuInit(0);
+	if (result == CUDA_NO_DEVICE)
+		return err_note(-ENODEV, "the NVIDIA driver is installed (%s) but finds no GPU",
+				library.path);
+	if (result == CUDA_STUB_LIBRARY)
+		return err_note(-ENODEV, "%s is a toolkit's stub for linking, not a driver",
+				library.path);
+	return cuda_check_result(result, "cuInit") ? err_note(-ENODEV, "%s", err_text()) : 0;
+}
+
+int cuda_load(void) { return dynlib_open(&library); }
+
+int cuda_count(unsigned *count_p)
+{
+	int devices = 0;
+	int status = CUDA_CALL(cuDeviceGetCount, &devices);
+	if (!status)
+		*count_p = (unsigned)devices;
+	return status;
+}
+
+/* ------------------------------------------------------------------ devices */
+
+/* An attribute that an older driver does not know is 0. */
+static int device_attribute(cuda_device device, int which)
+{
+	int value = 0;
+	return cuda_api.cuDeviceGetAttribute(&value, which, device) == CUDA_OK ? value : 0;
+}
+
+static void read_attributes(cuda_device device, struct gpu_traits *t)
+{
+	t->units = (uint32_t)device_attribute(device, CUDA_MULTIPROCESSOR_COUNT);
+	t->copy_engines = (uint32_t)device_attribute(device, CUDA_ASYNC_ENGINE_COUNT);
+	t->warp_threads = (uint32_t)device_attribute(device, CUDA_WARP_SIZE);
+	t->threads_per_unit =
+		(uint32_t)device_attribute(device, CUDA_MAX_THREADS_PER_MULTIPROCESSOR);
+	t->blocks_per_unit = (uint32_t)device_attribute(device, CUDA_MAX_BLOCKS_PER_MULTIPROCESSOR);
+	t->threads_per_block = (uint32_t)device_attribute(device, CUDA_MAX_THREADS_PER_BLOCK);
+	t->l2_bytes = (uint64_t)device_attribute(device, CUDA_L2_CACHE_SIZE);
+	t->shared_per_unit_bytes =
+		(uint64_t)device_attribute(device, CUDA_MAX_SHARED_PER_MULTIPROCESSOR);
+	t->shared_per_block_bytes =
+		(uint64_t)device_attribute(device, CUDA_MAX_SHARED_PER_BLOCK_OPTIN);
+	t->shared_reserved_bytes =
+		(uint64_t)device_attribute(device, CUDA_RESERVED_SHARED_PER_BLOCK);
+	t->shared_granularity_bytes =
+		128; /* from CUDA's occupancy calculator, compute capability 7.0 and later */
+	t->unified_addressing = device_attribute(device, CUDA_UNIFIED_ADDRESSING) != 0;
+	t->wait_value = true; /* every device supports the v2 functions */
+	t->ipc = true;
+	t->timer_hz = 1e9; /* %globaltimer counts nanoseconds */
+}
+
+int cuda_traits(unsigned index, struct gpu_traits *t)
+{
+	cuda_device device = 0;
+	size_t memory_bytes = 0;
+	int version = 0;
+	memset(t, 0, sizeof(*t));
+	int status = CUDA_CALL(cuDeviceGet, &device, (int)index);
+	if (!status)
+		status = CUDA_CALL(cuDeviceGetName, t->name, (int)sizeof(t->name), device);
+	if (!status)
+		status = CUDA_CALL(cuDeviceGetPCIBusId, t->bus, (int)sizeof(t->bus), device);
+	if (!status)
+		status = CUDA_CALL(cuDeviceTotalMem_v2, &memory_bytes, device);
+	if (!status)
+		status = CUDA_CALL(cuDriverGetVersion, &version);
+	if (status)
+		return status;
+	read_attributes(device, t);
+	t->memory_bytes = memory_bytes;
+	t->driver_version = version;
+	snprintf(t->driver, sizeof(t->driver), "CUDA %d.%d", version / 1000, version % 1000 / 10);
+	snprintf(t->arch, sizeof(t->arch), "sm_%d%d",
+		 device_attribute(device, CUDA_COMPUTE_CAPABILITY_MAJOR),
+		 device_attribute(device, CUDA_COMPUTE_CAPABILITY_MINOR));
+	if (cuda_api.cuDeviceGetAttribute(&t->numa_node, CUDA_HOST_NUMA_ID, device) != CUDA_OK)
+		t->numa_node = -1;
+	return CUDA_CALL(cuCtxGetStreamPriorityRange, &t->priority_lowest, &t->priority_highest);
+}
+
+int cuda_context_open(unsigned index, void **context_p)
+{
+	cuda_device device = 0;
+	int status = CUDA_CALL(cuDeviceGet, &device, (int)index);
+	if (status)
+		return status;
+	/* A waiting host thread polls, so that it sees the end of a wait at once. The driver
+	 * refuses the flag when the context is already in use. */
+	cuda_api.cuDevicePrimaryCtxSetFlags_v2(device, CUDA_SCHED_SPIN);
+	return CUDA_CALL(cuDevicePrimaryCtxRetain, context_p, device);
+}
+
+void cuda_context_close(unsigned index, void *context)
+{
+	cuda_device device = 0;
+	(void)context;
+	if (cuda_api.cuDeviceGet(&device, (int)index) == CUDA_OK)
+		cuda_api.cuDevicePrimaryCtxRelease_v2(device);
+}
+
+int cuda_context_use(unsigned index, void *context)
+{
+	(void)index;
+	return CUDA_CALL(cuCtxSetCurrent, context);
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The part of NVML's ABI that we use. tests/abi/nvml.c compares it with nvml.h.
+ */
+#ifndef GPUSIG_NVML_ABI_H
+#define GPUSIG_NVML_ABI_H
+
+typedef unsigned nvml_status;
+enum { NVML_ABI_SUCCESS = 0, NVML_ABI_NOT_SUPPORTED = 3 };
+enum { NVML_ABI_CLOCK_SM = 1, NVML_ABI_CLOCK_MEM = 2 };
+enum { NVML_ABI_TEMPERATURE_GPU = 0 };
+enum { NVML_ABI_ERROR_UNCORRECTED = 1, NVML_ABI_VOLATILE_ECC = 0 };
+enum { NVML_ABI_DISABLED = 0, NVML_ABI_ENABLED = 1 };
+enum {
+	NVML_ABI_COMPUTE_DEFAULT = 0,
+	NVML_ABI_COMPUTE_PROHIBITED = 2,
+	NVML_ABI_COMPUTE_EXCLUSIVE_PROCESS = 3
+};
+enum {
+	NVML_ABI_IDLE = 0x1,
+	NVML_ABI_APPLICATION_CLOCKS = 0x2,
+	NVML_ABI_SW_POWER_CAP = 0x4,
+	NVML_ABI_HW_SLOWDOWN = 0x8,
+	NVML_ABI_SYNC_BOOST = 0x10,
+	NVML_ABI_SW_THERMAL = 0x20,
+	NVML_ABI_HW_THERMAL = 0x40,
+	NVML_ABI_HW_POWER_BRAKE = 0x80,
+	NVML_ABI_DISPLAY_CLOCK = 0x100,
+};
+
+/* How long a policy has held the clocks back since the driver was loaded. Deprecated since 13.0
+ * but present; its successors (NVML_FI_DEV_CLOCKS_EVENT_REASON_*) have other numbers in 12.9
+ * than in 13. */
+enum { NVML_ABI_POLICY_THERMAL = 1 };
+struct nvml_violation {
+	unsigned long long reference_us, violation_ns;
+};
+
+struct nvmlDevice_st;
+
+typedef nvml_status nvml_init_fn(void);
+typedef const char *nvml_error_string_fn(nvml_status);
+typedef nvml_status nvml_by_bus_fn(const char *, struct nvmlDevice_st **);
+typedef nvml_status nvml_driver_fn(char *, unsigned);
+typedef nvml_status nvml_text_fn(struct nvmlDevice_st *, char *, unsigned);
+typedef nvml_status nvml_number_fn(struct nvmlDevice_st *, unsigned *);
+typedef nvml_status nvml_of_kind_fn(struct nvmlDevice_st *, unsigned, unsigned *);
+typedef nvml_status nvml_two_numbers_fn(struct nvmlDevice_st *, unsigned *, unsigned *);
+typedef nvml_status nvml_mask_fn(struct nvmlDevice_st *, unsigned long long *);
+typedef nvml_status nvml_violation_fn(struct nvmlDevice_st *, unsigned, struct nvml_violation *);
+typedef nvml_status nvml_errors_fn(struct nvmlDevice_st *, unsigned, unsigned,
+				   unsigned long long *);
+
+#endif

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "device/gpu/gpu_dev.h"
+#include "device/gpu/gpu_numa.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct gpu_dev *open_devices; /* guarded by the lock */
+
+/* Number of the device whose context is current on this thread, 0 for none. An address would not
+ * do: a later device may get the same one. */
+static _Thread_local uint64_t current;
+
+void gpu_lock(void) { pthread_mutex_lock(&lock); }
+void gpu_unlock(void) { pthread_mutex_unlock(&lock); }
+
+struct gpu_dev *gpu_open_devices(void) { return open_devices; }
+
+int gpu_ctx_use(struct gpu_dev *d)
+{
+	if (atomic_load_explicit(&d->lost, memory_order_acquire))
+		return err_note(-EIO, "%s:%u is lost: %s", d->vendor->name, d->dev.index,
+				d->lost_why);
+	return gpu_check(d, gpu_ctx_make_current(d));
+}
+
+int gpu_ctx_make_current(struct gpu_dev *d)
+{
+	if (current == d->number)
+		return 0;
+	int status = d->driver->context_use(d->ordinal, d->context);
+	if (!status)
+		current = d->number;
+	return status;
+}
+
+void gpu_ctx_forget(void) { current = 0; }
+
+int gpu_check(struct gpu_dev *d, int status)
+{
+	if (status != -EIO)
+		return status;
+	gpu_lock();
+	if (!atomic_load_explicit(&d->lost, memory_order_relaxed)) {
+		snprintf(d->lost_why, sizeof(d->lost_why), "%.199s", err_text());
+		atomic_store_explicit(&d->lost, true, memory_order_release);
+	}
+	gpu_unlock();
+	return status;
+}
+
+/* ------------------------------------------------------------------ properties */
+
+/* Whether another device's memory is accessible from this one. */
+static bool has_peer(const struct gpu_dev *d, unsigned count)
+{
+	bool can = false;
+	for (unsigned other = 0; other < count && !can; other++)
+		if (other != d->ordinal && d->driver->peer_can(d->ordinal, other, &can))
+			can = false;
+	return can;
+}
+
+static uint32_t device_capabilities(const struct gpu_dev *d, unsigned count)
+{
+	const struct gpu_traits *t = &d->traits;
+	uint32_t caps = DEV_CAP_CLOCK_RATE | DEV_CAP_PAGEABLE | DEV_CAP_GEMM_TILED;
+	caps |= t->copy_engines ? DEV_CAP_COPY_ENGINE : 0;
+	caps |= t->priority_lowest != t->priority_highest ? DEV_CAP_PRIORITY : 0;
+	caps |= t->wait_value ? DEV_CAP_WAIT_VALUE : 0;
+	caps |= t->wait_value && !t->value_takes_slot ? DEV_CAP_VALUE_IN_QUEUE : 0;
+	caps |= t->shared_per_block_bytes ? DEV_CAP_OCCUPANCY : 0;
+	caps |= has_peer(d, count) ? DEV_CAP_PEER : 0;
+	caps |= d->driver->function_prefer_cache ? DEV_CAP_CARVEOUT : 0;
+	caps |= d->driver->capture_begin ? DEV_CAP_GRAPH : 0;
+	caps |= d->driver->ipc_export && t->ipc ? DEV_CAP_IPC : 0;
+	caps |= d->blas ? DEV_CAP_GEMM : 0;
+	return caps;
+}
+
+static void describe_device(struct gpu_dev *d)
+{
+	struct dev_props *p = &d->dev.props;
+	const struct gpu_traits *t = &d->traits;
+	snprintf(p->name, sizeof(p->name), "%.95s", t->name);
+	snprintf(p->bus, sizeof(p->bus), "%.31s", t->bus);
+	snprintf(p->arch, sizeof(p->arch), "%.31s", t->arch);
+	p->units = t->units;
+	p->copy_engines = t->copy_engines;
+	p->block_threads = GPU_BLOCK_THREADS;
+	p->max_queued = GPU_MAX_QUEUED;
+	p->shared_per_unit_bytes = t->shared_per_unit_bytes;
+	p->shared_per_block_bytes = t->shared_per_block_bytes;
+	p->shared_granularity_bytes = t->shared_granularity_bytes;
+	p->shared_reserved_bytes = t->shared_reserved_bytes;
+	p->llc_bytes = t->llc_bytes ? t->llc_bytes : t->l2_bytes;
+	p->priority_low = 0;
+	p->priority_normal = t->priority_lowest;
+	p->priority_high = t->priority_lowest - t->priority_highest;
+	p->gemm_tiled_types = 1u << DEV_F32 | 1u << DEV_F64;
+}
+
+/* The driver's version, and what compiled the kernels. */
+static void describe_driver(struct gpu_dev *d)
+{
+	char compiler[40] = "kernels compiled with the build";
+	if (!d->kernels_are_ready_made &&
+	    d->vendor->compiler->version(d->compiler_release, compiler, sizeof(compiler)))
+		compiler[0] = '\0';
+	snprintf(d->dev.props.driver, sizeof(d->dev.props.driver), "%.20s%s%.39s", d->traits.driver,
+		 compiler[0] ? ", " : "", compiler);
+}
+
+/* Properties that need the context and the loaded kernels. */
+static int query_occupancy_and_memory(struct gpu_dev *d)
+{
+	struct dev_props *p = &d->dev.props;
+	struct dev_kernel *blocking = NULL;
+	uint64_t free_bytes = 0;
+	int status = gpu_kernel_find(&d->dev, "blocking_kernel", &blocking);
+	if (!status)
+		status = gpu_occupancy(&d->dev, blocking, 0, 0, &p->slots_per_unit);
+	if (!status)
+		status = d->driver->memory_free_bytes(&free_bytes);
+	p->busy_blocks = p->units * p->slots_per_unit;
+	p->memory_bytes = free_bytes / 10 * 9;
+	return status;
+}
+
+static int check_traits(const struct gpu_dev *d)
+{
+	const struct gpu_traits *t = &d->traits;
+	if (!t->unified_addressing)
+		return err_note(-ENODEV, "%s has no unified addressing", t->name);
+	if (t->units == 0 || t->warp_threads == 0 || t->threads_per_block < GPU_BLOCK_THREADS)
+		return err_note(
+			-ENODEV,
+			"%s: the driver reports %u units, warps of %u and blocks of at most %u "
+			"threads",
+			t->name, t->units, t->warp_threads, t->threads_per_block);
+	return 0;
+}
+
+/* ------------------------------------------------------------------ open and close */
+
+int gpu_probe(const struct gpu_vendor *vendor, unsigned *count_p)
+{
+	unsigned count = 0;
+	*count_p = 0;
+	if (vendor->driver->load())
+		return 0; /* no devices, and the text says why */
+	int status = vendor->driver->count(&count);
+	if (status)
+		return status;
+	if (count == 0)
+		err_note(0, "the %s driver is installed but finds no GPU", vendor->name);
+	*count_p = count < DEV_MAX ? count : DEV_MAX;
+	return 0;
+}
+
+static int start_device(struct gpu_dev *d, uint32_t want)
+{
+	unsigned count = 0;
+	int status = d->driver->context_open(d->ordinal, &d->context);
+	if (status)
+		return status;
+	d->context_is_open = true;
+	status = gpu_ctx_use(d);
+	if (!status)
+		status = d->driver->traits(d->ordinal, &d->traits);
+	if (!status)
+		status = check_traits(d);
+	if (status)
+		return status;
+	gpu_numa_pin_thread(gpu_numa_node(&d->traits));
+	describe_device(d);
+	status = gpu_kernels_open(d);
+	describe_driver(d);
+	if (!status)
+		status = query_occupancy_and_memory(d);
+	if (!status)
+		status = gpu_stream_open(&d->dev, d->dev.props.priority_high, &d->internal_stream);
+	if (!status)
+		status = gpu_time_open(d);
+	if (!status)
+		status = d->driver->count(&count);
+	if (status)
+		return status;
+	gpu_gemm_open(d, want);
+	d->dev.props.caps = device_capabilities(d, count) |
+			    (gpu_comm_supported(d, count, want) ? DEV_CAP_COLLECTIVES : 0);
+	return 0;
+}
+
+/* Also closes a device that was opened in part. */
+static void stop_device(struct gpu_dev *d)
+{
+	if (d->context_is_open) {
+		gpu_ctx_make_current(d);
+		gpu_queue_close(d);
+		gpu_graphs_close(d);
+		gpu_gemm_close(d);
+		gpu_time_close(d);
+		gpu_memory_close(d);
+		gpu_kernels_close(d);
+		d->driver->context_close(d->ordinal, d->context);
+	}
+	gpu_ctx_forget();
+	free(d);
+}
+
+int gpu_open(const struct gpu_vendor *vendor, const char *model, unsigned index, uint32_t want,
+	     struct dev **dev_p)
+{
+	if (model)
+		return err_note(-EINVAL, "open %s: this backend has no models; got '%s'",
+				vendor->name, model);
+	int status = vendor->driver->load();
+	if (status)
+		return status;
+	struct gpu_dev *d = calloc(1, sizeof(*d));
+	if (!d)
+		return err_note(-ENOMEM, "open %s:%u: out of memory", vendor->name, index);
+	static atomic_ullong opened;
+	d->number = atomic_fetch_add(&opened, 1) + 1;
+	d->dev.ops = vendor->ops;
+	d->dev.index = index;
+	d->ordinal = index;
+	d->vendor = vendor;
+	d->driver = vendor->driver;
+	status = start_device(d, want);
+	if (status) {
+		char why[300];
+		snprintf(why, sizeof(why), "%s", err_text());
+		stop_device(d);
+		/* During open, an argument that the driver finds invalid is not the caller's. */
+		return err_note(status == -EINVAL ? -EIO : status, "open %s:%u: %s", vendor->name,
+				index, why);
+	}
+	gpu_lock();
+	d->next = open_devices;
+	open_devices = d;
+	gpu_unlock();
+	*dev_p = &d->dev;
+	return 0;
+}
+
+static void forget_peer(struct gpu_dev *d, const struct gpu_dev *gone)
+{
+	for (size_t i = 0; i < d->peer_count; i++)
+		if (d->peers[i] == gone)
+			d->peers[i--] = d->peers[--d->peer_count];
+}
+
+void gpu_close(struct dev *dev)
+{
+	struct gpu_dev *d = gpu_of(dev);
+	gpu_lock();
+	struct gpu_dev **at = &open_devices;
+	while (*at != d)
+		at = &(*at)->next;
+	*at = d->next;
+	for (struct gpu_dev *other = open_devices; other; other = other->next)
+		forget_peer(other, d);
+	gpu_unlock();
+	stop_device(d);
+}

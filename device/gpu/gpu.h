@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * GPUs: one backend over a table of driver functions (struct gpu_driver), which each vendor fills.
+ *
+ *   cuda.c, hip.c     the vendor's driver table; cuda_driver.c and hip_driver.c open the library
+ *   cuda_*.c, hip_*.c the vendor's other libraries: run-time compiler, BLAS, management
+ *   nccl.c            the vendors' collectives, NCCL and RCCL, which share one ABI
+ *   *_abi.h           the part of a vendor's stable ABI that we use; tests/abi compares it with the
+ *                     vendor's headers
+ *   gpu.c             open, close, properties
+ *   gpu_memory.c      allocations, and which queued work uses which
+ *   gpu_queue.c       streams and events
+ *   gpu_work.c        copies, fills, values, graphs
+ *   gpu_kernels.c     compiling, finding and launching kernels; occupancy
+ *   gpu_mma.c         which data types the matrix multiply-add kernels serve
+ *   gpu_gemm.c        GEMM: by the vendor's library, and by our tiled kernels
+ *   gpu_autotune.c    finds the fastest of the library's algorithms for a GEMM
+ *   gpu_time.c        maps the device's timer to the host's clock; core clock; telemetry
+ *   gpu_comm.c        communicators over the vendor's collectives
+ *   kfd_topology.c    cache sizes of AMD GPUs, from the Linux kernel
+ *   kernels.cu        device/kernels.h and the backend's own kernels, in CUDA C for both vendors
+ *
+ * Rules for a driver table. Every function returns 0 or -errno; on failure err_note() has the name
+ * of the vendor's function and the vendor's error: "cuMemAlloc_v2: out of memory
+ * (CUDA_ERROR_OUT_OF_MEMORY, 2)". -EAGAIN is "not ready", -ENOMEM out of memory, -ENOTSUP what the
+ * device or driver lacks, -EIO every error after which the context is lost, -EINVAL an error of the
+ * caller. The functions keep no state but the open libraries: no caches, no locks, no decisions.
+ * Members that may be NULL say so. Every function needs the device's context to be current, unless
+ * stated otherwise.
+ *
+ * Pointers and handles are the vendor's, passed as void *. Device pointers are too: with unified
+ * addressing host and device share one address space, and a device without it is refused at open.
+ */
+#ifndef GPUSIG_GPU_H
+#define GPUSIG_GPU_H
+
+#include "device/dev.h"
+#include "device/kernel_signature.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+/* Threads per block where the caller gives none. */
+#define GPU_BLOCK_THREADS 256u
+
+/* What the driver reports about a device. Unknown values are 0, "", and -1 for numa_node. */
+struct gpu_traits {
+	char name[96], bus[32], driver[64];
+	char arch[32]; /* as the run-time compiler expects it: "sm_90", "gfx90a:sramecc+:xnack-" */
+	uint32_t units, copy_engines, warp_threads;
+	uint32_t threads_per_unit, blocks_per_unit, threads_per_block;
+	uint64_t memory_bytes, l2_bytes;
+	uint64_t llc_bytes; /* of the cache between the L2 and memory; 0: none, or unknown */
+	double timer_hz;    /* rate of ticks() in kernels.cu */
+	int driver_version; /* as in struct gpu_target */
+	uint64_t shared_per_unit_bytes;
+	uint64_t shared_per_block_bytes; /* dynamic, after opting in */
+	uint64_t shared_reserved_bytes, shared_granularity_bytes;
+	int numa_node;
+	int priority_lowest, priority_highest; /* in the vendor's numbers: lowest >= highest */
+	bool unified_addressing, wait_value, ipc;
+	bool value_takes_slot; /* streams wait for values and write them by one-thread kernels */
+};
+
+/* Where a copy goes from and to. A vendor may have a function, or a hint, for each. */
+enum gpu_copy_direction {
+	GPU_COPY_UP,
+	GPU_COPY_DOWN,
+	GPU_COPY_LOCAL,
+	GPU_COPY_PEER,
+	GPU_COPY_WITHIN_HOST
+};
+
+struct gpu_driver {
+	/* Open the driver's library and start the driver, once in a process; later calls return
+	 * the same result. Needs no context. -ENODEV with a text that says which: no library, a
+	 * library without a device, a missing function (named), or a driver that is too old (its
+	 * version and the oldest supported one). */
+	int (*load)(void);
+	int (*count)(unsigned *count_p); /* needs no context */
+	int (*traits)(unsigned index, struct gpu_traits *traits_p);
+	/* Needs no context. There is one context per device, shared by all opens. */
+	int (*context_open)(unsigned index, void **context_p);
+	void (*context_close)(unsigned index, void *context);
+	/* Make the context current on the calling thread. */
+	int (*context_use)(unsigned index, void *context);
+
+	int (*memory_free_bytes)(uint64_t *bytes_p);
+	int (*alloc)(uint64_t bytes, void **ptr_p);
+	int (*free)(void *ptr);
+	int (*alloc_pinned)(uint64_t bytes, void **ptr_p); /* accessible from every device */
+	int (*free_pinned)(void *ptr);
+
+	/* The priority is in the vendor's numbers. The stream does not wait for the default stream.
+	 */
+	int (*stream_open)(int priority, void **stream_p);
+	int (*stream_close)(void *stream); /* queued work continues */
+	int (*stream_sync)(void *stream);
+	int (*stream_query)(void *stream); /* -EAGAIN: not idle */
+	int (*stream_wait)(void *stream, void *event);
+	int (*event_open)(void **event_p);
+	int (*event_close)(void *event);
+	int (*event_record)(void *stream, void *event);
+	int (*event_query)(void *event);
+	int (*event_sync)(void *event);
+	int (*event_elapsed_ms)(void *from, void *to, float *ms_p);
+
+	/* GPU_COPY_LOCAL and GPU_COPY_PEER request a copy engine where the vendor has a way to do
+	 * so; in a stream that is `captured` none has. GPU_COPY_WITHIN_HOST may wait for the stream
+	 * and copy before it returns. */
+	int (*copy)(void *stream, void *dst, const void *src, uint64_t bytes,
+		    enum gpu_copy_direction direction, bool captured);
+	int (*fill)(void *stream, void *dst, uint8_t byte, uint64_t bytes);
+	/* The stream waits until *at >= value, unsigned. */
+	int (*wait_value)(void *stream, uint32_t *at, uint32_t value);
+	int (*write_value)(void *stream, uint32_t *at, uint32_t value);
+
+	int (*module_load)(const void *image, void **module_p);
+	int (*module_unload)(void *module);
+	int (*function)(void *module, const char *name, void **function_p);
+	/* Let blocks use this much dynamic shared memory, and set the unit's carveout to shared
+	 * memory rather than L1. */
+	int (*function_allow_shared)(void *function, uint64_t bytes);
+	/* Set the carveout to L1, less the shared memory that blocks use. Called after
+	 * function_allow_shared(). NULL where L1 and shared memory are separate. */
+	int (*function_prefer_cache)(void *function);
+	int (*function_static_shared)(void *function, uint64_t *bytes_p);
+	int (*occupancy)(void *function, uint32_t block, uint64_t shared_bytes, uint32_t *blocks_p);
+	int (*launch)(void *stream, void *function, uint32_t grid, uint32_t block,
+		      uint64_t shared_bytes, void **args);
+
+	/* The four functions of graphs may be NULL. */
+	int (*capture_begin)(void *stream);
+	int (*capture_end)(void *stream, void **graph_p); /* ready to launch */
+	int (*graph_launch)(void *stream, void *graph);
+	int (*graph_close)(void *graph);
+
+	int (*peer_can)(unsigned index, unsigned other, bool *can_p); /* needs no context */
+	/* Gives the current context access to the other device; twice is no error. */
+	int (*peer_enable)(unsigned other, void *other_context);
+	/* The three functions of IPC may be NULL. */
+	int (*ipc_export)(void *ptr, struct dev_ipc *handle_p);
+	int (*ipc_import)(const struct dev_ipc *handle, void **ptr_p);
+	int (*ipc_close)(void *ptr);
+};
+
+/* The target of a compilation. */
+struct gpu_target {
+	const char *arch;   /* as in struct gpu_traits */
+	int driver_version; /* the driver's CUDA version, 1000 * major + 10 * minor; 0: the driver
+			       accepts every image */
+};
+
+/* A vendor's run-time compiler. It needs no device, so it can be tested anywhere. */
+struct gpu_compiler {
+	/* Compile CUDA C into an image for module_load(); the caller frees it with free(). Tries
+	 * the installed releases of the library from number *release_p on, newest first, without
+	 * those too new for the driver, and sets *release_p to the one that succeeded;
+	 * *release_p + 1 continues after it. -ENODEV: no library, or no further release.
+	 * -EINVAL: the source does not compile, the compiler does not know the architecture, or
+	 * the compiler is too new; the text is the first error of the first release. */
+	int (*compile)(const char *source, const struct gpu_target *target, unsigned *release_p,
+		       void **image_p, size_t *bytes_p);
+	/* "NVRTC 13.0": the version of that release or of the next installed one. */
+	int (*version)(unsigned release, char *text, size_t capacity);
+};
+
+/* A GEMM as a library sees it: column-major, C' = B' A'. */
+struct gpu_gemm_problem {
+	enum dev_type type;
+	bool first_transposed; /* the first operand is stored transposed */
+	bool fast_accumulation;
+	uint64_t m, n, k; /* C is m x n column-major */
+	const void *first, *second;
+	void *c;
+	uint64_t ld_first, ld_second, ld_c;
+	double alpha, beta;
+	void *workspace;
+	uint64_t workspace_bytes;
+};
+
+/* A vendor's BLAS. */
+struct gpu_blas {
+	/* -ENODEV: no library. types_p: 1u << enum dev_type, of the supported types. */
+	int (*open)(const struct gpu_traits *traits, void **blas_p, uint32_t *types_p, char *text,
+		    size_t capacity);
+	void (*close)(void *blas);
+	/* The library's algorithms for the GEMM, best first by the library's own estimate: at most
+	 * `capacity` opaque entries of algorithm_bytes each, written to `algorithms`. */
+	int (*algorithms)(void *blas, const struct gpu_gemm_problem *p, void *algorithms,
+			  size_t capacity, size_t *count_p);
+	/* `algorithm` is an entry of algorithms(), or NULL for the library's first choice. */
+	int (*run)(void *blas, void *stream, const struct gpu_gemm_problem *p,
+		   const void *algorithm);
+	/* Describes the algorithm in the library's terms. */
+	void (*describe)(const void *algorithm, char *text, size_t capacity);
+	size_t algorithm_bytes;
+	uint32_t fast_types; /* 1u << enum dev_type: types that also support fast_accumulation */
+	uint64_t workspace_bytes; /* of every stream */
+};
+
+/* A vendor's management library: telemetry of the board. Needs no context. */
+struct gpu_management {
+	/* Append samples of the device at this PCI address after the first *count_p. A value
+	 * that cannot be read is appended with its reason; without a library that is every
+	 * value. */
+	int (*read)(const char *bus, struct dev_telemetry *samples, size_t capacity,
+		    size_t *count_p);
+};
+
+/* A vendor's collectives library. */
+struct gpu_collectives {
+	int (*load)(void); /* -ENODEV: no library */
+	/* One communicator per device, in order; -ENODEV: no library. */
+	int (*open)(const unsigned *indices, size_t count, void **comms, char *text,
+		    size_t capacity);
+	void (*close)(void **comms, size_t count);
+	/* The calls of several devices between begin and end are one operation. */
+	int (*begin)(void);
+	int (*allreduce)(void *comm, void *stream, float *buffer, uint64_t count);
+	int (*end)(void);
+};
+
+struct gpu_vendor {
+	const char *name; /* "cuda" */
+	const struct dev_ops *ops;
+	const struct gpu_driver *driver;
+	const struct gpu_compiler *compiler;
+	/* Kernels compiled by the build, for machines without a run-time compiler; NULL or "":
+	 * none. */
+	const char *prebuilt_image;
+	const struct gpu_blas *blas;
+	const struct gpu_management *management;
+	const struct gpu_collectives *collectives;
+};
+
+extern const struct gpu_vendor cuda_vendor, hip_vendor;
+
+/* device/gpu/kernels/kernels.cu as text, embedded by device/gpu/gpu_source.c. */
+extern const char gpu_kernels_source[];
+
+#endif

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "device/gpu/gpu_dev.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Rows and columns of C per thread block of the tiled kernels
+ * (device/gpu/kernels/kernels_real.inc). */
+#define TILE_F32 128u
+#define TILE_F64 64u
+
+/* ------------------------------------------------------------------ GEMM by the library */
+
+/* Row-major C = A B is column-major C' = B' A'. */
+static struct gpu_gemm_problem problem_of_gemm(const struct dev_gemm *g)
+{
+	struct gpu_gemm_problem p;
+	memset(&p, 0, sizeof(p));
+	p.type = g->type;
+	p.first_transposed = g->b_transposed;
+	p.fast_accumulation = g->fast_accumulation;
+	p.m = g->n;
+	p.n = g->m;
+	p.k = g->k;
+	p.first = g->b;
+	p.second = g->a;
+	p.c = g->c;
+	p.ld_first = g->ldb;
+	p.ld_second = g->lda;
+	p.ld_c = g->ldc;
+	p.alpha = g->alpha;
+	p.beta = g->beta;
+	return p;
+}
+
+/* Bytes from the first element of a matrix to past the last; UINT64_MAX on overflow. */
+static uint64_t matrix_bytes(uint64_t rows, uint64_t columns, uint64_t leading, uint64_t element)
+{
+	uint64_t elements = (rows - 1) * leading + columns;
+	return elements > UINT64_MAX / element ? UINT64_MAX : elements * element;
+}
+
+/* The memory of A, B, C and, for a tiled GEMM, its counters. Returns the number of ranges. */
+static size_t ranges_of_gemm(const struct dev_gemm *g, struct gpu_range ranges[4])
+{
+	uint64_t in = dev_type_bytes(g->type), out = dev_type_result_bytes(g->type);
+	uint64_t b_rows = g->b_transposed ? g->n : g->k, b_columns = g->b_transposed ? g->k : g->n;
+	ranges[0] = (struct gpu_range){.ptr = g->a, .bytes = matrix_bytes(g->m, g->k, g->lda, in)};
+	ranges[1] = (struct gpu_range){.ptr = g->b,
+				       .bytes = matrix_bytes(b_rows, b_columns, g->ldb, in)};
+	ranges[2] = (struct gpu_range){.ptr = g->c, .bytes = matrix_bytes(g->m, g->n, g->ldc, out)};
+	if (!g->done)
+		return 3;
+	uint64_t bands = (g->m - 1) / g->done_rows + 1;
+	ranges[3] = (struct gpu_range){.ptr = g->done, .bytes = bands * sizeof(*g->done)};
+	return 4;
+}
+
+static int check_library(const struct gpu_dev *d, const struct dev_gemm *g)
+{
+	const char *name = d->vendor->name;
+	if (!d->blas)
+		return err_note(-ENOTSUP, "%s:%u: GEMM: %s", name, d->dev.index,
+				d->blas_why[0] ? d->blas_why
+					       : "the device was opened without DEV_CAP_GEMM");
+	if (!(d->dev.props.gemm_types >> g->type & 1))
+		return err_note(-ENOTSUP, "%s:%u: %s does not support a GEMM of type %d", name,
+				d->dev.index, d->dev.props.blas, (int)g->type);
+	if (g->shared_bytes || g->done)
+		return err_note(
+			-ENOTSUP,
+			"%s:%u: shared memory per block and tile counters need a tiled GEMM", name,
+			d->dev.index);
+	if (dev_types[g->type].multiple > 1 && !g->b_transposed)
+		return err_note(-ENOTSUP, "%s:%u: a GEMM of %s needs B transposed", name,
+				d->dev.index, dev_type_names[g->type]);
+	return 0;
+}
+
+/* Each stream has its own workspace, so that concurrent GEMMs do not share it. It is allocated
+ * at the stream's first GEMM, which is not timed. */
+static int alloc_workspace(struct gpu_dev *d, struct dev_stream *s)
+{
+	uint64_t bytes = d->vendor->blas->workspace_bytes;
+	return s->workspace || bytes == 0 ? 0
+					  : gpu_check(d, d->driver->alloc(bytes, &s->workspace));
+}
+
+static int gemm_by_library(struct gpu_dev *d, struct dev_stream *s, const struct dev_gemm *g)
+{
+	struct gpu_gemm_problem p = problem_of_gemm(g);
+	struct gpu_range ranges[4];
+	int status = check_library(d, g);
+	if (!status)
+		status = gpu_enqueue(d, s, ranges, ranges_of_gemm(g, ranges));
+	if (!status)
+		status = alloc_workspace(d, s);
+	if (status)
+		return status;
+	p.workspace = s->workspace;
+	p.workspace_bytes = d->vendor->blas->workspace_bytes;
+	const struct gpu_tuned *tuned = gpu_tuned_find(d, &p);
+	return gpu_check(d, d->vendor->blas->run(d->blas, s->handle, &p,
+						 tuned ? gpu_tuned_algorithm(tuned) : NULL));
+}
+
+/* ------------------------------------------------------------------ GEMM by tiled kernels */
+
+static int check_tiled(const struct gpu_dev *d, const struct dev_gemm *g, uint64_t tiles,
+		       uint64_t max_shared_bytes)
+{
+	const char *name = d->vendor->name;
+	if (g->b_transposed)
+		return err_note(-ENOTSUP, "%s:%u: a tiled GEMM does not support B transposed", name,
+				d->dev.index);
+	if (tiles > INT32_MAX)
+		return err_note(-ENOTSUP,
+				"%s:%u: GEMM %u x %u needs %llu tiles; a grid has at most %d", name,
+				d->dev.index, g->m, g->n, (unsigned long long)tiles, INT32_MAX);
+	if (g->shared_bytes > max_shared_bytes)
+		return err_note(-EINVAL,
+				"%s:%u: %llu bytes of shared memory a block: the limit is %llu",
+				name, d->dev.index, (unsigned long long)g->shared_bytes,
+				(unsigned long long)max_shared_bytes);
+	return 0;
+}
+
+static int gemm_by_tiles(struct gpu_dev *d, struct dev_stream *s, const struct dev_gemm *g)
+{
+	bool is_f64 = g->type == DEV_F64;
+	uint32_t tile = is_f64 ? TILE_F64 : TILE_F32;
+	uint64_t own_bytes = is_f64 ? d->gemm_f64_shared : d->gemm_f32_shared;
+	uint64_t tiles = (uint64_t)((g->m - 1) / tile + 1) * ((g->n - 1) / tile + 1);
+	struct dev_gemm copy = *g;
+	float alpha = (float)g->alpha, beta = (float)g->beta;
+	struct gpu_range ranges[4];
+	void *args[] = {&copy.a,
+			&copy.b,
+			&copy.c,
+			&copy.m,
+			&copy.n,
+			&copy.k,
+			&copy.lda,
+			&copy.ldb,
+			&copy.ldc,
+			is_f64 ? (void *)&copy.alpha : &alpha,
+			is_f64 ? (void *)&copy.beta : &beta,
+			&copy.done,
+			&copy.done_rows};
+	int status = check_tiled(d, g, tiles, d->traits.shared_per_block_bytes - own_bytes);
+	if (!status)
+		status = gpu_enqueue(d, s, ranges, ranges_of_gemm(g, ranges));
+	if (status)
+		return status;
+	return gpu_check(d, d->driver->launch(s->handle, is_f64 ? d->gemm_f64 : d->gemm_f32,
+					      (uint32_t)tiles, GPU_BLOCK_THREADS, g->shared_bytes,
+					      args));
+}
+
+int gpu_gemm(struct dev *dev, struct dev_stream *s, const struct dev_gemm *g)
+{
+	struct gpu_dev *d = gpu_of(dev);
+	return g->tiled ? gemm_by_tiles(d, s, g) : gemm_by_library(d, s, g);
+}
+
+/* ------------------------------------------------------------------ choosing an algorithm */
+
+static int alloc_operands(struct gpu_dev *d, const struct dev_gemm *g,
+			  const struct gpu_range ranges[3], void *memory[3])
+{
+	int status = 0;
+	for (int i = 0; i < 3 && !status; i++)
+		status = gpu_check(d, d->driver->alloc(ranges[i].bytes, &memory[i]));
+	for (int i = 0; i < 2 && !status; i++)
+		status = gpu_fill_random(d, g->type, (uint64_t)i, memory[i], ranges[i].bytes);
+	return status ? status
+		      : gpu_check(d, d->driver->fill(d->internal_stream->handle, memory[2], 0,
+						     ranges[2].bytes));
+}
+
+/* Tunes on scratch memory, so that C may be overwritten. A and B are random, as the programs'
+ * operands are: power, and with it the clock, depends on the bits. */
+static int autotune_on_scratch(struct gpu_dev *d, const struct dev_gemm *g,
+			       struct gpu_gemm_problem *p)
+{
+	struct gpu_range ranges[4];
+	struct dev_gemm alone = *g;
+	void *memory[3] = {0};
+	alone.done = NULL;
+	ranges_of_gemm(&alone, ranges);
+	int status = alloc_operands(d, g, ranges, memory);
+	if (!status)
+		status = alloc_workspace(d, d->internal_stream);
+	p->second = memory[0];
+	p->first = memory[1];
+	p->c = memory[2];
+	p->alpha = 1;
+	p->beta = g->beta;
+	p->workspace = d->internal_stream->workspace;
+	p->workspace_bytes = d->vendor->blas->workspace_bytes;
+	if (!status)
+		status = gpu_autotune(d, p);
+	for (int i = 0; i < 3; i++)
+		if (memory[i])
+			d->driver->free(memory[i]);
+	return status;
+}
+
+int gpu_gemm_prepare(struct dev *dev, const struct dev_gemm *g)
+{
+	struct gpu_dev *d = gpu_of(dev);
+	struct gpu_gemm_problem p = problem_of_gemm(g);
+	if (g->tiled)
+		return 0;
+	int status = check_library(d, g);
+	if (!status)
+		status = gpu_ctx_use(d);
+	if (status || gpu_tuned_find(d, &p))
+		return status;
+	return autotune_on_scratch(d, g, &p);
+}
+
+int gpu_gemm_chosen(struct dev *dev, const struct dev_gemm *g, struct dev_gemm_choice *choice_p)
+{
+	struct gpu_dev *d = gpu_of(dev);
+	const struct gpu_gemm_problem p = problem_of_gemm(g);
+	const struct gpu_tuned *tuned = g->tiled ? NULL : gpu_tuned_find(d, &p);
+	if (!tuned)
+		return err_note(-ENOENT, "%s:%u: no algorithm was chosen for this GEMM",
+				d->vendor->name, d->dev.index);
+	gpu_tuned_choice(d, tuned, choice_p);
+	return 0;
+}
+
+/* ------------------------------------------------------------------ open and close */
+
+void gpu_gemm_open(struct gpu_dev *d, uint32_t want)
+{
+	struct dev_props *p = &d->dev.props;
+	p->gemm_tile_rows = TILE_F32; /* a multiple of TILE_F64 */
+	if (!(want & DEV_CAP_GEMM))
+		return;
+	int status = gpu_event_open(&d->dev, &d->tuning_start);
+	if (!status)
+		status = gpu_event_open(&d->dev, &d->tuning_end);
+	if (!status)
+		status = d->vendor->blas->open(&d->traits, &d->blas, &p->gemm_types, p->blas,
+					       sizeof(p->blas));
+	if (!status) {
+		p->gemm_fast_types = p->gemm_types & d->vendor->blas->fast_types;
+		return;
+	}
+	d->blas = NULL;
+	snprintf(d->blas_why, sizeof(d->blas_why), "%.199s", err_text());
+}
+
+void gpu_gemm_close(struct gpu_dev *d)
+{
+	gpu_tuned_close(d);
+	if (d->blas)
+		d->vendor->blas->close(d->blas);
+	d->blas = NULL;
+}

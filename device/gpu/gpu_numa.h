@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The host's NUMA node next to a GPU: transfers from memory of another node are slower by tens of
+ * percent.
+ */
+#ifndef GPUSIG_GPU_NUMA_H
+#define GPUSIG_GPU_NUMA_H
+
+#include "device/gpu/gpu.h"
+
+/* The NUMA node next to the device, or -1 where there is one node only or the node is unknown. */
+int gpu_numa_node(const struct gpu_traits *traits);
+
+/* Pin the calling thread, and threads it starts later, to the processors of this node that its
+ * affinity mask allows. Does nothing when there are none or the node is -1. Memory that the
+ * thread then allocates is local to the node. */
+void gpu_numa_pin_thread(int node);
+
+#endif

@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "device/gpu/gpu_dev.h"
+#include "lib/vec.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* ------------------------------------------------------------------ enqueued operations */
+
+static int refuse_while_capturing(const struct dev_stream *s, const char *what)
+{
+	return s->capturing ? err_note(-ENOTSUP, "%s:%u: %s cannot be captured in a graph",
+				       s->dev->vendor->name, s->dev->dev.index, what)
+			    : 0;
+}
+
+static int check_stream(const struct gpu_dev *d, const struct dev_stream *s)
+{
+	return s->dev == d ? 0
+			   : err_note(-EINVAL, "%s:%u: the stream belongs to another device",
+				      d->vendor->name, d->dev.index);
+}
+
+int gpu_enqueue(struct gpu_dev *d, struct dev_stream *s, struct gpu_range *ranges, size_t count)
+{
+	int status = gpu_ctx_use(d);
+	if (!status)
+		status = check_stream(d, s);
+	if (status)
+		return status;
+	gpu_lock();
+	for (size_t i = 0; i < count && !status; i++) {
+		struct gpu_memory *m =
+			gpu_memory_find(d, ranges[i].ptr, ranges[i].bytes, ranges[i].pageable);
+		if (m && m->kind == DEV_MEM_PAGEABLE)
+			status = refuse_while_capturing(s, "a copy of pageable memory");
+		if (!status)
+			status = m ? gpu_memory_use(m, s) : -EFAULT;
+		ranges[i].found = m;
+	}
+	if (!status && !s->capturing)
+		s->queued++;
+	gpu_unlock();
+	return status;
+}
+
+static int add_wait(struct gpu_waits *w, struct gpu_pending wait)
+{
+	struct gpu_pending *list = vec_grow(w->list, w->count, &w->capacity, sizeof(*list));
+	if (!list)
+		return err_note(-ENOMEM, "wait: out of memory");
+	w->list = list;
+	w->list[w->count++] = wait;
+	return 0;
+}
+
+int gpu_record_value_wait(struct dev_stream *s, uint32_t *at)
+{
+	gpu_lock();
+	int status = add_wait(s->capturing ? &s->capturing->waits : &s->waits,
+			      (struct gpu_pending){.op = s->queued, .value = at});
+	gpu_unlock();
+	return status;
+}
+
+int gpu_record_graph_waits(struct dev_stream *s, const struct dev_graph *g)
+{
+	int status = 0;
+	gpu_lock();
+	for (size_t i = 0; i < g->waits.count && !status; i++)
+		status = add_wait(&s->waits, (struct gpu_pending){.op = s->queued,
+								  .value = g->waits.list[i].value});
+	gpu_unlock();
+	return status;
+}
+
+static int record_event_wait(struct dev_stream *s, const struct dev_event *e)
+{
+	int status = 0;
+	gpu_lock();
+	if (e->stream && e->stream != s && e->op > e->stream->done)
+		status = add_wait(&s->waits, (struct gpu_pending){.op = s->queued,
+								  .stream = e->stream,
+								  .stream_op = e->op});
+	gpu_unlock();
+	return status;
+}
+
+/* All operations up to this one are done. Lock held. */
+static void mark_done_up_to(struct dev_stream *s, uint64_t op)
+{
+	if (s->done < op)
+		s->done = op;
+	size_t kept = 0;
+	for (size_t i = 0; i < s->waits.count; i++)
+		if (s->waits.list[i].op > s->done)
+			s->waits.list[kept++] = s->waits.list[i];
+	s->waits.count = kept;
+}
+
+bool gpu_idle(struct gpu_dev *d)
+{
+	bool idle = true;
+	gpu_lock();
+	for (const struct dev_stream *s = d->streams; s && idle; s = s->next)
+		idle = s->done == s->queued && !s->capturing;
+	gpu_unlock();
+	return idle;
+}
+
+/* ------------------------------------------------------------------ streams */
+
+/* Priorities of dev.h rise from 0; the vendors' fall to a negative number. */
+static int priority_of_vendor(const struct gpu_dev *d, int priority)
+{
+	return d->traits.priority_lowest - priority;
+}
+
+int gpu_stream_open(struct dev *dev, int priority, struct dev_stream **s_p)
+{
+	struct gpu_dev *d = gpu_of(dev);
+	const struct dev_props *p = &dev->props;
+	if (priority < p->priority_low || priority > p->priority_high)
+		return err_note(-EINVAL, "open a stream: priority %d is not in %d..%d", priority,
+				p->priority_low, p->priority_high);
+	int status = gpu_ctx_use(d);
+	struct dev_stream *s = status ? NULL : calloc(1, sizeof(*s));
+	if (!s)
+		return status ? status : err_note(-ENOMEM, "open a stream: out of memory");
+	s->dev = d;
+	status = gpu_check(d, d->driver->stream_open(priority_of_vendor(d, priority), &s->handle));
+	if (status) {
+		free(s);
+		return status;
+	}
+	gpu_lock();
+	s->next = d->streams;
+	d->streams = s;
+	gpu_unlock();
+	*s_p = s;
+	return 0;
+}
+
+/* Other streams no longer wait for this one. Lock held. */
+static void forget_waits_for(struct gpu_dev *d, const struct dev_stream *gone)
+{
+	for (struct dev_stream *s = d->streams; s; s = s->next)
+		for (size_t i = 0; i < s->waits.count; i++)
+			if (s->waits.list[i].stream == gone)
+				s->waits.list[i--] = s->waits.list[--s->waits.count];
+}
+
+/* Removes an idle stream from all lists. Lock held. */
+static void unlink_stream(struct dev_stream *s)
+{
+	struct gpu_dev *d = s->dev;
+	struct dev_stream **at = &d->streams;
+	while (*at != s)
+		at = &(*at)->next;
+	*at = s->next;
+	gpu_memory_forget(s);
+	forget_waits_for(d, s); /* a closing device is in no list */
+	for (struct gpu_dev *open = gpu_open_devices(); open; open = open->next)
+		forget_waits_for(open, s);
+	for (struct dev_event *e = d->events; e; e = e->next)
+		if (e->stream == s)
+			e->stream = NULL;
+}
+
+static void destroy_stream(struct dev_stream *s)
+{
+	const struct gpu_driver *driver = s->dev->driver;
+	driver->stream_close(s->handle);
+	if (s->workspace)
+		driver->free(s->workspace);
+	free(s->waits.list);
+	free(s);
+}
+
+/* A stream with unfinished work, or of unknown state, stays until the device is closed: the memory
+ * that it uses and the values that it waits for must be known. */
+void gpu_stream_close(struct dev *dev, struct dev_stream *s)
+{
+	struct gpu_dev *d = gpu_of(dev);
+	bool usable = gpu_ctx_use(d) == 0;
+	gpu_capture_discard(s);
+	bool busy = !usable || d->driver->stream_query(s->handle) == -EAGAIN;
+	gpu_lock();
+	s->closed = true;
+	if (!busy)
+		unlink_stream(s);
+	gpu_unlock();
+	if (!busy)
+		destroy_stream(s);
+}
+
+int gpu_stream_sync(struct dev *dev, struct dev_stream *s)
+{
+	struct gpu_dev *d = gpu_of(dev);
+	int status = gpu_ctx_use(d);
+	if (!status)
+		status = refuse_while_capturing(s, "a wait of the host");
+	if (status)
+		return status;
+	uint64_t op = s->queued;
+	status = gpu_check(d, d->driver->stream_sync(s->handle));
+	if (status)
+		return status;
+	gpu_lock();
+	mark_done_up_to(s, op);
+	gpu_unlock();
+	return 0;
+}
+
+int gpu_stream_wait(struct dev *dev, struct dev_stream *s, struct dev_event *e)
+{
+	struct gpu_dev *d = gpu_of(dev);
+	int status = refuse_while_capturing(s, "an event");
+	if (!status)
+		status = gpu_enqueue(d, s, NULL, 0);
+	if (status || !e->recorded)
+		return status;
+	status = record_event_wait(s, e);
+	return status ? status : gpu_check(d, d->driver->stream_wait(s->handle, e->handle));
+}
+
+/* ------------------------------------------------------------------ events */
+
+int gpu_event_open(struct dev *dev, struct dev_event **e_p)
+{
+	struct gpu_dev *d = gpu_of(dev);
+	int status = gpu_ctx_use(d);
+	struct dev_event *e = status ? NULL : calloc(1, sizeof(*e));
+	if (!e)
+		return status ? status : err_note(-ENOMEM, "open an event: out of memory");
+	e->dev = d;
+	status = gpu_check(d, d->driver->event_open(&e->handle));
+	if (status) {
+		free(e);
+		return status;
+	}
+	gpu_lock();
+	e->next = d->events;
+	d->events = e;
+	gpu_unlock();
+	*e_p = e;
+	return 0;
+}
+
+/* The vendors allow closing an event while records and waits of it are queued. */
+void gpu_event_close(struct dev *dev, struct dev_event *e)
+{
+	struct gpu_dev *d = gpu_of(dev);
+	gpu_lock();
+	struct dev_event **at = &d->events;
+	while (*at != e)
+		at = &(*at)->next;
+	*at = e->next;
+	gpu_unlock();
+	gpu_ctx_use(d);
+	d->driver->event_close(e->handle);
+	free(e);
+}
+
+int gpu_event_record(struct dev *dev, struct dev_stream *s, struct dev_event *e)
+{
+	struct gpu_dev *d = gpu_of(dev);
+	int status = refuse_while_capturing(s, "an event");
+	if (!status && e->dev != d)
+		status = err_note(-EINVAL, "%s:%u: the event belongs to another device",
+				  d->vendor->name, dev->index);
+	if (!status)
+		status = gpu_enqueue(d, s, NULL, 0);
+	if (!status)
+		status = gpu_check(d, d->driver->event_record(s->handle, e->handle));
+	if (status)
+		return status;
+	gpu_lock();
+	e->recorded = true;
+	e->stream = s;
+	e->op = s->queued;
+	gpu_unlock();
+	return 0;
+}
+
+static int note_never_recorded(void) { return err_note(-EINVAL, "the event was never recorded"); }
+
+static void mark_event_complete(struct dev_event *e)
+{
+	gpu_lock();
+	if (e->stream)
+		mark_done_up_to(e->stream, e->op);
+	gpu_unlock();
+}
+
+int gpu_event_query(struct dev *dev, struct dev_event *e)
+{
+	struct gpu_dev *d = gpu_of(dev);
+	if (!e->recorded)
+		return note_never_recorded();
+	int status = gpu_ctx_use(d);
+	if (!status)
+		status = gpu_check(d, d->driver->event_query(e->handle));
+	if (!status)
+		mark_event_complete(e);
+	return status;
+}
+
+int gpu_event_sync(struct dev *dev, struct dev_event *e)
+{
+	struct gpu_dev *d = gpu_of(dev);
+	if (!e->recorded)
+		return note_never_recorded();
+	int status = gpu_ctx_use(d);
+	if (!status)
+		status = gpu_check(d, d->driver->event_sync(e->handle));
+	if (!status)
+		mark_event_complete(e);
+	return status;
+}
+
+int gpu_event_elapsed_ns(struct dev *dev, struct dev_event *from, struct dev_event *to,
+			 double *ns_p)
+{
+	struct gpu_dev *d = gpu_of(dev);
+	float ms = 0;
+	if (!from->recorded || !to->recorded)
+		return note_never_recorded();
+	int status = gpu_event_query(&from->dev->dev, from);
+	if (!status)
+		status = gpu_event_query(&to->dev->dev, to);
+	if (!status)
+		status = gpu_ctx_use(d);
+	if (!status)
+		status = gpu_check(d, d->driver->event_elapsed_ms(from->handle, to->handle, &ms));
+	if (!status)
+		*ns_p = (double)ms * 1e6;
+	return status;
+}
+
+/* ------------------------------------------------------------------ closing */
+
+/* A value that holds up this operation, directly or through an operation of another stream; each
+ * value is returned once. An operation waits only for operations enqueued before it, so the
+ * recursion ends. Lock held. */
+static uint32_t *take_value(struct dev_stream *s, uint64_t op, struct gpu_dev **owner_p)
+{
+	uint32_t *at = NULL;
+	for (size_t i = 0; i < s->waits.count && !at; i++) {
+		struct gpu_pending *wait = &s->waits.list[i];
+		if (wait->op > op)
+			continue;
+		at = wait->value;
+		if (at)
+			*owner_p = s->dev;
+		else if (wait->stream)
+			at = take_value(wait->stream, wait->stream_op, owner_p);
+		if (at == wait->value)
+			*wait = (struct gpu_pending){.op = wait->op};
+	}
+	return at;
+}
+
+/* Writes the value that a stream waits for. Pinned memory is written without the driver: a
+ * device marked as lost may still be running. */
+static void satisfy_value_wait(struct gpu_dev *d, uint32_t *at)
+{
+	gpu_lock();
+	const struct gpu_memory *m = gpu_memory_find(d, at, sizeof(*at), false);
+	bool pinned = m && m->kind == DEV_MEM_PINNED;
+	gpu_unlock();
+	if (pinned)
+		__atomic_store_n(at, DEV_VALUE_MAX, __ATOMIC_RELEASE);
+	else
+		gpu_post_value(&d->dev, at, DEV_VALUE_MAX);
+}
+
+/* Satisfies all waits for values, which nobody will write any more, also on other devices that
+ * this one waits for. */
+static void release_value_waits(struct gpu_dev *d)
+{
+	for (struct dev_stream *s = d->streams; s; s = s->next) {
+		struct gpu_dev *owner = NULL;
+		uint32_t *at;
+		do {
+			gpu_lock();
+			at = take_value(s, UINT64_MAX, &owner);
+			gpu_unlock();
+			if (at)
+				satisfy_value_wait(owner, at);
+		} while (at);
+	}
+}
+
+void gpu_queue_close(struct gpu_dev *d)
+{
+	if (d->internal_stream)
+		release_value_waits(d);
+	bool usable = gpu_ctx_use(d) == 0;
+	for (struct dev_stream *s = d->streams, *next; s; s = next) {
+		next = s->next;
+		gpu_capture_discard(s);
+		if (usable)
+			d->driver->stream_sync(s->handle);
+		gpu_lock();
+		unlink_stream(s);
+		gpu_unlock();
+		destroy_stream(s);
+	}
+	d->internal_stream = NULL;
+	while (d->events)
+		gpu_event_close(&d->dev, d->events);
+}

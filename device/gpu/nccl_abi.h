@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The part of NCCL's ABI that we use, which RCCL shares. A stream is cudaStream_t or hipStream_t,
+ * both pointers to opaque structures. tests/abi/nccl.c compares it with nccl.h, tests/abi/rccl.c
+ * with rccl.h.
+ */
+#ifndef GPUSIG_NCCL_ABI_H
+#define GPUSIG_NCCL_ABI_H
+
+#include <stddef.h>
+
+typedef unsigned nccl_status;
+enum {
+	NCCL_ABI_SUCCESS = 0,
+	NCCL_ABI_SYSTEM_ERROR = 2,
+	NCCL_ABI_INVALID_ARGUMENT = 4,
+	NCCL_ABI_INVALID_USAGE = 5,
+};
+enum { NCCL_ABI_FLOAT = 7 };
+enum { NCCL_ABI_SUM = 0 };
+
+struct ncclComm;
+
+/* tests/abi defines this as the library's own type, so that it can compare whole prototypes. */
+#ifndef NCCL_ABI_TYPES
+typedef struct nccl_stream *nccl_stream;
+#endif
+
+typedef nccl_status nccl_get_version_fn(int *);
+typedef const char *nccl_get_error_string_fn(nccl_status);
+typedef const char *nccl_get_last_error_fn(struct ncclComm *);
+typedef nccl_status nccl_comm_init_all_fn(struct ncclComm **, int, const int *);
+typedef nccl_status nccl_comm_destroy_fn(struct ncclComm *);
+typedef nccl_status nccl_group_fn(void);
+/* from, to, count, type, operation */
+typedef nccl_status nccl_all_reduce_fn(const void *, void *, size_t, unsigned, unsigned,
+				       struct ncclComm *, nccl_stream);
+
+#endif

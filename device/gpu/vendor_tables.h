@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The vendors' libraries behind the tables of device/gpu/gpu.h: BLAS, management, collectives. Each
+ * is opened at the first use.
+ */
+#ifndef GPUSIG_VENDOR_TABLES_H
+#define GPUSIG_VENDOR_TABLES_H
+
+#include "device/gpu/gpu.h"
+
+/* cuBLASLt of CUDA 11 or newer. Types: f32 and f64 with IEEE arithmetic, f16 with sums in f32;
+ * from sm_80 on bf16 and tf32; from sm_89 on f8, whose first operand must be given transposed, with
+ * dimensions and leading dimensions in multiples of 16.
+ *
+ * An algorithm is valid for operands at least as well aligned as those it was found for, and for at
+ * least as much workspace. With less of either, or without an algorithm, run() takes the library's
+ * first choice. That choice and the descriptors are kept for every shape, type and alignment until
+ * close(), about a kilobyte each, so only the first GEMM of a shape calls the library's heuristic.
+ *
+ * Workspace: 32 MiB, what NVIDIA advises for Hopper. Any thread may call algorithms() and run(). */
+extern const struct gpu_blas cuda_blas;
+
+/* rocBLAS. Types: f32, f64; f16 and bf16 with sums in f32. One algorithm: the library's own choice.
+ *
+ * The stream and the workspace are state of a rocBLAS handle. There is one handle per device, and
+ * run() sets both under a lock: with a handle per stream, the first GEMM of each stream would
+ * create it, which waits for the device and cannot be captured in a graph. The first GEMM frees the
+ * handle's own workspace and so waits for the device.
+ *
+ * Workspace: 128 MiB, what rocBLAS allocates by itself on gfx94x. */
+extern const struct gpu_blas hip_blas;
+
+/* NVML and ROCm SMI. Without the library every sample is present, unknown, with that reason.
+ *
+ * name                                   unit    library and meaning
+ * sm_clock, memory_clock, ..._max        Hz      both; without _max the present value
+ * power, power_limit                     W       both; the board averages over up to a second
+ * temperature                            degC    both: of the die; ROCm SMI: at its edge, or at the
+ *                                                hottest place where the edge has no sensor
+ * throttle                               text    NVML: "none", or the faults that lower the clocks
+ *                                                (heat, power supply), joined with ", "
+ * clock_reason                           text    NVML: "none", or the settings that lower the
+ *                                                clocks (power limit, fixed clocks); "none" also
+ *                                                for an idle board, whose clocks are lower too
+ * thermal_time                           s       NVML: how long heat has held the clocks back since
+ *                                                the driver was loaded
+ * ecc, mig, persistence                  on/off  NVML; ecc of device memory also ROCm SMI
+ * ecc_errors                             -       both: uncorrected, since the driver was loaded
+ * compute_mode                           text    NVML: "default", "exclusive process", "prohibited"
+ * pcie_generation, pcie_width, ..._max   -       both; without _max the present value, which may be
+ *                                                lower on an idle link
+ * driver, vbios                          text    both
+ */
+extern const struct gpu_management cuda_management, hip_management;
+
+/* NCCL and RCCL, which have one ABI. */
+extern const struct gpu_collectives cuda_collectives, hip_collectives;
+
+#endif

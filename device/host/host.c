@@ -1,0 +1,475 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "device/host/host.h"
+#include "device/backends.h"
+#include "device/host/host_machine.h"
+#include "device/host/host_memory.h"
+#include "device/host/host_queue.h"
+#include "lib/clock.h"
+#include "lib/err.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The open devices by `id`. Guarded by the lock. */
+static struct host_dev *open_devices[HOST_MAX_OPEN];
+
+/* ------------------------------------------------------------------ open and close */
+
+static int probe_devices(unsigned *count_p)
+{
+	int cores[HOST_MAX_CORES];
+	if (host_cores(cores) == 0)
+		return err_note(-ENODEV, "host: cannot read the affinity mask of this process");
+	*count_p = DEV_MAX;
+	return 0;
+}
+
+static uint64_t unit_cache_bytes(const struct host_dev *d, unsigned level)
+{
+	return host_cache_bytes("", d->cores, 1, level);
+}
+
+static void set_props(struct host_dev *d, unsigned count, size_t machine_cores)
+{
+	struct dev_props *p = &d->dev.props;
+	host_names(p->name, sizeof(p->name), p->driver, sizeof(p->driver));
+	if (machine_cores < count)
+		snprintf(p->shares, sizeof(p->shares),
+			 "its core with other devices, its copy engines and the host program");
+	else
+		snprintf(p->shares, sizeof(p->shares), "its cores with its copy engines%s",
+			 machine_cores % count ? "" : " and the host program");
+	p->caps = DEV_CAP_COPY_ENGINE | DEV_CAP_PRIORITY | DEV_CAP_WAIT_VALUE | DEV_CAP_OCCUPANCY |
+		  DEV_CAP_PEER | DEV_CAP_CLOCK_RATE | DEV_CAP_HOST_ACCESS | DEV_CAP_VALUE_IN_QUEUE;
+	if (d->blas) {
+		p->caps |= DEV_CAP_GEMM | DEV_CAP_GEMM_TILED;
+		p->gemm_types = p->gemm_tiled_types = 1u << DEV_F32 | 1u << DEV_F64;
+		p->gemm_tile_rows = 1;
+		snprintf(p->blas, sizeof(p->blas), "%s", d->blas->text);
+	}
+	p->units = (uint32_t)d->core_count;
+	p->slots_per_unit = HOST_SLOTS;
+	p->copy_engines = HOST_ENGINES;
+	p->block_threads = 1;
+	p->busy_blocks = p->units;
+	p->max_queued = HOST_MAX_QUEUED;
+	p->memory_bytes = host_memory_available_bytes() / 10 * 8 / count;
+	p->shared_per_unit_bytes = HOST_SHARED_BYTES;
+	p->shared_per_block_bytes = HOST_SHARED_BYTES;
+	p->shared_granularity_bytes = HOST_SHARED_GRANULARITY;
+	p->l1_bytes = unit_cache_bytes(d, 1);
+	p->l2_bytes = unit_cache_bytes(d, 2);
+	p->llc_bytes = host_cache_bytes("", d->cores, d->core_count, 3);
+	if (p->llc_bytes == 0)
+		p->llc_bytes = host_cache_bytes("", d->cores, d->core_count, 2);
+	p->priority_low = HOST_PRIORITY_LOW;
+	p->priority_normal = 0;
+	p->priority_high = HOST_PRIORITY_HIGH;
+}
+
+static int register_device(struct host_dev *d)
+{
+	int status = -EMFILE;
+	host_lock();
+	for (unsigned id = 0; id < HOST_MAX_OPEN && status; id++) {
+		if (open_devices[id])
+			continue;
+		open_devices[id] = d;
+		d->id = id;
+		status = 0;
+	}
+	host_unlock();
+	return status ? err_note(status, "open host:%u: %u host devices are open already",
+				 d->dev.index, HOST_MAX_OPEN)
+		      : 0;
+}
+
+static void unregister_device(struct host_dev *d)
+{
+	host_lock();
+	open_devices[d->id] = NULL;
+	for (unsigned id = 0; id < HOST_MAX_OPEN; id++)
+		if (open_devices[id])
+			open_devices[id]->peers[d->id] = false;
+	host_unlock();
+}
+
+static int open_on_cores(const int *cores, size_t total, unsigned index, unsigned count,
+			 struct host_dev *d)
+{
+	size_t first;
+	d->dev.ops = &host_ops;
+	d->dev.index = index;
+	host_cores_share(total, index, count, &first, &d->core_count);
+	d->cores = malloc(d->core_count * sizeof(*d->cores));
+	if (!d->cores)
+		return err_note(-ENOMEM, "open host:%u: out of memory", index);
+	memcpy(d->cores, cores + first, d->core_count * sizeof(*d->cores));
+	set_props(d, count, total);
+	int status = register_device(d);
+	if (status)
+		return status;
+	status = host_units_open(&d->units, d->cores, (uint32_t)d->core_count);
+	if (status) {
+		host_units_close(&d->units);
+		unregister_device(d);
+	}
+	return status;
+}
+
+static int open_device(const char *model, unsigned index, unsigned count, uint32_t want,
+		       struct dev **dev_p)
+{
+	int cores[HOST_MAX_CORES];
+	const struct host_blas *blas = NULL;
+	if (model)
+		return err_note(-EINVAL, "open host: unknown model '%s'; host has no models",
+				model);
+	if (index >= count)
+		return err_note(-EINVAL,
+				"open host:%u: the indices of %u listed devices must be 0 to %u",
+				index, count, count - 1);
+	size_t total = host_cores(cores);
+	if (total == 0)
+		return err_note(-ENODEV,
+				"open host:%u: cannot read the affinity mask of this process",
+				index);
+	/* Before any thread is started, because host_blas_open() forks. */
+	if (want & (DEV_CAP_GEMM | DEV_CAP_GEMM_TILED))
+		host_blas_open(&blas);
+	struct host_dev *d = calloc(1, sizeof(*d));
+	if (!d)
+		return err_note(-ENOMEM, "open host:%u: out of memory", index);
+	d->blas = blas;
+	int status = open_on_cores(cores, total, index, count, d);
+	if (status) {
+		free(d->cores);
+		free(d);
+		return status;
+	}
+	*dev_p = &d->dev;
+	return 0;
+}
+
+static void close_device(struct dev *dev)
+{
+	struct host_dev *d = host_dev_of(dev);
+	host_queue_close(d);
+	host_memory_close(d);
+	host_units_close(&d->units);
+	unregister_device(d);
+	free(d->cores);
+	free(d);
+}
+
+/* ------------------------------------------------------------------ memory, time, peers */
+
+static uint64_t clock_now(struct dev *dev)
+{
+	(void)dev;
+	return clock_ns();
+}
+
+static int alloc_memory(struct dev *dev, enum dev_mem kind, uint64_t bytes, void **ptr_p)
+{
+	struct host_dev *d = host_dev_of(dev);
+	return host_memory_alloc(d, d->cores, d->core_count, kind, bytes, ptr_p);
+}
+
+static int free_memory(struct dev *dev, void *ptr)
+{
+	return ptr ? host_memory_free(host_dev_of(dev), ptr) : 0;
+}
+
+static int peer_enable(struct dev *dev, struct dev *other)
+{
+	host_lock();
+	host_dev_of(dev)->peers[host_dev_of(other)->id] = true;
+	host_dev_of(other)->peers[host_dev_of(dev)->id] = true;
+	host_unlock();
+	return 0;
+}
+
+/* Measures the clock rate: an addition of registers takes one cycle on every core since the 1980s,
+ * and dependent additions cannot overlap. */
+static void *count_cycles(void *arg)
+{
+	enum { ADDITIONS = 64, TRIPS = 4096, REPEATS = 12 };
+	double best = 0;
+	for (int repeat = 0; repeat < REPEATS; repeat++) {
+		uint64_t sum = (uint64_t)repeat, step = sum | 1;
+		__asm__ volatile("" : "+r"(step));
+		const uint64_t start = clock_ns();
+		for (int trip = 0; trip < TRIPS; trip++) {
+#pragma GCC unroll 64
+			for (int i = 0; i < ADDITIONS; i++) {
+				sum += step;
+				__asm__ volatile("" : "+r"(sum));
+			}
+		}
+		const double hz = (double)ADDITIONS * TRIPS * 1e9 / (double)(clock_ns() - start);
+		best = hz > best ? hz : best;
+	}
+	*(double *)arg = best;
+	return NULL;
+}
+
+static int clock_rate(struct dev *dev, double *hz_p)
+{
+	pthread_t thread;
+	double hz = 0;
+	int status = host_thread_start(&thread, host_dev_of(dev)->cores, 1, count_cycles, &hz);
+	if (status)
+		return err_note(status, "measure the clock: start a thread: %s", strerror(-status));
+	pthread_join(thread, NULL);
+	*hz_p = hz;
+	return 0;
+}
+
+/* ------------------------------------------------------------------ copies and values */
+
+static int enqueue_copy(struct dev *dev, struct dev_stream *s, const struct host_copy *work)
+{
+	struct host_op *op;
+	int status = host_op_begin(dev, s, HOST_OP_COPY, &op);
+	if (status)
+		return status;
+	status = host_op_use(op, work->dst, work->bytes);
+	if (!status && work->src)
+		status = host_op_use(op, work->src, work->bytes);
+	if (status)
+		return host_op_abandon(op, status);
+	op->copy.work = *work;
+	if (work->src && op->uses[0]->kind == DEV_MEM_PINNED && op->uses[1]->kind == DEV_MEM_DEVICE)
+		op->copy.engine = 1;
+	host_op_submit(op);
+	return 0;
+}
+
+static int copy_memory(struct dev *dev, struct dev_stream *s, void *dst, const void *src,
+		       uint64_t bytes)
+{
+	const uintptr_t to = (uintptr_t)dst, from = (uintptr_t)src;
+	if (!src)
+		return err_note(-EFAULT, "copy %llu bytes: the source is NULL",
+				(unsigned long long)bytes);
+	if ((to < from ? from - to : to - from) < bytes)
+		return err_note(-EINVAL, "copy %llu bytes: source and destination overlap",
+				(unsigned long long)bytes);
+	return enqueue_copy(dev, s, &(struct host_copy){.dst = dst, .src = src, .bytes = bytes});
+}
+
+static int fill_memory(struct dev *dev, struct dev_stream *s, void *dst, uint8_t byte,
+		       uint64_t bytes)
+{
+	return enqueue_copy(dev, s, &(struct host_copy){.dst = dst, .bytes = bytes, .byte = byte});
+}
+
+static int enqueue_value(struct dev *dev, struct dev_stream *s, enum host_op_kind kind,
+			 uint32_t *at, uint32_t value)
+{
+	struct host_op *op;
+	if ((uintptr_t)at % sizeof(*at))
+		return err_note(-EINVAL, "value at %p: not aligned to 4 bytes", (void *)at);
+	int status = host_op_begin(dev, s, kind, &op);
+	if (status)
+		return status;
+	status = host_op_use(op, at, sizeof(*at));
+	if (status)
+		return host_op_abandon(op, status);
+	op->value.at = at;
+	op->value.value = value;
+	host_op_submit(op);
+	return 0;
+}
+
+static int wait_value(struct dev *dev, struct dev_stream *s, uint32_t *at, uint32_t value)
+{
+	return enqueue_value(dev, s, HOST_OP_WAIT_VALUE, at, value);
+}
+
+static int write_value(struct dev *dev, struct dev_stream *s, uint32_t *at, uint32_t value)
+{
+	return enqueue_value(dev, s, HOST_OP_WRITE_VALUE, at, value);
+}
+
+static int post_value(struct dev *dev, uint32_t *at, uint32_t value)
+{
+	if ((uintptr_t)at % sizeof(*at))
+		return err_note(-EINVAL, "value at %p: not aligned to 4 bytes", (void *)at);
+	host_lock();
+	int status = host_memory_of(host_dev_of(dev), at, sizeof(*at)) ? 0 : -EFAULT;
+	if (!status) {
+		__atomic_store_n(at, value, __ATOMIC_RELEASE);
+		host_queue_progress(0);
+	}
+	host_unlock();
+	return status;
+}
+
+/* ------------------------------------------------------------------ kernels */
+
+static int kernel_find(struct dev *dev, const char *name, struct dev_kernel **k_p)
+{
+	struct dev_kernel *k = host_kernel_named(name);
+	(void)dev;
+	if (!k)
+		return err_note(-ENOENT, "host: unknown kernel '%s'", name);
+	*k_p = k;
+	return 0;
+}
+
+static int check_shape(uint32_t block, uint64_t shared_bytes)
+{
+	if (block > 1)
+		return err_note(-EINVAL, "a block of %u threads; host supports 1", block);
+	if (shared_bytes > HOST_SHARED_BYTES)
+		return err_note(-EINVAL, "%llu bytes of shared memory a block: the limit is %llu",
+				(unsigned long long)shared_bytes,
+				(unsigned long long)HOST_SHARED_BYTES);
+	return 0;
+}
+
+static int kernel_occupancy(struct dev *dev, struct dev_kernel *k, uint32_t block,
+			    uint64_t shared_bytes, uint32_t *blocks_p)
+{
+	(void)dev;
+	(void)k;
+	int status = check_shape(block, shared_bytes);
+	if (!status)
+		*blocks_p = host_units_max_resident(host_units_claim(shared_bytes));
+	return status;
+}
+
+static int kernel_launch(struct dev *dev, struct dev_stream *s, struct dev_kernel *k,
+			 const struct dev_launch *l)
+{
+	union kernel_arg args[DEV_KERNEL_MAX_ARGS];
+	struct host_op *op;
+	if (l->grid == 0)
+		return err_note(-EINVAL, "launch %s: the grid is 0", k->signature.name);
+	int status = check_shape(l->block, l->shared_bytes);
+	if (!status)
+		status = kernel_args_copy(&k->signature, l->args, args);
+	if (!status)
+		status = host_op_begin(dev, s, HOST_OP_LAUNCH, &op);
+	if (status)
+		return status;
+	for (unsigned i = 0; i < DEV_KERNEL_MAX_ARGS && k->signature.parameters[i].size && !status;
+	     i++)
+		if (k->signature.parameters[i].extent)
+			status = host_op_use(op, args[i].pointer,
+					     kernel_args_extent(&k->signature, args, i, l->grid));
+	if (status)
+		return host_op_abandon(op, status);
+	memcpy(op->launch.args, args, sizeof(args));
+	op->launch.work.run = k->run;
+	op->launch.work.grid = l->grid;
+	op->launch.work.claim_bytes = host_units_claim(l->shared_bytes);
+	host_op_submit(op);
+	return 0;
+}
+
+/* Bytes from the first to past the last element of a matrix; UINT64_MAX when they overflow. */
+static uint64_t matrix_bytes(const struct dev_gemm *g, uint32_t rows, uint32_t columns,
+			     uint32_t leading)
+{
+	const uint64_t element = dev_type_bytes(g->type);
+	const uint64_t elements = (uint64_t)(rows - 1) * leading + columns;
+	return elements > UINT64_MAX / element ? UINT64_MAX : elements * element;
+}
+
+static int check_gemm(const struct host_dev *d, const struct dev_gemm *g)
+{
+	const uint32_t sizes[] = {g->m, g->n, g->k, g->lda, g->ldb, g->ldc};
+	if (!d->blas)
+		return err_note(-ENOTSUP,
+				"gemm is not supported on this device: it was opened without "
+				"DEV_CAP_GEMM, or there is no BLAS");
+	if (g->type != DEV_F32 && g->type != DEV_F64)
+		return err_note(-ENOTSUP,
+				"gemm of type %d is not supported on this device; types: f32, f64",
+				(int)g->type);
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+		if (sizes[i] > INT32_MAX)
+			return err_note(
+				-EINVAL,
+				"gemm %u x %u x %u: the BLAS library needs sizes below 2^31", g->m,
+				g->n, g->k);
+	if ((uintptr_t)g->done % sizeof(*g->done))
+		return err_note(-EINVAL, "gemm: counters at %p: not aligned to 4 bytes",
+				(void *)g->done);
+	return check_shape(1, g->shared_bytes);
+}
+
+static int use_operands(struct host_op *op, const struct dev_gemm *g)
+{
+	const uint32_t b_rows = g->b_transposed ? g->n : g->k,
+		       b_columns = g->b_transposed ? g->k : g->n;
+	int status = host_op_use(op, g->a, matrix_bytes(g, g->m, g->k, g->lda));
+	if (!status)
+		status = host_op_use(op, g->b, matrix_bytes(g, b_rows, b_columns, g->ldb));
+	if (!status)
+		status = host_op_use(op, g->c, matrix_bytes(g, g->m, g->n, g->ldc));
+	if (!status && g->done)
+		status = host_op_use(op, g->done,
+				     ((g->m - 1) / g->done_rows + 1) * (uint64_t)sizeof(*g->done));
+	return status;
+}
+
+static int launch_gemm(struct dev *dev, struct dev_stream *s, const struct dev_gemm *g)
+{
+	struct host_dev *d = host_dev_of(dev);
+	struct host_gemm job = {.g = *g, .blas = d->blas};
+	struct host_op *op;
+	int status = check_gemm(d, g);
+	if (status)
+		return status;
+	host_gemm_cut(&job, (uint32_t)d->core_count);
+	status = host_op_begin(dev, s, HOST_OP_LAUNCH, &op);
+	if (status)
+		return status;
+	status = use_operands(op, g);
+	if (status)
+		return host_op_abandon(op, status);
+	op->launch.gemm = job;
+	op->launch.work.run = host_gemm_run;
+	op->launch.work.grid = job.rows * job.columns;
+	op->launch.work.claim_bytes = host_units_claim(g->shared_bytes);
+	op->launch.work.alone = g->shared_bytes == 0;
+	host_op_submit(op);
+	return 0;
+}
+
+const struct dev_ops host_ops = {
+	.name = "host",
+	.probe = probe_devices,
+	.open = open_device,
+	.close = close_device,
+	.clock_ns = clock_now,
+	.clock_rate = clock_rate,
+	.alloc = alloc_memory,
+	.free = free_memory,
+	.copy = copy_memory,
+	.fill = fill_memory,
+	.stream_open = host_stream_open,
+	.stream_close = host_stream_close,
+	.stream_sync = host_stream_sync,
+	.stream_wait = host_stream_wait,
+	.event_open = host_event_open,
+	.event_close = host_event_close,
+	.event_record = host_event_record,
+	.event_query = host_event_query,
+	.event_sync = host_event_sync,
+	.event_elapsed_ns = host_event_elapsed_ns,
+	.wait_value = wait_value,
+	.write_value = write_value,
+	.post_value = post_value,
+	.kernel_find = kernel_find,
+	.occupancy = kernel_occupancy,
+	.launch = kernel_launch,
+	.gemm = launch_gemm,
+	.peer_enable = peer_enable,
+};

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * GEMM as blocks of the device.
+ *
+ * C is cut into rows x columns blocks of nearly equal size. Each is one call of the BLAS library
+ * (host_blas.h) on a unit. Among the cuts with at least the requested number of blocks, the one
+ * with the lowest estimated time is used. If no number is requested, that is one block for each
+ * unit, or a single block where starting more costs more than it saves.
+ *
+ * Shared memory claims shape residency. A block that claims none is the only block of its kind on
+ * its unit: two library calls that alternate on a core evict each other's panels from its cache.
+ * The unit's other slots stay free for other launches. With shared_bytes, residency follows the
+ * claim as for any kernel, up to slots_per_unit blocks.
+ *
+ * `tiled` changes nothing: a block may begin and end at any row, and counts what it finished
+ * itself.
+ */
+#ifndef GPUSIG_HOST_GEMM_H
+#define GPUSIG_HOST_GEMM_H
+
+#include "device/dev.h"
+#include "device/host/host_blas.h"
+#include "device/host/host_kernels.h"
+
+struct host_gemm {
+	struct dev_gemm g;
+	const struct host_blas *blas;
+	uint32_t rows, columns; /* blocks along m and n */
+};
+
+/* Cut C for a device of so many units: set rows and columns. rows * columns may exceed g.blocks; it
+ * is lower only when C has fewer elements. */
+void host_gemm_cut(struct host_gemm *job, uint32_t units);
+
+/* Run one block: args is the struct host_gemm; the index counts along n first. */
+int host_gemm_run(const struct host_block *b);
+
+#endif

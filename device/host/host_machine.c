@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "device/host/host_machine.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+static bool read_line(const char *path, char *line, size_t capacity)
+{
+	FILE *file = fopen(path, "r");
+	if (!file)
+		return false;
+	bool got = fgets(line, (int)capacity, file) != NULL;
+	fclose(file);
+	if (got)
+		line[strcspn(line, "\n")] = '\0';
+	return got;
+}
+
+/* The number in a file, or 0. Control groups write "max" for "no limit"; that is 0, too. */
+static uint64_t read_number(const char *path)
+{
+	char line[64];
+	return read_line(path, line, sizeof(line)) ? strtoull(line, NULL, 10) : 0;
+}
+
+/* ------------------------------------------------------------------ cores */
+
+static bool list_has(const char *list, int cpu)
+{
+	while (*list) {
+		char *end;
+		long from = strtol(list, &end, 10), to = from;
+		if (end == list)
+			return false;
+		if (*end == '-')
+			to = strtol(end + 1, &end, 10);
+		if (cpu >= from && cpu <= to)
+			return true;
+		list = *end == ',' ? end + 1 : end + strlen(end);
+	}
+	return false;
+}
+
+static bool shares_core_with(const char *root, int cpu, const int *earlier, size_t count)
+{
+	char path[512], siblings[4096];
+	snprintf(path, sizeof(path),
+		 "%s/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list", root, cpu);
+	if (!read_line(path, siblings, sizeof(siblings)))
+		return false;
+	for (size_t i = 0; i < count; i++)
+		if (list_has(siblings, earlier[i]))
+			return true;
+	return false;
+}
+
+size_t host_cores_of(const char *root, const int *allowed, size_t allowed_count, int *cores)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < allowed_count && count < HOST_MAX_CORES; i++)
+		if (!shares_core_with(root, allowed[i], cores, count))
+			cores[count++] = allowed[i];
+	return count;
+}
+
+size_t host_cores(int cores[HOST_MAX_CORES])
+{
+	const size_t max_cpus = HOST_MAX_CORE_NUMBER;
+	const size_t bytes = CPU_ALLOC_SIZE(max_cpus);
+	cpu_set_t *mask = CPU_ALLOC(max_cpus);
+	int *allowed = malloc(max_cpus * sizeof(*allowed));
+	size_t count = 0, found = 0;
+	if (mask && allowed && sched_getaffinity(0, bytes, mask) == 0) {
+		for (size_t cpu = 0; cpu < max_cpus; cpu++)
+			if (CPU_ISSET_S(cpu, bytes, mask))
+				allowed[count++] = (int)cpu;
+		found = host_cores_of("", allowed, count, cores);
+	}
+	free(allowed);
+	if (mask)
+		CPU_FREE(mask);
+	return found;
+}
+
+void host_cores_share(size_t total, unsigned index, unsigned count, size_t *first_p,
+		      size_t *cores_p)
+{
+	const size_t each = total / count;
+	*first_p = each ? index * each : index % total;
+	*cores_p = each ? each : 1;
+}
+
+int host_thread_start(pthread_t *thread_p, const int *cores, size_t count, void *(*run)(void *),
+		      void *arg)
+{
+	pthread_attr_t attr;
+	sigset_t all, before;
+	const size_t max_cpus = HOST_MAX_CORE_NUMBER, bytes = CPU_ALLOC_SIZE(max_cpus);
+	cpu_set_t *mask = CPU_ALLOC(max_cpus);
+	if (!mask)
+		return -ENOMEM;
+	CPU_ZERO_S(bytes, mask);
+	for (size_t i = 0; i < count; i++)
+		CPU_SET_S((size_t)cores[i], bytes, mask);
+	sigfillset(&all);
+	int status = pthread_attr_init(&attr);
+	if (!status) {
+		pthread_attr_setaffinity_np(&attr, bytes, mask);
+		pthread_sigmask(SIG_SETMASK, &all, &before);
+		status = pthread_create(thread_p, &attr, run, arg);
+		pthread_sigmask(SIG_SETMASK, &before, NULL);
+		pthread_attr_destroy(&attr);
+	}
+	CPU_FREE(mask);
+	return -status;
+}
+
+/* ------------------------------------------------------------------ caches */
+
+static uint64_t parse_size(const char *text)
+{
+	char *end;
+	uint64_t value = strtoull(text, &end, 10);
+	return *end == 'K'   ? value << 10
+	       : *end == 'M' ? value << 20
+	       : *end == 'G' ? value << 30
+			     : value;
+}
+
+/* Bytes of one core's data cache of a level. `shared` gets the list of processors that share it. */
+static uint64_t core_cache(const char *root, int cpu, unsigned level, char *shared, size_t capacity)
+{
+	for (unsigned i = 0; i < 16; i++) {
+		char path[512], text[64];
+		int folder =
+			snprintf(path, sizeof(path),
+				 "%s/sys/devices/system/cpu/cpu%d/cache/index%u/", root, cpu, i);
+		if (folder < 0 || (size_t)folder + 32 > sizeof(path))
+			return 0;
+		char *name = path + folder;
+		strcpy(name, "level");
+		uint64_t here = read_number(path);
+		if (here == 0)
+			return 0;
+		strcpy(name, "type");
+		if (here != level || !read_line(path, text, sizeof(text)) ||
+		    strcmp(text, "Instruction") == 0)
+			continue;
+		strcpy(name, "shared_cpu_list");
+		if (!read_line(path, shared, capacity))
+			snprintf(shared, capacity, "%d", cpu);
+		strcpy(name, "size");
+		return read_line(path, text, sizeof(text)) ? parse_size(text) : 0;
+	}
+	return 0;
+}
+
+uint64_t host_cache_bytes(const char *root, const int *cores, size_t count, unsigned level)
+{
+	uint64_t total = 0;
+	for (size_t i = 0; i < count; i++) {
+		char shared[4096] = "";
+		bool counted = false;
+		uint64_t bytes = core_cache(root, cores[i], level, shared, sizeof(shared));
+		for (size_t j = 0; j < i && bytes && !counted; j++)
+			counted = list_has(shared, cores[j]);
+		if (!counted)
+			total += bytes;
+	}
+	return total;
+}
+
+/* ------------------------------------------------------------------ memory */
+
+static uint64_t min_u64(uint64_t a, uint64_t b) { return a < b ? a : b; }
+
+static uint64_t cgroup_free_bytes(const char *folder, const char *limit_name,
+				  const char *usage_name)
+{
+	char path[4096];
+	snprintf(path, sizeof(path), "%s/%s", folder, limit_name);
+	uint64_t limit = read_number(path);
+	snprintf(path, sizeof(path), "%s/%s", folder, usage_name);
+	uint64_t used = read_number(path);
+	if (limit == 0)
+		return UINT64_MAX;
+	return limit > used ? limit - used : 0;
+}
+
+/* Each group above the process's own limits it as well. Inside a container only the topmost group
+ * is visible. */
+static uint64_t process_cgroup_free_bytes(void)
+{
+	char line[2048], folder[3072];
+	uint64_t capacity = cgroup_free_bytes("/sys/fs/cgroup/memory", "memory.limit_in_bytes",
+					      "memory.usage_in_bytes");
+	if (!read_line("/proc/self/cgroup", line, sizeof(line)) || strncmp(line, "0::/", 4) != 0)
+		return capacity;
+	snprintf(folder, sizeof(folder), "/sys/fs/cgroup%s", line + 3);
+	for (char *end = folder + strlen(folder); end; end = strrchr(folder, '/')) {
+		*end = '\0';
+		if (strlen(folder) < strlen("/sys/fs/cgroup"))
+			break;
+		capacity = min_u64(capacity,
+				   cgroup_free_bytes(folder, "memory.max", "memory.current"));
+	}
+	return capacity;
+}
+
+uint64_t host_memory_available_bytes(void)
+{
+	char line[256];
+	uint64_t kilobytes = 0;
+	FILE *file = fopen("/proc/meminfo", "r");
+	if (!file)
+		return 0;
+	while (kilobytes == 0 && fgets(line, sizeof(line), file))
+		if (strncmp(line, "MemAvailable:", 13) == 0)
+			kilobytes = strtoull(line + 13, NULL, 10);
+	fclose(file);
+	return min_u64(kilobytes << 10, process_cgroup_free_bytes());
+}
+
+/* ------------------------------------------------------------------ names */
+
+void host_names(char *processor, size_t processor_capacity, char *kernel, size_t kernel_capacity)
+{
+	char line[512];
+	struct utsname names;
+	bool known = uname(&names) == 0;
+	snprintf(processor, processor_capacity, "%s processor", known ? names.machine : "unknown");
+	if (known)
+		snprintf(kernel, kernel_capacity, "%s %s", names.sysname, names.release);
+	FILE *file = fopen("/proc/cpuinfo", "r");
+	if (!file)
+		return;
+	while (fgets(line, sizeof(line), file)) {
+		const char *value = strchr(line, ':');
+		if (strncmp(line, "model name", 10) != 0 || !value)
+			continue;
+		value += 1 + strspn(value + 1, " \t");
+		snprintf(processor, processor_capacity, "%.*s", (int)strcspn(value, "\n"), value);
+		break;
+	}
+	fclose(file);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * This machine: cores, caches, memory, names. Read from the kernel's own files, as hwloc does, so
+ * that a program needs no library but libc.
+ */
+#ifndef GPUSIG_HOST_MACHINE_H
+#define GPUSIG_HOST_MACHINE_H
+
+#include <pthread.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define HOST_MAX_CORES 1024
+#define HOST_MAX_CORE_NUMBER (8 * HOST_MAX_CORES) /* all core numbers are below */
+
+/* Processors of this process, one per physical core: the first hardware thread of each core in the
+ * affinity mask, ascending. `root` is "" for this machine; a test passes a folder that holds a
+ * recorded sys/. `allowed` lists the processors in the affinity mask. Returns the number found, at
+ * least 1 if allowed_count is. */
+size_t host_cores_of(const char *root, const int *allowed, size_t allowed_count, int *cores);
+
+/* host_cores_of() for this machine and this process. 0 if the affinity mask cannot be read. */
+size_t host_cores(int cores[HOST_MAX_CORES]);
+
+/* The part of `total` cores that device `index` of `count` gets. All get the same number and the
+ * remainder stays idle. With fewer cores than devices, device i gets core i modulo total. */
+void host_cores_share(size_t total, unsigned index, unsigned count, size_t *first_p,
+		      size_t *cores_p);
+
+/* Bytes of the data caches of `level` that serve `cores`, each cache counted once; 0 if there is
+ * none. */
+uint64_t host_cache_bytes(const char *root, const int *cores, size_t count, unsigned level);
+
+/* Memory that can be touched without swapping and within the limits of the process's control group.
+ * 0 if unknown. */
+uint64_t host_memory_available_bytes(void);
+
+/* Start a thread that runs only on these cores and handles no signals of the process. 0 or -errno.
+ */
+int host_thread_start(pthread_t *thread_p, const int *cores, size_t count, void *(*run)(void *),
+		      void *arg);
+
+/* The processor's name in /proc/cpuinfo, and the kernel's release. */
+void host_names(char *processor, size_t processor_capacity, char *kernel, size_t kernel_capacity);
+
+#endif

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "device/host/host_memory.h"
+#include "device/host/host_lock.h"
+#include "device/host/host_machine.h"
+#include "lib/err.h"
+#include "lib/vec.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define HUGE_PAGE ((size_t)2 << 20)
+#define SMALL_PAGE ((size_t)4096)
+/* Below this, one thread touches the pages faster than others can be started. */
+#define SHARE_MIN (16 * HUGE_PAGE)
+#define MAX_TOUCHERS 256
+
+/* Allocations by address, ascending. Guarded by the lock. */
+static struct {
+	struct host_memory **at;
+	size_t count, capacity;
+} live;
+
+/* ------------------------------------------------------------------ touching */
+
+struct touch_job {
+	pthread_t thread;
+	bool started;
+	char *start;
+	size_t bytes;
+};
+
+static void touch_pages(char *start, size_t bytes)
+{
+#ifdef MADV_POPULATE_WRITE
+	if (madvise(start, bytes, MADV_POPULATE_WRITE) == 0)
+		return;
+#endif
+	for (size_t i = 0; i < bytes; i += SMALL_PAGE)
+		((volatile char *)start)[i] = 0;
+}
+
+static void *run_touch_job(void *arg)
+{
+	const struct touch_job *s = arg;
+	touch_pages(s->start, s->bytes);
+	return NULL;
+}
+
+static void touch_on_cores(char *start, size_t bytes, const int *cores, size_t core_count)
+{
+	struct touch_job jobs[MAX_TOUCHERS] = {0};
+	if (core_count > MAX_TOUCHERS)
+		core_count = MAX_TOUCHERS;
+	if (bytes < SHARE_MIN)
+		core_count = 1;
+	size_t at = 0;
+	for (size_t i = 0; i < core_count; i++) {
+		size_t end = i + 1 == core_count
+				     ? bytes
+				     : bytes / core_count * (i + 1) / HUGE_PAGE * HUGE_PAGE;
+		jobs[i].start = start + at;
+		jobs[i].bytes = end - at;
+		at = end;
+		if (core_count > 1)
+			jobs[i].started = host_thread_start(&jobs[i].thread, &cores[i], 1,
+							    run_touch_job, &jobs[i]) == 0;
+		if (!jobs[i].started)
+			touch_pages(jobs[i].start, jobs[i].bytes);
+	}
+	for (size_t i = 0; i < core_count; i++)
+		if (jobs[i].started)
+			pthread_join(jobs[i].thread, NULL);
+}
+
+/* ------------------------------------------------------------------ the table */
+
+/* Index of the first allocation that starts above `ptr`. */
+static size_t index_above(const void *ptr)
+{
+	size_t low = 0, high = live.count;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if ((uintptr_t)live.at[middle]->start <= (uintptr_t)ptr)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static int table_insert(struct host_memory *m)
+{
+	struct host_memory **at =
+		vec_grow(live.at, live.count, &live.capacity, sizeof(struct host_memory *));
+	if (!at)
+		return -ENOMEM;
+	live.at = at;
+	size_t i = index_above(m->start);
+	memmove(live.at + i + 1, live.at + i, (live.count - i) * sizeof(struct host_memory *));
+	live.at[i] = m;
+	live.count++;
+	return 0;
+}
+
+static void table_remove(size_t i)
+{
+	live.count--;
+	memmove(live.at + i, live.at + i + 1, (live.count - i) * sizeof(struct host_memory *));
+	if (live.count == 0) {
+		free(live.at);
+		live.at = NULL;
+		live.capacity = 0;
+	}
+}
+
+struct host_memory *host_memory_find(const void *ptr, uint64_t bytes)
+{
+	size_t i = index_above(ptr);
+	if (i == 0)
+		return NULL;
+	struct host_memory *m = live.at[i - 1];
+	uint64_t offset = (uint64_t)((uintptr_t)ptr - (uintptr_t)m->start);
+	return offset < m->bytes && bytes <= m->bytes - offset ? m : NULL;
+}
+
+/* ------------------------------------------------------------------ allocation */
+
+/* An allocation of at least a huge page is aligned to one; else the kernel would grant none. */
+static int map_pages(struct host_memory *m)
+{
+	const size_t align = m->bytes >= HUGE_PAGE ? HUGE_PAGE : SMALL_PAGE;
+	m->map_bytes = (m->bytes + SMALL_PAGE - 1) / SMALL_PAGE * SMALL_PAGE + (align - SMALL_PAGE);
+	m->map = mmap(NULL, m->map_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		      0);
+	if (m->map == MAP_FAILED)
+		return -ENOMEM;
+	m->start = (char *)(((uintptr_t)m->map + align - 1) / align * align);
+	if (align == HUGE_PAGE)
+		madvise(m->start, m->bytes, MADV_HUGEPAGE);
+	return 0;
+}
+
+int host_memory_alloc(const void *owner, const int *cores, size_t core_count, enum dev_mem kind,
+		      uint64_t bytes, void **ptr_p)
+{
+	if (bytes == 0)
+		return err_note(-EINVAL, "allocate memory: 0 bytes");
+	/* Linux overcommits memory: refuse here what does not fit, or the kernel kills the
+	 * process. */
+	const uint64_t available = host_memory_available_bytes();
+	if (bytes > SIZE_MAX / 2 || (available && bytes > available / 10 * 9))
+		return err_note(
+			-ENOMEM,
+			"allocate %llu bytes: more than 90 %% of the %llu that are available",
+			(unsigned long long)bytes, (unsigned long long)available);
+	struct host_memory *m = calloc(1, sizeof(*m));
+	if (!m)
+		return err_note(-ENOMEM, "allocate %llu bytes: out of memory",
+				(unsigned long long)bytes);
+	m->bytes = bytes;
+	m->kind = kind;
+	m->owner = owner;
+	if (map_pages(m))
+		goto free_m;
+	touch_on_cores(m->start, (bytes + SMALL_PAGE - 1) / SMALL_PAGE * SMALL_PAGE, cores,
+		       core_count);
+	host_lock();
+	int status = table_insert(m);
+	host_unlock();
+	if (status)
+		goto unmap;
+	*ptr_p = m->start;
+	return 0;
+unmap:
+	munmap(m->map, m->map_bytes);
+free_m:
+	free(m);
+	return err_note(-ENOMEM, "allocate %llu bytes: out of memory", (unsigned long long)bytes);
+}
+
+int host_memory_free(const void *owner, void *ptr)
+{
+	int status = -EFAULT;
+	host_lock();
+	size_t i = index_above(ptr);
+	struct host_memory *m = i ? live.at[i - 1] : NULL;
+	if (m && m->start == ptr && m->owner == owner)
+		status = m->refs ? -EBUSY : 0;
+	if (!status)
+		table_remove(i - 1);
+	host_unlock();
+	if (status == -EFAULT)
+		return err_note(status, "free %p: no allocation of this device starts there", ptr);
+	if (status)
+		return err_note(status, "free %p: queued work still uses it", ptr);
+	munmap(m->map, m->map_bytes);
+	free(m);
+	return 0;
+}
+
+void host_memory_release(struct host_memory *m)
+{
+	if (--m->refs == 0 && m->dead)
+		free(m);
+}
+
+void host_memory_close(const void *owner)
+{
+	host_lock();
+	for (size_t i = live.count; i-- > 0;) {
+		struct host_memory *m = live.at[i];
+		if (m->owner != owner)
+			continue;
+		table_remove(i);
+		m->dead = true;
+		m->refs++;
+		while (m->running) {
+			host_unlock();
+			usleep(100);
+			host_lock();
+		}
+		munmap(m->map, m->map_bytes);
+		host_memory_release(m);
+		i = live.count;
+	}
+	host_unlock();
+}

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "device/host/host_timeslice.h"
+#include "device/host/host_lock.h"
+#include "lib/clock.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stddef.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* sched_yield() takes less than this if no other thread wants the core. */
+#define YIELD_NS 2000u
+
+/* Longer than any thread holds the lock. */
+#define SHORT_NS 20000u
+
+/* Requested from the kernel: the shortest that it grants. A yield costs a thread one of these. */
+#define KERNEL_TIMESLICE_NS 100000u
+
+/* The kernel's struct sched_attr of linux/sched/types.h; some versions of libc lack it. */
+struct attributes {
+	uint32_t size, policy;
+	uint64_t flags;
+	int32_t nice;
+	uint32_t priority;
+	uint64_t runtime_ns, deadline_ns, period_ns;
+};
+
+#ifndef sigev_notify_thread_id /* older libc */
+#define sigev_notify_thread_id _sigev_un._tid
+#endif
+
+static _Thread_local struct host_timeslice *current;
+
+static uint64_t thread_cpu_ns(void)
+{
+	struct timespec t = {0};
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* Not periodic: no timer runs while a thread waits for the core. */
+static void set_timer(struct host_timeslice *t, uint64_t ns)
+{
+	const struct itimerspec once = {.it_value = {.tv_nsec = (long)ns}};
+	timer_settime(t->timer, 0, &once, NULL);
+}
+
+void host_timeslice_begin(struct host_timeslice *t)
+{
+	atomic_store(&t->start_ns, clock_ns());
+	if (!t->is_shared(t->context) || !atomic_load(&t->has_timer))
+		return;
+	t->start_cpu_ns = thread_cpu_ns();
+	if (!atomic_exchange(&t->armed, true))
+		set_timer(t, HOST_TIMESLICE_NS);
+}
+
+/* Work that has not started arms the timer itself in host_timeslice_begin(). */
+void host_timeslice_arm(struct host_timeslice *t)
+{
+	const uint64_t start_ns = atomic_load(&t->start_ns), now_ns = clock_ns();
+	if (start_ns == 0 || !atomic_load(&t->has_timer) || atomic_exchange(&t->armed, true))
+		return;
+	set_timer(t, now_ns - start_ns < HOST_TIMESLICE_NS ? HOST_TIMESLICE_NS - (now_ns - start_ns)
+							   : 1);
+}
+
+void host_timeslice_wake_next(struct host_core_queue *queue)
+{
+	if (atomic_load(&queue->waiting) == 0)
+		return;
+	atomic_fetch_add(&queue->handovers, 1);
+	syscall(SYS_futex, &queue->handovers, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+}
+
+/* sched_yield() is not enough: the kernel may continue this thread, because it credits threads for
+ * time that they slept. */
+static void yield_timeslice(struct host_timeslice *t)
+{
+	const struct timespec max_wait = {.tv_nsec = HOST_TIMESLICE_NS};
+	struct host_core_queue *queue = t->queue;
+	host_timeslice_wake_next(queue);
+	const unsigned seen = atomic_load(&queue->handovers);
+	atomic_fetch_add(&queue->waiting, 1);
+	if (t->is_shared(t->context))
+		syscall(SYS_futex, &queue->handovers, FUTEX_WAIT_PRIVATE, seen, &max_wait, NULL, 0);
+	atomic_fetch_sub(&queue->waiting, 1);
+}
+
+void host_timeslice_end(struct host_timeslice *t)
+{
+	atomic_store_explicit(&t->start_ns, 0, memory_order_relaxed);
+}
+
+/* On the timer. The timer also runs while others have the core, so a time slice with CPU time left
+ * continues. While this thread holds the lock it continues as well, because others would only wait
+ * for the lock. */
+static void end_timeslice(struct host_timeslice *t)
+{
+	const uint64_t had_ns = thread_cpu_ns() - t->start_cpu_ns;
+	uint64_t left_ns = HOST_TIMESLICE_NS;
+	if (had_ns < HOST_TIMESLICE_NS * 3 / 4) {
+		left_ns -= had_ns;
+	} else if (host_lock_is_mine()) {
+		left_ns = SHORT_NS;
+	} else {
+		yield_timeslice(t);
+		t->start_cpu_ns = thread_cpu_ns();
+	}
+	set_timer(t, left_ns);
+}
+
+static void on_signal(int number)
+{
+	struct host_timeslice *t = current;
+	const int kept = errno;
+	(void)number;
+	if (t && t->is_shared(t->context)) {
+		end_timeslice(t);
+	} else if (t) {
+		atomic_store(&t->armed, false);
+		if (t->is_shared(t->context)) /* the core became shared meanwhile */
+			host_timeslice_arm(t);
+	}
+	errno = kept;
+}
+
+static bool has_signal;
+
+static void install_signal_handler(void)
+{
+	struct sigaction now, ours = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+	sigemptyset(&ours.sa_mask);
+	has_signal = sigaction(SIGURG, NULL, &now) == 0 && now.sa_handler == SIG_DFL &&
+		     sigaction(SIGURG, &ours, NULL) == 0;
+}
+
+/* SCHED_BATCH threads do not preempt others when they wake up. Linux 6.12 or later grants the
+ * length; older kernels ignore it. */
+static void request_kernel_timeslice(uint32_t policy)
+{
+	const struct attributes a = {.size = sizeof(a),
+				     .policy = policy,
+				     .nice = getpriority(PRIO_PROCESS, 0),
+				     .runtime_ns = KERNEL_TIMESLICE_NS};
+	syscall(SYS_sched_setattr, 0, &a, 0);
+}
+
+void host_timeslice_open(struct host_timeslice *t, struct host_core_queue *queue,
+			 bool (*is_shared)(void *context), void *context)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	struct sigevent e = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGURG};
+	sigset_t urgent;
+	pthread_once(&once, install_signal_handler);
+	t->queue = queue;
+	t->is_shared = is_shared;
+	t->context = context;
+	request_kernel_timeslice(SCHED_BATCH);
+	e.sigev_notify_thread_id = (pid_t)syscall(SYS_gettid);
+	if (!has_signal || timer_create(CLOCK_MONOTONIC, &e, &t->timer))
+		return;
+	current = t;
+	sigemptyset(&urgent);
+	sigaddset(&urgent, SIGURG);
+	pthread_sigmask(SIG_UNBLOCK, &urgent, NULL);
+	atomic_store(&t->has_timer, true);
+}
+
+void host_timeslice_opt_out(void) { request_kernel_timeslice(SCHED_OTHER); }
+
+void host_timeslice_close(struct host_timeslice *t)
+{
+	if (!atomic_exchange(&t->has_timer, false))
+		return;
+	timer_delete(t->timer);
+	current = NULL;
+}
+
+bool host_core_yield(void)
+{
+	const uint64_t start = clock_ns();
+	sched_yield();
+	return clock_ns() - start > YIELD_NS;
+}

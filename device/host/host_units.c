@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "device/host/host_units.h"
+#include "device/host/host_machine.h"
+#include "device/host/host_queue.h"
+#include "device/host/host_simd.h"
+#include "lib/clock.h"
+#include "lib/err.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Resident blocks of all devices, by core. */
+static atomic_uint blocks_on[HOST_MAX_CORE_NUMBER];
+
+/* ------------------------------------------------------------------ placing blocks */
+
+uint32_t host_units_max_resident(uint64_t claim_bytes)
+{
+	if (claim_bytes == 0)
+		return HOST_SLOTS;
+	const uint64_t fit = HOST_SHARED_BYTES / claim_bytes;
+	return fit < HOST_SLOTS ? (uint32_t)fit : HOST_SLOTS;
+}
+
+static unsigned resident_blocks(struct host_unit *unit)
+{
+	return atomic_load_explicit(&unit->resident, memory_order_relaxed);
+}
+
+static struct host_unit *choose_unit(struct host_units *u, const struct host_launch *l)
+{
+	struct host_unit *best = NULL;
+	for (uint32_t i = 0; i < u->count; i++) {
+		struct host_unit *unit = &u->units[i];
+		if (!unit->free || unit->shared_bytes + l->claim_bytes > HOST_SHARED_BYTES ||
+		    (l->alone && unit->alone))
+			continue;
+		if (!best || resident_blocks(unit) < resident_blocks(best))
+			best = unit;
+		if (resident_blocks(best) == 0)
+			break;
+	}
+	return best;
+}
+
+static bool mailbox_is_full(atomic_bool *flag)
+{
+	return atomic_load_explicit(flag, memory_order_acquire);
+}
+
+static bool slot_shares_core(void *slot)
+{
+	struct host_slot *s = slot;
+	return mailbox_is_full(&s->mailbox_full) && atomic_load(&s->unit->mixed);
+}
+
+/* True if blocks of different launches are resident. */
+static bool has_mixed_launches(const struct host_unit *unit)
+{
+	const struct host_launch *first = NULL;
+	for (uint32_t i = 0; i < HOST_SLOTS; i++) {
+		const struct host_launch *l = unit->slots[i].launch;
+		if (l && first && l != first)
+			return true;
+		first = l ? l : first;
+	}
+	return false;
+}
+
+static void place_block(struct host_unit *unit, struct host_launch *l)
+{
+	struct host_slot *slot = unit->free;
+	unit->free = slot->next_free;
+	unit->shared_bytes += l->claim_bytes;
+	unit->alone |= l->alone;
+	const bool first = atomic_fetch_add_explicit(&unit->resident, 1, memory_order_relaxed) == 0;
+	atomic_fetch_add_explicit(&blocks_on[unit->core], 1, memory_order_relaxed);
+	if (first)
+		atomic_fetch_sub_explicit(&unit->owner->idle, 1, memory_order_relaxed);
+	slot->launch = l;
+	slot->block = l->started++;
+	slot->number = unit->placed++;
+	atomic_store_explicit(&slot->mailbox_full, true, memory_order_release);
+	host_wake(&slot->sleeper);
+	if (first)
+		return;
+	atomic_store(&unit->mixed, has_mixed_launches(unit));
+	for (uint32_t i = 0; i < HOST_SLOTS; i++)
+		if (slot_shares_core(&unit->slots[i]))
+			host_timeslice_arm(&unit->slots[i].timeslice);
+}
+
+static void remove_block(struct host_slot *slot, const struct host_launch *l)
+{
+	struct host_unit *unit = slot->unit;
+	unit->shared_bytes -= l->claim_bytes;
+	unit->alone &= !l->alone;
+	slot->next_free = unit->free;
+	unit->free = slot;
+	slot->launch = NULL;
+	if (atomic_load(&unit->mixed))
+		atomic_store(&unit->mixed, has_mixed_launches(unit));
+	atomic_fetch_sub_explicit(&blocks_on[unit->core], 1, memory_order_relaxed);
+	if (atomic_fetch_sub_explicit(&unit->resident, 1, memory_order_relaxed) == 1)
+		atomic_fetch_add_explicit(&unit->owner->idle, 1, memory_order_relaxed);
+}
+
+void host_units_launch(struct host_units *u, struct host_launch *l)
+{
+	l->next = NULL;
+	if (u->ready[l->level].first)
+		u->ready[l->level].last->next = l;
+	else
+		u->ready[l->level].first = l;
+	u->ready[l->level].last = l;
+}
+
+void host_units_dispatch(struct host_units *u)
+{
+	for (uint32_t level = HOST_LEVELS; level-- > 0;) {
+		struct host_launch *l;
+		while ((l = u->ready[level].first) != NULL) {
+			struct host_unit *unit = choose_unit(u, l);
+			if (!unit)
+				return;
+			if (l->started + 1 == l->grid)
+				u->ready[level].first = l->next;
+			place_block(unit, l);
+		}
+	}
+}
+
+/* ------------------------------------------------------------------ polling and sleeping */
+
+bool host_units_polling_is_free(void)
+{
+	const int here = sched_getcpu();
+	return here < 0 || here >= HOST_MAX_CORE_NUMBER ||
+	       atomic_load_explicit(&blocks_on[here], memory_order_relaxed) == 0;
+}
+
+static bool may_poll(struct host_slot *slot)
+{
+	return resident_blocks(slot->unit) == 0 &&
+	       atomic_load_explicit(&slot->unit->polling_slot, memory_order_relaxed) == slot;
+}
+
+/* Returns when the mailbox is full or the threads are to quit. */
+static void wait_for_block(struct host_slot *slot)
+{
+	const uint64_t start = clock_ns();
+	atomic_store_explicit(&slot->unit->polling_slot, slot, memory_order_relaxed);
+	do {
+		for (int i = 0; i < 16; i++) {
+			if (mailbox_is_full(&slot->mailbox_full))
+				return;
+			host_pause();
+		}
+	} while (may_poll(slot) && !host_core_yield() && clock_ns() - start < HOST_SPIN_NS);
+	host_lock();
+	if (mailbox_is_full(&slot->mailbox_full) || slot->unit->owner->quit)
+		host_unlock();
+	else
+		host_sleep(&slot->sleeper);
+}
+
+/* An engine sleeps instead of yielding: when it wakes up it preempts the block that has its core,
+ * while a thread that yielded would wait for that block. */
+static void wait_for_copy(struct host_engine *e)
+{
+	const uint64_t start = clock_ns();
+	do {
+		for (int i = 0; i < 16; i++) {
+			if (mailbox_is_full(&e->mailbox_full))
+				return;
+			host_pause();
+		}
+	} while (host_units_polling_is_free() && !host_core_yield() &&
+		 clock_ns() - start < HOST_SPIN_NS);
+	host_lock();
+	if (mailbox_is_full(&e->mailbox_full) || e->owner->quit)
+		host_unlock();
+	else
+		host_sleep(&e->sleeper);
+}
+
+/* ------------------------------------------------------------------ the threads */
+
+static void complete_block(struct host_slot *slot, struct host_launch *l, uint64_t end_ns,
+			   int status)
+{
+	struct host_units *u = slot->unit->owner;
+	host_lock();
+	atomic_store_explicit(&slot->mailbox_full, false, memory_order_relaxed);
+	remove_block(slot, l);
+	if (status && !l->failure)
+		l->failure = status;
+	if (end_ns > l->end_ns)
+		l->end_ns = end_ns;
+	if (++l->ended == l->grid)
+		host_queue_launch_ended(l);
+	host_queue_progress(end_ns);
+	host_units_dispatch(u);
+	host_unlock();
+	host_timeslice_wake_next(&slot->unit->core_queue);
+}
+
+/* True if an engine has not begun its copy and will need the core of some block. */
+static bool engine_needs_core(struct host_units *u)
+{
+	bool begins = false;
+	for (uint32_t i = 0; i < HOST_ENGINES; i++)
+		begins |= mailbox_is_full(&u->engines[i].mailbox_full) &&
+			  !atomic_load(&u->engines[i].busy);
+	return begins && atomic_load_explicit(&u->idle, memory_order_relaxed) == 0;
+}
+
+/* Taking the lock lets its holder, which may have been preempted on this core, go on first. The
+ * loop keeps the order of placement: the kernel may run a later one of several woken threads first.
+ */
+static void wait_for_core(struct host_slot *slot)
+{
+	host_lock();
+	host_unlock();
+	while (atomic_load(&slot->unit->begun) != slot->number ||
+	       engine_needs_core(slot->unit->owner))
+		sched_yield();
+}
+
+static void *slot_main(void *arg)
+{
+	struct host_slot *slot = arg;
+	struct host_units *u = slot->unit->owner;
+	host_timeslice_open(&slot->timeslice, &slot->unit->core_queue, slot_shares_core, slot);
+	for (;;) {
+		if (!mailbox_is_full(&slot->mailbox_full))
+			wait_for_block(slot);
+		if (!mailbox_is_full(&slot->mailbox_full)) {
+			if (atomic_load(&u->quit))
+				break;
+			continue;
+		}
+		wait_for_core(slot);
+		struct host_launch *l = slot->launch;
+		const struct host_block block = {.index = slot->block,
+						 .grid = l->grid,
+						 .args = l->args,
+						 .cancelled = l->cancelled};
+		host_timeslice_begin(&slot->timeslice);
+		atomic_store(&slot->unit->begun, slot->number + 1);
+		int status = l->run(&block);
+		host_timeslice_end(&slot->timeslice);
+		complete_block(slot, l, clock_ns(), status);
+	}
+	host_timeslice_close(&slot->timeslice);
+	return NULL;
+}
+
+static void copy_cached(const struct host_copy *c, uint64_t offset, uint64_t bytes)
+{
+	if (c->src)
+		memcpy((char *)c->dst + offset, (const char *)c->src + offset, bytes);
+	else
+		memset((char *)c->dst + offset, c->byte, bytes);
+}
+
+static void run_copy(const struct host_units *u, const struct host_copy *c)
+{
+	if (c->bytes < u->streaming_bytes) {
+		copy_cached(c, 0, c->bytes);
+		return;
+	}
+	const struct host_simd *simd = host_simd_best();
+	const uint64_t head = -(uintptr_t)c->dst % DEV_KERNEL_ALIGN;
+	const uint64_t body = (c->bytes - head) / DEV_KERNEL_ALIGN * DEV_KERNEL_ALIGN;
+	copy_cached(c, 0, head);
+	if (c->src)
+		simd->copy_nt((char *)c->dst + head, (const char *)c->src + head, body, 1);
+	else
+		simd->write_nt((char *)c->dst + head, body, 1, c->byte * 0x01010101u);
+	copy_cached(c, head + body, c->bytes - head - body);
+}
+
+static uint64_t min_streaming_bytes(int core)
+{
+	const uint64_t last = host_cache_bytes("", &core, 1, 3);
+	return last && last / 2 < HOST_STREAMING_MAX ? last / 2 : HOST_STREAMING_MAX;
+}
+
+static void *engine_main(void *arg)
+{
+	struct host_engine *e = arg;
+	struct host_copy *c;
+	host_timeslice_opt_out();
+	for (;;) {
+		if (!mailbox_is_full(&e->mailbox_full))
+			wait_for_copy(e);
+		if (!mailbox_is_full(&e->mailbox_full)) {
+			if (atomic_load(&e->owner->quit))
+				return NULL;
+			continue;
+		}
+		atomic_store(&e->busy, true);
+		host_lock();
+		while ((c = e->first) != NULL) {
+			e->first = c->next;
+			host_unlock();
+			run_copy(e->owner, c);
+			const uint64_t end_ns = clock_ns();
+			host_lock();
+			host_queue_copy_ended(c, end_ns);
+			host_queue_progress(end_ns);
+		}
+		atomic_store_explicit(&e->mailbox_full, false, memory_order_relaxed);
+		atomic_store(&e->busy, false);
+		host_unlock();
+	}
+}
+
+void host_units_copy(struct host_units *u, uint32_t engine, struct host_copy *c)
+{
+	struct host_engine *e = &u->engines[engine];
+	c->next = NULL;
+	if (e->first)
+		e->last->next = c;
+	else
+		e->first = c;
+	e->last = c;
+	atomic_store_explicit(&e->mailbox_full, true, memory_order_release);
+	host_wake(&e->sleeper);
+}
+
+/* ------------------------------------------------------------------ open and close */
+
+static int start_unit(struct host_units *u, struct host_unit *unit, int core)
+{
+	unit->owner = u;
+	unit->core = core;
+	for (uint32_t i = HOST_SLOTS; i-- > 0;) {
+		struct host_slot *slot = &unit->slots[i];
+		slot->unit = unit;
+		host_sleeper_init(&slot->sleeper, core);
+		int status = host_thread_start(&slot->thread, &core, 1, slot_main, slot);
+		if (status)
+			return err_note(status, "start a worker on core %d: %s", core,
+					strerror(-status));
+		slot->started = true;
+		slot->next_free = unit->free;
+		unit->free = slot;
+	}
+	return 0;
+}
+
+int host_units_open(struct host_units *u, const int *cores, uint32_t count)
+{
+	int status = 0;
+	memset(u, 0, sizeof(*u));
+	u->units = calloc(count, sizeof(*u->units));
+	if (!u->units)
+		return err_note(-ENOMEM, "open %u units: out of memory", count);
+	atomic_store(&u->idle, count);
+	u->count = count;
+	u->streaming_bytes = min_streaming_bytes(cores[0]);
+	for (uint32_t i = 0; i < count && !status; i++)
+		status = start_unit(u, &u->units[i], cores[i]);
+	for (uint32_t i = 0; i < HOST_ENGINES && !status; i++) {
+		struct host_engine *e = &u->engines[i];
+		e->owner = u;
+		host_sleeper_init(&e->sleeper, count == 1 ? cores[0] : -1);
+		status = host_thread_start(&e->thread, cores, count, engine_main, e);
+		if (status)
+			return err_note(status, "start a copy engine: %s", strerror(-status));
+		e->started = true;
+	}
+	return status;
+}
+
+void host_units_close(struct host_units *u)
+{
+	host_lock();
+	atomic_store(&u->quit, true);
+	for (uint32_t i = 0; i < u->count * HOST_SLOTS; i++)
+		host_wake(&u->units[i / HOST_SLOTS].slots[i % HOST_SLOTS].sleeper);
+	for (uint32_t i = 0; i < HOST_ENGINES; i++)
+		host_wake(&u->engines[i].sleeper);
+	host_unlock();
+	for (uint32_t i = 0; i < u->count * HOST_SLOTS; i++) {
+		struct host_slot *slot = &u->units[i / HOST_SLOTS].slots[i % HOST_SLOTS];
+		if (!slot->started)
+			continue;
+		pthread_join(slot->thread, NULL);
+		host_sleeper_destroy(&slot->sleeper);
+	}
+	for (uint32_t i = 0; i < HOST_ENGINES; i++) {
+		if (!u->engines[i].started)
+			continue;
+		pthread_join(u->engines[i].thread, NULL);
+		host_sleeper_destroy(&u->engines[i].sleeper);
+	}
+	free(u->units);
+	u->units = NULL;
+	u->count = 0;
+}

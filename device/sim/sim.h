@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The simulated device: known truth for tests, many devices, what-if. Everything happens in virtual
+ * time. Memory is real: copies, kernels and GEMMs do their work at the virtual moment at which they
+ * complete. The same calls in the same order give bit-identical times and results.
+ *
+ * TIME. All simulated devices of the process share one virtual clock, also across dev_sets. It only
+ * moves inside calls: each call costs host_call_ns (dev_clock_ns: host_clock_ns), a wait runs to
+ * its end and costs host_sync_ns more. So a loop that polls memory must call dev_clock_ns() or
+ * dev_event_query(). A wait that no scheduled work can end is -EDEADLK; the work stays queued and
+ * may still be released.
+ *
+ * COST of an operation from the moment when it is the first of its stream. Jitter J is one draw per
+ * operation, j one per block.
+ *
+ *   event record         J * event_ns after the stamp
+ *   value wait or write  J * value_ns
+ *   copy                 a free engine, then J * (copy_ns + flow of the bytes)
+ *   fill                 J * (launch_ns + flow of the bytes); takes no engine
+ *   launch, gemm         J * launch_ns, then blocks go to units; each takes j * J * (block_ns +
+ * flow) chase                as a launch, and block 0 takes j * J * latency for every step:
+ *                        llc_latency_ns if the ring is in own memory and has at most llc_bytes,
+ * else memory_latency_ns; link_latency_ns in pinned and peer memory
+ *
+ * A flow alone takes the maximum of volume / capacity over everything that it passes:
+ *
+ *   own memory      every byte read or written: memory_bandwidth; a copy inside it counts twice
+ *   cache           instead of own memory, for launches that touch at most llc_bytes of it and are
+ *                   not "_nt": llc_bandwidth. The cache is always warm
+ *   pinned memory   link_down_bandwidth (read) or link_up_bandwidth (write), and host_bandwidth
+ *   peer memory     peer_bandwidth, out of the source and into the target, and the other's memory
+ *   engine          engine_bandwidth, for copies
+ *   unit            unit_bandwidth and flops_f32 or flops_f64, shared by its resident blocks; one
+ *                   block gets at most block_share of either
+ *
+ * A GEMM cuts C into tiles of gemm_tile^2 (halved until there are enough blocks); an edge tile
+ * costs a whole one. A tile of r x c moves (r + c) * k + r * c elements (2 r * c with beta) through
+ * the cache and runs at gemm_efficiency * flops. Matrices larger than llc_bytes also pass memory
+ * once (C twice with beta). `tiled`, counting rows and a transposed B cost nothing.
+ *
+ * SHARING is max-min fair: the level of all flows rises together until a resource is full; its
+ * flows stay there and the others rise on. A flow's level is its largest share of any memory, cache
+ * or unit (of the others if it passes none), so flows with one common bottleneck get equal shares
+ * of it. The copy of an engine counts engine_weight times. Levels change only when a flow starts or
+ * ends.
+ *
+ * RESIDENCE. A pending launch of higher priority goes first, then the one that became ready first.
+ * If its next block fits on no unit, nothing behind it starts. A block goes to the unit with the
+ * fewest residents (the lowest number among equals). Without engines (copy_engines = 0) a copy is a
+ * launch of one block per unit.
+ *
+ * FAILURES. A failure that the model requests drops the rest of its stream until the next sync, as
+ * dev.h says. A dropped event record still completes, so that no other stream waits for ever.
+ *
+ * MISUSE is an error. -EFAULT and -EBUSY are as in dev.h. Overlapping copies, misaligned or missing
+ * arguments, and a closed or foreign stream, event or kernel are -EINVAL. A ring with an entry that
+ * points outside fails its launch with -EFAULT. Closing a stream with queued work drops the work
+ * and makes the device's next operation -EBUSY. Fresh memory is filled with 0xa5.
+ *
+ * MODELS are "default", "quiet" (the same without jitter) and files: a name with '/' or '.'. A file
+ * has lines `key = value` and comments after '#'. A missing key is as in "default", or as in the
+ * model of a first line `like = NAME`. Sizes may end in K, M, G (powers of 1024). Units are base
+ * units: bytes, nanoseconds, bytes/s, flop/s. The keys are the fields of struct sim_model, and
+ * `slow_down` and `lacks`.
+ */
+#ifndef GPUSIG_SIM_H
+#define GPUSIG_SIM_H
+
+#include <stdint.h>
+
+#define SIM_SLOW_DOWNS 16
+
+struct sim_model {
+	char name[64];
+	/* shape */
+	uint32_t units, slots_per_unit, copy_engines;
+	uint32_t priorities; /* 3 or 1 */
+	uint32_t max_queued;
+	uint64_t shared_per_unit_bytes, shared_per_block_bytes, shared_granularity_bytes,
+		shared_reserved_bytes;
+	uint64_t memory_bytes, host_memory_bytes, llc_bytes, l1_bytes;
+	uint32_t gemm_tile;
+	/* latencies, ns */
+	double launch_ns, copy_ns, block_ns, event_ns, value_ns;
+	/* of one load: 500, 250 and 1000 in "default" */
+	double memory_latency_ns, llc_latency_ns, link_latency_ns;
+	double host_call_ns, host_clock_ns, host_sync_ns;
+	/* rates; host_bandwidth is that of the device that is opened first */
+	double memory_bandwidth, llc_bandwidth, host_bandwidth, link_up_bandwidth,
+		link_down_bandwidth;
+	double peer_bandwidth, engine_bandwidth, unit_bandwidth;
+	double flops_f32, flops_f64; /* of one unit */
+	double block_share, gemm_efficiency, engine_weight;
+	double clock_hz;
+	/* noise: lognormal factors of mean 1 */
+	uint64_t seed;
+	double jitter_sigma;       /* per operation */
+	double block_jitter_sigma; /* per block */
+	double open_sigma;         /* one draw per opened device, for every duration on it */
+	double drift_per_s;        /* durations grow by this fraction per virtual second */
+	double outlier_probability, outlier_factor; /* an outlier takes this times as long */
+	/* faults, counted per device from 1; 0: never */
+	uint64_t fail_alloc_at;  /* this allocation is -ENOMEM */
+	uint64_t fail_launch_at; /* this launch or gemm fails when it runs: -EIO at the next sync */
+	uint64_t fail_copy_at;   /* the same for a copy */
+	uint64_t corrupt_copy_every;   /* one bit of the result of every n-th copy is wrong */
+	uint64_t corrupt_launch_every; /* the same for every n-th launch or gemm */
+	/* `slow_down = WHAT FACTOR`, repeatable: WHAT is a kernel that moves or computes, "gemm",
+	 * "engine" or "fill". Its flow takes FACTOR times as long. */
+	struct {
+		const char *what;
+		double factor;
+	} slow_down[SIM_SLOW_DOWNS];
+	uint32_t slow_downs;
+	/* `lacks = gemm priority ...`: capabilities that this device does not have, of
+	 * SIM_CAN_LACK. */
+	uint32_t lacks;
+};
+
+/* The model that a spec names, built in or a file; NULL is "default". -EINVAL with a text. */
+int sim_model_load(const char *name, struct sim_model *model_p);
+
+/* Parse a model from text; `where` names it in messages ("where:line: ..."). */
+int sim_model_parse(const char *text, const char *where, struct sim_model *model_p);
+
+#endif

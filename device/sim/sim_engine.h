@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Internals of the simulator, shared by the files of this folder. sim.h says what is simulated.
+ *
+ *   sim.c            the operation table; devices
+ *   sim_queue.c      streams, events, queued operations
+ *   sim_model.c      models
+ *   sim_memory.c     allocations and who uses them
+ *   sim_kernels.c    kernels: arguments, traffic, results
+ *   sim_gemm.c       the same for GEMM
+ *   sim_gemm_cache.c GEMM results that were computed before
+ *   sim_engine.c     the event loop: time and streams
+ *   sim_execution.c  copies and blocks on engines and units
+ *   sim_share.c      max-min fair rates of the flows
+ *
+ * One lock protects everything below; sim.c takes it in every operation.
+ */
+#ifndef GPUSIG_SIM_ENGINE_H
+#define GPUSIG_SIM_ENGINE_H
+
+#include "device/dev.h"
+#include "device/kernel_signature.h"
+#include "device/sim/sim.h"
+#include "lib/rng.h"
+
+#include <stdbool.h>
+
+struct sim_dev;
+struct op;
+
+/* What a simulated device can do, unless its model has none of it or lacks it. */
+#define SIM_CAN_LACK                                                                               \
+	(DEV_CAP_GEMM | DEV_CAP_GEMM_TILED | DEV_CAP_COPY_ENGINE | DEV_CAP_PRIORITY |              \
+	 DEV_CAP_WAIT_VALUE | DEV_CAP_PEER | DEV_CAP_OCCUPANCY | DEV_CAP_CLOCK_RATE)
+#define SIM_CAPS (SIM_CAN_LACK | DEV_CAP_VIRTUAL_TIME | DEV_CAP_VALUE_IN_QUEUE)
+
+/* ------------------------------------------------------------------ flows (sim_share.c) */
+
+/* Something that flows pass: capacity in bytes, or in ns of a unit, per ns. */
+struct resource {
+	double capacity;
+	bool measures;     /* defines the level of a flow; other resources only limit it */
+	double left, rise; /* scratch of flow_set_rates(), like `round` */
+	uint64_t round;
+};
+
+/* Of a block: its unit, its device, and the links and the other device of every array of a kernel.
+ */
+#define FLOW_DEMANDS (8 + 4 * DEV_KERNEL_MAX_ARGS)
+struct flow {
+	struct {
+		struct resource *at;
+		double volume;
+	} demand[FLOW_DEMANDS];
+	int demands;
+	double min_ns; /* it takes at least so long, whatever else is free */
+	double weight;
+	double rate;  /* set by flow_set_rates(): in 1/ns, in force until a flow starts or ends */
+	double speed; /* scratch of flow_set_rates(), like `stops` */
+	bool stops;
+};
+
+void flow_begin(struct flow *f);
+void flow_need(struct flow *f, struct resource *at, double volume);
+void flow_set_rates(struct flow *const *flows, size_t count);
+
+/* ------------------------------------------------------------------ memory (sim_memory.c) */
+
+struct alloc {
+	char *base;
+	uint64_t bytes;
+	enum dev_mem kind;
+	struct sim_dev *dev;
+	uint32_t users; /* queued operations that use it */
+};
+
+/* The allocation that holds all of [at, at + bytes) and that `d` may use; NULL after err_note(). */
+struct alloc *sim_memory_find(struct sim_dev *d, const void *at, uint64_t bytes, const char *what);
+int sim_memory_alloc(struct sim_dev *d, enum dev_mem kind, uint64_t bytes, void **ptr_p);
+int sim_memory_free(struct sim_dev *d, void *ptr);
+void sim_memory_free_all(struct sim_dev *d);
+
+/* ------------------------------------------------------------------ operations */
+
+enum op_kind { OP_COPY, OP_FILL, OP_LAUNCH, OP_RECORD, OP_WAIT, OP_WAIT_VALUE, OP_WRITE_VALUE };
+
+/* The stamp of one dev_event_record(). Waiters keep it when the event is recorded again or closed.
+ */
+struct event_stamp {
+	unsigned holders;
+	bool done;
+	double at_ns;
+	struct dev_stream *stream;
+};
+
+#define OP_USES DEV_KERNEL_MAX_ARGS
+#define OP_TRAFFIC (2 * DEV_KERNEL_MAX_ARGS)
+
+/* Paths of traffic to own device memory. To other memory, the first two go over the links, and the
+ * last one counts nothing. */
+enum path {
+	PATH_MEMORY, /* unit and memory */
+	PATH_CACHE,  /* unit and last level cache */
+	PATH_REFILL, /* memory alone, into the cache */
+};
+
+struct kernel_type;
+struct sim_gemm_result;
+
+struct op {
+	enum op_kind kind;
+	bool started, has_engine;
+	bool fails, corrupts;
+	struct dev_stream *stream;
+	struct op *next;       /* in the stream */
+	struct op *ready_next; /* among the pending launches or copies of the device */
+	uint64_t serial;       /* counts operations of the device */
+	double stretch;        /* factor of all its durations */
+	double slow_down;      /* factor of its flow */
+	struct alloc *use[OP_USES];
+	unsigned uses;
+
+	/* copy, fill, values */
+	char *dst;
+	const char *src;
+	uint64_t bytes;
+	uint32_t value; /* the byte of a fill */
+	struct event_stamp *stamp;
+
+	/* launch */
+	const struct kernel_type *type;
+	union kernel_arg arg[DEV_KERNEL_MAX_ARGS];
+	struct dev_gemm gemm;
+	struct sim_gemm_result *gemm_result;
+	uint32_t tile_rows, tile_columns;
+	uint32_t grid, next_block, blocks_left;
+	uint64_t claim_bytes;
+	/* traffic of the whole launch */
+	struct {
+		struct alloc *at;
+		double volume;
+		bool write;
+		enum path path;
+	} traffic[OP_TRAFFIC];
+	unsigned traffics;
+	double block_flops, peak_flops; /* of one unit, per ns */
+	double first_block_ns;          /* block 0 takes at least so long */
+	uint32_t until; /* blocking_kernel and await end when *arg[0] is at least this */
+};
+
+/* ------------------------------------------------------------------ kernels (sim_kernels.c,
+ * sim_gemm.c) */
+
+struct kernel_type {
+	const char *name;
+	const struct kernel_signature *signature; /* NULL: gemm, or a copy on the units */
+	/* What the list does not say of its cost; NULL: nothing. */
+	int (*prepare)(struct sim_dev *d, struct op *op);
+	void (*start)(struct op *op, uint32_t block, uint64_t now_ns);
+	void (*finish)(struct op *op, uint32_t block);
+	bool holds; /* occupies its slot until it is released, or for arg[3] ns */
+};
+
+struct dev_kernel {
+	const struct kernel_type *type;
+};
+
+/* Fills in those that sim has, of KERNELS; returns how many. */
+size_t kernels_fill(struct dev_kernel *kernels);
+/* Whether blocks of this kernel take time by what they move or compute. */
+bool kernel_has_flow(const struct kernel_signature *k);
+int kernel_prepare(struct sim_dev *d, struct op *op, const void *const *args);
+/* Fraction of the launch's traffic that is this block's. */
+double kernel_part(const struct op *op, uint32_t block);
+bool kernel_is_released(const struct op *op); /* of a kernel that holds */
+void kernel_corrupt(struct op *op);
+int sim_gemm_prepare(struct sim_dev *d, struct op *op, const struct dev_gemm *g);
+extern const struct kernel_type kernel_copy_type;
+
+/* alpha*A*B of a GEMM, m x n without gaps. It is complete if the same GEMM was computed before;
+ * else the caller fills it in. NULL if memory is exhausted. `done`: all of it was filled in. */
+struct sim_gemm_result *sim_gemm_cache_begin(const struct dev_gemm *g);
+bool sim_gemm_cache_is_complete(const struct sim_gemm_result *p);
+void *sim_gemm_cache_values(struct sim_gemm_result *p);
+void sim_gemm_cache_end(struct sim_gemm_result *p, const struct dev_gemm *g, bool done);
+void sim_gemm_cache_clear(void);
+
+/* Add `bytes` at `at` to the memory that the operation uses; add to the traffic of a launch. */
+int op_use(struct sim_dev *d, struct op *op, const void *at, uint64_t bytes, const char *what,
+	   struct alloc **a_p);
+void op_traffic(struct op *op, struct alloc *a, double volume, bool write, enum path path);
+
+/* ------------------------------------------------------------------ the engine (sim_engine.c) */
+
+struct unit {
+	uint32_t residents;
+	uint64_t shared_used_bytes;
+	struct resource compute, load_store;
+};
+
+/* A part of an operation that takes time: a fixed delay, or a flow whose rate changes. */
+struct sim_task {
+	struct op *op;
+	void (*then)(struct sim_task *task);
+	double since_ns, finish_ns;
+	bool is_flow;
+	double left, rate; /* of a flow */
+	struct flow flow;
+	struct unit *unit; /* of a block */
+	uint32_t block;
+	double stretch;
+	bool held; /* a block of `blocking_kernel` or `await` that has not ended */
+};
+
+struct dev_stream {
+	struct sim_dev *dev;
+	struct dev_stream *next;
+	bool closed;
+	int priority;
+	struct op *head, *tail;
+	uint32_t queued;
+	int failed;
+	char failure[160];
+};
+
+struct dev_event {
+	struct sim_dev *dev;
+	struct dev_event *next;
+	struct event_stamp *latest;
+	bool closed;
+};
+
+#define SIM_PEERS 128
+#define SIM_QUARANTINE 64
+
+struct sim_dev {
+	struct dev base; /* first */
+	struct sim_dev *next;
+	struct sim_model model;
+	double open_factor;
+	struct dev_stream *streams;
+	struct dev_event *events;
+	size_t closed_streams, closed_events;
+	struct sim_dev *peer[SIM_PEERS];
+	unsigned peers;
+	struct dev_kernel kernel[KERNELS];
+	size_t kernels;
+	uint64_t serial, allocs, launches, copies;
+	uint64_t used_bytes, used_host_bytes;
+	int violation;
+	char violation_text[160];
+
+	struct unit *unit;
+	struct op *launches_ready, *copies_ready;
+	uint32_t engines_busy;
+	struct resource memory, llc, link_up, link_down, peer_in, peer_out;
+};
+
+struct sim_engine {
+	double now_ns;
+	struct sim_dev *devs;
+	struct resource host_memory;
+	/* Every stream and every slot has at most one task, so that running never allocates. */
+	struct sim_task **active, **finished, **idle;
+	struct flow **flows;
+	size_t active_count, idle_count, reserved;
+	bool flows_changed;
+};
+extern struct sim_engine sim_engine;
+
+/* Change the number of tasks that can be active. */
+int sim_engine_reserve(size_t more);
+void sim_engine_unreserve(size_t fewer);
+
+/* Process all events up to `until_ns` and set the clock to it. */
+void sim_engine_run(double until_ns);
+
+/* Process the next event. False: nothing is scheduled. */
+bool sim_engine_step(void);
+
+/* Put an operation at the end of its stream. */
+void sim_engine_enqueue(struct op *op);
+
+/* Drop all work of a stream, running or not. */
+void sim_engine_cancel(struct dev_stream *s);
+
+/* Memory was written: end the blocks that it releases. */
+void sim_engine_written(void);
+
+void event_stamp_release(struct event_stamp *stamp);
+
+/* A task of an operation lasts for a delay, or until its flow has passed. Then `then` continues or
+ * ends it. */
+struct sim_task *sim_task_begin(struct op *op);
+void sim_task_start_delay(struct sim_task *task, double ns, void (*then)(struct sim_task *task));
+void sim_task_start_flow(struct sim_task *task, void (*then)(struct sim_task *task));
+void sim_task_end(struct sim_task *task);
+
+/* Remove an operation that is the first of its stream and is done or dropped. */
+void op_end(struct op *op);
+
+/* ------------------------------------------------------------------ engines and units
+ * (sim_execution.c) */
+
+/* Random factor of an operation's durations. */
+double op_stretch(struct sim_dev *d, uint64_t serial);
+
+/* Insert an operation into a ready list of its device, by priority; remove it. */
+void sim_exec_ready_insert(struct op **list, struct op *op);
+void sim_exec_ready_remove(struct op **list, const struct op *op);
+
+/* Give free engines and slots to the operations of the ready lists. */
+void sim_exec_start_copies(struct sim_dev *d);
+void sim_exec_start_blocks(struct sim_dev *d);
+
+/* Continue a copy or fill after its latency, and a launch after its own. */
+void sim_exec_start_transfer(struct sim_task *task);
+void sim_exec_mark_launch_ready(struct sim_task *task);
+
+#endif

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Copies, fills and the blocks of launches: what they need and how long they take.
+ */
+#include "device/sim/sim_engine.h"
+
+#include <math.h>
+#include <string.h>
+
+/* With a longer hold the clock, a double, could not resolve nanoseconds. */
+#define MAX_HOLD_NS 1e15
+
+static struct sim_dev *dev_of(const struct op *op) { return op->stream->dev; }
+
+/* ------------------------------------------------------------------ what flows need */
+
+static void need_memory(struct sim_dev *d, struct flow *f, const struct alloc *a, double volume,
+			bool write)
+{
+	if (a->kind == DEV_MEM_PINNED) {
+		flow_need(f, &sim_engine.host_memory, volume);
+		flow_need(f, write ? &d->link_up : &d->link_down, volume);
+		return;
+	}
+	flow_need(f, &a->dev->memory, volume);
+	if (a->dev != d) {
+		flow_need(f, write ? &d->peer_out : &d->peer_in, volume);
+		flow_need(f, write ? &a->dev->peer_in : &a->dev->peer_out, volume);
+	}
+}
+
+static void limit_block(struct sim_dev *d, struct flow *f, struct resource *r, double volume)
+{
+	double alone_ns = volume / (r->capacity * d->model.block_share);
+	flow_need(f, r, volume);
+	if (alone_ns > f->min_ns)
+		f->min_ns = alone_ns;
+}
+
+static void block_flow(struct sim_task *task)
+{
+	const struct op *op = task->op;
+	struct sim_dev *d = dev_of(op);
+	double part = kernel_part(op, task->block);
+	double through_unit = 0;
+	flow_begin(&task->flow);
+	for (unsigned i = 0; i < op->traffics; i++) {
+		double volume = op->traffic[i].volume * part;
+		const struct alloc *at = op->traffic[i].at;
+		bool own = at->dev == d && at->kind == DEV_MEM_DEVICE;
+		if (own && op->traffic[i].path == PATH_CACHE)
+			flow_need(&task->flow, &d->llc, volume);
+		else if (own || op->traffic[i].path != PATH_REFILL)
+			need_memory(d, &task->flow, at, volume, op->traffic[i].write);
+		if (op->traffic[i].path != PATH_REFILL)
+			through_unit += volume;
+	}
+	limit_block(d, &task->flow, &task->unit->load_store, through_unit);
+	if (op->block_flops > 0)
+		limit_block(d, &task->flow, &task->unit->compute, op->block_flops / op->peak_flops);
+	if (task->block == 0)
+		task->flow.min_ns = fmax(task->flow.min_ns, op->first_block_ns);
+}
+
+/* ------------------------------------------------------------------ copies and fills */
+
+void sim_exec_ready_insert(struct op **list, struct op *op)
+{
+	while (*list &&
+	       ((*list)->kind != OP_LAUNCH || (*list)->stream->priority >= op->stream->priority))
+		list = &(*list)->ready_next;
+	op->ready_next = *list;
+	*list = op;
+}
+
+void sim_exec_ready_remove(struct op **list, const struct op *op)
+{
+	while (*list && *list != op)
+		list = &(*list)->ready_next;
+	if (*list)
+		*list = op->ready_next;
+}
+
+static void end_transfer(struct sim_task *task)
+{
+	struct op *op = task->op;
+	if (op->kind == OP_FILL)
+		memset(op->dst, (int)op->value, op->bytes);
+	else if (op->bytes)
+		memcpy(op->dst, op->src, op->bytes);
+	if (op->corrupts)
+		kernel_corrupt(op);
+	if (op->has_engine)
+		dev_of(op)->engines_busy--;
+	sim_engine.flows_changed = true;
+	sim_task_end(task);
+	op_end(op);
+}
+
+void sim_exec_start_transfer(struct sim_task *task)
+{
+	struct op *op = task->op;
+	struct sim_dev *d = dev_of(op);
+	double volume = (double)op->bytes;
+	flow_begin(&task->flow);
+	need_memory(d, &task->flow, op->use[0], volume, true);
+	if (op->kind == OP_COPY) {
+		need_memory(d, &task->flow, op->use[1], volume, false);
+		task->flow.min_ns = volume / (d->model.engine_bandwidth * 1e-9);
+		task->flow.weight = d->model.engine_weight;
+	}
+	sim_task_start_flow(task, end_transfer);
+}
+
+void sim_exec_start_copies(struct sim_dev *d)
+{
+	while (d->copies_ready && d->engines_busy < d->model.copy_engines) {
+		struct op *op = d->copies_ready;
+		d->copies_ready = op->ready_next;
+		d->engines_busy++;
+		op->has_engine = true;
+		struct sim_task *task = sim_task_begin(op);
+		sim_task_start_delay(task, d->model.copy_ns * task->stretch,
+				     sim_exec_start_transfer);
+	}
+}
+
+/* ------------------------------------------------------------------ launches */
+
+/* Mean 1. */
+static double draw_lognormal(struct rng *r, double sigma)
+{
+	return sigma > 0 ? exp(sigma * rng_normal(r) - sigma * sigma / 2) : 1;
+}
+
+double op_stretch(struct sim_dev *d, uint64_t serial)
+{
+	struct rng r;
+	rng_seed(&r, d->model.seed + ((uint64_t)d->base.index << 54), serial << 32);
+	double stretch = d->open_factor * draw_lognormal(&r, d->model.jitter_sigma);
+	stretch *= fmax(0.01, 1 + d->model.drift_per_s * sim_engine.now_ns * 1e-9);
+	if (d->model.outlier_probability > 0 && rng_unit(&r) < d->model.outlier_probability)
+		stretch *= d->model.outlier_factor;
+	return stretch;
+}
+
+static double block_stretch(const struct op *op, uint32_t block)
+{
+	const struct sim_dev *d = dev_of(op);
+	struct rng r;
+	if (d->model.block_jitter_sigma <= 0)
+		return op->stretch;
+	/* The stream of draws depends on the operation and the block only, so that the order of
+	 * events changes no draw. 0 is the operation's own draw. */
+	rng_seed(&r, d->model.seed + ((uint64_t)d->base.index << 54),
+		 (op->serial << 32) + 1 + block);
+	return op->stretch * draw_lognormal(&r, d->model.block_jitter_sigma);
+}
+
+static void end_block(struct sim_task *task)
+{
+	struct op *op = task->op;
+	if (op->type->finish)
+		op->type->finish(op, task->block);
+	task->unit->residents--;
+	task->unit->shared_used_bytes -= op->claim_bytes;
+	if (task->is_flow)
+		sim_engine.flows_changed = true;
+	sim_task_end(task);
+	if (--op->blocks_left > 0)
+		return;
+	if (op->corrupts)
+		kernel_corrupt(op);
+	op_end(op);
+}
+
+static void start_block(struct sim_task *task)
+{
+	struct op *op = task->op;
+	if (op->type->start)
+		op->type->start(op, task->block, (uint64_t)sim_engine.now_ns);
+	if (op->type->holds) {
+		task->held = true;
+		sim_task_start_delay(
+			task,
+			kernel_is_released(op) ? 0 : fmin((double)op->arg[3].u64, MAX_HOLD_NS),
+			end_block);
+		return;
+	}
+	block_flow(task);
+	sim_task_start_flow(task, end_block);
+}
+
+static struct unit *choose_unit(struct sim_dev *d, uint64_t claim_bytes)
+{
+	struct unit *best = NULL;
+	for (uint32_t i = 0; i < d->model.units; i++) {
+		struct unit *u = &d->unit[i];
+		if (u->residents < d->model.slots_per_unit &&
+		    claim_bytes <= d->model.shared_per_unit_bytes - u->shared_used_bytes &&
+		    (!best || u->residents < best->residents))
+			best = u;
+	}
+	return best;
+}
+
+void sim_exec_start_blocks(struct sim_dev *d)
+{
+	while (d->launches_ready) {
+		struct op *op = d->launches_ready;
+		struct unit *u = choose_unit(d, op->claim_bytes);
+		if (!u)
+			return;
+		struct sim_task *task = sim_task_begin(op);
+		task->unit = u;
+		task->block = op->next_block++;
+		task->stretch = block_stretch(op, task->block);
+		u->residents++;
+		u->shared_used_bytes += op->claim_bytes;
+		sim_task_start_delay(task, d->model.block_ns * task->stretch, start_block);
+		if (op->next_block == op->grid)
+			d->launches_ready = op->ready_next;
+	}
+}
+
+void sim_exec_mark_launch_ready(struct sim_task *task)
+{
+	struct op *op = task->op;
+	sim_task_end(task);
+	sim_exec_ready_insert(&dev_of(op)->launches_ready, op);
+}

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "device/sim/sim_engine.h"
+#include "lib/err.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+struct tile {
+	uint32_t row, rows_end, column, columns_end;
+};
+
+static bool is_zero(double x) { return !(x < 0 || x > 0); }
+
+#define REAL float
+#define VECTOR vector_f32
+#define NAME(x) x##_f32
+typedef float vector_f32 __attribute__((vector_size(16)));
+#include "device/sim/sim_gemm.inc"
+#undef REAL
+#undef VECTOR
+#undef NAME
+
+#define REAL double
+#define VECTOR vector_f64
+#define NAME(x) x##_f64
+typedef double vector_f64 __attribute__((vector_size(16)));
+#include "device/sim/sim_gemm.inc"
+
+static struct tile tile_of(const struct op *op, uint32_t block)
+{
+	const struct dev_gemm *g = &op->gemm;
+	uint32_t across = (g->n - 1) / op->tile_columns + 1;
+	struct tile t = {.row = block / across * op->tile_rows,
+			 .column = block % across * op->tile_columns};
+	t.rows_end = g->m - t.row < op->tile_rows ? g->m : t.row + op->tile_rows;
+	t.columns_end = g->n - t.column < op->tile_columns ? g->n : t.column + op->tile_columns;
+	return t;
+}
+
+/* Flips an exponent bit of the element in the middle of C, before the tile can be seen. */
+static void corrupt_tile(const struct dev_gemm *g, const struct tile *t)
+{
+	const uint32_t row = g->m / 2, column = g->n / 2;
+	const uint64_t size = dev_type_bytes(g->type), element = (uint64_t)row * g->ldc + column;
+	if (row >= t->row && row < t->rows_end && column >= t->column && column < t->columns_end)
+		((char *)g->c)[element * size + size - 1] ^= 0x40;
+}
+
+static void count_done(const struct dev_gemm *g, const struct tile *t)
+{
+	for (uint32_t row = t->row; row < t->rows_end; row++)
+		g->done[row / g->done_rows] += t->columns_end - t->column;
+	sim_engine_written();
+}
+
+static void finish_gemm(struct op *op, uint32_t block)
+{
+	const struct dev_gemm *g = &op->gemm;
+	const struct tile t = tile_of(op, block);
+	if (op->blocks_left == op->grid)
+		op->gemm_result = sim_gemm_cache_begin(g);
+	if (!op->gemm_result) {
+		op->stream->failed = -ENOMEM;
+		snprintf(op->stream->failure, sizeof(op->stream->failure),
+			 "sim: gemm %u x %u: out of memory", g->m, g->n);
+		return;
+	}
+	if (g->type == DEV_F32) {
+		if (!sim_gemm_cache_is_complete(op->gemm_result))
+			multiply_f32(g, &t, sim_gemm_cache_values(op->gemm_result));
+		finish_f32(g, &t, sim_gemm_cache_values(op->gemm_result));
+	} else {
+		if (!sim_gemm_cache_is_complete(op->gemm_result))
+			multiply_f64(g, &t, sim_gemm_cache_values(op->gemm_result));
+		finish_f64(g, &t, sim_gemm_cache_values(op->gemm_result));
+	}
+	if (op->corrupts)
+		corrupt_tile(g, &t);
+	if (g->done)
+		count_done(g, &t);
+}
+
+static const struct kernel_type gemm_type = {.name = "gemm", .finish = finish_gemm};
+
+static uint64_t count_tiles(const struct dev_gemm *g, uint32_t rows, uint32_t columns)
+{
+	return (uint64_t)((g->m - 1) / rows + 1) * ((g->n - 1) / columns + 1);
+}
+
+/* Halves the longer side first: a square tile moves the fewest bytes. */
+static int choose_tiles(struct sim_dev *d, struct op *op)
+{
+	const struct dev_gemm *g = &op->gemm;
+	uint32_t rows = d->model.gemm_tile, columns = d->model.gemm_tile;
+	while (count_tiles(g, rows, columns) < g->blocks && (rows > 1 || columns > 1)) {
+		bool rows_idle = rows > g->m && rows > 1,
+		     columns_idle = columns > g->n && columns > 1;
+		if (rows_idle || (!columns_idle && rows >= columns))
+			rows /= 2;
+		else
+			columns /= 2;
+	}
+	if (count_tiles(g, rows, columns) > UINT32_MAX || count_tiles(g, rows, columns) < g->blocks)
+		return err_note(-EINVAL, "sim:%u: gemm %u x %u cannot be cut into %u blocks",
+				d->base.index, g->m, g->n, g->blocks);
+	op->tile_rows = rows;
+	op->tile_columns = columns;
+	op->grid = (uint32_t)count_tiles(g, rows, columns);
+	return 0;
+}
+
+static uint64_t matrix_bytes(uint64_t rows, uint64_t columns, uint64_t leading, uint64_t size)
+{
+	return ((rows - 1) * leading + columns) * size;
+}
+
+static int check_gemm(const struct sim_dev *d, const struct dev_gemm *g)
+{
+	const uint64_t size = dev_type_bytes(g->type);
+	if (!(d->base.props.gemm_types >> g->type & 1))
+		return err_note(-ENOTSUP, "sim:%u: gemm of type %d is not supported", d->base.index,
+				(int)g->type);
+	if ((uintptr_t)g->a % size || (uintptr_t)g->b % size || (uintptr_t)g->c % size)
+		return err_note(-EINVAL, "sim:%u: gemm: a matrix is not aligned to its elements",
+				d->base.index);
+	if ((uintptr_t)g->done % sizeof(*g->done))
+		return err_note(-EINVAL, "sim:%u: gemm: the counters are not aligned to %zu bytes",
+				d->base.index, sizeof(*g->done));
+	return 0;
+}
+
+/* The first three of op->use[] become A, B and C. */
+static int use_operands(struct sim_dev *d, struct op *op)
+{
+	const struct dev_gemm *g = &op->gemm;
+	const uint64_t size = dev_type_bytes(g->type);
+	const uint32_t b_rows = g->b_transposed ? g->n : g->k,
+		       b_columns = g->b_transposed ? g->k : g->n;
+	int status = op_use(d, op, g->a, matrix_bytes(g->m, g->k, g->lda, size), "gemm A", NULL);
+	if (!status)
+		status = op_use(d, op, g->b, matrix_bytes(b_rows, b_columns, g->ldb, size),
+				"gemm B", NULL);
+	if (!status)
+		status =
+			op_use(d, op, g->c, matrix_bytes(g->m, g->n, g->ldc, size), "gemm C", NULL);
+	if (!status && g->done)
+		status = op_use(d, op, g->done, ((g->m - 1) / g->done_rows + 1) * sizeof(*g->done),
+				"gemm counters", NULL);
+	return status;
+}
+
+static void add_traffic(struct sim_dev *d, struct op *op)
+{
+	const struct dev_gemm *g = &op->gemm;
+	const uint64_t size = dev_type_bytes(g->type);
+	struct alloc *a = op->use[0], *b = op->use[1], *c = op->use[2];
+	double per_row = (double)op->grid * (double)g->k * (double)size;
+	double tile = (double)op->grid * op->tile_rows * op->tile_columns * (double)size;
+	op_traffic(op, a, per_row * op->tile_rows, false, PATH_CACHE);
+	op_traffic(op, b, per_row * op->tile_columns, false, PATH_CACHE);
+	op_traffic(op, c, tile, true, PATH_CACHE);
+	if (!is_zero(g->beta))
+		op_traffic(op, c, tile, false, PATH_CACHE);
+	double a_bytes = (double)size * g->m * g->k, b_bytes = (double)size * g->k * g->n;
+	double c_bytes = (double)size * g->m * g->n;
+	if (a_bytes + b_bytes + c_bytes > (double)d->model.llc_bytes) {
+		op_traffic(op, a, a_bytes, false, PATH_REFILL);
+		op_traffic(op, b, b_bytes, false, PATH_REFILL);
+		op_traffic(op, c, is_zero(g->beta) ? c_bytes : 2 * c_bytes, true, PATH_REFILL);
+	}
+}
+
+int sim_gemm_prepare(struct sim_dev *d, struct op *op, const struct dev_gemm *g)
+{
+	int status = check_gemm(d, g);
+	if (status)
+		return status;
+	op->type = &gemm_type;
+	op->gemm = *g;
+	status = use_operands(d, op);
+	if (!status)
+		status = choose_tiles(d, op);
+	if (status)
+		return status;
+	add_traffic(d, op);
+	op->block_flops = 2.0 * op->tile_rows * op->tile_columns * (double)g->k;
+	op->peak_flops = (g->type == DEV_F32 ? d->model.flops_f32 : d->model.flops_f64) * 1e-9 *
+			 d->model.gemm_efficiency;
+	return 0;
+}

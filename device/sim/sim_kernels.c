@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "device/host/host_block.h"
+#include "device/sim/sim_engine.h"
+#include "lib/err.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ------------------------------------------------------------------ bookkeeping */
+
+int op_use(struct sim_dev *d, struct op *op, const void *at, uint64_t bytes, const char *what,
+	   struct alloc **a_p)
+{
+	struct alloc *a = sim_memory_find(d, at, bytes, what);
+	if (!a)
+		return -EFAULT;
+	op->use[op->uses++] = a;
+	if (a_p)
+		*a_p = a;
+	return 0;
+}
+
+void op_traffic(struct op *op, struct alloc *a, double volume, bool write, enum path path)
+{
+	op->traffic[op->traffics].at = a;
+	op->traffic[op->traffics].volume = volume;
+	op->traffic[op->traffics].path = path;
+	op->traffic[op->traffics++].write = write;
+}
+
+/* ------------------------------------------------------------------ costs of a launch, from the
+ * list
+ */
+
+static uint64_t bytes_argument(const struct op *op)
+{
+	const struct kernel_signature *k = op->type->signature;
+	for (unsigned i = 0; i < DEV_KERNEL_MAX_ARGS; i++)
+		if (k->parameters[i].bytes)
+			return op->arg[i].u64;
+	return 0;
+}
+
+/* 1 if the kernel has no such argument. */
+static uint32_t reps_argument(const struct op *op)
+{
+	const struct kernel_signature *k = op->type->signature;
+	for (unsigned i = 0; i < DEV_KERNEL_MAX_ARGS; i++)
+		if (k->parameters[i].reps)
+			return op->arg[i].u32;
+	return 1;
+}
+
+static void choose_traffic_path(struct sim_dev *d, struct op *op, uint64_t bytes)
+{
+	uint64_t footprint = 0;
+	for (unsigned i = 0; i < op->traffics; i++)
+		footprint +=
+			op->traffic[i].at->dev == d && op->traffic[i].at->kind == DEV_MEM_DEVICE
+				? bytes
+				: 0;
+	if (footprint > d->model.llc_bytes || op->type->signature->streaming)
+		return;
+	for (unsigned i = 0; i < op->traffics; i++)
+		op->traffic[i].path = PATH_CACHE;
+}
+
+/* Blocks get whole lines; the last block also gets the rest. */
+static void block_range(const struct op *op, uint64_t bytes, uint32_t block, uint64_t *from_p,
+			uint64_t *to_p)
+{
+	uint64_t lines = bytes / DEV_KERNEL_ALIGN;
+	*from_p = lines * block / op->grid * DEV_KERNEL_ALIGN;
+	*to_p = block + 1 == op->grid ? bytes : lines * (block + 1) / op->grid * DEV_KERNEL_ALIGN;
+}
+
+static double block_fraction(const struct op *op, uint64_t bytes, uint32_t block)
+{
+	uint64_t from, to;
+	block_range(op, bytes, block, &from, &to);
+	return bytes ? (double)(to - from) / (double)bytes : 0;
+}
+
+double kernel_part(const struct op *op, uint32_t block)
+{
+	const uint64_t bytes = op->type->signature ? bytes_argument(op) : op->bytes;
+	return bytes ? block_fraction(op, bytes, block) : 1.0 / op->grid;
+}
+
+/* An array that is added to is both read and written, but counts once for the cache footprint. */
+static void count_traffic(struct sim_dev *d, struct op *op)
+{
+	const struct kernel_parameter *p = op->type->signature->parameters;
+	const double volume = (double)bytes_argument(op) * reps_argument(op);
+	unsigned uses = 0;
+	for (unsigned i = 0; i < DEV_KERNEL_MAX_ARGS; i++) {
+		if (p[i].access)
+			op_traffic(op, op->use[uses], volume, p[i].access & KERNEL_WRITES,
+				   PATH_MEMORY);
+		uses += p[i].extent != KERNEL_EXTENT_NONE;
+	}
+	choose_traffic_path(d, op, bytes_argument(op));
+	uses = 0;
+	for (unsigned i = 0; i < DEV_KERNEL_MAX_ARGS; i++) {
+		if (p[i].access == (KERNEL_READS | KERNEL_WRITES))
+			op_traffic(op, op->use[uses], volume, false, op->traffic[0].path);
+		uses += p[i].extent != KERNEL_EXTENT_NONE;
+	}
+}
+
+static void count_flops(struct sim_dev *d, struct op *op)
+{
+	const struct kernel_parameter *p = op->type->signature->parameters;
+	for (unsigned i = 0; i < DEV_KERNEL_MAX_ARGS; i++) {
+		if (!p[i].fma_bytes)
+			continue;
+		op->block_flops = 2.0 * (double)op->arg[i].u64;
+		op->peak_flops = (p[i].fma_bytes == sizeof(double) ? d->model.flops_f64
+								   : d->model.flops_f32) *
+				 1e-9;
+	}
+}
+
+int kernel_prepare(struct sim_dev *d, struct op *op, const void *const *args)
+{
+	const struct kernel_signature *k = op->type->signature;
+	int status = kernel_args_copy(k, args, op->arg);
+	for (unsigned i = 0; i < DEV_KERNEL_MAX_ARGS && !status; i++)
+		if (k->parameters[i].extent)
+			status = op_use(d, op, op->arg[i].pointer,
+					kernel_args_extent(k, op->arg, i, op->grid), k->name, NULL);
+	if (status)
+		return status;
+	count_traffic(d, op);
+	count_flops(d, op);
+	return op->type->prepare ? op->type->prepare(d, op) : 0;
+}
+
+bool kernel_has_flow(const struct kernel_signature *k)
+{
+	for (unsigned i = 0; i < DEV_KERNEL_MAX_ARGS; i++)
+		if (!k->may_lack && (k->parameters[i].bytes || k->parameters[i].fma_bytes))
+			return true;
+	return false;
+}
+
+/* ------------------------------------------------------------------ stamp, blocking_kernel */
+
+static void start_stamp(struct op *op, uint32_t block, uint64_t now_ns)
+{
+	((uint64_t *)op->arg[0].pointer)[block] = now_ns;
+}
+
+static int prepare_blocking(struct sim_dev *d, struct op *op)
+{
+	(void)d;
+	op->until = 1;
+	return 0;
+}
+
+static void start_blocking(struct op *op, uint32_t block, uint64_t now_ns)
+{
+	((uint64_t *)op->arg[2].pointer)[block] = now_ns;
+	((uint32_t *)op->arg[1].pointer)[0]++;
+}
+
+static void finish_blocking(struct op *op, uint32_t block)
+{
+	(void)block;
+	if (!kernel_is_released(op))
+		((uint32_t *)op->arg[1].pointer)[1]++;
+}
+
+/* ------------------------------------------------------------------ signal, await */
+
+bool kernel_is_released(const struct op *op)
+{
+	return *(const uint32_t *)op->arg[0].pointer >= op->until;
+}
+
+static void finish_signal(struct op *op, uint32_t block)
+{
+	if (block)
+		return;
+	*(uint32_t *)op->arg[0].pointer = op->arg[1].u32;
+	sim_engine_written();
+}
+
+static int prepare_await(struct sim_dev *d, struct op *op)
+{
+	(void)d;
+	op->until = op->arg[1].u32;
+	return 0;
+}
+
+static void finish_await(struct op *op, uint32_t block)
+{
+	(void)block;
+	if (!kernel_is_released(op))
+		++*(uint32_t *)op->arg[2].pointer;
+}
+
+/* ------------------------------------------------------------------ read, write, copy, triad */
+
+static void finish_read(struct op *op, uint32_t block)
+{
+	uint64_t from, to;
+	uint32_t sum = 0;
+	const uint32_t *src = op->arg[0].pointer;
+	block_range(op, op->arg[1].u64, block, &from, &to);
+	for (uint64_t i = from / 4; i < to / 4; i++)
+		sum += src[i];
+	if (op->arg[2].u32)
+		*(uint32_t *)op->arg[3].pointer += sum;
+}
+
+static void finish_write(struct op *op, uint32_t block)
+{
+	uint64_t from, to;
+	uint32_t *dst = op->arg[0].pointer;
+	block_range(op, op->arg[1].u64, block, &from, &to);
+	for (uint64_t i = from / 4; i < to / 4 && op->arg[2].u32; i++)
+		dst[i] = op->arg[3].u32;
+}
+
+static void finish_copy(struct op *op, uint32_t block)
+{
+	uint64_t from, to;
+	block_range(op, op->arg[2].u64, block, &from, &to);
+	if (to > from && op->arg[3].u32)
+		memmove((char *)op->arg[0].pointer + from, (const char *)op->arg[1].pointer + from,
+			to - from);
+}
+
+static void finish_triad(struct op *op, uint32_t block)
+{
+	uint64_t from, to;
+	float *a = op->arg[0].pointer;
+	const float *b = op->arg[1].pointer, *c = op->arg[2].pointer;
+	block_range(op, op->arg[3].u64, block, &from, &to);
+	for (uint64_t i = from / 4; i < to / 4 && op->arg[4].u32; i++)
+		a[i] = b[i] + op->arg[5].f32 * c[i];
+}
+
+static void finish_reduce_add(struct op *op, uint32_t block)
+{
+	uint64_t from, to;
+	float *dst = op->arg[0].pointer;
+	const float *src = op->arg[1].pointer;
+	block_range(op, op->arg[2].u64, block, &from, &to);
+	for (uint32_t rep = 0; rep < op->arg[3].u32; rep++)
+		for (uint64_t i = from / 4; i < to / 4; i++)
+			dst[i] += src[i];
+}
+
+/* ------------------------------------------------------------------ chase */
+
+static int prepare_chase(struct sim_dev *d, struct op *op)
+{
+	const bool own = op->use[0]->dev == d && op->use[0]->kind == DEV_MEM_DEVICE;
+	const double near_ns = op->arg[1].u64 <= d->model.llc_bytes ? d->model.llc_latency_ns
+								    : d->model.memory_latency_ns;
+	op->first_block_ns = (double)op->arg[2].u64 * (own ? near_ns : d->model.link_latency_ns);
+	return 0;
+}
+
+static void finish_chase(struct op *op, uint32_t block)
+{
+	const uint64_t ring = (uintptr_t)op->arg[0].pointer, bytes = op->arg[1].u64;
+	uint64_t at = ring, steps = op->arg[2].u64;
+	if (block)
+		return;
+	/* The unsigned difference is also too large for an address before the ring. */
+	for (; steps > 0 && at - ring < bytes && at % sizeof(at) == 0; steps--)
+		at = *(const uint64_t *)(uintptr_t)at;
+	if (steps > 0) {
+		op->stream->failed = -EFAULT;
+		snprintf(op->stream->failure, sizeof(op->stream->failure),
+			 "sim: chase came to %#llx, not an entry of the ring at %#llx",
+			 (unsigned long long)at, (unsigned long long)ring);
+		return;
+	}
+	*(uint64_t *)op->arg[3].pointer = at;
+}
+
+/* ------------------------------------------------------------------ fma */
+
+static void finish_fma_f32(struct op *op, uint32_t block)
+{
+	((float *)op->arg[0].pointer)[block] = 0.5f;
+}
+static void finish_fma_f64(struct op *op, uint32_t block)
+{
+	((double *)op->arg[0].pointer)[block] = 0.5;
+}
+
+/* ------------------------------------------------------------------ the table */
+
+/* Kernels without a row take their cost from the list, and their result from the CPU's kernel,
+ * which runs all reps.
+ */
+static const struct kernel_type own_types[KERNELS] = {
+	[KERNEL_read] = {.finish = finish_read},
+	[KERNEL_write] = {.finish = finish_write},
+	[KERNEL_write_nt] = {.finish = finish_write},
+	[KERNEL_copy] = {.finish = finish_copy},
+	[KERNEL_copy_nt] = {.finish = finish_copy},
+	[KERNEL_triad] = {.finish = finish_triad},
+	[KERNEL_triad_nt] = {.finish = finish_triad},
+	[KERNEL_reduce_add] = {.finish = finish_reduce_add},
+	[KERNEL_chase] = {.prepare = prepare_chase, .finish = finish_chase},
+	[KERNEL_fma_f32] = {.finish = finish_fma_f32},
+	[KERNEL_fma_f64] = {.finish = finish_fma_f64},
+	[KERNEL_blocking_kernel] = {.prepare = prepare_blocking,
+				    .start = start_blocking,
+				    .finish = finish_blocking,
+				    .holds = true},
+	[KERNEL_stamp] = {.start = start_stamp},
+	[KERNEL_signal] = {.finish = finish_signal},
+	[KERNEL_await] = {.prepare = prepare_await, .finish = finish_await, .holds = true},
+};
+
+/* dev_copy() of a device without copy engines: any size and alignment. */
+const struct kernel_type kernel_copy_type = {.name = "engine", .finish = finish_copy};
+
+static void finish_on_cpu(struct op *op, uint32_t block)
+{
+	static const atomic_bool never;
+	size_t count;
+	const size_t number = (size_t)(op->type->signature - kernel_signatures(&count));
+	const struct host_block b = {
+		.index = block, .grid = op->grid, .args = op->arg, .cancelled = &never};
+	const int status = host_kernel_body((enum kernel_number)number)(&b);
+	if (!status)
+		return;
+	op->stream->failed = status;
+	snprintf(op->stream->failure, sizeof(op->stream->failure), "sim: %.140s", err_text());
+}
+
+size_t kernels_fill(struct dev_kernel *kernels)
+{
+	static struct kernel_type types[KERNELS];
+	size_t count, filled = 0;
+	const struct kernel_signature *signatures = kernel_signatures(&count);
+	for (size_t i = 0; i < count; i++) {
+		if (signatures[i].may_lack)
+			continue;
+		struct kernel_type type = own_types[i];
+		type.name = signatures[i].name;
+		type.signature = &signatures[i];
+		if (!type.start && !type.finish)
+			type.finish = finish_on_cpu;
+		types[i] = type;
+		kernels[filled++].type = &types[i];
+	}
+	return filled;
+}
+
+/* ------------------------------------------------------------------ faults */
+
+/* Flips an exponent bit of a float or double, which exceeds every tolerance. */
+static void flip_exponent_bit(char *at, uint64_t bytes)
+{
+	if (bytes == 0)
+		return;
+	uint64_t i = (bytes / 2) | 7;
+	at[i < bytes ? i : bytes - 1] ^= 0x40;
+}
+
+void kernel_corrupt(struct op *op)
+{
+	const struct kernel_signature *k = op->type ? op->type->signature : NULL;
+	if (op->kind == OP_COPY || op->type == &kernel_copy_type)
+		flip_exponent_bit(op->dst, op->bytes);
+	for (unsigned i = 0; k && i < DEV_KERNEL_MAX_ARGS; i++)
+		if (k->parameters[i].corruptible)
+			flip_exponent_bit(op->arg[i].pointer, kernel_args_extent(k, op->arg, i, 1));
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "device/sim/sim_engine.h"
+#include "lib/err.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ALIGN 4096u
+#define POISON 0xa5
+#define MAX_POISON_BYTES                                                                           \
+	(4u << 20) /* at each end of a large allocation: touching a gigabyte takes long */
+
+static struct {
+	struct alloc **at; /* by address */
+	size_t count, capacity;
+} allocs;
+
+/* The number of allocations that start at or before `at`. */
+static size_t table_rank(const void *at)
+{
+	size_t low = 0, high = allocs.count;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if ((uintptr_t)allocs.at[middle]->base <= (uintptr_t)at)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static bool may_use(const struct sim_dev *d, const struct sim_dev *owner)
+{
+	for (unsigned i = 0; i < d->peers; i++)
+		if (d->peer[i] == owner)
+			return true;
+	return d == owner;
+}
+
+struct alloc *sim_memory_find(struct sim_dev *d, const void *at, uint64_t bytes, const char *what)
+{
+	size_t rank = table_rank(at);
+	struct alloc *a = rank ? allocs.at[rank - 1] : NULL;
+	uint64_t offset = a ? (uint64_t)((const char *)at - a->base) : 0;
+	if (!a || offset >= a->bytes) {
+		err_note(-EFAULT, "sim:%u: %s: %p is not in memory of dev_alloc()", d->base.index,
+			 what, at);
+		return NULL;
+	}
+	if (bytes > a->bytes - offset) {
+		err_note(-EFAULT,
+			 "sim:%u: %s: %llu bytes at offset %llu pass the end of %llu allocated "
+			 "bytes",
+			 d->base.index, what, (unsigned long long)bytes, (unsigned long long)offset,
+			 (unsigned long long)a->bytes);
+		return NULL;
+	}
+	if (!may_use(d, a->dev)) {
+		err_note(-EFAULT,
+			 "sim:%u: %s: the memory belongs to sim:%u and dev_peer_enable() was not "
+			 "called",
+			 d->base.index, what, a->dev->base.index);
+		return NULL;
+	}
+	return a;
+}
+
+static int table_insert(struct alloc *a)
+{
+	if (allocs.count == allocs.capacity) {
+		size_t capacity = allocs.capacity ? allocs.capacity * 2 : 64;
+		struct alloc **more = realloc(allocs.at, capacity * sizeof(struct alloc *));
+		if (!more)
+			return -ENOMEM;
+		allocs.at = more;
+		allocs.capacity = capacity;
+	}
+	size_t rank = table_rank(a->base);
+	memmove(&allocs.at[rank + 1], &allocs.at[rank],
+		(allocs.count - rank) * sizeof(struct alloc *));
+	allocs.at[rank] = a;
+	allocs.count++;
+	return 0;
+}
+
+static uint64_t *used_by(struct sim_dev *d, enum dev_mem kind)
+{
+	return kind == DEV_MEM_DEVICE ? &d->used_bytes : &d->used_host_bytes;
+}
+
+static void table_remove(size_t rank)
+{
+	struct alloc *a = allocs.at[rank];
+	*used_by(a->dev, a->kind) -= a->bytes;
+	memmove(&allocs.at[rank], &allocs.at[rank + 1],
+		(allocs.count - rank - 1) * sizeof(struct alloc *));
+	free(a->base);
+	free(a);
+	if (--allocs.count == 0) {
+		free(allocs.at);
+		allocs.at = NULL;
+		allocs.capacity = 0;
+	}
+}
+
+int sim_memory_alloc(struct sim_dev *d, enum dev_mem kind, uint64_t bytes, void **ptr_p)
+{
+	if (bytes == 0 || (kind != DEV_MEM_DEVICE && kind != DEV_MEM_PINNED))
+		return err_note(-EINVAL, "sim:%u: allocate %llu bytes of kind %d", d->base.index,
+				(unsigned long long)bytes, (int)kind);
+	uint64_t limit =
+		kind == DEV_MEM_DEVICE ? d->model.memory_bytes : d->model.host_memory_bytes;
+	if (++d->allocs == d->model.fail_alloc_at)
+		return err_note(
+			-ENOMEM, "sim:%u: allocate %llu bytes: fail_alloc_at = %llu of the model",
+			d->base.index, (unsigned long long)bytes, (unsigned long long)d->allocs);
+	if (bytes > limit - *used_by(d, kind))
+		return err_note(
+			-ENOMEM, "sim:%u: allocate %llu bytes of %s memory: %llu of %llu are free",
+			d->base.index, (unsigned long long)bytes,
+			kind == DEV_MEM_DEVICE ? "device" : "pinned",
+			(unsigned long long)(limit - *used_by(d, kind)), (unsigned long long)limit);
+	struct alloc *a = calloc(1, sizeof(*a));
+	if (!a)
+		return err_note(-ENOMEM, "sim:%u: allocate: out of memory", d->base.index);
+	a->base = aligned_alloc(ALIGN, (bytes + ALIGN - 1) / ALIGN * ALIGN);
+	a->bytes = bytes;
+	a->kind = kind;
+	a->dev = d;
+	if (!a->base || table_insert(a)) {
+		free(a->base);
+		free(a);
+		return err_note(-ENOMEM,
+				"sim:%u: allocate %llu bytes: this machine is out of memory",
+				d->base.index, (unsigned long long)bytes);
+	}
+	*used_by(d, kind) += bytes;
+	memset(a->base, POISON, bytes < MAX_POISON_BYTES ? bytes : MAX_POISON_BYTES);
+	memset(a->base + bytes - (bytes < MAX_POISON_BYTES ? bytes : MAX_POISON_BYTES), POISON,
+	       bytes < MAX_POISON_BYTES ? bytes : MAX_POISON_BYTES);
+	*ptr_p = a->base;
+	return 0;
+}
+
+int sim_memory_free(struct sim_dev *d, void *ptr)
+{
+	if (!ptr)
+		return 0;
+	size_t rank = table_rank(ptr);
+	struct alloc *a = rank ? allocs.at[rank - 1] : NULL;
+	if (!a || a->base != ptr || a->dev != d)
+		return err_note(-EFAULT,
+				"sim:%u: free %p: no allocation of this device starts there",
+				d->base.index, ptr);
+	if (a->users)
+		return err_note(-EBUSY,
+				"sim:%u: free %llu bytes: %u queued operations still use them",
+				d->base.index, (unsigned long long)a->bytes, a->users);
+	table_remove(rank - 1);
+	return 0;
+}
+
+void sim_memory_free_all(struct sim_dev *d)
+{
+	for (size_t i = allocs.count; i > 0; i--)
+		if (allocs.at[i - 1]->dev == d)
+			table_remove(i - 1);
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The operations of the simulator's table, split between sim.c and sim_queue.c (streams, events and
+ * queued work), and how each of them begins and ends.
+ */
+#ifndef GPUSIG_SIM_OPS_H
+#define GPUSIG_SIM_OPS_H
+
+#include "device/sim/sim_engine.h"
+
+struct sim_dev *sim_of(struct dev *dev);
+
+/* Take the lock, let the time of the call pass, and report a violation by an earlier call that
+ * could not return it. The lock is held also after a failure: every path ends with sim_call_end(),
+ * which gives its argument back. */
+int sim_call_begin(struct sim_dev *d);
+int sim_call_begin_on_stream(struct sim_dev *d, struct dev_stream *s);
+void sim_lock_and_pass_time(struct sim_dev *d); /* for calls without a result */
+int sim_call_end(int status);
+
+/* 0, or -EINVAL: closed, or of another device. */
+int sim_check_stream(struct sim_dev *d, const struct dev_stream *s);
+int sim_check_event(struct sim_dev *d, const struct dev_event *e);
+int sim_check_any_event(struct sim_dev *d, const struct dev_event *e);
+int sim_check_kernel(struct sim_dev *d, const struct dev_kernel *k);
+
+/* Set the claim of a block. -EINVAL: more than a block may have. */
+int sim_check_block(struct sim_dev *d, uint32_t block, uint64_t shared_bytes, uint64_t *claim_p);
+
+int sim_stream_open(struct dev *dev, int priority, struct dev_stream **s_p);
+void sim_stream_close(struct dev *dev, struct dev_stream *s);
+int sim_stream_sync(struct dev *dev, struct dev_stream *s);
+int sim_copy(struct dev *dev, struct dev_stream *s, void *dst, const void *src, uint64_t bytes);
+int sim_fill(struct dev *dev, struct dev_stream *s, void *dst, uint8_t byte, uint64_t bytes);
+int sim_event_open(struct dev *dev, struct dev_event **e_p);
+void sim_event_close(struct dev *dev, struct dev_event *e);
+int sim_event_record(struct dev *dev, struct dev_stream *s, struct dev_event *e);
+int sim_event_query(struct dev *dev, struct dev_event *e);
+int sim_event_sync(struct dev *dev, struct dev_event *e);
+int sim_event_elapsed_ns(struct dev *dev, struct dev_event *from, struct dev_event *to,
+			 double *ns_p);
+int sim_stream_wait(struct dev *dev, struct dev_stream *s, struct dev_event *e);
+int sim_wait_value(struct dev *dev, struct dev_stream *s, uint32_t *at, uint32_t value);
+int sim_write_value(struct dev *dev, struct dev_stream *s, uint32_t *at, uint32_t value);
+int sim_post_value(struct dev *dev, uint32_t *at, uint32_t value);
+int sim_launch(struct dev *dev, struct dev_stream *s, struct dev_kernel *k,
+	       const struct dev_launch *l);
+int sim_gemm(struct dev *dev, struct dev_stream *s, const struct dev_gemm *g);
+
+#endif

@@ -1,0 +1,447 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "device/sim/sim_ops.h"
+#include "lib/err.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int note_deadlock(struct sim_dev *d, const char *what, const struct dev_stream *s)
+{
+	const struct op *op = s ? s->head : NULL;
+	if (op && op->kind == OP_WAIT_VALUE)
+		return err_note(
+			-EDEADLK,
+			"sim:%u: %s: deadlock: no scheduled work writes value %u (it is %u)",
+			d->base.index, what, op->value, *(const uint32_t *)(const void *)op->dst);
+	return err_note(-EDEADLK, "sim:%u: %s: deadlock: no scheduled work can end the wait",
+			d->base.index, what);
+}
+
+/* ------------------------------------------------------------------ streams */
+
+int sim_stream_open(struct dev *dev, int priority, struct dev_stream **s_p)
+{
+	struct sim_dev *d = sim_of(dev);
+	int status = sim_call_begin(d);
+	if (status)
+		return sim_call_end(status);
+	if (priority < dev->props.priority_low || priority > dev->props.priority_high)
+		return sim_call_end(err_note(
+			-EINVAL, "sim:%u: open a stream: priority %d is outside %d to %d",
+			dev->index, priority, dev->props.priority_low, dev->props.priority_high));
+	struct dev_stream *s = calloc(1, sizeof(*s));
+	if (!s || sim_engine_reserve(1)) {
+		free(s);
+		return sim_call_end(
+			err_note(-ENOMEM, "sim:%u: open a stream: out of memory", dev->index));
+	}
+	s->dev = d;
+	s->priority = priority;
+	struct dev_stream **end = &d->streams;
+	while (*end)
+		end = &(*end)->next;
+	*end = s;
+	*s_p = s;
+	return sim_call_end(0);
+}
+
+/* Closed handles are kept for a while, so that using one is an error instead of a use after free.
+ */
+static void free_oldest_closed_stream(struct sim_dev *d)
+{
+	struct dev_stream **at = &d->streams;
+	while (!(*at)->closed)
+		at = &(*at)->next;
+	struct dev_stream *s = *at;
+	*at = s->next;
+	free(s);
+	d->closed_streams--;
+}
+
+void sim_stream_close(struct dev *dev, struct dev_stream *s)
+{
+	struct sim_dev *d = sim_of(dev);
+	sim_lock_and_pass_time(d);
+	int status = sim_check_stream(d, s);
+	if (!status) {
+		if (s->head) {
+			status = -EBUSY;
+			err_note(status,
+				 "sim:%u: close a stream: dropped %u operations that were still "
+				 "queued",
+				 dev->index, s->queued);
+		}
+		sim_engine_cancel(s);
+		s->closed = true;
+		sim_engine_unreserve(1);
+		if (++d->closed_streams > SIM_QUARANTINE)
+			free_oldest_closed_stream(d);
+	}
+	/* This call cannot return an error, so the next operation reports it. */
+	if (status && !d->violation) {
+		d->violation = status;
+		snprintf(d->violation_text, sizeof(d->violation_text), "%.159s", err_text());
+	}
+	sim_call_end(0);
+}
+
+int sim_stream_sync(struct dev *dev, struct dev_stream *s)
+{
+	struct sim_dev *d = sim_of(dev);
+	int status = sim_call_begin_on_stream(d, s);
+	if (status)
+		return sim_call_end(status);
+	while (s->head)
+		if (!sim_engine_step() && s->head)
+			return sim_call_end(note_deadlock(d, "synchronise a stream", s));
+	sim_engine_run(sim_engine.now_ns + d->model.host_sync_ns);
+	status = s->failed;
+	s->failed = 0;
+	return sim_call_end(status ? err_note(status, "%s", s->failure) : 0);
+}
+
+/* ------------------------------------------------------------------ queueing */
+
+/* Begin a call that enqueues. NULL, with the error in *status_p: the stream is not valid. The lock
+ * is held in either case. */
+static struct op *op_begin(struct sim_dev *d, struct dev_stream *s, enum op_kind kind,
+			   int *status_p)
+{
+	*status_p = sim_call_begin_on_stream(d, s);
+	if (*status_p)
+		return NULL;
+	struct op *op = calloc(1, sizeof(*op));
+	if (!op) {
+		*status_p = err_note(-ENOMEM, "sim:%u: queue an operation: out of memory",
+				     d->base.index);
+		return NULL;
+	}
+	op->kind = kind;
+	op->stream = s;
+	op->serial = d->serial++;
+	op->stretch = op_stretch(d, op->serial);
+	op->slow_down = 1;
+	return op;
+}
+
+static void apply_slow_down(const struct sim_dev *d, struct op *op, const char *what)
+{
+	for (uint32_t i = 0; i < d->model.slow_downs; i++)
+		if (strcmp(d->model.slow_down[i].what, what) == 0)
+			op->slow_down *= d->model.slow_down[i].factor;
+}
+
+static bool is_every_nth(uint64_t count, uint64_t period) { return period && count % period == 0; }
+
+/* Enqueue an operation. If `status` is an error, free the operation and return it. */
+static int op_queue(struct sim_dev *d, struct op *op, int status)
+{
+	if (status) {
+		event_stamp_release(op->stamp);
+		free(op);
+		return status;
+	}
+	for (unsigned i = 0; i < op->uses; i++)
+		op->use[i]->users++;
+	if (op->kind == OP_LAUNCH) {
+		op->blocks_left = op->grid;
+		op->fails = ++d->launches == d->model.fail_launch_at;
+		op->corrupts = is_every_nth(d->launches, d->model.corrupt_launch_every);
+	}
+	if (op->kind == OP_COPY || op->type == &kernel_copy_type) {
+		op->fails |= ++d->copies == d->model.fail_copy_at;
+		op->corrupts |= is_every_nth(d->copies, d->model.corrupt_copy_every);
+	}
+	while (op->stream->queued >= d->model.max_queued) {
+		if (!sim_engine_step() && op->stream->queued >= d->model.max_queued) {
+			for (unsigned i = 0; i < op->uses; i++)
+				op->use[i]->users--;
+			return op_queue(d, op,
+					note_deadlock(d, "queue an operation: the queue is full",
+						      op->stream));
+		}
+	}
+	sim_engine_enqueue(op);
+	return 0;
+}
+
+static bool ranges_overlap(const char *a, const char *b, uint64_t bytes)
+{
+	return a < b ? (uint64_t)(b - a) < bytes : (uint64_t)(a - b) < bytes;
+}
+
+int sim_copy(struct dev *dev, struct dev_stream *s, void *dst, const void *src, uint64_t bytes)
+{
+	struct sim_dev *d = sim_of(dev);
+	int status;
+	struct op *op = op_begin(d, s, d->model.copy_engines ? OP_COPY : OP_LAUNCH, &status);
+	if (!op)
+		return sim_call_end(status);
+	status = op_use(d, op, dst, bytes, "copy to", NULL);
+	if (!status)
+		status = op_use(d, op, src, bytes, "copy from", NULL);
+	if (!status && ranges_overlap(dst, src, bytes))
+		status = err_note(-EINVAL, "sim:%u: copy %llu bytes: the ranges overlap",
+				  dev->index, (unsigned long long)bytes);
+	op->dst = dst;
+	op->src = src;
+	op->bytes = bytes;
+	if (!status && op->kind == OP_LAUNCH) {
+		op->type = &kernel_copy_type;
+		op->grid = d->model.units;
+		op->arg[0].pointer = dst;
+		memcpy(&op->arg[1].pointer, &src, sizeof(src));
+		op->arg[2].u64 = bytes;
+		op->arg[3].u32 = 1;
+		op_traffic(op, op->use[0], (double)bytes, true, PATH_MEMORY);
+		op_traffic(op, op->use[1], (double)bytes, false, PATH_MEMORY);
+	}
+	apply_slow_down(d, op, "engine");
+	return sim_call_end(op_queue(d, op, status));
+}
+
+int sim_fill(struct dev *dev, struct dev_stream *s, void *dst, uint8_t byte, uint64_t bytes)
+{
+	struct sim_dev *d = sim_of(dev);
+	int status;
+	struct op *op = op_begin(d, s, OP_FILL, &status);
+	if (!op)
+		return sim_call_end(status);
+	status = op_use(d, op, dst, bytes, "fill", NULL);
+	op->dst = dst;
+	op->bytes = bytes;
+	op->value = byte;
+	apply_slow_down(d, op, "fill");
+	return sim_call_end(op_queue(d, op, status));
+}
+
+/* ------------------------------------------------------------------ events */
+
+int sim_event_open(struct dev *dev, struct dev_event **e_p)
+{
+	struct sim_dev *d = sim_of(dev);
+	int status = sim_call_begin(d);
+	if (status)
+		return sim_call_end(status);
+	struct dev_event *e = calloc(1, sizeof(*e));
+	if (!e)
+		return sim_call_end(
+			err_note(-ENOMEM, "sim:%u: open an event: out of memory", dev->index));
+	e->dev = d;
+	e->next = d->events;
+	d->events = e;
+	*e_p = e;
+	return sim_call_end(0);
+}
+
+void sim_event_close(struct dev *dev, struct dev_event *e)
+{
+	struct sim_dev *d = sim_of(dev);
+	sim_lock_and_pass_time(d);
+	struct dev_event **at = &d->events;
+	while (*at && *at != e)
+		at = &(*at)->next;
+	if (*at) {
+		*at = e->next;
+		event_stamp_release(e->latest);
+		free(e);
+	}
+	sim_call_end(0);
+}
+
+int sim_event_record(struct dev *dev, struct dev_stream *s, struct dev_event *e)
+{
+	struct sim_dev *d = sim_of(dev);
+	int status;
+	struct op *op = op_begin(d, s, OP_RECORD, &status);
+	if (!op)
+		return sim_call_end(status);
+	status = sim_check_event(d, e);
+	struct event_stamp *stamp = status ? NULL : calloc(1, sizeof(*stamp));
+	if (!status && !stamp)
+		status = err_note(-ENOMEM, "sim:%u: record an event: out of memory", dev->index);
+	if (!stamp)
+		return sim_call_end(op_queue(d, op, status));
+	stamp->holders = 2;
+	stamp->stream = s;
+	op->stamp = stamp;
+	status = op_queue(d, op, 0);
+	if (status) {
+		event_stamp_release(stamp);
+		return sim_call_end(status);
+	}
+	event_stamp_release(e->latest);
+	e->latest = stamp;
+	return sim_call_end(0);
+}
+
+static int note_never_recorded(struct sim_dev *d, const char *what)
+{
+	return err_note(-EINVAL, "sim:%u: %s an event that was never recorded", d->base.index,
+			what);
+}
+
+int sim_event_query(struct dev *dev, struct dev_event *e)
+{
+	struct sim_dev *d = sim_of(dev);
+	int status = sim_call_begin(d);
+	if (!status)
+		status = sim_check_any_event(d, e);
+	if (status)
+		return sim_call_end(status);
+	if (!e->latest)
+		return sim_call_end(note_never_recorded(d, "query"));
+	return sim_call_end(e->latest->done ? 0 : -EAGAIN);
+}
+
+int sim_event_sync(struct dev *dev, struct dev_event *e)
+{
+	struct sim_dev *d = sim_of(dev);
+	int status = sim_call_begin(d);
+	if (!status)
+		status = sim_check_any_event(d, e);
+	if (status)
+		return sim_call_end(status);
+	if (!e->latest)
+		return sim_call_end(note_never_recorded(d, "synchronise"));
+	while (!e->latest->done)
+		if (!sim_engine_step() && !e->latest->done)
+			return sim_call_end(
+				note_deadlock(d, "synchronise an event", e->latest->stream));
+	sim_engine_run(sim_engine.now_ns + d->model.host_sync_ns);
+	return sim_call_end(0);
+}
+
+int sim_event_elapsed_ns(struct dev *dev, struct dev_event *from, struct dev_event *to,
+			 double *ns_p)
+{
+	struct sim_dev *d = sim_of(dev);
+	int status = sim_call_begin(d);
+	if (!status)
+		status = sim_check_any_event(d, from);
+	if (!status)
+		status = sim_check_any_event(d, to);
+	if (status)
+		return sim_call_end(status);
+	if (!from->latest || !to->latest)
+		return sim_call_end(note_never_recorded(d, "measure from or to"));
+	if (!from->latest->done || !to->latest->done)
+		return sim_call_end(-EAGAIN);
+	*ns_p = to->latest->at_ns - from->latest->at_ns;
+	return sim_call_end(0);
+}
+
+int sim_stream_wait(struct dev *dev, struct dev_stream *s, struct dev_event *e)
+{
+	struct sim_dev *d = sim_of(dev);
+	int status;
+	struct op *op = op_begin(d, s, OP_WAIT, &status);
+	if (!op)
+		return sim_call_end(status);
+	status = sim_check_any_event(d, e);
+	if (status)
+		return sim_call_end(op_queue(d, op, status));
+	/* Without a record there is nothing to wait for, but it still takes a queue entry. */
+	op->stamp = e->latest;
+	if (op->stamp)
+		op->stamp->holders++;
+	return sim_call_end(op_queue(d, op, 0));
+}
+
+/* ------------------------------------------------------------------ values */
+
+static int queue_value_op(struct sim_dev *d, struct dev_stream *s, enum op_kind kind, uint32_t *at,
+			  uint32_t value)
+{
+	int status;
+	struct op *op = op_begin(d, s, kind, &status);
+	if (!op)
+		return status;
+	if (!dev_can(&d->base, DEV_CAP_WAIT_VALUE))
+		status = err_note(-ENOTSUP, "sim:%u: values are not supported", d->base.index);
+	if (!status)
+		status = op_use(d, op, at, sizeof(*at),
+				kind == OP_WAIT_VALUE ? "wait for a value" : "write a value", NULL);
+	if (!status && (uintptr_t)at % sizeof(*at))
+		status = err_note(-EINVAL, "sim:%u: a value must be aligned to %zu bytes",
+				  d->base.index, sizeof(*at));
+	op->dst = (char *)at;
+	op->value = value;
+	return op_queue(d, op, status);
+}
+
+int sim_wait_value(struct dev *dev, struct dev_stream *s, uint32_t *at, uint32_t value)
+{
+	return sim_call_end(queue_value_op(sim_of(dev), s, OP_WAIT_VALUE, at, value));
+}
+
+int sim_write_value(struct dev *dev, struct dev_stream *s, uint32_t *at, uint32_t value)
+{
+	return sim_call_end(queue_value_op(sim_of(dev), s, OP_WRITE_VALUE, at, value));
+}
+
+int sim_post_value(struct dev *dev, uint32_t *at, uint32_t value)
+{
+	struct sim_dev *d = sim_of(dev);
+	int status = sim_call_begin(d);
+	if (status)
+		return sim_call_end(status);
+	if (!sim_memory_find(d, at, sizeof(*at), "post a value"))
+		return sim_call_end(-EFAULT);
+	if ((uintptr_t)at % sizeof(*at))
+		return sim_call_end(err_note(-EINVAL,
+					     "sim:%u: a value must be aligned to %zu bytes",
+					     dev->index, sizeof(*at)));
+	*at = value;
+	sim_engine_written();
+	sim_engine_run(sim_engine.now_ns);
+	return sim_call_end(0);
+}
+
+/* ------------------------------------------------------------------ launches */
+
+int sim_launch(struct dev *dev, struct dev_stream *s, struct dev_kernel *k,
+	       const struct dev_launch *l)
+{
+	struct sim_dev *d = sim_of(dev);
+	int status;
+	struct op *op = op_begin(d, s, OP_LAUNCH, &status);
+	if (!op)
+		return sim_call_end(status);
+	status = sim_check_kernel(d, k);
+	if (!status)
+		status = sim_check_block(d, l->block, l->shared_bytes, &op->claim_bytes);
+	if (!status && l->grid == 0)
+		status = err_note(-EINVAL, "sim:%u: launch %s: the grid is 0", dev->index,
+				  k->type->name);
+	if (status)
+		return sim_call_end(op_queue(d, op, status));
+	op->type = k->type;
+	op->grid = l->grid;
+	apply_slow_down(d, op, k->type->name);
+	return sim_call_end(op_queue(d, op, kernel_prepare(d, op, l->args)));
+}
+
+int sim_gemm(struct dev *dev, struct dev_stream *s, const struct dev_gemm *g)
+{
+	struct sim_dev *d = sim_of(dev);
+	int status;
+	struct op *op = op_begin(d, s, OP_LAUNCH, &status);
+	if (!op)
+		return sim_call_end(status);
+	if (!dev_can(dev, DEV_CAP_GEMM))
+		status = err_note(-ENOTSUP, "sim:%u: gemm is not supported", dev->index);
+	else if (!dev_can(dev, DEV_CAP_GEMM_TILED) && (g->shared_bytes || g->done))
+		status = err_note(
+			-ENOTSUP,
+			"sim:%u: shared_bytes and done of a gemm are not supported on this device",
+			dev->index);
+	if (!status)
+		status = sim_check_block(d, 0, g->shared_bytes, &op->claim_bytes);
+	if (!status)
+		status = sim_gemm_prepare(d, op, g);
+	apply_slow_down(d, op, "gemm");
+	return sim_call_end(op_queue(d, op, status));
+}

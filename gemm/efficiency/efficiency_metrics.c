@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "gemm/efficiency/efficiency_metrics.h"
+
+#include <stdio.h>
+
+const struct bench_variant efficiency_variants[] = {
+	[GEMM] = {.name = "gemm", .timing = BENCH_DEVICE},
+	[PEAK] = {.name = "peak", .timing = BENCH_DEVICE},
+	[GEMM_FAST] = {.name = "gemm_fast", .timing = BENCH_DEVICE},
+	[MMA_PEAK] = {.name = "mma_peak", .timing = BENCH_DEVICE},
+	[WGMMA_PEAK] = {.name = "wgmma_peak", .timing = BENCH_DEVICE},
+	{0}};
+
+static const struct loop {
+	unsigned variant;
+	const char *bound;
+} loops[PEAK_LOOPS] = {
+	[PEAK_FMA] = {PEAK, "measured peak of multiply-adds"},
+	[PEAK_MMA] = {MMA_PEAK, "measured mma peak"},
+	[PEAK_WGMMA] = {WGMMA_PEAK, "measured wgmma peak"},
+};
+
+/* What a formula of this file needs. */
+struct peak_reference {
+	const struct bench_gemm *gemm;
+	const struct peaks *peaks;
+	const struct loop *loop; /* the fastest */
+};
+
+bool efficiency_is_gemm(unsigned variant) { return variant == GEMM || variant == GEMM_FAST; }
+
+enum peak_loop efficiency_peak_loop(unsigned variant)
+{
+	return variant == WGMMA_PEAK ? PEAK_WGMMA : variant == MMA_PEAK ? PEAK_MMA : PEAK_FMA;
+}
+
+unsigned efficiency_peak_variant(enum peak_loop loop) { return loops[loop].variant; }
+
+double efficiency_flops(const struct bench_gemm *gemm, const struct peaks *peaks, unsigned variant)
+{
+	return efficiency_is_gemm(variant) ? shape_flops(&gemm->shape)
+					   : peaks_flops(peaks, efficiency_peak_loop(variant));
+}
+
+/* NULL: no loop was measured. */
+static const struct loop *fastest_loop(const struct bench_case *c, const struct peaks *peaks)
+{
+	const struct loop *fastest = NULL;
+	double max_rate = 0.0;
+	for (unsigned loop = 0; loop < PEAK_LOOPS; loop++) {
+		double rate = peaks_flops(peaks, (enum peak_loop)loop) /
+			      bench_best(c, loops[loop].variant);
+		if (!bench_variant_on(c, loops[loop].variant) || (fastest && !(rate > max_rate)))
+			continue;
+		fastest = &loops[loop];
+		max_rate = rate;
+	}
+	return fastest;
+}
+
+static double fraction_of_peak(const struct bench_round *r)
+{
+	const struct peak_reference *peak = r->arg;
+	unsigned gemm = (unsigned)r->variant, loop = peak->loop->variant;
+	return efficiency_flops(peak->gemm, peak->peaks, gemm) / r->seconds[gemm] /
+	       (efficiency_flops(peak->gemm, peak->peaks, loop) / r->seconds[loop]);
+}
+
+/* A GEMM of f32 or f64 may use units that the loop does not use; a loop of matrix multiply-adds may
+ * not reach the rate of the units. */
+static bool peak_is_upper_bound(const struct bench_case *c, const struct peak_reference *peak)
+{
+	if (peak->loop->variant == MMA_PEAK)
+		return dev_props(c->dev)->mma_peak_types >> peak->gemm->type & 1;
+	return peak->loop->variant == WGMMA_PEAK || !bench_gemm_has_matrix_units(c->dev);
+}
+
+static int derive_fraction(struct bench_case *c, unsigned variant,
+			   const struct peak_reference *peak)
+{
+	const unsigned loop = peak->loop->variant;
+	const bool bound = peak_is_upper_bound(c, peak);
+	char formula[160];
+	snprintf(formula, sizeof(formula), "flop_rate(%s) / flop_rate(%s), round by round%s",
+		 efficiency_variants[variant].name, efficiency_variants[loop].name,
+		 bound || loop == PEAK
+			 ? ""
+			 : "; of measured mma.sync peak (MFMA, WMMA), which the units may exceed");
+	if (bound)
+		bench_bound(c, "flop_rate", (int)variant,
+			    efficiency_flops(peak->gemm, peak->peaks, loop) / bench_best(c, loop),
+			    peak->loop->bound);
+	return bench_derive(c, "fraction_of_peak", (int)variant, "",
+			    UINT64_C(1) << variant | UINT64_C(1) << loop, fraction_of_peak, peak,
+			    formula);
+}
+
+int efficiency_derive(struct bench_case *c, const struct bench_gemm *gemm,
+		      const struct peaks *peaks)
+{
+	const struct peak_reference peak = {gemm, peaks, fastest_loop(c, peaks)};
+	char formula[40];
+	bench_gemm_facts(gemm, c);
+	if (!peak.loop)
+		return 0;
+	snprintf(formula, sizeof(formula), "flop_rate(%s)",
+		 efficiency_variants[peak.loop->variant].name);
+	if (peak.loop->variant != PEAK)
+		bench_alias(c, "flop_rate", (int)peak.loop->variant, "peak_flop_rate", formula);
+	int status = derive_fraction(c, GEMM, &peak);
+	return status ? status : derive_fraction(c, GEMM_FAST, &peak);
+}

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "lib/provenance.h"
+#include "lib/units.h"
+
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+/* Lines of "key value"; the first is the version. Written by the Makefile. */
+static const char config[] =
+#include BUILD_CONFIG
+	;
+
+/* Only these variables are recorded: they change results, and none of them holds a secret. */
+static const char *const recorded_environment[] = {
+	"GPUSIG_BLAS",
+	"OMP_NUM_THREADS",
+	"OPENBLAS_CORETYPE",
+	"OPENBLAS_NUM_THREADS",
+	"BLIS_ARCH_TYPE",
+	"BLIS_NUM_THREADS",
+	"CUDA_VISIBLE_DEVICES",
+	"CUDA_DEVICE_MAX_CONNECTIONS",
+	"HIP_VISIBLE_DEVICES",
+	"ROCR_VISIBLE_DEVICES",
+	"GPU_MAX_HW_QUEUES",
+	"CUDA_LAUNCH_BLOCKING",
+	"CUDA_MODULE_LOADING",
+	"HSA_ENABLE_SDMA",
+	"HSA_XNACK",
+	"DEBUG_HIP_IGNORE_STREAM_PRIORITY",
+	"NCCL_ALGO",
+	"NCCL_PROTO",
+	"NCCL_P2P_LEVEL",
+	"NCCL_P2P_DISABLE",
+	"SLURM_JOB_ID",
+	"SLURM_NODELIST",
+	"LD_PRELOAD",
+	"MALLOC_ARENA_MAX",
+	"GLIBC_TUNABLES",
+};
+
+static void strip_newline(char *text) { text[strcspn(text, "\n")] = '\0'; }
+
+static bool read_first_line(const char *path, char *out, size_t capacity)
+{
+	FILE *file = fopen(path, "re");
+	if (!file)
+		return false;
+	bool read = fgets(out, (int)capacity, file) != NULL;
+	fclose(file);
+	if (read)
+		strip_newline(out);
+	return read;
+}
+
+/* The value of the first line `name<separator>value` of a file such as /proc/cpuinfo or
+ * /etc/os-release. */
+static bool read_field(const char *path, const char *name, char separator, char *out,
+		       size_t capacity)
+{
+	char line[16384];
+	bool found = false;
+	FILE *file = fopen(path, "re");
+	if (!file)
+		return false;
+	while (!found && fgets(line, sizeof(line), file)) {
+		char *value = strchr(line, separator);
+		if (strncmp(line, name, strlen(name)) != 0 || !value)
+			continue;
+		value++;
+		value += strspn(value, " \t\"");
+		value[strcspn(value, "\"\n")] = '\0';
+		snprintf(out, capacity, "%s", value);
+		found = true;
+	}
+	fclose(file);
+	return found;
+}
+
+static void put_line(struct json *j, const char *key, const char *path)
+{
+	char text[256];
+	json_string(j, key, read_first_line(path, text, sizeof(text)) ? text : NULL);
+}
+
+static void put_field(struct json *j, const char *key, const char *path, const char *name,
+		      char separator)
+{
+	char text[256];
+	json_string(j, key, read_field(path, name, separator, text, sizeof(text)) ? text : NULL);
+}
+
+/* The CPUs that the process may run on, which may be near a device or far from it. The buffer
+ * holds the list of a machine with thousands of CPUs, every other one allowed. */
+static void put_affinity(struct json *j)
+{
+	char list[16384];
+	json_string(j, "affinity",
+		    read_field("/proc/self/status", "Cpus_allowed_list", ':', list, sizeof(list))
+			    ? list
+			    : NULL);
+}
+
+static void put_caches(struct json *j)
+{
+	char path[128], level[16], type[32], size[32], label[64];
+	for (int i = 0; i < 8; i++) {
+		snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu0/cache/index%d/level", i);
+		if (!read_first_line(path, level, sizeof(level)))
+			return;
+		snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu0/cache/index%d/type", i);
+		if (!read_first_line(path, type, sizeof(type)))
+			return;
+		snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu0/cache/index%d/size", i);
+		if (!read_first_line(path, size, sizeof(size)))
+			return;
+		snprintf(label, sizeof(label), "cache_l%s_%s", level, type);
+		uint64_t bytes;
+		if (units_parse_size(size, &bytes) == 0)
+			json_integer(j, label, bytes);
+	}
+}
+
+static void put_count(struct json *j, const char *key, const char *pattern)
+{
+	glob_t found;
+	if (glob(pattern, 0, NULL, &found) == 0) {
+		json_integer(j, key, found.gl_pathc);
+		globfree(&found);
+	} else {
+		json_null(j, key);
+	}
+}
+
+static void put_machine(struct json *j)
+{
+	struct utsname system;
+	char flags[8192];
+	json_string(j, "hostname", uname(&system) == 0 ? system.nodename : NULL);
+	json_string(j, "kernel", uname(&system) == 0 ? system.release : NULL);
+	json_string(j, "architecture", uname(&system) == 0 ? system.machine : NULL);
+	put_field(j, "os", "/etc/os-release", "PRETTY_NAME", '=');
+	put_field(j, "cpu", "/proc/cpuinfo", "model name", ':');
+	put_field(j, "cpu_family", "/proc/cpuinfo", "cpu family", ':');
+	put_field(j, "cpu_model", "/proc/cpuinfo", "model\t", ':');
+	put_field(j, "microcode", "/proc/cpuinfo", "microcode", ':');
+	if (read_field("/proc/cpuinfo", "flags", ':', flags, sizeof(flags)))
+		json_bool(j, "virtual_machine", strstr(flags, " hypervisor") != NULL);
+	else
+		json_null(j, "virtual_machine");
+	put_line(j, "governor", "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
+	put_line(j, "clocksource",
+		 "/sys/devices/system/clocksource/clocksource0/current_clocksource");
+	put_line(j, "huge_pages", "/sys/kernel/mm/transparent_hugepage/enabled");
+	put_line(j, "smt", "/sys/devices/system/cpu/smt/control");
+	put_line(j, "load_average", "/proc/loadavg");
+	put_count(j, "numa_nodes", "/sys/devices/system/node/node[0-9]*");
+	put_count(j, "iommu_groups", "/sys/kernel/iommu_groups/*");
+	put_affinity(j);
+	json_integer(j, "cores_online", (uint64_t)sysconf(_SC_NPROCESSORS_ONLN));
+	json_integer(j, "memory_bytes",
+		     (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGE_SIZE));
+	put_caches(j);
+}
+
+/* Each "key value" line of the build text becomes a key of its own. */
+static void put_build(struct json *j)
+{
+	char text[sizeof(config)];
+	memcpy(text, config, sizeof(config));
+	for (char *line = text, *next; line && *line; line = next) {
+		next = strchr(line, '\n');
+		if (next)
+			*next++ = '\0';
+		char *space = strchr(line, ' ');
+		if (space) {
+			*space = '\0';
+			json_string(j, line, space + 1);
+		}
+	}
+}
+
+void provenance_write(struct json *j)
+{
+	json_object_begin(j, "provenance");
+	put_machine(j);
+	put_build(j);
+	json_object_begin(j, "environment");
+	for (size_t i = 0; i < sizeof(recorded_environment) / sizeof(recorded_environment[0]); i++)
+		if (getenv(recorded_environment[i]))
+			json_string(j, recorded_environment[i], getenv(recorded_environment[i]));
+	json_object_end(j);
+	json_object_end(j);
+}
+
+const char *provenance_config(void) { return config; }
+
+const char *provenance_version(void)
+{
+	static char version[128];
+	if (!version[0])
+		snprintf(version, sizeof(version), "%.*s", (int)strcspn(config + 8, "\n"),
+			 config + 8);
+	return version;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Provenance: what a result depends on besides the device. Everything is read, nothing is guessed;
+ * what this machine does not report is null.
+ */
+#ifndef GPUSIG_PROVENANCE_H
+#define GPUSIG_PROVENANCE_H
+
+#include "lib/json.h"
+
+/* Add the object "provenance" (docs/RECORDS.md) to `j`. */
+void provenance_write(struct json *j);
+
+/* The version of the suite (git describe), and the whole text of `make config`, as built into
+ * this binary. */
+const char *provenance_version(void);
+const char *provenance_config(void);
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The copies that micro/copy_path compares, and the quantities derived from their times.
+ */
+#ifndef GPUSIG_COPY_PATH_METRICS_H
+#define GPUSIG_COPY_PATH_METRICS_H
+
+#include "bench/roofline.h"
+
+/* From KERNEL_1 to ROOFLINE, exclusive: the copy kernel with a growing number of blocks. ROOFLINE
+ * is the first of ROOFLINE_VARIANTS. */
+enum {
+	ENGINE,
+	BOTH_WAYS,
+	SPLIT_4,
+	SPLIT_16,
+	PAGEABLE,
+	KERNEL,
+	KERNEL_NT,
+	KERNEL_1,
+	KERNEL_1024 = KERNEL_1 + 10,
+	ROOFLINE
+};
+
+/* param: pieces of an engine copy, or blocks of a kernel (0: enough for every unit). */
+extern const struct bench_variant copy_path_variants[];
+
+/* In derive: ratios of times, the bound of every copy, and "blocks_to_saturate": the fewest blocks
+ * of the copy kernel that reach 95 % of its best bandwidth, `wave_blocks` of which fill the device.
+ */
+int copy_path_derive(struct bench_case *c, const struct roofline *roofline, uint32_t wave_blocks);
+
+#endif

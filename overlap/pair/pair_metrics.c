@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "overlap/pair/pair_metrics.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#define BIT(variant) (UINT64_C(1) << (variant))
+#define EQUAL_WITHIN 1.15
+/* Smaller differences count as noise even on a quiet machine. */
+#define MIN_NOISE 0.02
+
+/* Of a variant that runs both at once. */
+static double speedup_over_serial(const struct bench_round *r)
+{
+	return r->seconds[SERIAL] / r->seconds[r->variant];
+}
+
+static double ideal_speedup(const struct bench_round *r)
+{
+	const double *s = r->seconds;
+	return (s[GEMM] + s[TRANSFER]) / fmax(s[GEMM], s[TRANSFER]);
+}
+
+/* NaN where the ideal gain is within noise. */
+static double fraction_of_ideal(const struct bench_round *r)
+{
+	const bool *gain_is_significant = r->arg;
+	return *gain_is_significant ? (speedup_over_serial(r) - 1.0) / (ideal_speedup(r) - 1.0)
+				    : NAN;
+}
+
+static double time_ratio(const struct bench_round *r)
+{
+	return r->seconds[r->variant] / r->seconds[SERIAL];
+}
+
+static double exposed_tail(const struct bench_round *r)
+{
+	return r->seconds[r->variant] - r->seconds[GEMM];
+}
+
+static double fraction_of_bound(const struct bench_round *r)
+{
+	return fmax(r->seconds[GEMM], r->seconds[TRANSFER]) / r->seconds[r->variant];
+}
+
+/* How far the median sample is from the best one. */
+static double variant_noise(const struct bench_case *c, unsigned variant)
+{
+	return fmax(MIN_NOISE, bench_median(c, variant) / bench_best(c, variant) - 1.0);
+}
+
+static bool side_is_slowed(const struct bench_case *c, unsigned concurrent, unsigned alone)
+{
+	return bench_median(c, concurrent) >
+	       (1.0 + variant_noise(c, alone)) * bench_median(c, alone);
+}
+
+static void record_slowed_side(struct bench_case *c, const char *fact, unsigned gemm,
+			       unsigned transfer)
+{
+	bool g = side_is_slowed(c, gemm, GEMM), t = side_is_slowed(c, transfer, TRANSFER);
+	if (!isnan(bench_median(c, gemm) + bench_median(c, GEMM) + bench_median(c, transfer) +
+		   bench_median(c, TRANSFER)))
+		bench_fact_text(c, fact, g && t ? "both" : g ? "gemm" : t ? "transfer" : "neither");
+}
+
+/* Also says whether the ideal gain is beyond noise. */
+static bool record_class(struct bench_case *c, double gemm, double transfer)
+{
+	double ideal = (gemm + transfer) / fmax(gemm, transfer),
+	       min_ideal = 1.0 + 2.0 * variant_noise(c, SERIAL);
+	char why[128];
+	/* S is a ratio of two times, each with its own noise. */
+	bool gain_is_significant = !(ideal <= min_ideal);
+	if (isnan(gemm + transfer))
+		return gain_is_significant;
+	bench_fact_text(c, "class",
+			gemm > EQUAL_WITHIN * transfer   ? "G-long"
+			: transfer > EQUAL_WITHIN * gemm ? "C-long"
+							 : "GC-equal");
+	if (gain_is_significant)
+		return true;
+	snprintf(why, sizeof(why), "S_ideal %.4g is within noise; the limit is %.4g", ideal,
+		 min_ideal);
+	bench_fact_text(c, "no_fraction_of_ideal", why);
+	return false;
+}
+
+static int derive_order(struct bench_case *c, unsigned both, unsigned gemm, unsigned transfer,
+			bool gain_is_significant)
+{
+	const uint64_t alone = BIT(GEMM) | BIT(TRANSFER), with_serial = BIT(SERIAL) | BIT(both);
+	const struct {
+		const char *name, *unit;
+		uint64_t uses;
+		bench_formula formula;
+		const char *text;
+	} metrics[] = {
+		{"S", "", with_serial, speedup_over_serial, "serial / both"},
+		{"fraction_of_ideal", "", with_serial | alone, fraction_of_ideal,
+		 "(S - 1) / (S_ideal - 1), unclamped"},
+		{"TimeRatio", "", with_serial, time_ratio, "both / serial"},
+		{"exposed_tail", "s", BIT(both) | BIT(GEMM), exposed_tail, "both - gemm_alone"},
+		{"fraction_of_bound", "", BIT(both) | alone, fraction_of_bound,
+		 "max(gemm_alone, transfer_alone) / both"}};
+	int status = 0;
+	for (size_t i = 0; status == 0 && i < sizeof(metrics) / sizeof(metrics[0]); i++)
+		status = bench_derive(c, metrics[i].name, (int)both, metrics[i].unit,
+				      metrics[i].uses, metrics[i].formula, &gain_is_significant,
+				      metrics[i].text);
+	bench_bound(c, "fraction_of_bound", (int)both, 1.0, "the longer side alone");
+	if (status == 0)
+		status = bench_ratio(c, "CIL", gemm, GEMM,
+				     "time of the GEMM while the transfer runs / gemm_alone");
+	if (status == 0)
+		status = bench_ratio(c, "CIL", transfer, TRANSFER,
+				     "time of the transfer while the GEMM runs / transfer_alone");
+	return status;
+}
+
+int pair_derive(struct bench_case *c)
+{
+	bool gain_is_significant =
+		record_class(c, bench_median(c, GEMM), bench_median(c, TRANSFER));
+	record_slowed_side(c, "slowed_side_gemm_first", G_IN_GF, T_IN_GF);
+	record_slowed_side(c, "slowed_side_transfer_first", G_IN_TF, T_IN_TF);
+	int status = bench_derive(c, "S_ideal", -1, "", BIT(GEMM) | BIT(TRANSFER), ideal_speedup,
+				  NULL, "(t_g + t_c) / max(t_g, t_c)");
+	if (status == 0)
+		status = derive_order(c, GEMM_FIRST, G_IN_GF, T_IN_GF, gain_is_significant);
+	return status ? status
+		      : derive_order(c, TRANSFER_FIRST, G_IN_TF, T_IN_TF, gain_is_significant);
+}

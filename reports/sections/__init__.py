@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""One module for each program that needs more than curves and tables. `generic` does the others."""
+
+from __future__ import annotations
+
+from typing import Dict, List, Mapping, Optional
+
+from reports.curves import Curve
+from reports.sections import (advice, collectives, contention, copies, ficco, gemm, generic, latency, launch, memory, node,
+                             occupancy, pair, priority, reduce, shaping, simulated, torus, trigger)
+from reports.records import Group
+from reports.section import Section, SectionSpec
+
+SPECS: Dict[str, SectionSpec] = {
+    "topology/node": node.SPEC,
+    "micro/memory": memory.SPEC,
+    "micro/latency": latency.SPEC,
+    "micro/copy_path": copies.SPEC,
+    "micro/launch": launch.SPEC,
+    "gemm/efficiency": gemm.EFFICIENCY,
+    "gemm/split": gemm.SPLIT,
+    "micro/contention": contention.SPEC,
+    "micro/occupancy": occupancy.SPEC,
+    "micro/priority": priority.SPEC,
+    "micro/reduce": reduce.SPEC,
+    "overlap/pair": pair.SPEC,
+    "overlap/shaping": shaping.SPEC,
+    "overlap/trigger": trigger.SPEC,
+    advice.PROGRAM: advice.scored(ficco.SPEC),
+    "collectives/allreduce": collectives.ALLREDUCE,
+    "collectives/reduce_scatter": collectives.REDUCE_SCATTER,
+    "collectives/allgather": collectives.ALLGATHER,
+    "collectives/device_allreduce": collectives.DEVICES,
+    "topology/torus": torus.SPEC,
+    "collectives/allreduce@simgrid": simulated.SPEC,
+}
+
+
+def rank(program: str) -> int:
+    """Sections come in the order above, then the rest by name."""
+    return list(SPECS).index(program) if program in SPECS else len(SPECS)
+
+
+def spec_of(program: str) -> SectionSpec:
+    """Programs on simulated ranks ("@simgrid") have a section of their own, whatever the program."""
+    return SPECS.get(program, simulated.SPEC if "@" in program else generic.SPEC)
+
+
+def sentence(text: str) -> str:
+    """A capital at the start, unless the first word is a name with a digit such as f32."""
+    first = text.split(":")[0].split(" ")[0]
+    return text if any(c.isdigit() for c in first) else text[:1].upper() + text[1:]
+
+
+def section_of(group: Group, curves: List[Curve], others: Optional[Mapping[str, Group]] = None) -> Section:
+    spec = spec_of(group.program)
+    section = Section(group, curves, spec.title or sentence(group.program.replace("/", ": ").replace("_", " ")),
+                      others=others or {})
+    section.results = spec.results(section)
+    section.summary = sentence(spec.summary(section))
+    return section

@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How good is the advice? overlap/ficco measured every schedule; this compares them with the prediction from other curves.
+
+A scenario is one case of overlap/ficco: a shape, an operation, a copy method. Its schedules ran interleaved, so they compare.
+A hit: the interval of the median of the advised schedule reaches that of the fastest one. Nothing of overlap/ficco is
+fitted; where the curves hold the whole GEMM itself, the case is counted apart as seen. Where no schedule is slower than the
+fastest beyond noise, any advice would hit: the case is undecided and is not counted.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import statistics
+from typing import Any, Dict, List, Optional, Tuple
+
+from reports.advise import Adviser, LibraryMissing
+from reports.advise_machine import machine_of
+from reports.curves import why_invalid
+from reports.jsonl import Json, is_number
+from reports.quantity import human, percent
+from reports.records import Case, Variant
+from reports.section import Figure, Section, SectionSpec, Table
+
+PROGRAM = "overlap/ficco"
+FORMULA = ("hit: ci_low of the advised schedule <= ci_high of the fastest, or it is the fastest; loss: median of the advised / "
+           "median of the fastest - 1, mean over what was no hit; 95 % interval of the share of hits by Wilson")
+_MAX_ROWS = 80
+_Z = 1.959964
+
+
+def wilson(hits: int, of: int) -> Optional[Tuple[float, float]]:
+    if of == 0:
+        return None
+    share, square = hits / of, _Z * _Z
+    middle, half = share + square / (2 * of), _Z * math.sqrt(share * (1 - share) / of + square / (4 * of * of))
+    return (middle - half) / (1 + square / of), (middle + half) / (1 + square / of)
+
+
+def _measured(case: Case, names: List[str]) -> Dict[str, Variant]:
+    """The valid schedules of a case."""
+    invalid = {d.variant for d in case.derived if why_invalid(case, d) and d.variant}
+    flagged = {f.variant for f in case.flags}
+    if None in flagged or case.status != "ok":
+        return {}
+    return {v.name: v for v in case.variants if v.name in names and (v.median_s or 0) > 0 and v.name not in invalid | flagged}
+
+
+def _is_hit(advised: Variant, best: Variant) -> bool:
+    if advised is best:
+        return True
+    if advised.ci_low_s is None or best.ci_high_s is None:
+        return False
+    return advised.ci_low_s <= best.ci_high_s
+
+
+def _operation(word: str, ops: List[str]) -> Optional[str]:
+    """The operation to ask for. An uneven all-to-all counts as an even one: its sizes are not known beforehand."""
+    return next((op for op in ops if word == op or word == op + "-uneven"), None)
+
+
+def _scenario(case: Case, adviser: Adviser, seen: set) -> Optional[Json]:
+    facts, axes = case.facts, case.axes
+    sides = [facts.get(s) for s in ("m", "n", "k", "ranks")]
+    op, copy_method = _operation(str(axes.get("op", "")), adviser.ops), str(axes.get("copy-method", ""))
+    if op is None or not all(is_number(s) for s in sides):
+        return None
+    try:
+        advice = adviser.ask(*(int(s) for s in sides), op, str(axes.get("type", "")))
+    except ValueError:
+        return None
+    predicted = {c["schedule"]: c for c in advice["candidates"] if c["copy_method"] == copy_method}
+    measured = _measured(case, list(predicted))
+    if len(measured) < 2:
+        return None
+    pick = min(measured, key=lambda s: list(predicted).index(s))
+    best = min(measured.values(), key=lambda v: v.median_s)
+    return {"key": case.key, "op": str(axes.get("op")), "copy_method": copy_method, "type": str(axes.get("type")),
+            "m": int(sides[0]), "n": int(sides[1]), "k": int(sides[2]), "devices": int(sides[3]), "pick": pick, "best": best.name,
+            "hit": _is_hit(measured[pick], best), "loss": measured[pick].median_s / best.median_s - 1,
+            "decided": any(not _is_hit(v, best) for v in measured.values()),
+            "unseen": (axes.get("type"), *sides[:3]) not in seen, "extrapolated": predicted[pick]["extrapolated"],
+            "schedules": [{"schedule": s, "predicted_s": c["predicted_s"], "measured_s": measured[s].median_s}
+                          for s, c in predicted.items() if s in measured]}
+
+
+def _seen(signature: Json) -> set:
+    """Whole GEMMs among the curves that the advice was built from."""
+    words = (line.split() for line in machine_of(signature).lines)
+    return {(w[1], float(w[2]), float(w[3]), float(w[4])) for w in words if w[0] == "gemm"}
+
+
+def _tally(scenarios: List[Json]) -> Json:
+    hits = sum(s["hit"] for s in scenarios)
+    losses = [s["loss"] for s in scenarios if not s["hit"]]
+    interval = wilson(hits, len(scenarios))
+    return {"scenarios": len(scenarios), "hits": hits, "hit_rate": hits / len(scenarios) if scenarios else None,
+            "hit_rate_ci": list(interval) if interval else None,
+            "mean_loss_when_wrong": statistics.fmean(losses) if losses else None,
+            "max_loss": max(losses) if losses else None,
+            "mean_loss": statistics.fmean(s["loss"] for s in scenarios) if scenarios else None}
+
+
+def _always(cases: List[Tuple[Case, Json]]) -> List[Json]:
+    """The score of always choosing one schedule, for every schedule: the advice has to beat them."""
+    rows = []
+    names = list(dict.fromkeys(s["schedule"] for _, scenario in cases for s in scenario["schedules"]))
+    for name in sorted(names):
+        own = []
+        for case, scenario in cases:
+            variants = {v.name: v for v in case.variants}
+            if any(s["schedule"] == name for s in scenario["schedules"]):
+                best = variants[scenario["best"]]
+                own.append({"hit": _is_hit(variants[name], best), "loss": variants[name].median_s / best.median_s - 1})
+        rows.append(dict(_tally(own), schedule=name))
+    return rows
+
+
+def score(section: Section, signature: Json) -> Json:
+    """Of the cases of overlap/ficco, by the curves of the same signature. `reason` replaces a score that is missing."""
+    cases = [c for c in section.group.cases.values() if c.status == "ok"]
+    advisers: Dict[Any, Adviser] = {}
+    found: List[Tuple[Case, Json]] = []
+    skipped = 0
+    try:
+        seen = _seen(signature)
+        for case in cases:
+            blocks = case.facts.get("copy_blocks")
+            if blocks not in advisers:
+                advisers[blocks] = Adviser(machine_of(signature, int(blocks) if is_number(blocks) and blocks > 0 else None))
+            scenario = _scenario(case, advisers[blocks], seen)
+            skipped += scenario is None
+            found += [(case, scenario)] if scenario else []
+    except (LibraryMissing, ValueError) as why:  # no library, or curves that it does not take
+        return {"formula": FORMULA, "reason": str(why)}
+    scenarios = [s for _, s in found]
+    errors = [abs(math.log(s["predicted_s"] / s["measured_s"])) for o in scenarios for s in o["schedules"]]
+    unseen = [s for s in scenarios if s["unseen"] and s["decided"]]
+    seen_ones = [s for s in scenarios if not s["unseen"] and s["decided"]]
+    result = dict(_tally(unseen), formula=FORMULA, seen=_tally(seen_ones), table=scenarios,
+                  undecided=sum(not s["decided"] for s in scenarios), skipped=skipped,
+                  always=_always([(c, s) for c, s in found if s["unseen"] and s["decided"]]),
+                  median_error=math.expm1(statistics.median(errors)) if errors else None)
+    if not unseen:
+        result["reason"] = ("no case of a shape that the curves do not hold has a GEMM of its type, two valid schedules and a "
+                            "schedule that is slower beyond noise")
+    return result
+
+
+# ------------------------------------------------------------------ what the report says
+
+
+def summary(advice: Json) -> str:
+    """Empty without a score: the results have the reason."""
+    if advice.get("hit_rate") is None:
+        return ""
+    share = [percent(x) for x in (advice["hit_rate"], *advice["hit_rate_ci"])]
+    text = "Advice from the other programs' curves names a fastest schedule in %d of %d unseen scenarios (%s; 95 %%: %s to %s)"
+    text %= (advice["hits"], advice["scenarios"], *share)
+    if advice["mean_loss_when_wrong"] is not None:
+        text += "; where it does not, the advised one takes %s longer" % percent(advice["mean_loss_when_wrong"])
+    return text + "."
+
+
+def figures(advice: Json) -> List[Figure]:
+    if not advice.get("table"):
+        return []
+    rows = [[s["op"], "%d×%d×%d" % (s["m"], s["n"], s["k"]), "%s, %d" % (s["copy_method"], s["devices"]), s["pick"], s["best"],
+             human(_time(s, s["pick"], "predicted_s"), "s"), human(_time(s, s["pick"], "measured_s"), "s"),
+             human(_time(s, s["best"], "measured_s"), "s"), percent(s["loss"]),
+             _verdict(s)] for s in advice["table"][:_MAX_ROWS]]
+    caption = "Predicted from curves, measured here. %s." % (FORMULA[:1].upper() + FORMULA[1:])
+    if advice["median_error"] is not None:
+        caption += " Half of all predictions are within %s." % percent(advice["median_error"])
+    table = Table(["operation", "M×N×K", "copy method, devices", "advised", "fastest", "predicted", "advised took",
+                   "fastest took", "lost", "verdict"], rows, caption, 5, True)
+    always = [["advice"] + _scores(advice)] + [["always " + a["schedule"]] + _scores(a) for a in advice["always"]]
+    return [Table(["rule", "scenarios", "hits", "share", "mean loss when wrong", "mean loss"], always,
+                  "Unseen scenarios: the advice, and always the same schedule."), table]
+
+
+def _verdict(scenario: Json) -> str:
+    word = "undecided" if not scenario["decided"] else "hit" if scenario["hit"] else "miss"
+    return word if scenario["unseen"] else word + ", seen"
+
+
+def _scores(t: Json) -> List[str]:
+    def share(value: Optional[float]) -> str:
+        return "–" if value is None else percent(value)
+
+    return [str(t["scenarios"]), str(t["hits"])] + [share(t[k]) for k in ("hit_rate", "mean_loss_when_wrong", "mean_loss")]
+
+
+def _time(scenario: Json, schedule: str, which: str) -> float:
+    return next(s[which] for s in scenario["schedules"] if s["schedule"] == schedule)
+
+
+def scored(spec: SectionSpec) -> SectionSpec:
+    """The section of overlap/ficco with the score, which Signature adds to its results."""
+    def own_figures(section: Section) -> List[Figure]:
+        return spec.figures(section) + figures(section.results.get("advice", {}))
+
+    return dataclasses.replace(spec, figures=own_figures)

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""micro/memory: bandwidth by footprint, read as cache levels."""
+
+from __future__ import annotations
+
+from typing import List, Tuple
+
+from reports.charts import LineChart, draw_lines, share_ranges
+from reports.curves import Curve, varying
+from reports.fits import within
+from reports.jsonl import Json
+from reports.quantity import digits, human, listing, size
+from reports.section import Figure, Panels, Section, SectionSpec, Table
+from reports.sections import generic
+
+
+def capacities(section: Section) -> List[Tuple[str, float]]:
+    """Name and bytes of every level that the device states, all units together, growing."""
+    units = section.capacity("units") or 1.0
+    stated = [("L1", section.capacity("l1_bytes") * units), ("L2", section.capacity("l2_bytes") * units),
+              ("LLC", section.capacity("llc_bytes"))]
+    levels: List[Tuple[str, float]] = []
+    for name, capacity in stated:
+        if capacity > (levels[-1][1] if levels else 0.0):
+            levels.append((name, capacity))
+    return levels
+
+
+def _levels(section: Section, curve: Curve) -> List[Json]:
+    """The median of the points well inside every level, and of those well outside the last."""
+    if curve.axis_unit != "byte":
+        return []
+    found, below = [], 0.0
+    for name, capacity in capacities(section) + [("memory", 0.0)]:
+        lower, upper = (below, capacity * 0.75) if capacity else (below * 3, float("inf"))
+        value = within(curve, lower, upper)
+        if value is not None:
+            found.append({"level": name, "capacity_byte": capacity or None, "value": value, "unit": curve.unit})
+        below = capacity or below
+    return found
+
+
+def results(section: Section) -> Json:
+    curves = [c for c in section.curves_of("bandwidth") if c.valid]
+    return {"levels": [{"where": dict(c.fixed), "variant": c.variant, "levels": _levels(section, c),
+                        "formula": "median over the footprints up to 3/4 of a level and above the one before; memory: "
+                                   "above three times the last level"} for c in curves]}
+
+
+def _value(entry: Json, level: str) -> float:
+    return next((found["value"] for found in entry["levels"] if found["level"] == level), 0.0)
+
+
+def summary(section: Section) -> str:
+    entries = section.results["levels"]
+    if not entries:
+        return generic.nothing(section)
+    reached = [e for e in entries if _value(e, "memory") > 0]
+    if not reached:
+        best = max((p for c in section.curves_of("bandwidth") for p in c.valid), key=lambda p: p.value)
+        return "No valid footprint lies beyond the caches; the fastest value is %s at %s." % (
+            human(best.value, "byte/s"), size(best.x))
+    best = max(reached, key=lambda e: _value(e, "memory"))
+    memory = _value(best, "memory")
+    text = "Memory delivers at most %s (%s)" % (human(memory, "byte/s"), _label(best))
+    levels = list(dict.fromkeys(found["level"] for e in entries for found in e["levels"] if found["level"] != "memory"))
+    if levels:
+        text += "; %s" % listing(["%s up to %s× that" % (level, digits(max(_value(e, level) for e in entries) / memory))
+                                  for level in levels])
+    return text + _nontemporal(reached) + "."
+
+
+def _nontemporal(entries: List[Json]) -> str:
+    """The gain of stores past the cache, where footprints are larger than it."""
+    gains = []
+    for entry in entries:
+        if "nontemporal" in (entry["variant"] or ""):
+            plain = [e for e in entries if e["where"] == entry["where"] and e is not entry and "nontemporal" not in e["variant"]]
+            if plain:
+                gains.append((_value(entry, "memory") / _value(plain[0], "memory"), entry["where"].get("op", "")))
+    if not gains:
+        return ""
+    gain, operation = max(gains)
+    if gain < 1.02:
+        return "; non-temporal stores do not help"
+    return "; non-temporal stores are up to %s times as fast (%s)" % (digits(gain), operation)
+
+
+def _label(entry: Json) -> str:
+    return " ".join([str(v) for v in entry["where"].values()] + [entry["variant"] or ""]).strip()
+
+
+def figures(section: Section) -> List[Figure]:
+    marks = [(capacity, name) for name, capacity in capacities(section)]
+    curves = [c for c in section.curves_of("bandwidth") if c.points]
+    colours = generic.colours_of([c.variant for c in curves])
+    charts, named = [], varying(curves)
+    for panel in generic.grouped(curves):
+        series = [generic.series_of(c, c.variant or "bandwidth", colours[c.variant]) for c in panel]
+        charts.append(LineChart(generic.place(panel[0].fixed, named), panel[0].axis, panel[0].axis_unit, panel[0].unit,
+                                series, up=marks))
+    if not charts:
+        return generic.figures(section)
+    share_ranges(charts)
+    formula = curves[0].formula or section.group.run.formula
+    caption = "Bandwidth over footprint: %s. Dotted: the capacity of all caches of a level together." % formula
+    return [Panels([draw_lines(c) for c in charts], caption)] + _level_table(section)
+
+
+def _level_table(section: Section) -> List[Figure]:
+    entries = [e for e in section.results["levels"] if e["levels"]]
+    names = list(dict.fromkeys(found["level"] for e in entries for found in e["levels"]))
+    if not names:
+        return []
+    rows = [[_label(e)] + [human(_value(e, n), "byte/s") if _value(e, n) else "–" for n in names] for e in entries]
+    return [Table(["operation"] + names, rows, entries[0]["formula"] + ".")]
+
+
+SPEC = SectionSpec("Memory and caches", results, summary, figures)

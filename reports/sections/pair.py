@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""overlap/pair: the gain of running a GEMM and a transfer at once, as a share of the possible gain, and which side slows."""
+
+from __future__ import annotations
+
+import statistics
+from typing import Dict, List, Optional, Sequence, Tuple
+
+from reports.charts import Cell, draw_heat
+from reports.curves import why_invalid
+from reports.jsonl import Json
+from reports.quantity import digits, human_interval, percent, plural
+from reports.records import Case, Derived
+from reports.section import Figure, Panels, Section, SectionSpec, Table
+from reports.sections import generic
+
+FORMULA = "fraction of ideal = (S - 1) / (S_ideal - 1); S = serial / both at once; S_ideal = (t_g + t_c) / max(t_g, t_c)"
+ORDERS = {"gemm_first": "GEMM first", "transfer_first": "transfer first"}
+MAX_ROWS = 60
+
+Columns = Tuple[str, str]
+
+
+def _value(case: Case, name: str, variant: Optional[str]) -> Optional[float]:
+    """A valid value of the case, or nothing."""
+    return next((d.value for d in case.derived if d.name == name and d.variant == variant and not why_invalid(case, d)), None)
+
+
+def _pair(case: Case, derived: Derived) -> Json:
+    order = derived.variant or ""
+    return {"key": case.key, "transfer": str(case.axes.get("transfer", "")), "copy_method": str(case.axes.get("copy-method", "")),
+            "order": order, "class": case.facts.get("class"), "fraction_of_ideal": derived.value, "ci_low": derived.ci_low,
+            "ci_high": derived.ci_high, "S": _value(case, "S", order), "S_ideal": _value(case, "S_ideal", None),
+            "cil_gemm": _value(case, "CIL", "gemm_in_" + order), "cil_transfer": _value(case, "CIL", "transfer_in_" + order),
+            "exposed_tail_s": _value(case, "exposed_tail", order), "slowed_side": case.facts.get("slowed_side_" + order)}
+
+
+def results(section: Section) -> Json:
+    pairs = [_pair(c, d) for c, d in section.values("fraction_of_ideal") if d.variant in ORDERS and not why_invalid(c, d)]
+    return {"formula": FORMULA, "pairs": pairs}
+
+
+def _share(value: float) -> str:
+    """A fraction of ideal in words; below 0 both at once take longer than one after the other."""
+    if value < 0:
+        return "loses time (%s)" % digits(value)
+    return "gains %s" % percent(value)
+
+
+def _median(pairs: Sequence[Json]) -> Optional[float]:
+    return statistics.median(p["fraction_of_ideal"] for p in pairs) if pairs else None
+
+
+def summary(section: Section) -> str:
+    pairs = section.results["pairs"]
+    if not pairs:
+        return generic.nothing(section)
+    engine = _median([p for p in pairs if p["copy_method"] == "engine"])
+    kernel = _median([p for p in pairs if p["copy_method"].startswith("kernel")])
+    sides = ["%s with a %s" % (_share(value), name) for name, value in (("copy engine", engine), ("copy kernel", kernel))
+             if value is not None]
+    text = "Running a GEMM and a transfer at once " + " and ".join(sides).replace(" %", " % of what is possible", 1)
+    first, other = (_median([p for p in pairs if p["order"] == order]) for order in ORDERS)
+    if first is not None and other is not None:
+        text += "; it %s with the transfer enqueued first, and %s with the GEMM first" % (_share(other), _share(first))
+    lost = [p for p in pairs if p["fraction_of_ideal"] < 0]
+    if lost:
+        text += "; %d of %d combinations are slower at once than one after the other" % (len(lost), len(pairs))
+    return text + " (medians)."
+
+
+# ------------------------------------------------------------------ the matrix
+
+
+def _cell(options: Sequence[Tuple[Case, Derived]]) -> Cell:
+    """The better of both orders; a flagged one only where there is no valid one."""
+    known = [(c, d) for c, d in options if d.value is not None]
+    if not known:
+        case, derived = options[0]
+        return Cell(None, False, str(case.facts.get("no_fraction_of_ideal") or derived.reason or "no value"))
+    case, best = max(known, key=lambda o: (not why_invalid(*o), o[1].value))
+    notes = []
+    for one, derived in known:
+        interval = human_interval(derived.ci_low, derived.ci_high, derived.value, "")
+        why = why_invalid(one, derived)
+        notes.append("%s: %s%s%s" % (ORDERS[derived.variant], digits(derived.value), " (%s)" % interval if interval else "",
+                                     "; " + why if why else ""))
+    return Cell(best.value, not why_invalid(case, best), "; ".join(notes))
+
+
+def matrix(section: Section) -> Tuple[List[str], List[Columns], Dict[Tuple[str, Columns], Cell]]:
+    """Shapes, with what else varies, by transfer and copy method."""
+    cases = section.group.cases.values()
+    rows = [a for a in ("type", "shape", "mflop", "size") if a == "shape" or len({c.axes.get(a) for c in cases}) > 1]
+    options: Dict[Tuple[str, Columns], List[Tuple[Case, Derived]]] = {}
+    for case in cases:
+        for derived in case.derived:
+            if derived.name == "fraction_of_ideal" and derived.variant in ORDERS:
+                row = " ".join(str(case.axes[a]) for a in rows if a in case.axes)
+                column = (str(case.axes.get("transfer", "")), str(case.axes.get("copy-method", "")))
+                options.setdefault((row, column), []).append((case, derived))
+    names = list(dict.fromkeys(row for row, _ in options))
+    columns = list(dict.fromkeys(column for _, column in options))
+    return names, columns, {place: _cell(found) for place, found in options.items()}
+
+
+def _number(value: Optional[float]) -> str:
+    return "–" if value is None else digits(value)
+
+
+def _who_pays(pairs: Sequence[Json]) -> Table:
+    rows = [[p["key"], ORDERS[p["order"]], str(p["class"] or "–"), str(p["slowed_side"] or "–"), _number(p["S"]),
+             _number(p["S_ideal"]), _number(p["fraction_of_ideal"]), _number(p["cil_gemm"]), _number(p["cil_transfer"])]
+            for p in pairs[:MAX_ROWS]]
+    hidden = len(pairs) - len(rows)
+    caption = "CIL: a side's time next to the other / its time alone. G-long, C-long: a side takes over 1.15× the other's time."
+    return Table(["case", "order", "class", "slowed side", "S", "S ideal", "fraction", "CIL GEMM", "CIL transfer"], rows,
+                 caption + (" %s more in the records." % plural(hidden, "row") if hidden > 0 else ""), 4)
+
+
+def figures(section: Section) -> List[Figure]:
+    rows, columns, cells = matrix(section)
+    if not cells:
+        return generic.figures(section)
+    grid: List[List[Optional[Cell]]] = [[cells.get((row, column)) for column in columns] for row in rows]
+    caption = FORMULA + (". Each cell is the better order of enqueueing; its tooltip has the other one. 1: the shorter side is "
+                         "hidden completely; 0 and warm below: one after the other is as fast, or faster; \"–\": nothing to "
+                         "gain, or not measured; \"?\": flagged invalid.")
+    heat = draw_heat(rows, ["\n".join(column) for column in columns], grid, "shape", "transfer and copy method",
+                     heat=lambda v: -v)
+    shown: List[Figure] = [Panels([heat], caption, wide=True)]
+    return shown + ([_who_pays(section.results["pairs"])] if section.results["pairs"] else [])
+
+
+SPEC = SectionSpec("Overlap: GEMM and transfer at once", results, summary, figures)

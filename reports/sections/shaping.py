@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""overlap/shaping: the effect of residency and priority on a pipeline of GEMMs and communications."""
+
+from __future__ import annotations
+
+from typing import Dict, List, Mapping, Optional, Tuple
+
+from reports.charts import LineChart, Mark, Series, draw_lines, share_ranges
+from reports.curves import axis_unit, why_invalid
+from reports.jsonl import Json, is_number
+from reports.quantity import axis_value, digits, human, percent
+from reports.records import Case, Derived
+from reports.section import Figure, Panels, Section, SectionSpec, Table
+from reports.sections import generic
+
+# In words, and on which line of the curves; plain overlap and priority are a claim of nothing.
+SETTINGS = {"serial": "serial", "overlap": "plain overlap", "shaped": "shaped", "priority": "priority",
+            "shaped_priority": "shaped and priority"}
+EQUAL, URGENT, IDEAL = "equal priority", "urgent", "ideal"
+LINES = {"overlap": EQUAL, "shaped": EQUAL, "priority": URGENT, "shaped_priority": URGENT}
+NOT_A_SETTING = ("shared", "blocks")
+
+
+def _valid(case: Case, name: str, variant: Optional[str]) -> Optional[float]:
+    found = next((d for d in case.derived if d.name == name and d.variant == variant), None)
+    return found.value if found and not why_invalid(case, found) else None
+
+
+def _pipelines(section: Section) -> Dict[Tuple[str, ...], List[Case]]:
+    """Cases of the same work, whose times compare."""
+    pipelines: Dict[Tuple[str, ...], List[Case]] = {}
+    for case in section.group.cases.values():
+        pipelines.setdefault(tuple(str(v) for k, v in case.axes.items() if k not in NOT_A_SETTING), []).append(case)
+    return pipelines
+
+
+def _setting(case: Case, variant: str, time_s: float) -> Json:
+    shaped = variant.startswith("shaped")
+    ratio, normalised = _valid(case, "time_ratio", variant), _valid(case, "normalised_time", variant)
+    return {"scenario": str(case.axes.get("scenario", "")), "setting": variant, "key": case.key,
+            "shared_byte": case.axes.get("shared", 0) if shaped else 0, "blocks": case.axes.get("blocks"), "time_s": time_s,
+            "time_ratio": 1.0 if variant == "serial" else ratio, "normalised_time": 1.0 if variant == "overlap" else normalised,
+            "time_ratio_pipelined": _valid(case, "time_ratio_pipelined", None),
+            "overlap_rate": _valid(case, "overlap_rate", variant),
+            "first_comm_block_s": _valid(case, "first_comm_block", variant)}
+
+
+def results(section: Section) -> Json:
+    """The fastest setting of each pipeline, serial and plain overlap included; its gain is over those of its own case."""
+    best: List[Json] = []
+    for cases in _pipelines(section).values():
+        timed = [(_valid(case, "time", variant), case, variant) for case in cases for variant in SETTINGS]
+        known = [(time_s, case, variant) for time_s, case, variant in timed if time_s is not None]
+        if known:
+            time_s, case, variant = min(known, key=lambda k: k[0])
+            best.append(_setting(case, variant, time_s))
+    said = [str(case.facts["exchange"]) for case in section.group.cases.values() if case.facts.get("exchange")]
+    return {"best": best, "exchange": list(dict.fromkeys(said))}
+
+
+def _gain(ratio: float) -> str:
+    return "%s %s" % (percent(abs(1 - ratio)), "less" if ratio <= 1 else "more")
+
+
+def _name(best: Json) -> str:
+    claim = " with %s claimed" % axis_value(best["shared_byte"], "byte") if best["shared_byte"] else ""
+    return SETTINGS[best["setting"]] + claim
+
+
+def summary(section: Section) -> str:
+    known = [b for b in section.results["best"] if b["time_ratio"] is not None and b["normalised_time"] is not None]
+    serial = [b["scenario"] for b in section.results["best"] if b["setting"] == "serial"]
+    if not known:
+        return generic.nothing(section) if not serial else "Nothing is faster than serial in %s." % ", ".join(serial)
+    best = min(known, key=lambda b: b["normalised_time"])
+    if best["setting"] == "overlap":
+        text = "No setting is faster than plain overlap, which takes %s time than serial in %s" % (
+            _gain(best["time_ratio"]), best["scenario"])
+    else:
+        text = "%s gains most, in %s: %s time than plain overlap and %s than serial" % (
+            _name(best), best["scenario"], _gain(best["normalised_time"]), _gain(best["time_ratio"]))
+    if serial:
+        text += "; nothing is faster than serial in " + ", ".join(serial)
+    stand_in = any(e.startswith("stand-in") for e in section.results["exchange"])
+    return text + ("; the communication is a stand-in that uses no link." if stand_in else ".")
+
+
+def _mark(case: Case, derived: Derived) -> Mark:
+    return Mark(float(case.axes["shared"]), derived.value, derived.ci_low, derived.ci_high, not why_invalid(case, derived),
+                why_invalid(case, derived))
+
+
+def _on_line(case: Case, variant: str) -> bool:
+    """False for the baselines that a case with a claim measures: they have no claim."""
+    return bool(case.axes["shared"]) == variant.startswith("shaped")
+
+
+def _curves(section: Section) -> Mapping[Tuple[Tuple[str, str], ...], Dict[str, List[Mark]]]:
+    panels: Dict[Tuple[Tuple[str, str], ...], Dict[str, List[Mark]]] = {}
+    for case in section.group.cases.values():
+        if not is_number(case.axes.get("shared")):
+            continue
+        place = tuple((k, str(v)) for k, v in case.axes.items() if k != "shared")
+        lines = panels.setdefault(place, {EQUAL: [], URGENT: [], IDEAL: []})
+        for derived in case.derived:
+            if derived.value is None:
+                continue
+            if derived.name == "time_ratio_pipelined":
+                lines[IDEAL].append(_mark(case, derived))
+            elif derived.name == "time_ratio" and derived.variant in LINES and _on_line(case, derived.variant):
+                lines[LINES[derived.variant]].append(_mark(case, derived))
+    return panels
+
+
+def _title(place: Tuple[Tuple[str, str], ...], panels: Mapping[Tuple[Tuple[str, str], ...], object]) -> str:
+    """The axes that differ between panels; the scenario always."""
+    varying = [name for name, _ in place if len({dict(other).get(name) for other in panels}) > 1]
+    return ", ".join(v if k == "scenario" else "%s %s" % (k, v) for k, v in place if k == "scenario" or k in varying)
+
+
+def _panels(section: Section) -> List[Figure]:
+    panels, charts = _curves(section), []
+    unit = axis_unit(section.group, "shared")
+    for place, lines in list(panels.items())[:generic.MAX_PANELS]:
+        series = [Series(name, sorted(marks, key=lambda m: m.x), colour, dashed=name == IDEAL)
+                  for colour, (name, marks) in enumerate(lines.items()) if marks]
+        if series:
+            charts.append(LineChart(_title(place, panels), "shared memory claimed per block", unit, "", series, [(1.0, "serial")],
+                                    y_name="time / serial time"))
+    if not charts:
+        return []
+    share_ranges(charts)
+    hidden = len(panels) - generic.MAX_PANELS
+    text = ("Time of the overlapped pipeline over serial time, by what each block of the GEMMs claims; with no claim and equal "
+            "priority it is plain overlap. Urgent: communications are in the stream of highest priority. Ideal: "
+            "(g + (i-1) max(g, c) + c) / (i (g + c)) of the isolated times of a GEMM and a communication.")
+    if hidden > 0:
+        text += " %d more panels are in the tables." % hidden
+    return [Panels([draw_lines(c) for c in charts], text)]
+
+
+def _number(value: Optional[float], unit: str = "") -> str:
+    return "–" if value is None else human(value, unit) if unit else digits(value)
+
+
+def figures(section: Section) -> List[Figure]:
+    rows = [[b["scenario"], _name(b), str(b["blocks"]), _number(b["time_ratio"]), _number(b["time_ratio_pipelined"]),
+             _number(b["normalised_time"]), "–" if b["overlap_rate"] is None else percent(b["overlap_rate"]),
+             _number(b["first_comm_block_s"], "s")] for b in section.results["best"]]
+    caption = ("The fastest of all settings, serial and plain overlap among them; its ratios are to those of its own case. The "
+               "best of many is slightly optimistic. Communication: %s." % (
+                   "; ".join(section.results["exchange"]) or "not said"))
+    heads = ["scenario", "fastest", "communication blocks", "time, serial = 1", "ideal", "plain overlap = 1", "both ran",
+             "first block waits"]
+    shown = _panels(section) + ([Table(heads, rows, caption, 2)] if rows else [])
+    return shown or generic.figures(section)
+
+
+SPEC = SectionSpec("Overlap: residency and priority", results, summary, figures)

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""overlap/trigger: the gain of sending a band of a GEMM once its rows are counted, in software."""
+
+from __future__ import annotations
+
+import statistics
+from typing import Dict, List, Optional, Tuple
+
+from reports.curves import why_invalid
+from reports.jsonl import Json
+from reports.quantity import digits, human, percent, spell
+from reports.records import Case, Derived
+from reports.section import Bar, Bars, Figure, Section, SectionSpec, Table
+from reports.sections import generic
+from reports.sections.gemm import shape_text
+
+_SENT = ("whole_then_send", "whole_tiled_then_send", "split", "triggered", "triggered_staggered")
+_GAINS = ("split", "triggered", "triggered_staggered")
+_BY_BANDS = ("split", "triggered", "triggered_staggered")
+_FIRST = {"first_of_whole": "whole", "first_of_split": "split", "first_of_triggered": "triggered"}
+
+Place = Tuple[str, ...]
+
+
+def _place(section: Section, case: Case) -> Place:
+    """All that a case is but its bands."""
+    axes = case.axes
+    return (shape_text(section, case.key), str(axes.get("type", "")), str(axes.get("direction", "")),
+            str(axes.get("copy-method", "")))
+
+
+def _bands(case: Case) -> int:
+    bands = case.facts.get("bands_sent", case.axes.get("bands"))
+    return int(bands) if isinstance(bands, (int, float)) else 0
+
+
+def _rows(section: Section, name: str, variants: Tuple[str, ...]) -> List[Json]:
+    """Valid values of one quantity, with where they are from."""
+    return [{"place": _place(section, c), "bands": _bands(c), "variant": d.variant, "value": d.value, "ci_low": d.ci_low,
+             "ci_high": d.ci_high} for c, d in section.values(name) if d.variant in variants and not why_invalid(c, d)]
+
+
+def results(section: Section) -> Json:
+    gains = _rows(section, "S", _GAINS)
+    best = max((r for r in gains if r["variant"] != "split"), key=lambda r: r["value"], default=None)
+    return {"trigger": "software", "gains": gains, "best": best, "tiled": _rows(section, "S_tiled", _GAINS),
+            "exposed_tail": _rows(section, "exposed_tail", _SENT),
+            "first_byte": _rows(section, "time_to_first_byte", tuple(_FIRST)),
+            "tracker_cost": _rows(section, "tracker_cost", ("gemm_counting",)),
+            "staging_cost": _rows(section, "staging_cost", ("copy_then_add",)),
+            "stagger_gain": _rows(section, "stagger_gain", ("triggered",)),
+            "formula": "S = seconds(whole_then_send) / seconds; of a software trigger, T3's is hardware"}
+
+
+def _where(row: Json) -> str:
+    return ", ".join([t for t in row["place"] if t] + ["%d bands" % row["bands"]])
+
+
+def summary(section: Section) -> str:
+    best = section.results["best"]
+    if best is None:
+        return generic.nothing(section)
+    text = "A software trigger %s: at best, GEMM and send are %s times as fast as one after the other (%s)" % (
+        "gains" if best["value"] > 1 else "gains nothing", digits(best["value"]), _where(best))
+    tiled = _at_best(section, "tiled", best["variant"])
+    if tiled is not None:
+        text += ", and %s times as fast as with a GEMM of the same tiles" % digits(tiled)
+    split = _at_best(section, "gains", "split")
+    if split is not None:
+        text += "; one GEMM for each band gives %s times" % digits(split)
+    first = _first_byte_share(section)
+    if first is not None:
+        text += "; the first byte arrives after %s of the time of the whole" % percent(first)
+    costs = [r["value"] for r in section.results["tracker_cost"]]
+    if costs:
+        text += "; with counting, a GEMM takes %s times as long (median)" % digits(statistics.median(costs))
+    return text + "."
+
+
+def _at_best(section: Section, rows: str, variant: str) -> Optional[float]:
+    """Of the best case."""
+    best = section.results["best"]
+    return next((r["value"] for r in section.results[rows]
+                 if r["variant"] == variant and (r["place"], r["bands"]) == (best["place"], best["bands"])), None)
+
+
+def _first_byte_share(section: Section) -> Optional[float]:
+    """Of the best case: its first byte, over that of sending the whole."""
+    whole, triggered = (_at_best(section, "first_byte", v) for v in ("first_of_whole", "first_of_triggered"))
+    return triggered / whole if whole and triggered is not None else None
+
+
+# ------------------------------------------------------------------ figures
+
+
+def _places(section: Section) -> Dict[Place, List[Case]]:
+    found: Dict[Place, List[Case]] = {}
+    for case in sorted(section.group.cases.values(), key=_bands):
+        if any(d.name == "time" for d in case.derived):
+            found.setdefault(_place(section, case), []).append(case)
+    return found
+
+
+def _time(case: Case, variant: str) -> Optional[Derived]:
+    return next((d for d in case.derived if d.name == "time" and d.variant == variant and d.value is not None), None)
+
+
+def _bars_of(section: Section, cases: List[Case]) -> List[Bar]:
+    """Sending the whole, of the first case only; then the variants that depend on the bands, of every case."""
+    bars = []
+    for i, case in enumerate(cases):
+        for variant in _SENT:
+            derived = _time(case, variant)
+            if derived is None or (i and variant not in _BY_BANDS):
+                continue
+            label = spell(variant) + (", %d bands" % _bands(case) if variant in _BY_BANDS else "")
+            bars.append(generic.bar_of(section, case, derived, label))
+    longest = max((b.value for b in bars), default=0.0)
+    for bar in bars:
+        bar.of, bar.of_name = longest, "longest here"
+    return bars
+
+
+def _first_table(section: Section) -> List[Figure]:
+    cases = sorted({(r["place"], r["bands"]) for r in section.results["first_byte"]})
+    rows = []
+    for place, bands in cases:
+        first = {r["variant"]: r["value"] for r in section.results["first_byte"] if (r["place"], r["bands"]) == (place, bands)}
+        tail = {r["variant"]: r["value"] for r in section.results["exposed_tail"] if (r["place"], r["bands"]) == (place, bands)}
+        rows.append([", ".join(t for t in place if t), "%d" % bands]
+                    + [human(first[v], "s") if v in first else "–" for v in _FIRST]
+                    + [human(tail[v], "s") if v in tail else "–" for v in ("whole_then_send", "split", "triggered")])
+    heads = ["case", "bands"] + ["first byte, %s" % name for name in _FIRST.values()] + [
+        "tail, whole", "tail, split", "tail, triggered"]
+    caption = ("First byte: from the release to the end of the first copy. Tail: time less that of the GEMM alone; "
+               "below zero where the rounds' medians differ by chance.")
+    return [Table(heads, rows[:generic.MAX_BARS], caption)] if rows else []
+
+
+def _model_table(section: Section) -> List[Figure]:
+    """Values that the record calls a model."""
+    rows: Dict[Tuple[str, str], None] = {}
+    for _, derived in section.values("t3_model_read_ratio", "t3_model_write_ratio"):
+        rows[(derived.formula or spell(derived.name), digits(derived.value))] = None
+    caption = "Not measured: a count of what T3's hardware would move. The trigger measured here is software."
+    return [Table(["model", "sequential / T3"], [list(r) for r in rows], caption)] if rows else []
+
+
+def figures(section: Section) -> List[Figure]:
+    shown: List[Figure] = []
+    for place, cases in list(_places(section).items())[:generic.MAX_PANELS]:
+        bars = _bars_of(section, cases)
+        if bars:
+            shown.append(Bars(bars, "Software trigger: time of GEMM and send, %s." % ", ".join(t for t in place if t),
+                              "variant", "of the longest"))
+    return shown + _first_table(section) + _model_table(section)
+
+
+SPEC = SectionSpec("Track and trigger in software: is a part sent when it is ready?", results, summary, figures)

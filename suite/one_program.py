@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`./gpusig test --program FOLDER/NAME`: the tests that concern one program, in seconds."""
+from __future__ import annotations
+
+import dataclasses
+import shutil
+from functools import partial
+from pathlib import Path
+
+from suite import programs, stages, variants
+from suite.command_error import CommandError
+from suite.outcome import Outcome, failed, of_tap, of_unittest, passed, skipped
+from suite.stages import Stage
+from suite.tooling import Tools, python
+from suite.variants import RELEASE, Variant
+
+# The tests of tests/programs.bats that measure nothing.
+_WORDS = "--help is|--about is|--devices is|unknown option|malformed value of a common|unknown device is|beyond those"
+
+
+def stages_of(home: Path, name: str) -> dict[str, Stage]:
+    """The stages for a program that has a source."""
+    there = [program.name for program in programs.unbuilt(home, [])]
+    if name not in there:
+        raise CommandError(f"unknown program '{name}'; programs: {' '.join(there)}")
+    variant = dataclasses.replace(RELEASE, programs=(name,), devices=("sim", "host", "{0}", "{1}"))
+    needs = ("build",)
+    return {
+        "build": Stage(partial(_build, variant)),
+        "first cases": Stage(partial(_first_cases, variant), needs),
+        "golden output": Stage(partial(_golden, variant), needs),
+        "command line": Stage(partial(_command_line, variant), needs),
+        "rules": Stage(partial(_rules, f"{name}.c")),
+        "c checks": Stage(partial(stages.c_check, f"{name}.c")),
+    }
+
+
+def _build(variant: Variant, tools: Tools) -> Outcome:
+    if not tools.has("make", variant.needs):
+        return skipped(f"build: no make or no {variant.needs}")
+    made = tools.start("build-program", ["make", f"-j{tools.jobs}", *variant.goals(), "all", "fakes"])
+    return passed() if made.code == 0 else failed(f"build: exit {made.code}\n{made.tail(25)}")
+
+
+def _first_cases(variant: Variant, tools: Tools) -> Outcome:
+    built = variants.built_programs(variant, tools)
+    if not built:
+        return skipped(f"{variant.programs[0]}: not built here, make says why")
+    backends = variants.gpu_backends(variant, tools)
+    devices = stages.devices_of(variant, variants.about(variant, tools, built[0]), backends)
+    if not devices:
+        return skipped(f"{variant.programs[0]}: ranks are for tests/collectives.bats and tests/ranks_on_devices.bats")
+    return tools.each(devices, lambda device: stages.first_cases(variant, tools, built[0], device))
+
+
+def _folder_of(variant: Variant, tools: Tools, name: str) -> Path:
+    """A folder like bin/ that holds this program alone."""
+    folder = tools.logs / f"program-{name}"
+    shutil.rmtree(folder, ignore_errors=True)
+    for path in variants.built_programs(variant, tools):
+        target = folder / path.parent.name / path.name
+        target.parent.mkdir(parents=True)
+        shutil.copy2(path, target)
+    return folder
+
+
+def _golden(variant: Variant, tools: Tools) -> Outcome:
+    name = variant.programs[0]
+    expected = tools.home / "tests" / "golden" / f"{name.replace('/', '-')}.txt"
+    if not expected.is_file():
+        return skipped(f"{name}: has no golden output; tests/golden/update {name} writes it")
+    if not variants.built_programs(variant, tools):
+        return skipped(f"{name}: not built here, make says why")
+    command = [python(), "-m", "unittest", "discover", "-v", "-s", "tests/golden", "-p", "test_golden.py", "-k", "every_program"]
+    ran = tools.start("golden-program", command, PYTHONPATH=str(tools.home), GPUSIG_BIN=str(_folder_of(variant, tools, "golden")))
+    return of_unittest(f"golden output of {name}", ran.err, ran.code)
+
+
+def _command_line(variant: Variant, tools: Tools) -> Outcome:
+    if not tools.has("bats"):
+        return skipped("command line: no bats")
+    if not variants.built_programs(variant, tools):
+        return skipped(f"{variant.programs[0]}: not built here, make says why")
+    ran = tools.start("command-line-program", ["bats", "--tap", "--filter", _WORDS, "tests/programs.bats"],
+                      GPUSIG_BIN=str(_folder_of(variant, tools, "words")))
+    return of_tap("tests/programs.bats", ran.out, ran.code)
+
+
+def _rules(source: str, tools: Tools) -> Outcome:
+    """Findings of tests/lint/layers.py in this file."""
+    ran = tools.start("rules-program", [python(), "tests/lint/layers.py"])
+    found = [line for line in ran.out.splitlines() if line.startswith(f"{source}:")]
+    if ran.code not in (0, 1):
+        return failed(f"tests/lint/layers.py: exit {ran.code}\n{ran.tail()}")
+    return failed("\n".join(found)) if found else passed()

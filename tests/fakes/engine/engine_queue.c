@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "device/host/host_queue.h"
+#include "tests/fakes/engine/engine.h"
+
+#include <unistd.h>
+
+struct fake_event {
+	struct fake_object object;
+	struct dev_event *host;
+	bool timing, recorded;
+	bool captured; /* its latest record is in a capture */
+};
+
+/* ------------------------------------------------------------------ streams */
+
+/* Maps a vendor's priority to one of the host backend's three. */
+static int host_priority(int priority)
+{
+	const int lowest = fake_model.priority_min, above = lowest - priority;
+	if (above <= 0)
+		return HOST_PRIORITY_LOW;
+	return 2 * above > lowest - fake_model.priority_greatest ? HOST_PRIORITY_HIGH : 0;
+}
+
+static bool stream_is_idle(const struct fake_stream *s)
+{
+	host_lock();
+	const bool idle = !s->host->first;
+	host_unlock();
+	return idle;
+}
+
+static void delete_stream(struct fake_stream *s)
+{
+	host_stream_close(s->object.gpu->host, s->host);
+	fake_object_delete(&s->object);
+}
+
+/* Frees streams that were destroyed while busy. Lock held. */
+static void delete_closed_streams(struct fake_gpu *g)
+{
+	for (struct fake_object *o = g->objects, *next; o; o = next) {
+		next = o->next;
+		struct fake_stream *s =
+			o->kind == FAKE_STREAM ? (struct fake_stream *)(void *)o : NULL;
+		if (s && s->closed && !s->waiters && stream_is_idle(s))
+			delete_stream(s);
+	}
+}
+
+struct fake_stream *fake_stream_find(const void *handle)
+{
+	struct fake_stream *s = fake_object_find(handle, FAKE_STREAM);
+	return s && !s->closed ? s : NULL;
+}
+
+int fake_stream_open(struct fake_gpu *g, int priority, void **stream_p)
+{
+	int status = FAKE_OUT_OF_MEMORY;
+	fake_lock();
+	delete_closed_streams(g);
+	struct fake_stream *s = fake_object_new(g, FAKE_STREAM, sizeof(*s));
+	if (s && host_stream_open(g->host, host_priority(priority), &s->host) == 0) {
+		s->priority = priority;
+		*stream_p = s;
+		status = FAKE_OK;
+	} else if (s) {
+		fake_object_delete(&s->object);
+	}
+	fake_unlock();
+	return status;
+}
+
+int fake_stream_close(struct fake_gpu *g, void *stream)
+{
+	(void)g;
+	fake_lock();
+	struct fake_stream *s = fake_stream_find(stream);
+	if (s) {
+		if (s->capture)
+			fake_graph_free(s->capture);
+		s->capture = NULL;
+		s->closed = true;
+		delete_closed_streams(s->object.gpu);
+	}
+	fake_unlock();
+	return s ? FAKE_OK : FAKE_INVALID_HANDLE;
+}
+
+/* Finds the stream for a call that waits or queries, which captures forbid. Lock held. */
+static int find_uncaptured_stream(void *stream, struct fake_stream **s_p)
+{
+	struct fake_stream *s = fake_stream_find(stream);
+	if (!s)
+		return FAKE_INVALID_HANDLE;
+	if (s->capture) {
+		s->capture_broken = true;
+		return FAKE_CAPTURE_UNSUPPORTED;
+	}
+	*s_p = s;
+	return fake_capture_refuses();
+}
+
+/* Lock held; released meanwhile. */
+static void wait_until_idle(struct fake_stream *s)
+{
+	s->waiters++;
+	fake_unlock();
+	host_stream_sync(s->object.gpu->host, s->host);
+	fake_lock();
+	s->waiters--;
+}
+
+int fake_stream_sync(struct fake_gpu *g, void *stream)
+{
+	struct fake_stream *s;
+	(void)g;
+	fake_lock();
+	int status = find_uncaptured_stream(stream, &s);
+	if (!status) {
+		wait_until_idle(s);
+		status = atomic_load(&s->object.gpu->fault);
+	}
+	fake_unlock();
+	return status;
+}
+
+int fake_stream_query(struct fake_gpu *g, void *stream)
+{
+	struct fake_stream *s;
+	fake_lock();
+	int status = find_uncaptured_stream(stream, &s);
+	if (!status &&
+	    s->object.gpu != g) /* no manual documents a query in another device's context */
+		status = FAKE_INVALID_CONTEXT;
+	if (!status && !stream_is_idle(s))
+		status = FAKE_NOT_READY;
+	else if (!status)
+		status = atomic_load(&s->object.gpu->fault);
+	fake_unlock();
+	return status;
+}
+
+static struct fake_stream *find_busy_stream(struct fake_gpu *g)
+{
+	for (struct fake_object *o = g->objects; o; o = o->next) {
+		struct fake_stream *s =
+			o->kind == FAKE_STREAM ? (struct fake_stream *)(void *)o : NULL;
+		if (s && !stream_is_idle(s))
+			return s;
+	}
+	return NULL;
+}
+
+int fake_gpu_sync(struct fake_gpu *g)
+{
+	struct fake_stream *busy;
+	fake_lock();
+	int status = fake_capture_refuses();
+	while (!status && (busy = find_busy_stream(g)) != NULL)
+		wait_until_idle(busy);
+	fake_unlock();
+	return status ? status : atomic_load(&g->fault);
+}
+
+void fake_queues_close(struct fake_gpu *g)
+{
+	for (struct fake_object *o = g->objects; o; o = o->next) {
+		struct fake_stream *s =
+			o->kind == FAKE_STREAM ? (struct fake_stream *)(void *)o : NULL;
+		if (s && s->capture)
+			fake_graph_free(s->capture);
+	}
+	for (struct fake_object *o = g->objects; o;) {
+		struct fake_stream *s =
+			o->kind == FAKE_STREAM ? (struct fake_stream *)(void *)o : NULL;
+		if (!s) {
+			o = o->next;
+			continue;
+		}
+		/* Blocks that end meanwhile need the lock. */
+		struct dev_stream *host = s->host;
+		fake_object_delete(o);
+		fake_unlock();
+		host_stream_close(g->host, host);
+		fake_lock();
+		o = g->objects;
+	}
+}
+
+/* A value wait is two operations of the host backend, a write and a wait, and counts once. */
+static uint64_t count_queued_ops(const struct fake_stream *s)
+{
+	uint64_t count = 0;
+	host_lock();
+	for (const struct host_op *op = s->host->first; op; op = op->next)
+		count += !(op->kind == HOST_OP_WRITE_VALUE && op->next &&
+			   op->next->kind == HOST_OP_WAIT_VALUE);
+	host_unlock();
+	return count;
+}
+
+int fake_queue_wait(struct fake_stream *s)
+{
+	s->waiters++;
+	while (!s->closed && !atomic_load(&s->object.gpu->fault) && s->queued >= fake_queue_max()) {
+		s->queued = count_queued_ops(s);
+		if (s->queued < fake_queue_max())
+			break;
+		s->object.gpu->queue_waiters++;
+		fake_unlock();
+		usleep(FAKE_POLL_US);
+		fake_lock();
+		s->object.gpu->queue_waiters--;
+	}
+	s->waiters--;
+	s->queued++;
+	return s->closed ? FAKE_INVALID_HANDLE : FAKE_OK;
+}
+
+/* ------------------------------------------------------------------ events */
+
+int fake_event_open(struct fake_gpu *g, bool timing, void **event_p)
+{
+	int status = FAKE_OUT_OF_MEMORY;
+	fake_lock();
+	struct fake_event *e = fake_object_new(g, FAKE_EVENT, sizeof(*e));
+	if (e && host_event_open(g->host, &e->host) == 0) {
+		e->timing = timing;
+		*event_p = e;
+		status = FAKE_OK;
+	} else if (e) {
+		fake_object_delete(&e->object);
+	}
+	fake_unlock();
+	return status;
+}
+
+int fake_event_close(struct fake_gpu *g, void *event)
+{
+	(void)g;
+	fake_lock();
+	struct fake_event *e = fake_object_find(event, FAKE_EVENT);
+	if (e) {
+		host_event_close(e->object.gpu->host, e->host);
+		fake_object_delete(&e->object);
+	}
+	fake_unlock();
+	return e ? FAKE_OK : FAKE_INVALID_HANDLE;
+}
+
+int fake_event_record(struct fake_gpu *g, void *stream, void *event)
+{
+	int status = FAKE_INVALID_HANDLE;
+	(void)g;
+	fake_lock();
+	struct fake_event *e = fake_object_find(event, FAKE_EVENT);
+	struct fake_stream *s = fake_stream_find(stream);
+	if (e && s && e->object.gpu == s->object.gpu) {
+		e->captured = s->capture != NULL;
+		status = FAKE_OK;
+		if (!s->capture)
+			status = fake_queue_wait(s);
+		if (!s->capture && !status)
+			status = host_event_record(s->object.gpu->host, s->host, e->host)
+					 ? FAKE_OUT_OF_MEMORY
+					 : FAKE_OK;
+		e->recorded |= !s->capture && !status;
+	}
+	fake_unlock();
+	return status;
+}
+
+/* Finds an event that the host may query. Lock held. */
+static int find_queryable_event(void *event, struct fake_event **e_p)
+{
+	*e_p = fake_object_find(event, FAKE_EVENT);
+	if (!*e_p)
+		return FAKE_INVALID_HANDLE;
+	return (*e_p)->captured ? FAKE_CAPTURED_EVENT : FAKE_OK;
+}
+
+int fake_event_query(struct fake_gpu *g, void *event)
+{
+	struct fake_event *e;
+	(void)g;
+	fake_lock();
+	int status = find_queryable_event(event, &e);
+	if (!status && e->recorded && host_event_query(e->object.gpu->host, e->host))
+		status = FAKE_NOT_READY;
+	fake_unlock();
+	return status;
+}
+
+int fake_event_sync(struct fake_gpu *g, void *event)
+{
+	struct fake_event *e;
+	fake_lock();
+	int status = find_queryable_event(event, &e);
+	fake_unlock();
+	if (!status && e->recorded)
+		host_event_sync(e->object.gpu->host, e->host);
+	return status ? status : atomic_load(&g->fault);
+}
+
+int fake_event_elapsed_ms(struct fake_gpu *g, void *from, void *to, float *ms_p)
+{
+	struct fake_event *first, *last;
+	double ns = 0;
+	(void)g;
+	fake_lock();
+	int status = find_queryable_event(from, &first);
+	if (!status)
+		status = find_queryable_event(to, &last);
+	if (!status && (first->object.gpu != last->object.gpu || !first->timing || !last->timing ||
+			!first->recorded || !last->recorded))
+		status = FAKE_INVALID_HANDLE;
+	if (!status && host_event_elapsed_ns(first->object.gpu->host, first->host, last->host, &ns))
+		status = FAKE_NOT_READY;
+	fake_unlock();
+	if (!status)
+		*ms_p = (float)(ns / 1e6);
+	return status;
+}
+
+int fake_stream_wait(struct fake_gpu *g, void *stream, void *event)
+{
+	int status = FAKE_INVALID_HANDLE;
+	(void)g;
+	fake_lock();
+	struct fake_event *e = fake_object_find(event, FAKE_EVENT);
+	struct fake_stream *s = fake_stream_find(stream);
+	if (e && s && !s->capture && !e->captured) {
+		status = fake_queue_wait(s);
+		if (!status)
+			status = host_stream_wait(s->object.gpu->host, s->host, e->host)
+					 ? FAKE_OUT_OF_MEMORY
+					 : FAKE_OK;
+	} else if (e && s) {
+		status = s->capture && e->captured ? FAKE_OK : FAKE_CAPTURE_ISOLATION;
+	}
+	fake_unlock();
+	return status;
+}

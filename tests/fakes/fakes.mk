@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Fake driver libraries for tests/unit (tests/fakes/README.md), built from position-independent objects. They export the vendor's
+# functions alone. With WITHOUT=FUNCTION they lack that function.
+fakes := $(build)/fakes$(if $(WITHOUT),-without-$(WITHOUT))
+fake_object = $(patsubst %.c,$(build)/fakes/obj/%.o,$(1))
+fake_engine := $(call fake_object,$(wildcard device/host/*.c tests/fakes/engine/*.c) device/dev_type.c device/kernel_signature.c \
+	lib/err.c lib/clock.c lib/vec.c tests/fakes/kernels.c tests/fakes/faults.c)
+fake_compiler := $(call fake_object,tests/fakes/rtc.c tests/fakes/faults.c)
+$(fakes)/libcuda.so.1: $(call fake_object,tests/fakes/cuda.c tests/fakes/cuda_calls.c) $(fake_engine)
+$(fakes)/libamdhip64.so.7: $(call fake_object,tests/fakes/hip.c tests/fakes/hip_calls.c) $(fake_engine)
+$(fakes)/libnvrtc.so.13: $(call fake_object,tests/fakes/nvrtc.c) $(fake_compiler)
+$(fakes)/libnvrtc.so.12: $(call fake_object,tests/fakes/nvrtc_12.c) $(fake_compiler)
+$(fakes)/libhiprtc.so.7: $(call fake_object,tests/fakes/hiprtc.c) $(fake_compiler)
+fake_driver := $(call fake_object,tests/fakes/driver.c tests/fakes/faults.c lib/clock.c)
+of_cuda := $(fake_driver) $(call fake_object,tests/fakes/driver_cuda.c)
+of_hip := $(fake_driver) $(call fake_object,tests/fakes/driver_hip.c)
+$(fakes)/libcublasLt.so.13: $(call fake_object,tests/fakes/cublaslt.c tests/fakes/gemm.c device/dev_type.c) $(of_cuda)
+$(fakes)/librocblas.so.5: $(call fake_object,tests/fakes/rocblas.c tests/fakes/gemm.c device/dev_type.c) $(of_hip)
+$(fakes)/libnccl.so.2: $(call fake_object,tests/fakes/nccl.c) $(of_cuda)
+$(fakes)/librccl.so.1: $(call fake_object,tests/fakes/nccl.c) $(of_hip)
+$(fakes)/libnvidia-ml.so.1: $(call fake_object,tests/fakes/nvml.c) $(of_cuda)
+$(fakes)/librocm_smi64.so.7: $(call fake_object,tests/fakes/rocm_smi.c) $(of_hip)
+fake_libraries := $(addprefix $(fakes)/,libcuda.so.1 libnvrtc.so.13 libnvrtc.so.12 libcublasLt.so.13 libnccl.so.2 libnvidia-ml.so.1 \
+	libamdhip64.so.7 libhiprtc.so.7 librocblas.so.5 librccl.so.1 librocm_smi64.so.7)
+
+fakes: $(fake_libraries) ## build fake GPU drivers for tests, as build/*/fakes; WITHOUT=FUNCTION leaves one out
+
+$(filter $(build)/tests/unit/fakes% %/gpu_faults %/gpu_lost,$(unit_tests)): | $(fake_libraries)
+
+$(fake_libraries):
+	$(call say,LD,$@)
+	mkdir -p $(@D)
+	printf '{ local: %s; };\n' '$(or $(WITHOUT),no_function)' > $@.map
+	$(CC) $(our_cflags) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(@F),--version-script,$@.map $(if $(SAN),,-Wl,-z,defs) $^ -o $@ -lm -ldl $(LDLIBS)
+
+fake_compile = $(compile) -fPIC -fvisibility=hidden
+$(build)/fakes/obj/%.o: %.c
+	$(call say,CC,$<)
+	mkdir -p $(@D)
+	$(fake_compile) -MMD -MP -c $< -o $@
+
+$(build)/fakes/kernel_table.inc: tests/fakes/kernels.c tests/fakes/kernel_table.awk $(wildcard tests/fakes/*on_cpu.h) $(wildcard device/gpu/kernels/*) device/kernels.h
+	mkdir -p $(@D)
+	$(compile) -E -P -DFAKE_KERNEL_TABLE $< | awk -f tests/fakes/kernel_table.awk > $@
+$(build)/fakes/obj/tests/fakes/kernels.o: our_cppflags += -I$(build)/fakes
+$(build)/fakes/obj/tests/fakes/kernels.o: $(build)/fakes/kernel_table.inc

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "tests/fakes/gemm.h"
+#include "tests/fakes/driver.h"
+#include "tests/unit/minifloat_arrays.h"
+
+#include <math.h>
+#include <unistd.h>
+
+#define BLOCKS_MAX 8u
+#define CUT_BITS 13
+#define CUT_TERMS 32u
+#define PROMOTED_TERMS 128u
+
+static struct small_float minifloat_format(enum dev_type type)
+{
+	const struct dev_type_traits *t = &dev_types[type];
+	return (struct small_float){t->exponent_bits, t->mantissa_bits, t->infinite};
+}
+
+static double load_element(enum dev_type type, const void *matrix, uint64_t index)
+{
+	const struct small_float f = minifloat_format(type);
+	switch (dev_type_bytes(type)) {
+	case 8:
+		return ((const double *)matrix)[index];
+	case 4:
+		return type == DEV_F32
+			       ? (double)((const float *)matrix)[index]
+			       : small_decode(
+					 &f,
+					 small_encode(&f, (double)((const float *)matrix)[index]));
+	case 2:
+		return small_decode(&f, ((const uint16_t *)matrix)[index]);
+	default:
+		return small_decode(&f, ((const uint8_t *)matrix)[index]);
+	}
+}
+
+static void store_element(enum dev_type type, void *matrix, uint64_t index, double value)
+{
+	const struct small_float f = minifloat_format(type);
+	switch (dev_type_bytes(type)) {
+	case 8:
+		((double *)matrix)[index] = value;
+		break;
+	case 4:
+		((float *)matrix)[index] = (float)value;
+		break;
+	case 2:
+		((uint16_t *)matrix)[index] = (uint16_t)small_encode(&f, value);
+		break;
+	default:
+		((uint8_t *)matrix)[index] = (uint8_t)small_encode(&f, value);
+	}
+}
+
+static double truncate_mantissa(double sum)
+{
+	int exponent;
+	const double fraction =
+		frexp(sum, &exponent); /* 0.5 to 1: has one bit more than the mantissa */
+	return ldexp(trunc(ldexp(fraction, CUT_BITS + 1)), exponent - CUT_BITS - 1);
+}
+
+static double row_times_column(const struct fake_gemm *p, uint64_t row, uint64_t column)
+{
+	double sum = 0, promoted = 0;
+	for (uint64_t i = 0; i < p->k; i++) {
+		sum += load_element(p->type, p->a,
+				    p->a_transposed ? row * p->lda + i : i * p->lda + row) *
+		       load_element(p->type, p->b,
+				    p->b_transposed ? i * p->ldb + column : column * p->ldb + i);
+		if (dev_type_bytes(p->type) == 1 && (i + 1) % CUT_TERMS == 0)
+			sum = truncate_mantissa(sum);
+		if (dev_type_bytes(p->type) == 1 && !p->fast_accumulation &&
+		    (i + 1) % PROMOTED_TERMS == 0) {
+			promoted += sum;
+			sum = 0;
+		}
+	}
+	return promoted + sum;
+}
+
+static void gemm_block(uint32_t block, uint32_t blocks, void *argument)
+{
+	const struct fake_gemm *p = argument;
+	if (block == 0 && p->extra_us)
+		usleep(p->extra_us);
+	for (uint64_t column = block; column < p->n; column += blocks) {
+		for (uint64_t row = 0; row < p->m; row++) {
+			double value = p->alpha * row_times_column(p, row, column);
+			if (p->beta != 0)
+				value += p->beta *
+					 load_element(p->result, p->c, column * p->ldc + row);
+			store_element(p->result, p->d, column * p->ldd + row, value);
+		}
+	}
+}
+
+int fake_gemm_enqueue(void *stream, const struct fake_gemm *p)
+{
+	return driver_enqueue(stream, p->n < BLOCKS_MAX ? (uint32_t)p->n : BLOCKS_MAX, gemm_block,
+			      p, sizeof(*p));
+}

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The parts of the advice: curves, the model of GEMM times, the pipeline, and the parser.
+ */
+#include "advise/advise_model.h"
+#include "lib/err.h"
+#include "tests/unit/advise_truth.h"
+
+#include <errno.h>
+
+static void curves_between_points(void)
+{
+	struct advise_curve c = {0};
+	bool outside = false;
+	expect(curve_add(&c, 100, 10) == 0 && curve_add(&c, 10000, 1000) == 0);
+	expect_near(curve_at(&c, 1000, false, &outside), 100, 1e-9);
+	expect_near(curve_at(&c, 1090, true, &outside), 109, 1e-9);
+	expect(!outside);
+	expect_near(curve_at(&c, 40000, true, &outside), 4000, 1e-9);
+	expect(outside);
+	expect_near(curve_at(&c, 40000, false, &outside), 1000, 1e-9);
+	expect_near(curve_at(&c, 1, true, &outside), 10, 1e-9);
+	expect(curve_add(&c, 10000, 5) == -EINVAL && curve_add(&c, 20000, 0) == -EINVAL &&
+	       curve_add(&c, 20000, NAN) == -EINVAL);
+	for (unsigned i = 2; i < ADVISE_POINTS; i++)
+		expect(curve_add(&c, 1e5 + i, 1) == 0);
+	expect(curve_add(&c, 1e9, 1) == -ENOSPC);
+}
+
+static void gemms_between_shapes(void)
+{
+	build_machine(&plain);
+	static const double sides[][3] = {
+		{100, 300, 700}, {2000, 3000, 500}, {1024, 1024, 1024}, {5000, 90, 5000}};
+	for (size_t i = 0; i < sizeof(sides) / sizeof(sides[0]); i++) {
+		double got = 0, m = sides[i][0], n = sides[i][1], k = sides[i][2];
+		bool outside = true;
+		expect(advise_gemm_seconds(&machine, ADVISE_F32, (struct advise_shape){m, n, k, 0},
+					   &got, &outside) == 0);
+		expect_near(got / true_gemm(&plain, m, n, k, 0), 1, 0.03);
+		expect(!outside);
+	}
+	double got = 0;
+	bool outside = false;
+	expect(advise_gemm_seconds(&machine, ADVISE_F32, (struct advise_shape){1e6, 1e4, 1e4, 0},
+				   &got, &outside) == 0 &&
+	       outside);
+	expect_near(got / true_gemm(&plain, 1e6, 1e4, 1e4, 0), 1, 0.03);
+}
+
+/* Steps of whole tiles and waves, which interpolated rates can't reproduce. */
+static double stepped_seconds(double m, double n, double k)
+{
+	double tiles = ceil(m / 128) * ceil(n / 128);
+	return 3e-6 + ceil(tiles / 132) * 132 * 128 * 128 * k * 2e-15;
+}
+
+static void tiles_and_waves_are_found(void)
+{
+	memset(&machine, 0, sizeof(machine));
+	struct rng r;
+	rng_seed(&r, 1, 0);
+	for (unsigned i = 0; i < 80; i++) {
+		double m = floor(exp2(5 + 9 * rng_unit(&r))), n = floor(exp2(5 + 9 * rng_unit(&r))),
+		       k = floor(exp2(4 + 9 * rng_unit(&r)));
+		parse_line("gemm bf16 %g %g %g 0 %.12g", m, n, k, stepped_seconds(m, n, k));
+	}
+	advise_prepare(&machine);
+	expect_near(machine.gemm[ADVISE_BF16].tile, 128, 0);
+	expect_near(machine.gemm[ADVISE_BF16].wave, 132, 0);
+	expect(machine.gemm[ADVISE_BF16].min_wave == machine.gemm[ADVISE_BF16].wave);
+	for (unsigned i = 0; i < 200; i++) {
+		double m = floor(exp2(6 + 8 * rng_unit(&r))), n = floor(exp2(6 + 8 * rng_unit(&r))),
+		       k = floor(exp2(5 + 8 * rng_unit(&r)));
+		double got = 0;
+		bool outside;
+		expect(advise_gemm_seconds(&machine, ADVISE_BF16, (struct advise_shape){m, n, k, 0},
+					   &got, &outside) == 0);
+		expect_near(got / stepped_seconds(m, n, k), 1, 0.01);
+	}
+}
+
+static void pipeline_by_hand(void)
+{
+	struct pipeline p = {.gemm_loss = 1, .comm_loss = 1};
+	for (int i = 0; i < 4; i++) {
+		pipeline_add(&p.comm, 2, -1);
+		pipeline_add(&p.gemm, 3, i);
+	}
+	expect_near(pipeline_run(&p), 2 + 4 * 3, 1e-12); /* the first transfer is exposed */
+	p.hop_s = 0.5;
+	expect_near(pipeline_run(&p), 2.5 + 4 * 3, 1e-12);
+	p.tail_s = 1;
+	expect_near(pipeline_run(&p), 3.5 + 4 * 3, 1e-12);
+	p.hop_s = p.tail_s = 0;
+	p.gemm_loss = 2; /* alone 2 s, then concurrent with three transfers of 2 s: 3 of 12 s done;
+			    9 left */
+	expect_near(pipeline_run(&p), 2 + 6 + 9, 1e-12);
+	p.comm_loss = 1.5; /* concurrent: three transfers take 9 s, in which 4.5 of 12 are done */
+	expect_near(pipeline_run(&p), 2 + 9 + 7.5, 1e-12);
+}
+
+static void bad_lines(void)
+{
+	static const char *const bad[] = {"gemm",
+					  "gemm f32 1 2 3 0",
+					  "gemm f31 1 2 3 0 1e-6",
+					  "gemm f32 0 2 3 0 1e-6",
+					  "gemm f32 1 2 3 2 1e-6",
+					  "gemm f32 1 2 3 0 -1",
+					  "gemm f32 1 2 3 0 nan",
+					  "gemm f32 1 2 3 0 1e-6 7",
+					  "copy lorry peer 1 1",
+					  "copy engine moon 1 1",
+					  "copy engine peer 1 0",
+					  "exchange engine 1 4096 1e-6",
+					  "allreduce ring 2.5 4096 1e-6",
+					  "engines -1",
+					  "hop 1x",
+					  "nonsense 1",
+					  "a b c d e f g h i",
+					  "cil engine 1",
+					  "shaped 0 1 0",
+					  "occupancy 1 1",
+					  "priority 0",
+					  "ingress inf",
+					  "reduce 1"};
+	memset(&machine, 0, sizeof(machine));
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		err_clear();
+		if (advise_parse_line(&machine, bad[i]) != -EINVAL || err_text()[0] == 0)
+			test_fail(__FILE__, __LINE__, bad[i]);
+	}
+	expect(advise_parse_line(&machine, "# a comment") == 0 &&
+	       advise_parse_line(&machine, "\n") == 0 &&
+	       advise_parse_line(&machine, "hop 0 # x") == 0);
+	for (int i = 0; i < ADVISE_GEMMS; i++)
+		expect(advise_parse_line(&machine, "gemm f32 1 2 3 0 1e-6") == 0);
+	expect(advise_parse_line(&machine, "gemm f32 1 2 3 0 1e-6") == -ENOSPC);
+}
+
+int main(void)
+{
+	test(curves_between_points);
+	test(gemms_between_shapes);
+	test(tiles_and_waves_are_found);
+	test(pipeline_by_hand);
+	test(bad_lines);
+	return test_done();
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Descriptions of GEMMs, as device/dev_gemm.c checks them before a backend sees them.
+ */
+#include "device/dev_gemm.h"
+#include "device/dev.h"
+#include "lib/err.h"
+#include "tests/unit/test.h"
+
+#include <errno.h>
+
+static int calls;
+
+static int count_call(struct dev *d, struct dev_stream *s, const struct dev_gemm *g)
+{
+	(void)d, (void)s, (void)g;
+	calls++;
+	return 0;
+}
+
+static void types_have_sizes(void)
+{
+	static const uint32_t bytes[DEV_TYPES] = {4, 8, 4, 2, 2, 1};
+	for (int type = 0; type < DEV_TYPES; type++) {
+		expect(dev_type_bytes((enum dev_type)type) == bytes[type]);
+		expect(dev_type_result_bytes((enum dev_type)type) ==
+		       (type == DEV_F8 ? 2 : bytes[type]));
+	}
+}
+
+static const struct dev_gemm good = {
+	.type = DEV_F16, .m = 128, .n = 16, .k = 32, .lda = 32, .ldb = 16, .ldc = 16};
+
+static const struct {
+	struct dev_gemm changed;
+	int status;
+	const char *says;
+} cases[] = {
+	{{.type = DEV_TYPES}, -EINVAL, "unknown element type 6"},
+	{{.type = DEV_F16, .m = 0}, -EINVAL, "a dimension is zero"},
+	{{.type = DEV_F16, .m = 9, .lda = 31}, -EINVAL, "shorter than its row"},
+	{{.type = DEV_F16, .m = 9, .b_transposed = true},
+	 -EINVAL,
+	 "shorter than its row"}, /* ldb is that of k */
+	{{.type = DEV_F32, .m = 9, .tiled = true}, -ENOTSUP, "a tiled gemm of type 0"},
+	{{.type = DEV_F32, .m = 9, .fast_accumulation = true},
+	 -ENOTSUP,
+	 "type 0 with fast accumulation"},
+	{{.type = DEV_F16, .m = 9, .tiled = true, .fast_accumulation = true},
+	 -ENOTSUP,
+	 "with fast accumulation"},
+	{{.type = DEV_F16, .m = 9, .fast_accumulation = true}, 0, ""},
+	{{.type = DEV_F16, .m = 9, .tiled = true, .done_rows = 0}, -EINVAL, "done_rows 0 is not"},
+	{{.type = DEV_F16, .m = 9, .tiled = true, .done_rows = 65},
+	 -EINVAL,
+	 "not a multiple of the 64"},
+	{{.type = DEV_F8, .m = 16}, -EINVAL, "f8 needs B transposed"},
+	{{.type = DEV_F8, .m = 9, .b_transposed = true, .ldb = 32}, -EINVAL, "multiples of 16"},
+	{{.type = DEV_F8, .m = 16, .b_transposed = true, .ldb = 32}, 0, ""},
+	{{.type = DEV_F16, .m = 9, .tiled = true, .done_rows = 128}, 0, ""},
+	{{.type = DEV_F16, .m = 9, .b_transposed = true, .ldb = 32}, 0, ""},
+};
+
+/* `good` with what a case changes. */
+static struct dev_gemm gemm_of_case(const struct dev_gemm *changed, uint32_t *counter)
+{
+	struct dev_gemm g = good;
+	g.type = changed->type;
+	g.m = changed->m;
+	g.lda = changed->lda ? changed->lda : good.lda;
+	g.ldb = changed->ldb ? changed->ldb : good.ldb;
+	g.b_transposed = changed->b_transposed;
+	g.fast_accumulation = changed->fast_accumulation;
+	g.tiled = changed->tiled;
+	g.done = g.tiled ? counter : NULL;
+	g.done_rows = changed->done_rows;
+	return g;
+}
+
+static void gemms_are_checked_before_the_backend(void)
+{
+	static const struct dev_ops ops = {.name = "bare", .gemm = count_call};
+	struct dev bare = {.ops = &ops,
+			   .props = {.gemm_tiled_types = 1u << DEV_F16,
+				     .gemm_fast_types = 1u << DEV_F16,
+				     .gemm_tile_rows = 64}};
+	uint32_t counter;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct dev_gemm g = gemm_of_case(&cases[i].changed, &counter);
+		err_clear();
+		calls = 0;
+		expect(dev_gemm(&bare, NULL, &g) == cases[i].status &&
+		       calls == (cases[i].status == 0));
+		if (!strstr(err_text(), cases[i].says))
+			printf("# case %zu says: %s\n", i, err_text());
+		expect(strstr(err_text(), cases[i].says) != NULL);
+		expect(dev_gemm_prepare(&bare, &g) ==
+		       cases[i].status); /* without a slot of its own: checked, and nothing to do */
+	}
+}
+
+int main(void)
+{
+	test(types_have_sizes);
+	test(gemms_are_checked_before_the_backend);
+	return test_done();
+}

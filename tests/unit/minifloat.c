@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Known numbers of the narrow formats, and properties over all of their bit patterns.
+ */
+#include "lib/minifloat.h"
+#include "tests/unit/test.h"
+
+#include <float.h>
+
+struct known {
+	float x;
+	uint32_t bits;
+};
+
+/* From IEEE 754 and the OCP 8-bit floating point specification. */
+static const struct known f16_known[] = {
+	{0.0f, 0x0000},          {-0.0f, 0x8000},
+	{1.0f, 0x3c00},          {-2.0f, 0xc000},
+	{65504.0f, 0x7bff},      {0x1p-14f, 0x0400},
+	{0x1p-24f, 0x0001},      {0x1.ff8p-15f, 0x03ff}, /* largest subnormal */
+	{0x1.002p0f, 0x3c00},                            /* halfway: to even, down */
+	{0x1.006p0f, 0x3c02},                            /* halfway: to even, up */
+	{0x1.002002p0f, 0x3c01},                         /* just above halfway */
+	{0x1p-25f, 0x0000},      {0x1.000002p-25f, 0x0001},
+	{0x1.8p-24f, 0x0002},   /* ties below the least subnormal and above */
+	{0x1.ffcp-15f, 0x0400}, /* a subnormal that rounds into the normal ones */
+	{65519.0f, 0x7bff},      {65520.0f, 0x7c00},
+	{1e30f, 0x7c00},         {-1e30f, 0xfc00}};
+
+static const struct known bf16_known[] = {
+	{1.0f, 0x3f80},          {-1.5f, 0xbfc0},       {0x1.01p0f, 0x3f80},  {0x1.03p0f, 0x3f82},
+	{0x1.010002p0f, 0x3f81}, {0x1.fep127f, 0x7f7f}, {FLT_MAX, 0x7f80},    {0x1p-126f, 0x0080},
+	{0x1p-133f, 0x0001},     {0x1p-134f, 0x0000},   {0x1.8p-133f, 0x0002}};
+
+static const struct known f8_known[] = {
+	{1.0f, 0x38},      {-0.0f, 0x80},   {448.0f, 0x7e},    {-448.0f, 0xfe},
+	{0x1p-6f, 0x08},   {0x1p-9f, 0x01}, {0x1.cp-7f, 0x07}, {0x1p-10f, 0x00},
+	{0x1.8p-9f, 0x02}, {1.0625f, 0x38}, {1.1875f, 0x3a},   {0.1f, 0x1d},
+	{464.0f, 0x7e},    {465.0f, 0x7f},  {1e9f, 0x7f},      {-1e9f, 0xff}};
+
+static void f16_numbers(void)
+{
+	for (size_t i = 0; i < sizeof(f16_known) / sizeof(f16_known[0]); i++)
+		expect_near(minifloat_f16(f16_known[i].x), f16_known[i].bits, 0);
+	expect(isinf(minifloat_f16_value(0x7c00)) && minifloat_f16_value(0xfc00) < 0.0f &&
+	       isnan(minifloat_f16_value(0x7e00)));
+	expect(minifloat_f16(INFINITY) == 0x7c00 && isnan(minifloat_f16_value(minifloat_f16(NAN))));
+}
+
+static void bf16_numbers(void)
+{
+	for (size_t i = 0; i < sizeof(bf16_known) / sizeof(bf16_known[0]); i++)
+		expect_near(minifloat_bf16(bf16_known[i].x), bf16_known[i].bits, 0);
+	expect(isinf(minifloat_bf16_value(0x7f80)) && isnan(minifloat_bf16_value(0x7fc0)) &&
+	       isnan(minifloat_bf16_value(minifloat_bf16(NAN))));
+}
+
+static void f8_numbers(void)
+{
+	for (size_t i = 0; i < sizeof(f8_known) / sizeof(f8_known[0]); i++)
+		expect_near(minifloat_f8(f8_known[i].x), f8_known[i].bits, 0);
+	expect(isnan(minifloat_f8_value(0x7f)) && isnan(minifloat_f8_value(0xff)));
+	expect(minifloat_f8(INFINITY) == 0x7f && minifloat_f8(NAN) == 0x7f);
+}
+
+/* Every number survives, and what lies between two neighbours goes to the nearer one or to the even
+ * one. */
+static void all_patterns(void)
+{
+	unsigned wrong = 0;
+	for (unsigned bits = 0; bits < 1u << 16; bits++) {
+		float half = minifloat_f16_value((uint16_t)bits),
+		      brain = minifloat_bf16_value((uint16_t)bits);
+		wrong += !isnan(half) && minifloat_f16(half) != bits;
+		wrong += !isnan(brain) && minifloat_bf16(brain) != bits;
+	}
+	for (unsigned bits = 0; bits < 1u << 8; bits++) {
+		float value = minifloat_f8_value((uint8_t)bits);
+		wrong += !isnan(value) && minifloat_f8(value) != bits;
+	}
+	for (unsigned bits = 0; bits < 0x7bff; bits++) {
+		float middle = 0.5f * (minifloat_f16_value((uint16_t)bits) +
+				       minifloat_f16_value((uint16_t)(bits + 1)));
+		wrong += minifloat_f16(middle) != bits + (bits & 1);
+		wrong += minifloat_f16(nextafterf(middle, 0.0f)) != bits ||
+			 minifloat_f16(nextafterf(middle, 1e9f)) != bits + 1;
+	}
+	for (unsigned bits = 0; bits < 0x7e; bits++) {
+		float middle = 0.5f * (minifloat_f8_value((uint8_t)bits) +
+				       minifloat_f8_value((uint8_t)(bits + 1)));
+		wrong += minifloat_f8(middle) != bits + (bits & 1);
+	}
+	expect(wrong == 0);
+}
+
+static void tf32_numbers(void)
+{
+	expect(minifloat_tf32(1.0f) == 1.0f && minifloat_tf32(-0.375f) == -0.375f);
+	expect(minifloat_tf32(0x1.002p0f) == 1.0f && minifloat_tf32(0x1.006p0f) == 0x1.008p0f);
+	expect(minifloat_tf32(0x1.002002p0f) == 0x1.004p0f && minifloat_tf32(-0x1.ffep0f) == -2.0f);
+	expect(isinf(minifloat_tf32(FLT_MAX)) && isnan(minifloat_tf32(NAN)));
+	expect(minifloat_tf32(minifloat_tf32(0.1f)) == minifloat_tf32(0.1f) &&
+	       minifloat_tf32(0.1f) != 0.1f);
+}
+
+int main(void)
+{
+	test(f16_numbers);
+	test(bf16_numbers);
+	test(f8_numbers);
+	test(all_patterns);
+	test(tf32_numbers);
+	return test_done();
+}

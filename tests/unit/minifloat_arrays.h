@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * f16, bf16 and e4m3 in software, for references of products: rounded to nearest, ties to even, and
+ * back exactly.
+ *
+ * What is larger than the largest finite number becomes infinity where the format has one, else its
+ * NaN (e4m3, as OCP defines it).
+ */
+#ifndef GPUSIG_TESTS_SMALL_FLOATS_H
+#define GPUSIG_TESTS_SMALL_FLOATS_H
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct small_float {
+	int exponent_bits, mantissa_bits;
+	bool infinite; /* the largest exponent is for infinity and NaN; else only its last code is,
+			  and is NaN */
+};
+
+static const struct small_float minifloat_f16 = {5, 10, true};
+static const struct small_float minifloat_bf16 = {8, 7, true};
+static const struct small_float small_e4m3 = {4, 3, false};
+
+/* Exponent of the smallest normal number. */
+static inline int small_min(const struct small_float *f)
+{
+	return 2 - (1 << (f->exponent_bits - 1));
+}
+
+static inline uint32_t small_sign(const struct small_float *f)
+{
+	return 1u << (f->exponent_bits + f->mantissa_bits);
+}
+
+/* The code after the largest finite number: infinity, or the only NaN. */
+static inline uint32_t small_end(const struct small_float *f)
+{
+	return small_sign(f) - (f->infinite ? 1u << f->mantissa_bits : 1u);
+}
+
+static inline uint32_t small_encode(const struct small_float *f, double x)
+{
+	const uint32_t sign = signbit(x) ? small_sign(f) : 0, end = small_end(f);
+	const double size = fabs(x);
+	if (isnan(x))
+		return sign | (small_sign(f) - 1);
+	if (isinf(x))
+		return sign | end;
+	int exponent = size > 0 ? ilogb(size) : small_min(f);
+	if (exponent < small_min(f))
+		exponent = small_min(f);
+	/* A power of two divides exactly, so that this is the one rounding. A carry passes into the
+	 * exponent by itself. */
+	const double steps = nearbyint(ldexp(size, f->mantissa_bits - exponent));
+	if (exponent >= 1 << f->exponent_bits)
+		return sign | end;
+	const uint32_t code =
+		((uint32_t)(exponent - small_min(f)) << f->mantissa_bits) + (uint32_t)steps;
+	return sign | (code < end ? code : end);
+}
+
+static inline double small_decode(const struct small_float *f, uint32_t code)
+{
+	const uint32_t rest = code & (small_sign(f) - 1), one = 1u << f->mantissa_bits;
+	const double sign = code & small_sign(f) ? -1 : 1;
+	const int field = (int)(rest / one);
+	if (rest >= small_end(f))
+		return f->infinite && rest == small_end(f) ? sign * INFINITY : NAN;
+	if (field == 0)
+		return sign * ldexp(rest, small_min(f) - f->mantissa_bits);
+	return sign * ldexp(rest % one + one, field - 1 + small_min(f) - f->mantissa_bits);
+}
+
+#endif

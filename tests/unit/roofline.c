@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A measured roofline on a device whose truth is known: the bound is the rate of the slower part,
+ * an honest copy stays below it, and one that counts its bytes eight times is flagged.
+ */
+#include "bench/roofline.h"
+#include "bench/bench_alloc.h"
+#include "device/kernels.h"
+#include "tests/unit/test.h"
+
+#include <unistd.h>
+
+#define BYTES (64u << 20)
+
+enum { COPY, ROOFLINE };
+
+static double counted_times, bound_of, read_rate, write_rate;
+
+struct state {
+	char *from, *to;
+	uint64_t bytes;
+	struct dev_kernel *copy;
+	struct roofline roofline;
+};
+
+static int setup(struct bench_case *c)
+{
+	struct state *s = c->state;
+	s->bytes = BYTES;
+	s->from = bench_alloc(c, DEV_MEM_DEVICE, BYTES);
+	s->to = bench_alloc(c, DEV_MEM_DEVICE, BYTES);
+	s->copy = bench_kernel(c, "copy_nt");
+	return roofline_open(&s->roofline, c, ROOFLINE, s->from, BYTES, s->to, BYTES);
+}
+
+static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
+{
+	struct state *s = c->state;
+	uint32_t reps = 1;
+	const void *const args[] = {&s->to, &s->from, &s->bytes, &reps};
+	struct dev_launch launch = {.grid = dev_wave_blocks(c->dev, s->copy), .args = args};
+	int status = 0;
+	if (roofline_is(&s->roofline, variant))
+		return roofline_body(&s->roofline, c, variant, iterations);
+	for (uint64_t i = 0; status == 0 && i < iterations; i++)
+		status = dev_launch(c->dev, c->stream, s->copy, &launch);
+	return status;
+}
+
+static void model(const struct bench_case *c, unsigned variant, struct bench_model *m)
+{
+	const struct state *s = c->state;
+	m->bytes = counted_times * BYTES;
+	if (roofline_is(&s->roofline, variant))
+		roofline_model(&s->roofline, variant, m);
+}
+
+static int derive(struct bench_case *c)
+{
+	struct state *s = c->state;
+	struct bench_model m = {0};
+	roofline_model(&s->roofline, ROOFLINE, &m);
+	read_rate = m.bytes / bench_best(c, ROOFLINE);
+	roofline_model(&s->roofline, ROOFLINE + 2, &m);
+	write_rate = m.bytes / bench_best(c, ROOFLINE + 2);
+	roofline_bound(&s->roofline, c, COPY, 1.0, 1.0);
+	return 0;
+}
+
+static const struct bench_variant variants[] = {
+	{.name = "copy", .timing = BENCH_DEVICE}, ROOFLINE_VARIANTS, {0}};
+
+static const struct bench bench = {.name = "test/roofline",
+				   .question = "how high?",
+				   .formula = "bytes / time",
+				   .timed = "copies",
+				   .variants = variants,
+				   .state_bytes = sizeof(struct state),
+				   .setup = setup,
+				   .body = body,
+				   .model = model,
+				   .derive = derive};
+
+static char output[1 << 18];
+
+static int run_bench(const char *only)
+{
+	char *argv[] = {"roofline", "--device", "sim",       "--format", "json",
+			"--budget", "50ms",     "--variant", NULL,       NULL};
+	int argc = only ? 9 : 7, kept = dup(STDOUT_FILENO);
+	char path[] = "/tmp/gpusig-roofline-XXXXXX";
+	int fd = mkstemp(path);
+	unlink(path);
+	argv[8] = (char *)(uintptr_t)only;
+	fflush(stdout);
+	dup2(fd, STDOUT_FILENO);
+	int code = bench_main(&bench, argc, argv);
+	fflush(stdout);
+	dup2(kept, STDOUT_FILENO);
+	ssize_t length = pread(fd, output, sizeof(output) - 1, 0);
+	output[length > 0 ? length : 0] = '\0';
+	close(fd);
+	close(kept);
+	bound_of = NAN;
+	for (const char *at = output; isnan(bound_of) && (at = strstr(at, "\"bound\":")); at += 8)
+		if (strncmp(at + 8, "null", 4) != 0)
+			bound_of = strtod(at + 8, NULL);
+	return code;
+}
+
+static void the_slower_direction_bounds_a_copy(void)
+{
+	counted_times = 1.0;
+	expect(run_bench(NULL) == 0);
+	expect(read_rate > 0 && write_rate > 0);
+	expect_near(bound_of / fmin(read_rate, write_rate), 1.0, 1e-6);
+	expect(strstr(output, "above_bound") == NULL);
+}
+
+static void above_the_bound_is_flagged(void)
+{
+	counted_times = 8.0;
+	expect(run_bench(NULL) == 0);
+	expect(strstr(output, "\"flag\":\"above_bound\",\"variant\":\"copy\"") != NULL);
+}
+
+static void a_missing_part_gives_no_bound(void)
+{
+	counted_times = 8.0;
+	expect(run_bench("copy,read_only") == 0);
+	expect(isnan(bound_of));
+	expect(strstr(output, "above_bound") == NULL);
+}
+
+int main(void)
+{
+	test(the_slower_direction_bounds_a_copy);
+	test(above_the_bound_is_flagged);
+	test(a_missing_part_gives_no_bound);
+	return test_done();
+}
