@@ -265,9 +265,11 @@ void fake_queues_close(struct fake_gpu *g);
  * vendors document. */
 int fake_copy(struct fake_gpu *g, void *stream, void *dst, const void *src, uint64_t bytes);
 int fake_fill(struct fake_gpu *g, void *stream, void *dst, uint8_t byte, uint64_t bytes);
-int fake_wait_value(struct fake_gpu *g, void *stream, uint32_t *at,
-		    uint32_t value); /* until (int32_t)(*at - value) >= 0 */
+int fake_wait_value(struct fake_gpu *g, void *stream, uint32_t *at, uint32_t value);
 int fake_write_value(struct fake_gpu *g, void *stream, uint32_t *at, uint32_t value);
+
+/* Does a stream that waits for `value` go on? (int32_t)(*at - value) >= 0. */
+bool fake_value_is_reached(uint32_t *at, uint32_t value);
 
 /* The stream with this handle; NULL if there is none or it was destroyed. Lock held. */
 struct fake_stream *fake_stream_find(const void *handle);

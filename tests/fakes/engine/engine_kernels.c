@@ -346,8 +346,7 @@ static void wait_value_block(uint32_t block, uint32_t blocks, void *arguments)
 {
 	const struct value_block *v = arguments;
 	(void)block, (void)blocks;
-	while ((int32_t)(__atomic_load_n(v->at, __ATOMIC_ACQUIRE) - v->value) < 0 &&
-	       atomic_load(&v->gpu->fault) == FAKE_OK)
+	while (!fake_value_is_reached(v->at, v->value) && atomic_load(&v->gpu->fault) == FAKE_OK)
 		usleep(50);
 }
 
