@@ -251,12 +251,12 @@ check-abi: ## hold our declarations of the vendors' libraries against their head
 		if [ -n "$$missing" ]; then echo "skip: $$f (not found:$$missing)"; \
 		else $$compile $(abi_flags) $$f || exit 1; printf '  %-5s %s\n' ABI $$f; fi; done
 
-peers: all $(peers) $(build)/tests/unit/bench_aa ## measure beside likwid-bench, OpenBLAS and mbw, and print the ratios
+peers: all $(peers) $(build)/tests/unit/bench_aa ## compare with likwid-bench, OpenBLAS and mbw, in turns, and print the ratios
 	python=$$(sh suite/find_python.sh) && "$$python" tests/peers/peers.py --bin $(build)/bin --helpers $(build)/tests/peers
 
 # The vendor's interface as its samples use it; the machine that runs them builds them, -arch=native is for its GPU.
 gpu_peers := $(patsubst tests/peers/cuda/%.cu,$(build)/gpu-peers/%,$(sort $(wildcard tests/peers/cuda/*.cu)))
-$(build)/gpu-peers/products: peer_libraries := -lcublasLt
+$(build)/gpu-peers/gemms: peer_libraries := -lcublasLt
 $(build)/gpu-peers/%: tests/peers/cuda/%.cu tests/peers/cuda/measure.cuh
 	$(call say,NVCC,$@)
 	mkdir -p $(@D)

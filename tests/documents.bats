@@ -40,7 +40,7 @@ setup() { cd "$root" || return 1; }
 
 @test "the benchmark of ADD-A-BENCHMARK compiles, checks what it copied, and finds its ratio" {
 	archive=$(dirname "$(readlink -f "$bin")")/libgpusig.a
-	[ -e "$archive" ] || skip "no archive beside $bin"
+	[ -e "$archive" ] || skip "no archive next to $bin"
 	# shellcheck disable=SC2016 # backticks are the document's
 	sed -n '/^```c$/,/^```$/p' docs/ADD-A-BENCHMARK.md | sed '/^```/d' >"$BATS_TEST_TMPDIR/example.c"
 	run "${CC:-cc}" -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -I. -pthread "$BATS_TEST_TMPDIR/example.c" "$archive" -lm -ldl \

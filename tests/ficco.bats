@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-3-Clause
-# Schedules of a product and its communication: every one gives the product, times keep to what they are made of, and what can't
+# Schedules of a GEMM and its communication: every one computes C, times keep to what they are made of, and what can't
 # be done is said.
 
 # shellcheck disable=SC2154 # run sets status, output, stderr and their lines; helpers sets root
@@ -39,7 +39,7 @@ all_right() {
 	all_right 2
 }
 
-@test "every schedule gives the product on 2 to 8 devices, engine and kernel" {
+@test "every schedule computes C on 2 to 8 devices, engine and kernel" {
 	local lasts='1 2'
 	[ "${GPUSIG_TEST_ALL:-}" != 1 ] || lasts='1 2 3 4 6 7'
 	for last in $lasts; do
@@ -53,7 +53,7 @@ all_right() {
 	json 'all(r["facts"]["copy_blocks"] == 3 for r in rows if r["kind"] == "case")' <<<"$output"
 }
 
-# Where links are slow a product that doesn't wait computes with what isn't there; where units are, a transfer leaves too early.
+# Where links are slow a GEMM that doesn't wait computes with what isn't there; where units are, a transfer leaves too early.
 @test "nothing starts before what it depends on, whichever is the slower" {
 	model 'peer_bandwidth = 1e7' 'link_up_bandwidth = 1e7' 'link_down_bandwidth = 1e7'
 	for devices in "" :0-3; do

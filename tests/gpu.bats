@@ -172,7 +172,7 @@ compiles_nothing() {
 	[ ! -e results/kernels ]
 }
 
-@test "the peak of narrow types is the fastest loop there is, and bounds products where it is known to reach what units can do" {
+@test "the peak of narrow types is the fastest loop there is, and bounds GEMMs where it is known to reach what units can do" {
 	bounds='[d.get("bound_name") for d in rows[1]["derived"] if d["name"] == "flop_rate" and d["variant"] == "gemm"]'
 	program gemm/efficiency cuda --shape n64 --type bf16 --variant gemm,mma_peak,wgmma_peak --budget 3s
 	skip_if_77
@@ -207,7 +207,7 @@ compiles_nothing() {
 	"$python" "$root/tests/bats/fits_schema.py" "$root/reports/schema/record.schema.json" "$BATS_TEST_TMPDIR/records"
 }
 
-@test "products of the vendors' libraries, and what is done beside them, are right" {
+@test "GEMMs of the vendors' libraries, and what runs concurrently, are right" {
 	for device in cuda hip; do
 		program gemm/efficiency "$device" --shape n64 --type f32,bf16 --variant gemm
 		ran

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-3-Clause
-# A product beside a transfer: right results from every transfer, known truth on the simulated device, and what can't be done is said.
+# GEMM and transfer at once: right results from every transfer, known truth on the simulated device, and what is not supported is said.
 
 # shellcheck disable=SC2154 # run sets status, output, stderr and their lines; helpers sets root
 load bats/helpers
@@ -38,7 +38,7 @@ model() { printf 'like = quiet\n%s\n' "$1" >"$BATS_TEST_TMPDIR/model.sim"; }
 	json 'sum(r["kind"] == "case" and r["check"]["status"] == "ok" for r in rows) == 14' <<<"$output"
 }
 
-@test "a transfer that brings a wrong bit and a product that is wrong are found" {
+@test "a transfer that brings a wrong bit and a wrong GEMM are found" {
 	cd "$BATS_TEST_TMPDIR"
 	model 'corrupt_copy_every = 1'
 	measure sim:./model.sim:0,1 --shape n64 --size 8K --transfer all-to-all --copy-method engine
@@ -50,7 +50,7 @@ model() { printf 'like = quiet\n%s\n' "$1" >"$BATS_TEST_TMPDIR/model.sim"; }
 	[[ $stderr == *"wrong result: gemm_alone"* ]]
 }
 
-@test "an engine that shares nothing with the product hides behind it: S is the ideal and no side pays" {
+@test "an engine that shares nothing with the GEMM hides behind it: S is ideal and no side slows down" {
 	cd "$BATS_TEST_TMPDIR"
 	model 'llc_bandwidth = 1e15
 memory_bandwidth = 1e15
@@ -63,7 +63,7 @@ host_bandwidth = 1e15'
 		if r["kind"] == "case"] == [(c, "neither", "neither") for c in ("G-long", "GC-equal", "C-long")]' <<<"$output"
 }
 
-@test "a kernel that waits for slots gains nothing, and the side that came second pays" {
+@test "a kernel that waits for slots gains nothing, and the side that came second is slowed" {
 	cd "$BATS_TEST_TMPDIR"
 	model 'units = 1
 slots_per_unit = 1'
@@ -74,14 +74,14 @@ slots_per_unit = 1'
 		'next(r["facts"] for r in rows if r["kind"] == "case")["slowed_side_transfer_first"] == "gemm"' <<<"$output"
 }
 
-@test "a transfer that is nothing beside the product gives no fraction, and says why" {
+@test "a transfer that is far shorter than the GEMM gives no fraction, and says why" {
 	measure sim --shape 64x64x16384 --size 4K --transfer up --copy-method engine
 	json 'all(d["value"] is None and d["reason"] for r in rows if r["kind"] == "case" for d in r["derived"]
 		if d["name"] == "fraction_of_ideal")' <<<"$output"
 	json 'all("noise" in r["facts"]["no_fraction_of_ideal"] for r in rows if r["kind"] == "case")' <<<"$output"
 }
 
-@test "the bytes that were found are in the record and take as long as the product" {
+@test "the bytes that were found are in the record and take as long as the GEMM" {
 	measure sim --shape n256 --size 0.5x,2x --transfer down
 	json 'all(r["facts"]["transfer_bytes"] % 4096 == 0 for r in rows if r["kind"] == "case")' <<<"$output"
 	json 'all(abs(times["transfer_alone"] / times["gemm_alone"] / float(r["case"]["size"][:-1]) - 1) < 0.15

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-3-Clause
-# The loop of products and communications: what residency and priority do where time is virtual and slots are counted.
+# The pipeline of GEMMs and communications: what residency and priority do where time is virtual and slots are counted.
 
 # shellcheck disable=SC2154 # run sets status, output, stderr and their lines; helpers sets root
 load bats/helpers
@@ -10,7 +10,7 @@ QUICK='--min-samples 6 --max-samples 6 --warm-up 0 --budget 1s --format json'
 
 setup() {
 	cd "$BATS_TEST_TMPDIR" || return 1
-	# 4 units of 2 slots. A tile of 16 x 16 of the product 64 x 448 x 64 takes about 37 us, 112 tiles 14 waves.
+	# 4 units of 2 slots. A tile of 16 x 16 of the GEMM 64 x 448 x 64 takes about 37 us, 112 tiles 14 waves.
 	printf '%s\n' 'like = quiet' 'units = 4' 'slots_per_unit = 2' 'shared_per_block_bytes = 64K' 'gemm_tile = 16' \
 		'launch_ns = 200' 'flops_f32 = 4e9' >slots.model
 }
@@ -91,7 +91,7 @@ about() {
 	[[ $output == *"shared memory cannot be claimed"* ]]
 }
 
-@test "a wrong product or a wrong message is a failure" {
+@test "a wrong GEMM or a wrong message is a failure" {
 	for every in 1 7; do
 		printf '%s\n' 'like = quiet' "corrupt_launch_every = $every" >wrong.model
 		measure sim:./wrong.model --scenario mb-ar --shared 0 --mflop 4

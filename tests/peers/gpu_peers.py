@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Our programs beside the vendor's interface on one NVIDIA GPU, in alternating launches; prints the ratios as a table.
+"""Our programs and the vendor's interface on one NVIDIA GPU, in alternating launches; prints the ratios as a table.
 
     gpu_peers.py --bin bin --peers DIR               everything: about a minute a round
     gpu_peers.py ... --only copies --rounds 9        part of it
@@ -95,11 +95,11 @@ def our_launches(text: str) -> Numbers:
     return numbers
 
 
-def our_products(text: str) -> Numbers:
+def our_gemms(text: str) -> Numbers:
     numbers = {}
     for record in cases(text):
         m, n, k = (record["facts"][side] for side in "mnk")
-        numbers[f"product {record['case']['type']} {m}x{n}x{k}"] = rate(record, "flop_rate", "gemm")
+        numbers[f"gemm {record['case']['type']} {m}x{n}x{k}"] = rate(record, "flop_rate", "gemm")
     return numbers
 
 
@@ -144,9 +144,9 @@ def groups(binaries: Path, peers: Path, device: str, mib: int, shapes: tuple[str
                                 "enqueue,back_to_back,round_trip,event_round_trip"),), (theirs("launches"),)),
     }
     for kind in TYPES:
-        found[f"products {kind}"] = Group(
-            (ours("gemm/efficiency", 4, our_products, "--type", kind, "--variant", "gemm", "--shape", ",".join(shapes)),),
-            (theirs("products", kind, *shapes),))
+        found[f"gemm {kind}"] = Group(
+            (ours("gemm/efficiency", 4, our_gemms, "--type", kind, "--variant", "gemm", "--shape", ",".join(shapes)),),
+            (theirs("gemms", kind, *shapes),))
     return found
 
 
@@ -192,7 +192,7 @@ def compare(what: str, ours: list[Numbers], theirs: dict[str, list[Numbers]]) ->
     ratio, low, high = median_interval([b / a if is_time(what) else a / b for a, b in pairs])
     return {"what": what, "ours": median(a for a, _ in pairs), "peer": best, "theirs": median(b for _, b in pairs),
             "ratio": ratio, "low": low, "high": high, "rounds": len(pairs), "unit": "s" if is_time(what) else
-            "flop/s" if what.startswith("product") else "byte/s"}
+            "flop/s" if what.startswith("gemm") else "byte/s"}
 
 
 def mark(ratio: float) -> str:
@@ -223,14 +223,14 @@ def table(group: Group, rounds: int) -> list[dict]:
 
 
 def main() -> int:
-    names = ("copies", "memory", "launches", *(f"products {kind}" for kind in TYPES))
+    names = ("copies", "memory", "launches", *(f"gemm {kind}" for kind in TYPES))
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bin", type=Path, required=True)
     parser.add_argument("--peers", type=Path, required=True)
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--mib", type=int, default=512, help="of one copy; an array of memory is twice that")
-    parser.add_argument("--shape", action="append", help="MxNxK of products; may be repeated")
+    parser.add_argument("--shape", action="append", help="MxNxK of GEMMs; may be repeated")
     parser.add_argument("--only", choices=names, action="append")
     parser.add_argument("--json", type=Path, help="write the rows here as well")
     o = parser.parse_args()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Our programs beside their peers on this machine, in alternating launches; prints the ratios as a table.
+"""Our programs and their peers on this machine, in alternating launches; prints the ratios as a table.
 
     make peers                              everything, about ten minutes on an idle machine
     peers.py --only memory --rounds 9       part of it

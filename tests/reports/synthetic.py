@@ -395,24 +395,24 @@ def shaping(flags: Sequence[Json] = (), **more: Any) -> Writer:
     return w.end()
 
 
-# copy method -> (CIL of the product, CIL of the transfer), beside sides that take a millisecond each alone
+# copy method -> (CIL of the GEMM, CIL of the transfer); each side takes a millisecond alone
 PAIR = {"engine": (1.05, 1.1), "kernel": (1.6, 2.2)}
-PAIR_ORDER = 0.05  # what the transfer gains by being enqueued first, and the product pays
+PAIR_ORDER = 0.05  # what the transfer gains by being enqueued first, and the GEMM loses
 
 
 def pair(**more: Any) -> Writer:
-    """A kernel beside a product takes longer than taking turns; among devices nothing is measured."""
+    """A kernel next to a GEMM takes longer than one after the other; among devices nothing is measured."""
     axes = [axis("type", "", ["f32"]), axis("shape", "", ["n512", "g5"]), axis("transfer", "", ["up", "peer"]),
             axis("copy-method", "", list(PAIR)), axis("size", "", ["1x"])]
     w = Writer("overlap/pair", [headline("pair_of_ideal_engine", "fraction_of_ideal", "transfer=up copy-method=engine size=1x",
                                          reduce="median", unit="")], axes, **more)
     alone = 1e-3
     for shape in ("n512", "g5"):
-        for method, (product, transfer) in PAIR.items():
+        for method, (gemm, transfer) in PAIR.items():
             derived = [value("S_ideal", None, 2.0)]
             facts = {"transfer_bytes": 1 << 20, "class": "GC-equal"}
             for order, sign in (("gemm_first", 1), ("transfer_first", -1)):
-                sides = {"gemm": product - sign * PAIR_ORDER, "transfer": transfer + sign * PAIR_ORDER}
+                sides = {"gemm": gemm - sign * PAIR_ORDER, "transfer": transfer + sign * PAIR_ORDER}
                 gain = 2 / max(sides.values())
                 derived.append(value("S", order, gain))
                 derived.append(value("fraction_of_ideal", order, gain - 1, ci_low=gain - 1.01, ci_high=gain - 0.99))

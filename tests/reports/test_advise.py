@@ -90,7 +90,7 @@ class Asking(workplace.Scratch):
 
     def test_capacities_match_the_header(self) -> None:
         header = (workplace.ROOT / "advise" / "advise.h").read_text(encoding="utf-8")
-        self.assertRegex(header, r"#define ADVISE_(PRODUCTS|GEMMS) %d\n" % MAX_GEMMS)
+        self.assertRegex(header, r"#define ADVISE_GEMMS %d\n" % MAX_GEMMS)
         self.assertIn("#define ADVISE_POINTS %d\n" % MAX_POINTS, header)
 
     def test_the_library_knows_the_schema(self) -> None:

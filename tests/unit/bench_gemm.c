@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The check of products, type by type: what rounding makes of a right one passes, also in pieces of
+ * The check of GEMMs, type by type: what rounding makes of a right one passes, also in pieces of
  * K and on units that cut sums off; a wrong row is found, and in wide types a wrong element. C is
  * computed here, so no device needs the type.
  */

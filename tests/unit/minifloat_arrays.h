@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * f16, bf16 and e4m3 in software, for references of products: rounded to nearest, ties to even, and
+ * f16, bf16 and e4m3 in software, for reference GEMMs: rounded to nearest, ties to even, and
  * back exactly.
  *
  * What is larger than the largest finite number becomes infinity where the format has one, else its

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Shapes against the paper's table, and the traffic formulas against a product that counts.
+ * Shapes against the paper's table, and the traffic formulas against a GEMM that counts.
  */
 #include "bench/shape.h"
 #include "tests/unit/test.h"

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The fakes are beside this program's folder, as the Makefile builds them; the loader looks where
+/* The fakes are next to this program's folder, as the Makefile builds them; the loader looks where
  * it was told at the start. */
 static inline int start_with_fakes(char **argv)
 {

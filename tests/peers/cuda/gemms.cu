@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Matrix products by the best algorithm of cuBLASLt: every one its heuristics return for the shape, with 32 MiB of workspace, is
+// GEMMs by the best algorithm of cuBLASLt: every one its heuristics return for the shape, with 32 MiB of workspace, is
 // timed by events on random data; the fastest is timed again, longer, and that is the number. Row-major C = A B, as
 // gemm/efficiency asks for it, B given transposed for f8. Sums in f32, of f64 in f64.
 //
-//     products TYPE MxNxK...      f32 f64 tf32 f16 bf16 f8
+//     gemms TYPE MxNxK...      f32 f64 tf32 f16 bf16 f8
 #include "measure.cuh"
 
 #include <cstring>
@@ -65,7 +65,7 @@ static void *random_matrix(const Type &t, size_t count, unsigned seed)
 	return p;
 }
 
-struct Product {
+struct Gemm {
 	const Type &type;
 	cublasLtHandle_t lt;
 	cudaStream_t stream;
@@ -75,7 +75,7 @@ struct Product {
 	Stopwatch watch;
 
 	// Row-major C = A B is column-major C' = B' A'.
-	Product(const Type &t, size_t m, size_t n, size_t k) : type(t)
+	Gemm(const Type &t, size_t m, size_t n, size_t k) : type(t)
 	{
 		const bool f64 = t.in == CUDA_R_64F, transposed = t.in == CUDA_R_8F_E4M3;
 		const cublasOperation_t op = transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
@@ -91,31 +91,31 @@ struct Product {
 		CU(cudaMalloc(&c, m * n * t.out_bytes));
 		CU(cudaMalloc(&workspace, kWorkspace));
 	}
-	~Product()
+	~Gemm()
 	{
 		for (void *p : {a, b, c, workspace})
 			cudaFree(p);
 	}
-	bool enqueue(const cublasLtMatmulHeuristicResult_t &way)
+	bool enqueue(const cublasLtMatmulHeuristicResult_t &algorithm)
 	{
 		const double one = 1, zero = 0;
 		const float one_f = 1, zero_f = 0;
 		const bool f64 = type.in == CUDA_R_64F;
 		return cublasLtMatmul(lt, desc, f64 ? (const void *)&one : &one_f, b, first, a, second,
-		                      f64 ? (const void *)&zero : &zero_f, c, c_layout, c, c_layout, &way.algo, workspace,
+		                      f64 ? (const void *)&zero : &zero_f, c, c_layout, c, c_layout, &algorithm.algo, workspace,
 		                      kWorkspace, stream) == CUBLAS_STATUS_SUCCESS;
 	}
-	// Seconds of one product, of `times` in a row; infinite where the library can't do it this way after all.
-	double time(const cublasLtMatmulHeuristicResult_t &way, unsigned times)
+	// Seconds of one GEMM, of `times` in a row; infinite where the library can't run it after all.
+	double time(const cublasLtMatmulHeuristicResult_t &algorithm, unsigned times)
 	{
 		CU(cudaEventRecord(watch.from, stream));
 		for (unsigned i = 0; i < times; i++)
-			if (!enqueue(way))
+			if (!enqueue(algorithm))
 				return 1e9;
 		CU(cudaEventRecord(watch.to, stream));
 		return watch.seconds() / times;
 	}
-	std::vector<cublasLtMatmulHeuristicResult_t> ways()
+	std::vector<cublasLtMatmulHeuristicResult_t> algorithms()
 	{
 		cublasLtMatmulPreference_t preference;
 		std::vector<cublasLtMatmulHeuristicResult_t> found(1000);
@@ -129,22 +129,22 @@ struct Product {
 		found.resize(count);
 		return found;
 	}
-	double best(size_t *ways_p)
+	double best(size_t *count_p)
 	{
-		const auto found = ways();
+		const auto found = algorithms();
 		const cublasLtMatmulHeuristicResult_t *fastest = nullptr;
 		double least = 1e9;
-		for (const auto &way : found) {
-			if (way.state != CUBLAS_STATUS_SUCCESS || time(way, 1) >= 1e9)
+		for (const auto &algorithm : found) {
+			if (algorithm.state != CUBLAS_STATUS_SUCCESS || time(algorithm, 1) >= 1e9)
 				continue;
-			const double once = time(way, 1);
+			const double once = time(algorithm, 1);
 			std::vector<double> seconds;
 			for (int i = 0; i < 3; i++)
-				seconds.push_back(time(way, 1 + (unsigned)(kTrySeconds / 3 / once)));
+				seconds.push_back(time(algorithm, 1 + (unsigned)(kTrySeconds / 3 / once)));
 			if (median(seconds) < least)
-				least = median(seconds), fastest = &way;
+				least = median(seconds), fastest = &algorithm;
 		}
-		*ways_p = found.size();
+		*count_p = found.size();
 		if (!fastest)
 			return 0;
 		std::vector<double> seconds;
@@ -161,23 +161,23 @@ int main(int argc, char **argv)
 		if (argc > 2 && std::strcmp(argv[1], t.name) == 0)
 			type = &t;
 	if (!type) {
-		std::fprintf(stderr, "usage: products f32|f64|tf32|f16|bf16|f8 MxNxK...\n");
+		std::fprintf(stderr, "usage: gemms f32|f64|tf32|f16|bf16|f8 MxNxK...\n");
 		return 2;
 	}
 	for (int i = 2; i < argc; i++) {
-		size_t m = 0, n = 0, k = 0, ways = 0;
+		size_t m = 0, n = 0, k = 0, count = 0;
 		if (std::sscanf(argv[i], "%zux%zux%zu", &m, &n, &k) != 3 || !m || !n || !k) {
-			std::fprintf(stderr, "products: '%s' is no MxNxK\n", argv[i]);
+			std::fprintf(stderr, "gemms: '%s' is no MxNxK\n", argv[i]);
 			return 2;
 		}
-		Product p(*type, m, n, k);
-		const double seconds = p.best(&ways);
+		Gemm p(*type, m, n, k);
+		const double seconds = p.best(&count);
 		if (seconds <= 0) {
-			std::fprintf(stderr, "products: %s %s: none of %zu ways works\n", argv[1], argv[i], ways);
+			std::fprintf(stderr, "gemms: %s %s: none of %zu algorithms works\n", argv[1], argv[i], count);
 			return 1;
 		}
-		report((std::string("product ") + argv[1] + " " + argv[i]).c_str(), 2e0 * m * n * k / seconds, "flop/s");
-		std::fprintf(stderr, "%s %s: the best of %zu ways\n", argv[1], argv[i], ways);
+		report((std::string("gemm ") + argv[1] + " " + argv[i]).c_str(), 2e0 * m * n * k / seconds, "flop/s");
+		std::fprintf(stderr, "%s %s: the best of %zu algorithms\n", argv[1], argv[i], count);
 	}
 	return 0;
 }
