@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Each rule of layers.py catches what it is for, and allows what is right. tests/layers.bats has the tree itself."""
+import tempfile
+import unittest
+from pathlib import Path
+
+import layers
+
+
+def breaches(rule: str, name: str, text: str) -> list[str]:
+    """Of one rule, in a tree with this file alone."""
+    with tempfile.TemporaryDirectory() as root:
+        path = Path(root, name)
+        path.parent.mkdir(parents=True)
+        path.write_text(text + "\n", encoding="utf-8")
+        return list(layers.breaches(next(each for each in layers.RULES if each.name == rule), Path(root), [name]))
+
+
+class Rules(unittest.TestCase):
+    def catches(self, rule: str, name: str, text: str) -> None:
+        """The message names the file and a line."""
+        found = breaches(rule, name, text)
+        self.assertTrue(found, f"{rule}: {text}")
+        self.assertRegex(found[0], rf"^{name}:[0-9]+: .*\[{rule}: ")
+
+    def allows(self, rule: str, name: str, text: str) -> None:
+        self.assertEqual(breaches(rule, name, text), [])
+
+    def test_every_rule_catches_something(self) -> None:
+        text = Path(__file__).read_text(encoding="utf-8")
+        told = {"folder-size", "vendor-folder-size"}  # of tests/layers.bats
+        names = [rule.name for rule in layers.RULES if rule.name not in told]
+        self.assertEqual([name for name in names if f'catches("{name}"' not in text], [])
+
+    def test_dependencies_that_point_up_or_sideways_are_caught(self) -> None:
+        self.catches("layers", "lib/stats.c", '#include "device/dev.h"')
+        self.catches("layers", "lib/stats.c", '#include "bench/axis.h"')
+        self.catches("layers", "advise/advise.c", '#include "lib/json.h"')
+        self.catches("layers", "device/dev.c", '#include "device/host/host.h"')
+        self.catches("layers", "device/host/host.c", '#include "bench/bench.h"')
+        self.catches("layers", "device/host/host.c", '#include "device/gpu/gpu.h"')
+        self.catches("layers", "device/gpu/gpu.c", '#include "device/gpu/cuda/cuda_abi.h"')
+        self.catches("layers", "device/gpu/cuda/cuda.c", '#include "device/gpu/hip/hip_abi.h"')
+        self.catches("layers", "bench/bench.c", '#include "micro/launch/depth.h"')
+        self.catches("layers", "bench/bench.c", '#include "device/sim/sim.h"')
+        self.catches("layers", "micro/a.c", '#include "gemm/b.h"')
+        self.catches("layers", "micro/a.c", '#include "device/sim/sim.h"')
+        self.catches("layers", "overlap/ficco/a.c", '#include "tests/x.h"')
+        self.catches("layers", "device/gpu/kernels/a.inc", '#include "tests/x.h"')
+        self.catches("layers", "topology/a.c", '#include "collectives/mpi.h"')
+        self.catches("layers", "collectives/schedules/a.c", '#include "bench/bench.h"')
+        self.allows("layers", "bench/bench_run.h", '#include "device/dev.h"')
+        self.allows("layers", "device/host/host.c", '#include "lib/err.h"\n#include "device/host/host.h"\n#include <stdio.h>')
+        self.allows("layers", "device/gpu/cuda/cuda.c", '#include "device/gpu/gpu.h"\n#include "device/gpu/cuda/cuda_abi.h"')
+        self.allows("layers", "topology/torus.c", '#include "collectives/schedules/ring.h"')
+        self.allows("layers", "micro/launch/a.c", '#include "micro/launch/b.h"\n#include "bench/bench.h"')
+        self.catches("driver-needs-nothing", "suite/a.py", "import numpy")
+        self.allows("driver-needs-nothing", "suite/a.py", "import json\nfrom suite import plan")
+
+    def test_machine_differences_in_program_folders_are_caught(self) -> None:
+        self.catches("no-conditionals", "micro/a.c", "#if HAVE_X")
+        self.catches("no-conditionals", "micro/a.c", "#ifdef __linux__")
+        self.catches("no-vendors", "lib/a.c", "int cuda_devices;")
+        self.catches("no-vendors", "gemm/a.c", '/* text */ const char *x = "NVIDIA";')
+        self.allows("no-conditionals", "overlap/ficco/a.h", "#ifndef A_H")
+        self.allows("no-vendors", "lib/a.c", "int chips; double ship;")
+
+    def test_writing_leaving_unsafe_calls_and_foreign_clocks_are_caught(self) -> None:
+        self.catches("three-writers", "lib/stats.c", '\tfprintf(stderr, "x");')
+        self.catches("three-writers", "micro/a.c", "\texit(1);")
+        self.allows("three-writers", "lib/stats.c", '\tsnprintf(text, sizeof(text), "x"); /* not printf("x") */')
+        self.allows("three-writers", "bench/out.c", '\tprintf("x");')
+        self.catches("no-unsafe-calls", "lib/a.c", "\tint n = atoi(text);")
+        self.catches("no-unsafe-calls", "device/a.c", '\tsprintf(text, "x");')
+        self.allows("no-unsafe-calls", "lib/a.c", '\tsnprintf(text, 3, "x");')
+        self.catches("no-shell", "micro/a.c", '\tFILE *f = popen("x", "r");')
+        self.catches("no-unseeded-random", "micro/a.c", "\tint n = rand();")
+        self.catches("no-wall-clock-timing", "micro/a.c", "\tclock_gettime(CLOCK_REALTIME, &t);")
+
+    def test_what_is_too_long_is_caught(self) -> None:
+        self.catches("function-size", "lib/a.c", "int f(void)\n{\n" + "\tx = 1;\n" * 46 + "}")
+        self.catches("program-size", "micro/a.c", "/* */\n" * 291)
+        self.catches("file-size", "device/a.c", "/* */\n" * 481)
+        self.allows("program-size", "collectives/schedules/a.c", "/* */\n" * 291)
+        self.catches("python-function-size", "suite/a.py", "def f():\n" + "    pass\n" * 60)
+        self.catches("python-file-size", "suite/a.py", "#\n" * 401)
+        self.catches("c-line-length", "lib/a.c", f"/* {'x' * 95} */")
+        self.allows("c-line-length", "lib/a.c", f"/* {'x' * 94} */")
+        self.catches("c-line-length", "lib/a.c", f"\t/* {'x' * 87} */")
+        self.catches("line-length", "suite/a.py", "# " + "x" * 129)
+
+    def test_bare_names_of_functions_and_words_that_are_not_the_field_s_are_caught(self) -> None:
+        self.catches("function-names", "device/a.c", "static int kick(void)\n{\n}")
+        self.catches("function-names", "device/a.c", "static struct dev *\nfind(const struct a *x,\n     int (*f)(void))\n{\n}")
+        self.catches("function-names", "device/a.c", "static __attribute__((noinline)) void run(int a) { work(a); }")
+        self.allows("function-names", "device/a.c", "static int start_ready_copies(void)\n{\n}")
+        self.allows("function-names", "micro/a.c", "static int setup(struct bench_case *c)\n{\n}\nint run(void) { return 0; }")
+        self.allows("function-names", "micro/a.c", "static int kick(void);\nstatic int (*run)(void) = start_all;")
+        self.catches("include-order", "lib/a.c", '#include <stdio.h>\n#include "lib/a.h"')
+        self.catches("include-order", "lib/a.c", '#include "lib/b.h"\n#include "lib/a.h"')
+        self.catches("include-order", "lib/a.h", '#include "lib/b.h"\n#include <stdio.h>')
+        self.allows("include-order", "lib/b.c",
+                    '#include "lib/b.h"\n#include "lib/a.h"\n\n#include <errno.h>\n#include <stdio.h>\n\nint x;')
+        self.catches("words", "lib/a.c", "int crew_size;")
+        self.catches("words", "lib/a.c", 'const char *text = "which mover?";')
+        self.catches("words", "suite/a.py", "mover = 1")
+        self.allows("words", "lib/a.c", "/* a crew of devices */ int comm_size;")
+
+    def test_missing_licence_lines_and_guards_empty_names_and_stray_blanks_are_caught(self) -> None:
+        self.catches("spdx", "lib/a.c", "int x;")
+        self.catches("file-names", "lib/utils.c", "")
+        self.catches("file-names", "suite/common.py", "")
+        self.catches("include-guard", "lib/a.h", "int x;")
+        self.catches("no-trailing-blanks", "lib/a.c", "int x; ")
+        self.allows("spdx", "lib/a.c", "/* SPDX-License-Identifier: BSD-3-Clause */")
+        self.allows("file-names", "lib/unused.c", "")
+
+    def test_the_glossary_has_60_words_at_most(self) -> None:
+        section = (layers.ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("\n## Words\n")[2].partition("\n## ")[0]
+        self.assertIn(section.count("\n| ") - 2, range(20, 61))
+        self.assertGreater(len(layers.glossary()), 20)
+
+
+if __name__ == "__main__":
+    unittest.main()
