@@ -6,6 +6,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Dict, List, Optional, Sequence
 
@@ -237,14 +238,19 @@ def _context(signature: Signature, style: str) -> Dict[str, Any]:
 
 def render(signature: Signature) -> str:
     """Raises MissingDependency where jinja2 is not installed."""
+    style = (TEMPLATES / "report.css").read_text(encoding="utf-8")
+    return _page_template().render(_context(signature, style)) + "\n"
+
+
+@lru_cache(maxsize=None)
+def _page_template() -> Any:
     try:
         import jinja2
     except ImportError:
         raise MissingDependency("report.html needs the Python package jinja2, which %s does not have" % _python()) from None
-    style = (TEMPLATES / "report.css").read_text(encoding="utf-8")
     environment = jinja2.Environment(loader=jinja2.FileSystemLoader(str(TEMPLATES)), autoescape=True,
                                      undefined=jinja2.StrictUndefined)
-    return environment.get_template("report.html.j2").render(_context(signature, style)) + "\n"
+    return environment.get_template("report.html.j2")
 
 
 def _python() -> str:

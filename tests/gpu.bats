@@ -7,8 +7,8 @@ load bats/helpers
 
 bin=${GPUSIG_BIN:-$root/bin}
 QUICK='--budget 20s --min-samples 6 --max-samples 6 --warm-up 0 --format json'
-SMALL='--op read,write --footprint 64K,128K'
-TINY='--op write --footprint 64K' # one case
+SMALL='--footprint 64K,96K,128K,160K' # four short cases of micro/latency
+TINY='--footprint 64K'
 
 # The folder of this build that has the fake drivers, or those without one function.
 fakes() { echo "$(readlink -f "$bin")/../fakes${1:+-without-$1}"; }
@@ -93,7 +93,7 @@ without() {
 @test "without a compiler the kernels are those of the build, and where it made none it is 77" {
 	without nvrtcCompileProgram
 	# shellcheck disable=SC2086 # SMALL is a list of words
-	program micro/memory cuda $SMALL
+	program micro/latency cuda $SMALL
 	if "$bin/micro/memory" --version | grep -q '^nvcc 1$'; then
 		ran
 		cases 'rows[0]["device"][0]["driver"].endswith("kernels compiled with the build")' \
@@ -108,15 +108,15 @@ driver_text() { for word in "$@"; do cases "'$word' in rows[0]['device'][0]['dri
 
 @test "a compiler too new for the driver is passed over, as is one that fails or whose code the driver refuses" {
 	# shellcheck disable=SC2086 # TINY is a list of words
-	FAKE_DRIVER_VERSION=12040 program micro/memory cuda $TINY
+	FAKE_DRIVER_VERSION=12040 program micro/latency cuda $TINY
 	ran
 	driver_text 'CUDA 12.4, NVRTC 12.4'
 	# shellcheck disable=SC2086
-	FAKE_FAIL=nvrtcCompileProgram.13=6 program micro/memory cuda $TINY
+	FAKE_FAIL=nvrtcCompileProgram.13=6 program micro/latency cuda $TINY
 	ran
 	driver_text 'CUDA 13.0, NVRTC 12.4'
 	# shellcheck disable=SC2086
-	FAKE_FAIL=cuModuleLoadData:1=209 program micro/memory cuda $TINY
+	FAKE_FAIL=cuModuleLoadData:1=209 program micro/latency cuda $TINY
 	ran
 	driver_text 'CUDA 13.0, NVRTC 12.4'
 	cases 'all(r["check"]["status"] == "ok" for r in rows if r["kind"] == "case")'
@@ -134,17 +134,17 @@ built_or_told() {
 
 @test "where no compiler serves the kernels are those of the build, and where it made none the first cause is told" {
 	# shellcheck disable=SC2086 # TINY is a list of words
-	FAKE_DRIVER_VERSION=11080 program micro/memory cuda $TINY
+	FAKE_DRIVER_VERSION=11080 program micro/latency cuda $TINY
 	built_or_told
 	# shellcheck disable=SC2086
-	FAKE_FAIL=nvrtcCompileProgram=6 program micro/memory cuda $TINY
+	FAKE_FAIL=nvrtcCompileProgram=6 program micro/latency cuda $TINY
 	built_or_told
 }
 
 # compiles_nothing: program with every compiler failing; the kernels are a release's all the same.
 compiles_nothing() {
 	# shellcheck disable=SC2086 # TINY is a list of words
-	FAKE_FAIL="$1CompileProgram=6" program micro/memory "$2" $TINY
+	FAKE_FAIL="$1CompileProgram=6" program micro/latency "$2" $TINY
 	ran && driver_text "RTC"
 }
 
@@ -153,7 +153,7 @@ compiles_nothing() {
 	for vendor in 'nvrtc cuda' 'hiprtc hip'; do
 		rm -rf "$GPUSIG_KERNEL_CACHE"
 		# shellcheck disable=SC2086
-		program micro/memory "${vendor#* }" $TINY
+		program micro/latency "${vendor#* }" $TINY
 		ran
 		# shellcheck disable=SC2086
 		compiles_nothing $vendor
@@ -166,7 +166,7 @@ compiles_nothing() {
 @test "programs of a run share compiled kernels, and the run leaves none behind" {
 	cd "$BATS_TEST_TMPDIR"
 	run env "LD_LIBRARY_PATH=$(fakes)" "FAKE_COMPILED=$PWD/compiled" GPUSIG_BIN="$bin" "$root/gpusig" run --no-install --device cuda \
-		--only micro/memory --only micro/latency --budget 4s --out results
+		--only micro/copy_path --only micro/latency --budget 1s --out results
 	ran
 	[ "$(wc -l <compiled)" = 2 ] # and once before, to see that the device opens
 	[ ! -e results/kernels ]
@@ -187,9 +187,14 @@ compiles_nothing() {
 	cases "$bounds == ['measured mma peak'] and rows[1]['check']['status'] == 'ok'"
 }
 
+fits_schema() {
+	python=$(sh "$root/suite/find_python.sh" jsonschema) || skip 'no Python with jsonschema'
+	"$python" "$root/tests/bats/fits_schema.py" "$root/reports/schema/record.schema.json" "$1"
+}
+
 @test "records of programs on GPUs fit the schema, and say what the device is and how it is" {
 	for device in cuda hip; do
-		for name in micro/memory micro/copy_path micro/launch micro/occupancy collectives/device_allreduce; do
+		for name in micro/latency micro/copy_path micro/occupancy collectives/device_allreduce; do
 			several=$("$bin/$name" --about | json 'rows[0]["min_devices"] == 1' || echo :0,1)
 			"$bin/$name" --device sim --list | tail -n +2 >"$BATS_TEST_TMPDIR/done"
 			[ -z "$several" ] || "$bin/$name" --device sim:0,1 --list | tail -n +2 >"$BATS_TEST_TMPDIR/done"
@@ -203,8 +208,7 @@ compiles_nothing() {
 			printf '%s\n' "$output" >>"$BATS_TEST_TMPDIR/records"
 		done
 	done
-	python=$(sh "$root/suite/find_python.sh" jsonschema) || skip 'no Python with jsonschema'
-	"$python" "$root/tests/bats/fits_schema.py" "$root/reports/schema/record.schema.json" "$BATS_TEST_TMPDIR/records"
+	fits_schema "$BATS_TEST_TMPDIR/records"
 }
 
 @test "GEMMs of the vendors' libraries, and what runs concurrently, are right" {
@@ -239,7 +243,7 @@ compiles_nothing() {
 @test "a function that fails once fails a case, with the driver's words, and the next one works" {
 	for fault in cuMemAlloc_v2:1=CUDA_ERROR_INVALID_VALUE cuLaunchKernel:9=CUDA_ERROR_INVALID_VALUE; do
 		# shellcheck disable=SC2086 # SMALL is a list of words
-		FAKE_FAIL=$fault program micro/memory cuda $SMALL
+		FAKE_FAIL=$fault program micro/latency cuda $SMALL
 		[ "$status" = 1 ]
 		[[ $stderr == *"${fault%%:*}: invalid argument (CUDA_ERROR_INVALID_VALUE, 1)"* ]]
 		cases '[r["status"] for r in rows if r["kind"] == "case"] == ["failed", "ok", "ok", "ok"]' \
@@ -259,15 +263,15 @@ compiles_nothing() {
 @test "a device that is lost is said once a case, with the first cause, and the program ends" {
 	# shellcheck disable=SC2086 # SMALL is a list of words
 	{
-		FAKE_KERNEL_FAIL=gpusig_read program micro/memory cuda $SMALL
+		FAKE_KERNEL_FAIL=gpusig_chase program micro/latency cuda $SMALL
 		lost 'unspecified launch failure (CUDA_ERROR_LAUNCH_FAILED, 719)'
-		FAKE_KERNEL_FAIL=gpusig_read program micro/memory hip $SMALL
+		FAKE_KERNEL_FAIL=gpusig_chase program micro/latency hip $SMALL
 		lost 'unspecified launch failure (hipErrorLaunchFailure, 719)'
-		FAKE_LOST=12 program micro/memory hip $SMALL
+		FAKE_LOST=12 program micro/latency hip $SMALL
 		lost '(hipErrorUnknown, 999)'
-		FAKE_FAIL=cuLaunchKernel:9=700 program micro/memory cuda $SMALL
+		FAKE_FAIL=cuLaunchKernel:9=700 program micro/latency cuda $SMALL
 		lost 'cuLaunchKernel: an illegal memory access was encountered (CUDA_ERROR_ILLEGAL_ADDRESS, 700)'
-		FAKE_FAIL=cuStreamSynchronize:9=719 program micro/memory cuda $SMALL
+		FAKE_FAIL=cuStreamSynchronize:9=719 program micro/latency cuda $SMALL
 		lost 'cuStreamSynchronize: unspecified launch failure'
 	}
 }
@@ -280,23 +284,29 @@ gates_of() {
 		"[d['variant'] for d in rows[1]['derived'] if d['value'] is None and not d['valid']] == '$*'.split()"
 }
 
-@test "launch finds how much a stream takes, and queues no more" {
+@test "launch finds how much a stream takes, and queues no more; its records fit the schema" {
 	for device in cuda hip; do
 		program micro/launch $device --variant enqueue,back_to_back,graph_launch,graph_enqueue
 		ran
 		cases 'rows[1]["facts"]["launches_queued_max"] == 504 and rows[1]["facts"]["graphs_queued_max"] == 8' \
 			'rows[1]["validity"]["flags"] == [] or all(f["flag"] != "gate" for f in rows[1]["validity"]["flags"])' \
 			'[v["name"] for v in rows[1]["variants"]] == ["enqueue", "back_to_back", "graph_launch", "graph_enqueue"]'
+		printf '%s\n' "$output" >>"$BATS_TEST_TMPDIR/records"
 	done
+	fits_schema "$BATS_TEST_TMPDIR/records"
 }
 
-@test "with a queue that is shorter than the device says no program hangs, and what does not fit is flagged" {
-	export FAKE_QUEUE=24
-	program micro/launch cuda --variant enqueue,back_to_back,trigger,graph_launch,graph_round_trip,one_launch,staged_barrier
+@test "with a queue that is shorter than the device says launch does not hang, and what does not fit is flagged" {
+	FAKE_QUEUE=24 program micro/launch cuda \
+		--variant enqueue,back_to_back,trigger,graph_launch,graph_round_trip,one_launch,staged_barrier
 	ran
 	gates_of graph_launch staged_barrier
 	cases 'rows[1]["facts"]["launches_queued_max"] == 8 and rows[1]["facts"]["graphs_queued_max"] == 0'
-	program overlap/trigger cuda --type f32 --shape 2048x128x64 --direction down --bands 16 --variant gemm_tiled,split,triggered
+}
+
+@test "nor do programs of several streams and devices" {
+	only_with_all # the first gate of each waits 10 s
+	FAKE_QUEUE=24 program overlap/trigger cuda --type f32 --shape 2048x128x64 --direction down --bands 16 --variant gemm_tiled,split,triggered
 	ran
 	gates_of split triggered
 	FAKE_QUEUE=6 program collectives/device_allreduce hip:0,1 --size 4K --algorithm library,ring,bruck
@@ -334,7 +344,7 @@ gates_of() {
 
 @test "where a waiting stream holds a slot, the device and the records of what waits say so" {
 	for device in cuda hip; do
-		program overlap/trigger "$device" --shape 512x256x16 --bands 4 --direction down --copy-method engine
+		program overlap/trigger "$device" --shape 512x256x16 --bands 4 --direction down --copy-method engine --variant triggered
 		ran
 		cases "('value_in_queue' in rows[0]['device'][0]['capabilities']) == ('$device' == 'cuda')" \
 			"('waits' in rows[1]['facts']) == ('$device' == 'hip')"
