@@ -1,13 +1,13 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-3-Clause
-# How the programs launch kernels, as fake drivers note it (FAKE_LAUNCHES): a line has a kernel, its blocks, and how many of them
+# How the programs launch kernels, as fake drivers record it (FAKE_LAUNCHES): a line has a kernel, its blocks, and how many of them
 # reside at once.
 
 # shellcheck disable=SC2154 # run sets status, output, stderr and their lines; helpers sets root
 load bats/helpers
 
 bin=${GPUSIG_BIN:-$root/bin}
-QUICK='--budget 20s --min-samples 6 --max-samples 6 --warm-up 0'
+QUICK='--budget 20s --min-samples 1 --max-samples 1 --warm-up 0'
 
 setup_file() {
 	[ -e "$(readlink -f "$bin")/../fakes/libcuda.so.1" ] || make -C "$root" --no-print-directory fakes
@@ -15,8 +15,8 @@ setup_file() {
 
 setup() { launches=$BATS_TEST_TMPDIR/launches; }
 
-# noted PROGRAM DEVICE OPTIONS: run it; what it launches is added to $launches.
-noted() {
+# record PROGRAM DEVICE OPTIONS: run it; what it launches is added to $launches.
+record() {
 	local name=$1 device=$2
 	shift 2
 	# shellcheck disable=SC2086 # QUICK is a list of words
@@ -35,26 +35,26 @@ in_one_wave() {
 }
 
 @test "kernels that move bytes are launched in one wave of their own" {
-	noted micro/memory cuda --op read,write,copy,triad --footprint 768K
+	record micro/memory cuda --op read,write,copy,triad --footprint 768K
 	in_one_wave read write write_nt copy copy_nt triad triad_nt
 	rm "$launches"
-	noted micro/memory hip --op copy --footprint 768K
+	record micro/memory hip --op copy --footprint 768K
 	in_one_wave copy copy_nt
 }
 
 @test "what else fills the device with kernels does so in one wave" {
-	noted micro/copy_path cuda --direction local --size 64K
+	record micro/copy_path cuda --direction local --size 64K
 	in_one_wave copy copy_nt
 	rm "$launches"
-	noted micro/reduce cuda --direction local --size 64K
+	record micro/reduce cuda --direction local --size 64K
 	in_one_wave triad copy
 	rm "$launches"
-	noted overlap/pair cuda:0,1 --transfer reduce-scatter --copy-method kernel --shape n64 --mflop 1
+	record overlap/pair cuda:0,1 --transfer reduce-scatter --copy-method kernel --shape n64 --mflop 1
 	in_one_wave reduce_add
 }
 
 @test "a peak is of one wave of multiply-adds" {
-	noted gemm/efficiency cuda --type f32,f64 --shape n64
+	record gemm/efficiency cuda --type f32,f64 --shape n64
 	in_one_wave fma_f32 fma_f64
 }
 
@@ -66,27 +66,27 @@ carved() {
 }
 
 @test "all ask for shared memory, and what measures caches for cache as well" {
-	noted micro/memory cuda --op read,copy --footprint 384K
+	record micro/memory cuda --op read,copy --footprint 384K
 	carved read 0 100
 	carved copy 0 100
 	carved copy_nt 100
 	rm "$launches"
-	noted micro/latency cuda --footprint 64K
+	record micro/latency cuda --footprint 64K
 	carved chase 0 100
 	[[ $output == *chase_min_l1*latency* ]]
 	rm "$launches"
-	noted micro/latency cuda --footprint 1M
+	record micro/latency cuda --footprint 1M
 	carved chase 0
 	rm "$launches"
-	noted micro/copy_path cuda --direction local --size 64K
+	record micro/copy_path cuda --direction local --size 64K
 	carved copy 100
 }
 
 @test "where nothing is divided nothing is asked for" {
-	noted micro/memory hip --op copy --footprint 384K
+	record micro/memory hip --op copy --footprint 384K
 	carved copy -1
 	[[ $output != *max_l1* ]]
-	noted micro/latency hip --footprint 64K
+	record micro/latency hip --footprint 64K
 	carved chase -1
 	[[ $output != *min_l1* ]]
 }
