@@ -19,7 +19,12 @@ questions() {
 	[ "$(grep -c . <<<"$output")" = "$2" ]
 }
 
-setup_file() { make -C "$root" --no-print-directory all units fakes; }
+# The conformance tests that check.sh builds and runs here.
+ONE_UNIT='UNITS=conformance_units'
+
+setup_file() {
+	make -C "$root" --no-print-directory all units fakes "$ONE_UNIT" "${build#"$root/"}"/tests/hardware/{questions,hold_device}
+}
 
 @test "check.sh goes on after a stage that fails, counts, and leaves a summary and the evidence" {
 	mkdir "$BATS_TEST_TMPDIR/path"
@@ -27,7 +32,8 @@ setup_file() { make -C "$root" --no-print-directory all units fakes; }
 	printf '#!/bin/sh\necho "========= ERROR SUMMARY: 0 errors"\n[ "$2" != synccheck ]\n' >"$BATS_TEST_TMPDIR/path/compute-sanitizer"
 	printf '#!/bin/sh\nexit 1\n' >"$BATS_TEST_TMPDIR/path/nvcc" # the last test compiles the peers
 	chmod +x "$BATS_TEST_TMPDIR/path/compute-sanitizer" "$BATS_TEST_TMPDIR/path/nvcc"
-	run env PATH="$BATS_TEST_TMPDIR/path:$PATH" tests/hardware/check.sh -d sim "$BATS_TEST_TMPDIR/out" machine build checkers conformance
+	run env PATH="$BATS_TEST_TMPDIR/path:$PATH" "$ONE_UNIT" tests/hardware/check.sh -d sim "$BATS_TEST_TMPDIR/out" \
+		machine build checkers conformance
 	echo "$output"
 	[ "$status" = 1 ]
 	[ "$(ls "$BATS_TEST_TMPDIR/out")" = "$(printf 'evidence.tar.gz\nsummary.txt')" ]
