@@ -24,8 +24,8 @@ def command(home: Path, only: list[str], rare: bool, program: str | None) -> int
     logs = home / "build" / "test-logs"
     logs.mkdir(parents=True, exist_ok=True)
     cores = len(os.sched_getaffinity(0))
-    # Command-line tests and builds wait nearly as long as they compute: one tool more than there are cores.
-    tools = Tools(home, logs, cores, slots=Slots(cores + 1))
+    # Command-line tests wait nearly as long as they compute: two tools more than there are cores.
+    tools = Tools(home, logs, cores, slots=Slots(cores + 2))
     begun = time.monotonic()
     if rare:
         os.environ["GPUSIG_TEST_ALL"] = "1"  # tests/bats/helpers.bash
