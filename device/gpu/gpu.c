@@ -178,9 +178,10 @@ static int start_device(struct gpu_dev *d, uint32_t want)
 	gpu_numa_pin_thread(gpu_numa_node(&d->traits));
 	describe_device(d);
 	status = gpu_kernels_open(d);
+	if (status)
+		return status;
 	describe_driver(d);
-	if (!status)
-		status = query_occupancy_and_memory(d);
+	status = query_occupancy_and_memory(d);
 	if (!status)
 		status = gpu_stream_open(&d->dev, d->dev.props.priority_high, &d->internal_stream);
 	if (!status)
