@@ -3,12 +3,16 @@
 
 #include <time.h>
 
-uint64_t clock_ns(void)
+static uint64_t read_clock_ns(clockid_t clock)
 {
 	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
+	clock_gettime(clock, &now);
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
+
+uint64_t clock_ns(void) { return read_clock_ns(CLOCK_MONOTONIC); }
+
+uint64_t clock_thread_cpu_ns(void) { return read_clock_ns(CLOCK_THREAD_CPUTIME_ID); }
 
 uint64_t clock_resolution_ns(void)
 {

@@ -38,13 +38,6 @@ struct attributes {
 
 static _Thread_local struct host_timeslice *current;
 
-static uint64_t thread_cpu_ns(void)
-{
-	struct timespec t = {0};
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 /* Not periodic: no timer runs while a thread waits for the core. */
 static void set_timer(struct host_timeslice *t, uint64_t ns)
 {
@@ -57,7 +50,7 @@ void host_timeslice_begin(struct host_timeslice *t)
 	atomic_store(&t->start_ns, clock_ns());
 	if (!t->is_shared(t->context) || !atomic_load(&t->has_timer))
 		return;
-	t->start_cpu_ns = thread_cpu_ns();
+	t->start_cpu_ns = clock_thread_cpu_ns();
 	if (!atomic_exchange(&t->armed, true))
 		set_timer(t, HOST_TIMESLICE_NS);
 }
@@ -104,7 +97,7 @@ void host_timeslice_end(struct host_timeslice *t)
  * for the lock. */
 static void end_timeslice(struct host_timeslice *t)
 {
-	const uint64_t had_ns = thread_cpu_ns() - t->start_cpu_ns;
+	const uint64_t had_ns = clock_thread_cpu_ns() - t->start_cpu_ns;
 	uint64_t left_ns = HOST_TIMESLICE_NS;
 	if (had_ns < HOST_TIMESLICE_NS * 3 / 4) {
 		left_ns -= had_ns;
@@ -112,7 +105,7 @@ static void end_timeslice(struct host_timeslice *t)
 		left_ns = SHORT_NS;
 	} else {
 		yield_timeslice(t);
-		t->start_cpu_ns = thread_cpu_ns();
+		t->start_cpu_ns = clock_thread_cpu_ns();
 	}
 	set_timer(t, left_ns);
 }

@@ -13,7 +13,6 @@
 #include <errno.h>
 #include <sched.h>
 #include <stdatomic.h>
-#include <time.h>
 #include <unistd.h>
 
 #define LONG_NS 5000000000u
@@ -71,25 +70,18 @@ static int order_run(const struct host_block *b)
 #define BUSY_CPU_NS 20000000u
 static atomic_uint changes, whose;
 
-static uint64_t thread_cpu_ns(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 /* The CPU time is looked at once a millisecond: each look is a chance for the kernel to switch. */
 static int busy_run(const struct host_block *b)
 {
 	const unsigned me = *(const unsigned *)((const union kernel_arg *)b->args)[0].pointer;
-	const uint64_t end_cpu_ns = thread_cpu_ns() + BUSY_CPU_NS;
+	const uint64_t end_cpu_ns = clock_thread_cpu_ns() + BUSY_CPU_NS;
 	uint64_t look_ns = clock_ns();
 	while (b->index == 0) {
 		if (atomic_exchange(&whose, me) != me)
 			atomic_fetch_add(&changes, 1);
 		if (clock_ns() < look_ns)
 			continue;
-		if (thread_cpu_ns() >= end_cpu_ns)
+		if (clock_thread_cpu_ns() >= end_cpu_ns)
 			break;
 		look_ns = clock_ns() + 1000000u;
 	}
