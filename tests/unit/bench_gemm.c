@@ -8,41 +8,12 @@
 #include "bench/bench_alloc.h"
 #include "bench/bench_element.h"
 #include "lib/err.h"
+#include "tests/unit/scene.h"
 #include "tests/unit/test.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <unistd.h>
 
 enum { M = 48, N = 40, K = 2048, PIECES = 64 };
-
-static void (*scene)(struct bench_case *c);
-
-static int setup(struct bench_case *c)
-{
-	scene(c);
-	return bench_status(c);
-}
-
-static int run_scene(void (*what)(struct bench_case *c))
-{
-	static const struct bench stage = {.name = "test/stage",
-					   .question = "is it the GEMM?",
-					   .formula = "none",
-					   .timed = "nothing",
-					   .setup = setup};
-	char *argv[] = {"stage", "--device", "sim", "--out", "/dev/null", NULL};
-	int kept = dup(STDOUT_FILENO), nowhere = open("/dev/null", O_WRONLY);
-	scene = what;
-	fflush(stdout);
-	dup2(nowhere, STDOUT_FILENO);
-	int code = bench_main(&stage, 5, argv);
-	fflush(stdout);
-	dup2(kept, STDOUT_FILENO);
-	close(nowhere);
-	close(kept);
-	return code;
-}
 
 static double load_element(enum dev_type type, const void *x, size_t i)
 {
