@@ -187,11 +187,6 @@ compiles_nothing() {
 	cases "$bounds == ['measured mma peak'] and rows[1]['check']['status'] == 'ok'"
 }
 
-fits_schema() {
-	python=$(sh "$root/suite/find_python.sh" jsonschema) || skip 'no Python with jsonschema'
-	"$python" "$root/tests/bats/fits_schema.py" "$root/reports/schema/record.schema.json" "$1"
-}
-
 @test "records of programs on GPUs fit the schema, and say what the device is and how it is" {
 	for device in cuda hip; do
 		for name in micro/latency micro/copy_path micro/occupancy collectives/device_allreduce; do

@@ -50,6 +50,13 @@ skip_if_77() {
 	[ "$status" != 77 ] || skip "$(why "${stderr:-$output}")"
 }
 
+# fits_schema RECORDS: every line of the file does; a skip without jsonschema.
+fits_schema() {
+	local python
+	python=$(sh "$root/suite/find_python.sh" jsonschema) || skip 'no Python with jsonschema'
+	"$python" "$root/tests/bats/fits_schema.py" "$root/reports/schema/record.schema.json" "$1"
+}
+
 # json EXPRESSION...: stdin as JSON lines in the list `rows`; fails when one of the Python expressions is false. `cases` are the
 # rows of that kind; `by_program` has the rows of each program; `none(list)` is true of an empty one, and shows what another has.
 json() {

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Each rule of layers.py catches what it is for, and allows what is right. tests/layers.bats has the tree itself."""
+from __future__ import annotations
+
 import tempfile
 import unittest
 from pathlib import Path
