@@ -46,7 +46,7 @@ static void pageable_memory_is_for_copies_alone(void)
 {
 	need(DEV_CAP_PAGEABLE);
 	struct dev_stream *s = open_stream();
-	char *host = alloc_memory(DEV_MEM_PAGEABLE, N), *dev = alloc_memory(DEV_MEM_DEVICE, N);
+	char *host = alloc_memory(DEV_MEM_PAGEABLE, N), *dev = alloc_memory(DEV_MEM_DEVICE, 2 * N);
 	const uint64_t bytes = N / 2;
 	const uint32_t reps = 1, word = 1;
 	const void *to[] = {&host, &bytes, &reps, &word}, *from[] = {&dev, &host, &bytes, &reps};
@@ -54,7 +54,8 @@ static void pageable_memory_is_for_copies_alone(void)
 	expect_error(launch_kernel(s, "write", 1, to), -EFAULT);
 	expect_error(launch_kernel(s, "copy", 1, from), -EFAULT);
 	expect_error(dev_fill(on.d, s, host, 0, N), -EFAULT);
-	expect_error(dev_copy(on.d, s, dev, host + 1, N), -EFAULT); /* past its end */
+	/* Past its end, where `dev` may begin: only its second half is sure not to overlap. */
+	expect_error(dev_copy(on.d, s, dev + N, host + 1, N), -EFAULT);
 	expect_error(dev_free(on.d, host + 256), -EFAULT);
 	if (dev_can(on.d, DEV_CAP_WAIT_VALUE)) {
 		expect_error(dev_wait_value(on.d, s, at, 0), -EFAULT);
