@@ -44,14 +44,16 @@ def skipped(reason: str) -> Outcome:
 
 def of_tap(name: str, text: str, code: int) -> Outcome:
     """Counts of a TAP stream. One that ends early, or fails without saying which test, is a failure more."""
-    result, planned, seen, notes = Outcome(), None, 0, False
+    result, planned, seen, bad, before = Outcome(), None, 0, False, ""
     for line in text.splitlines():
         if line.startswith("#"):
-            # What is said about a failed test stands after it (bats) or before it (test.h); here only the former.
-            if notes and result.failures:
-                result.failures[-1] += "\n" + line[1:].strip()
+            # The notes on a test stand after it where the plan is first (bats), before it where the plan is last (test.h).
+            note = "\n" + line[1:].strip()
+            if planned is None:
+                before += note
+            elif bad:
+                result.failures[-1] += note
             continue
-        notes = False
         plan, test = _TAP_PLAN.match(line), _TAP.match(line)
         if plan:
             planned = int(plan[1])
@@ -59,7 +61,9 @@ def of_tap(name: str, text: str, code: int) -> Outcome:
                 result.skips.append(f"{name}: {plan[2] or 'no tests'}")
         elif test:
             seen += 1
-            notes = _enter_test(result, name, bool(test[1]), test[3])
+            bad = bool(test[1])
+            _enter_test(result, name, bad, test[3], before)
+            before = ""
     if planned is None or seen < planned:
         result.failures.append(f"{name}: ended after {seen} tests of {planned or 'an unknown number'}, exit {code}")
     elif code != 0 and not result.failures:
@@ -67,16 +71,14 @@ def of_tap(name: str, text: str, code: int) -> Outcome:
     return result
 
 
-def _enter_test(result: Outcome, name: str, bad: bool, words: str) -> bool:
-    """Count one test; true when it failed."""
+def _enter_test(result: Outcome, name: str, bad: bool, words: str, notes: str) -> None:
     skip = _TAP_SKIP.fullmatch(words)
     if bad:
-        result.failures.append(f"{name}: {words}")
+        result.failures.append(f"{name}: {words}{notes}")
     elif skip:
         result.skips.append(f"{name}: {skip[1]}: {skip[2]}")
     else:
         result.passed += 1
-    return bad
 
 
 def of_unittest(name: str, text: str, code: int) -> Outcome:

@@ -17,6 +17,8 @@ class Tap(unittest.TestCase):
     def test_failures_carry_their_words(self):
         outcome = of_tap("x", "1..2\nnot ok 1 a\n# why\n# more\nok 2 b\n# no\n", 1)
         self.assertEqual(outcome.failures, ["x: a\nwhy\nmore"])
+        outcome = of_tap("x", "# no\nok 1 a\n# why\n# more\nnot ok 2 b\nnot ok 3 c\n1..3\n", 1)
+        self.assertEqual(outcome.failures, ["x: b\nwhy\nmore", "x: c"])
 
     def test_skips_have_reasons_in_both_spellings(self):
         outcome = of_tap("x", "1..2\nok 1 a # skip no gpu\nok 2 b # SKIP one device\n", 0)
