@@ -11,7 +11,7 @@ build=$root/$(make -sC "$root" --no-print-directory config | sed -n 's/^build //
 
 # questions DEVICE LINES [WORD]: every line has its four columns and every name is there once. Of all questions, or those with the word.
 questions() {
-	run --separate-stderr env "LD_LIBRARY_PATH=$build/fakes" GPUSIG_TEST="${3:-}" timeout -s KILL 90 "$build/tests/hardware/questions" "$1"
+	run --separate-stderr env "LD_LIBRARY_PATH=$build/fakes" GPUSIG_TEST="${3:-}" timeout -s KILL 200 "$build/tests/hardware/questions" "$1" 190
 	echo "$1: $status"$'\n'"$output$stderr"
 	[ "$status" = 0 ]
 	[ "$(awk -F '\t' 'NF != 4 || $1 == "" || $2 == ""' <<<"$output")" = "" ]

@@ -3,10 +3,10 @@
  * Measures properties of a device that its documents leave open. Prints one line per answer: name,
  * answer, unit, remark, separated by tabs. Asserts nothing.
  *
- *     questions DEVICE        such as cuda or hip:1; GPUSIG_TEST=word selects the names that
- *                             contain the word
+ *     questions DEVICE [SECONDS]    such as cuda or hip:1; GPUSIG_TEST=word selects the names
+ *                                   that contain the word
  *
- * The process ends after PROCESS_SECONDS, whatever the driver does.
+ * The process ends after so many seconds, 50 unless said, whatever the driver does.
  *
  * Exit 0: all questions were asked; 1: the device failed; 2: usage; 77: no device, or a simulated
  * one.
@@ -26,7 +26,6 @@
 #include <unistd.h>
 
 #define ENQUEUE_NS UINT64_C(1000000000)
-#define PROCESS_SECONDS 50u
 #define MAX_QUEUED 16384u
 #define SMALL (UINT64_C(64) << 10)
 #define LARGE (UINT64_C(64) << 20)
@@ -431,12 +430,13 @@ static int open_dut(void)
 
 int main(int argc, char **argv)
 {
-	if (argc != 2) {
-		fprintf(stderr, "usage: questions DEVICE\n");
+	const long seconds = argc == 3 ? strtol(argv[2], NULL, 10) : 50;
+	if (argc < 2 || argc > 3 || seconds < 1 || seconds > 3600) {
+		fprintf(stderr, "usage: questions DEVICE [SECONDS]\n");
 		return 2;
 	}
 	struct dev_set set;
-	alarm(PROCESS_SECONDS);
+	alarm((unsigned)seconds);
 	uint64_t start_ns = clock_ns();
 	int status = dev_open(argv[1], UINT32_MAX, &set);
 	if (status) {
