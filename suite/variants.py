@@ -88,8 +88,10 @@ THREAD = Variant(
     parts={"device_executor": "on_the_host", "host_gemm": "at_once", "trigger_order": "host"},
     conformance=("host", "host:0,1"), gpus=("{0}:0,1",), devices=("host",),
     programs=("overlap/*", "collectives/device_*", "micro/contention", "micro/launch", "micro/priority"))
-CLANG = Variant("clang", ("CC=clang",), "clang")
-ALONE = Variant("alone", ("HAVE_MPI=0", "HAVE_HWLOC=0", "HAVE_NVCC=0"))
+# Command-line tests run through bin meanwhile, and users after it: it stays where RELEASE put it.
+_NOT_BIN = "LINK=build/without-bin"
+CLANG = Variant("clang", ("CC=clang", _NOT_BIN), "clang")
+ALONE = Variant("alone", ("HAVE_MPI=0", "HAVE_HWLOC=0", "HAVE_NVCC=0", _NOT_BIN))
 
 # Variants of --all only.
 RELEASE_REST = Variant("release rest", but=("gpu_faults", *TIMED), gpus=("{0}", "{1}", "{0}:0,1", "{1}:0,1"))

@@ -421,7 +421,7 @@ worked_s() {
 		worked_s >after
 		[ "$status" != 77 ] || { unable="$unable$name: $(why "$stderr"); " && continue; }
 		worked=$(($(<after) - $(<before)))
-		echo "took $took s and $worked s of CPU time"
+		echo "exit $status, took $took s and $worked s of CPU time"
 		[ "$status" = 0 ] || [ "$status" = 3 ]
 		[ "$took" -lt 16 ] || [ "$worked" -lt 16 ] # the budget, and five for the least number of samples
 		[ "$took" -lt 120 ]

@@ -93,6 +93,10 @@ class Lists(unittest.TestCase):
                 text = (HOME / "tests" / "unit" / f"{unit}.c").read_text(encoding="utf-8")
                 self.assertRegex(text, rf"test\(\w*{word}\w*\)")
 
+    def test_bin_is_of_the_release_build_alone(self):
+        movers = {variant.make for variant in VARIANTS if not any(word.startswith(("SAN=", "LINK=")) for word in variant.make)}
+        self.assertEqual(movers, {variants.RELEASE.make})
+
     def test_units_that_start_threads_meet_the_thread_sanitizer(self):
         starts = re.compile(r'pthread_create|"tests/unit/fakes\.h"|"tests/unit/with_fakes\.h"|"host[":]')
         for unit in UNITS:
