@@ -7,10 +7,10 @@
 #include "device/kernels.h"
 #include "lib/err.h"
 #include "lib/stats.h"
+#include "tests/unit/bench_output.h"
 #include "tests/unit/test.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -141,23 +141,11 @@ static char output[1 << 20];
 static int run_bench(const char *const words[])
 {
 	char *argv[16] = {"copies", "--device", "sim"};
-	int argc = 3, kept = dup(STDOUT_FILENO);
+	int argc = 3;
 	for (size_t i = 0; words[i]; i++)
 		argv[argc++] = (char *)(uintptr_t)words[i];
-	char path[] = "/tmp/gpusig-bench-XXXXXX";
-	int fd = mkstemp(path);
-	unlink(path);
-	fflush(stdout);
-	dup2(fd, STDOUT_FILENO);
 	act.calls[0] = act.calls[1] = 0;
-	int code = bench_main(&bench, argc, argv);
-	fflush(stdout);
-	dup2(kept, STDOUT_FILENO);
-	ssize_t length = pread(fd, output, sizeof(output) - 1, 0);
-	output[length > 0 ? length : 0] = '\0';
-	close(fd);
-	close(kept);
-	return code;
+	return run_captured(&bench, argc, argv, output, sizeof(output));
 }
 
 #define RUN(...) run_bench((const char *const[]){__VA_ARGS__, NULL})

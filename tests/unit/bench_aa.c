@@ -7,10 +7,8 @@
  */
 #include "bench/bench.h"
 #include "bench/bench_run.h"
+#include "tests/unit/bench_output.h"
 #include "tests/unit/test.h"
-
-#include <fcntl.h>
-#include <unistd.h>
 
 #define TRIALS 200
 #define COPY_BYTES (256u << 10)
@@ -79,14 +77,7 @@ static void a_is_a(void)
 	char *argv[] = {"aa",       "--device", (char *)(uintptr_t)device,
 			"--budget", "20s",      "--max-samples",
 			"50"};
-	int kept = dup(STDOUT_FILENO), nowhere = open("/dev/null", O_WRONLY);
-	fflush(stdout);
-	dup2(nowhere, STDOUT_FILENO);
-	int code = bench_main(&bench, 7, argv);
-	fflush(stdout);
-	dup2(kept, STDOUT_FILENO);
-	close(kept);
-	close(nowhere);
+	int code = run_captured(&bench, 7, argv, NULL, 0);
 	printf("# %s: the interval holds 1 in %d of %d trials\n", device, holds, trials);
 	expect(code == 0 || code == 3);
 	expect(trials == TRIALS);

@@ -6,10 +6,10 @@
 #include "bench/bench_alloc.h"
 #include "device/kernels.h"
 #include "lib/err.h"
+#include "tests/unit/bench_output.h"
 #include "tests/unit/test.h"
 
 #include <errno.h>
-#include <unistd.h>
 
 /* What the callbacks do; set by each test. */
 static struct {
@@ -154,22 +154,9 @@ static char output[1 << 16];
 static int run_bench(void)
 {
 	char *argv[] = {"owner", "--device", "sim", "--budget", "1ms", "--format", "json", NULL};
-	int kept = dup(STDOUT_FILENO);
-	char path[] = "/tmp/gpusig-own-XXXXXX";
-	int fd = mkstemp(path);
-	unlink(path);
-	fflush(stdout);
-	dup2(fd, STDOUT_FILENO);
 	memset(calls, 0, sizeof(calls));
 	steps = 0;
-	int code = bench_main(&bench, 7, argv);
-	fflush(stdout);
-	dup2(kept, STDOUT_FILENO);
-	ssize_t length = pread(fd, output, sizeof(output) - 1, 0);
-	output[length > 0 ? length : 0] = '\0';
-	close(fd);
-	close(kept);
-	return code;
+	return run_captured(&bench, 7, argv, output, sizeof(output));
 }
 
 static void reset_case(void) { memset(&act, 0, sizeof(act)); }

@@ -7,6 +7,7 @@
 #include "bench/bench_gate.h"
 #include "bench/bench.h"
 #include "lib/err.h"
+#include "tests/unit/bench_output.h"
 #include "tests/unit/test.h"
 
 #include <errno.h>
@@ -249,18 +250,7 @@ static int run_bench(void)
 {
 	char *argv[] = {"gates", "--device",      "host", "--format",      "json", "--budget",
 			"1s",    "--min-samples", "6",    "--max-samples", "6"};
-	int kept = dup(STDOUT_FILENO);
-	FILE *file = tmpfile();
-	fflush(stdout);
-	dup2(fileno(file), STDOUT_FILENO);
-	int code = bench_main(&bench, sizeof(argv) / sizeof(argv[0]), argv);
-	fflush(stdout);
-	dup2(kept, STDOUT_FILENO);
-	close(kept);
-	rewind(file);
-	output[fread(output, 1, sizeof(output) - 1, file)] = '\0';
-	fclose(file);
-	return code;
+	return run_captured(&bench, sizeof(argv) / sizeof(argv[0]), argv, output, sizeof(output));
 }
 
 static bool output_has(const char *text) { return strstr(output, text) != NULL; }

@@ -5,10 +5,10 @@
  */
 #include "bench/bench.h"
 #include "lib/err.h"
+#include "tests/unit/bench_output.h"
 #include "tests/unit/test.h"
 
 #include <errno.h>
-#include <unistd.h>
 
 enum { BYTES = 4096 };
 
@@ -119,19 +119,7 @@ static int run_bench(const char *device, bool with_job)
 			"--format", "json",     "--min-samples",
 			"6",        "--goal",   "0.0001",
 			NULL};
-	char path[] = "/tmp/gpusig-state-XXXXXX";
-	int kept = dup(STDOUT_FILENO), fd = mkstemp(path);
-	unlink(path);
-	fflush(stdout);
-	dup2(fd, STDOUT_FILENO);
-	int code = bench_main(&bench, 9, argv);
-	fflush(stdout);
-	dup2(kept, STDOUT_FILENO);
-	ssize_t length = pread(fd, output, sizeof(output) - 1, 0);
-	output[length > 0 ? length : 0] = '\0';
-	close(fd);
-	close(kept);
-	return code;
+	return run_captured(&bench, 9, argv, output, sizeof(output));
 }
 
 static void reset_device(void)

@@ -6,9 +6,8 @@
 #include "bench/roofline.h"
 #include "bench/bench_alloc.h"
 #include "device/kernels.h"
+#include "tests/unit/bench_output.h"
 #include "tests/unit/test.h"
-
-#include <unistd.h>
 
 #define BYTES (64u << 20)
 
@@ -87,20 +86,9 @@ static int run_bench(const char *only)
 {
 	char *argv[] = {"roofline", "--device", "sim",       "--format", "json",
 			"--budget", "50ms",     "--variant", NULL,       NULL};
-	int argc = only ? 9 : 7, kept = dup(STDOUT_FILENO);
-	char path[] = "/tmp/gpusig-roofline-XXXXXX";
-	int fd = mkstemp(path);
-	unlink(path);
+	int argc = only ? 9 : 7;
 	argv[8] = (char *)(uintptr_t)only;
-	fflush(stdout);
-	dup2(fd, STDOUT_FILENO);
-	int code = bench_main(&bench, argc, argv);
-	fflush(stdout);
-	dup2(kept, STDOUT_FILENO);
-	ssize_t length = pread(fd, output, sizeof(output) - 1, 0);
-	output[length > 0 ? length : 0] = '\0';
-	close(fd);
-	close(kept);
+	int code = run_captured(&bench, argc, argv, output, sizeof(output));
 	bound_of = NAN;
 	for (const char *at = output; isnan(bound_of) && (at = strstr(at, "\"bound\":")); at += 8)
 		if (strncmp(at + 8, "null", 4) != 0)

@@ -6,11 +6,7 @@
 #ifndef GPUSIG_TEST_SCENE_H
 #define GPUSIG_TEST_SCENE_H
 
-#include "bench/bench.h"
-
-#include <fcntl.h>
-#include <stdio.h>
-#include <unistd.h>
+#include "tests/unit/bench_output.h"
 
 static void (*scene)(struct bench_case *c);
 
@@ -29,16 +25,8 @@ static int run_scene(void (*what)(struct bench_case *c))
 					   .timed = "nothing",
 					   .setup = setup};
 	char *argv[] = {"stage", "--device", "sim", "--out", "/dev/null", NULL};
-	int kept = dup(STDOUT_FILENO), nowhere = open("/dev/null", O_WRONLY);
 	scene = what;
-	fflush(stdout);
-	dup2(nowhere, STDOUT_FILENO);
-	int code = bench_main(&stage, 5, argv);
-	fflush(stdout);
-	dup2(kept, STDOUT_FILENO);
-	close(nowhere);
-	close(kept);
-	return code;
+	return run_captured(&stage, 5, argv, NULL, 0);
 }
 
 #endif

@@ -9,11 +9,10 @@
 #include "device/kernels.h"
 #include "lib/err.h"
 #include "overlap/trigger/trigger_metrics.h"
+#include "tests/unit/bench_output.h"
 #include "tests/unit/test.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <unistd.h>
 
 enum { COPIES = 4096, ROUNDS = 6, SCRATCH = 1 << 20 };
 
@@ -235,17 +234,10 @@ static int run_stage(void (*scene)(struct bench_case *c), const char *device)
 					   .admit = producers_admit,
 					   .setup = setup};
 	char spec[32], *argv[] = {"stage", "--device", spec, "--out", "/dev/null", NULL};
-	int kept = dup(STDOUT_FILENO), nowhere = open("/dev/null", O_WRONLY);
 	snprintf(spec, sizeof(spec), "%s", device);
 	memset(&watch, 0, sizeof(watch));
 	watch.scene = scene;
-	fflush(stdout);
-	dup2(nowhere, STDOUT_FILENO);
-	int code = bench_main(&stage, 5, argv);
-	fflush(stdout);
-	dup2(kept, STDOUT_FILENO);
-	close(nowhere);
-	close(kept);
+	int code = run_captured(&stage, 5, argv, NULL, 0);
 	if (watch.text[0])
 		printf("# %s: %s\n", device, watch.text);
 	return code;
