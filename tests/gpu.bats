@@ -236,13 +236,16 @@ compiles_nothing() {
 }
 
 @test "a function that fails once fails a case, with the driver's words, and the next one works" {
-	for fault in cuMemAlloc_v2:1=CUDA_ERROR_INVALID_VALUE cuLaunchKernel:9=CUDA_ERROR_INVALID_VALUE; do
+	local fault called
+	for fault in cuMemAlloc_v2:1 gpusig_chase:3; do
+		called=${fault%%:*}
+		called=${called/gpusig_chase/cuLaunchKernel}
 		# shellcheck disable=SC2086 # SMALL is a list of words
-		FAKE_FAIL=$fault program micro/latency cuda $SMALL
+		FAKE_FAIL=$fault=CUDA_ERROR_INVALID_VALUE program micro/latency cuda $SMALL
 		[ "$status" = 1 ]
-		[[ $stderr == *"${fault%%:*}: invalid argument (CUDA_ERROR_INVALID_VALUE, 1)"* ]]
+		[[ $stderr == *"$called: invalid argument (CUDA_ERROR_INVALID_VALUE, 1)"* ]]
 		cases '[r["status"] for r in rows if r["kind"] == "case"] == ["failed", "ok", "ok", "ok"]' \
-			"'${fault%%:*}: invalid argument' in rows[1]['reason'] and rows[-1]['kind'] == 'end' and rows[-1]['exit'] == 1"
+			"'$called: invalid argument' in rows[1]['reason'] and rows[-1]['kind'] == 'end' and rows[-1]['exit'] == 1"
 	done
 }
 
@@ -264,7 +267,7 @@ compiles_nothing() {
 		lost 'unspecified launch failure (hipErrorLaunchFailure, 719)'
 		FAKE_LOST=12 program micro/latency hip $SMALL
 		lost '(hipErrorUnknown, 999)'
-		FAKE_FAIL=cuLaunchKernel:9=700 program micro/latency cuda $SMALL
+		FAKE_FAIL=gpusig_chase:3=700 program micro/latency cuda $SMALL
 		lost 'cuLaunchKernel: an illegal memory access was encountered (CUDA_ERROR_ILLEGAL_ADDRESS, 700)'
 		FAKE_FAIL=cuStreamSynchronize:9=719 program micro/latency cuda $SMALL
 		lost 'cuStreamSynchronize: unspecified launch failure'

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Fault injection: FAKE_FAIL="FUNCTION[:N]=RESULT[,...]". The N-th call of the function returns the
- * result and does nothing; without N every call does. Counting starts when the text changes.
+ * result and does nothing; without N every call does. A launch is also a call of a function with
+ * the kernel's name. Counting starts when the text changes.
  */
 #ifndef FAKES_FAULTS_H
 #define FAKES_FAULTS_H

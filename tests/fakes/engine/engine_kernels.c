@@ -3,6 +3,7 @@
 #include "lib/clock.h"
 #include "tests/fakes/engine/engine.h"
 #include "tests/fakes/engine/fibers.h"
+#include "tests/fakes/faults.h"
 #include "tests/fakes/image.h"
 #include "tests/fakes/kernels.h"
 
@@ -300,6 +301,8 @@ int fake_launch(struct fake_gpu *g, void *stream, void *function, uint32_t grid,
 	if (!status && (grid == 0 || threads == 0 || threads > FAKE_KERNEL_THREADS ||
 			shared_bytes > f->dynamic_max_bytes))
 		status = FAKE_INVALID_VALUE;
+	if (!status)
+		status = fake_fault(f->kernel->name, fake_result_by_name);
 	if (!status) {
 		op.launch.kernel = f->kernel;
 		op.launch.grid = grid;
