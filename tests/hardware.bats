@@ -157,15 +157,15 @@ begin() {
 	env "LD_LIBRARY_PATH=$build/fakes" GPUSIG_TEST=_free_while tests/hardware/check.sh -d cuda "$BATS_TEST_TMPDIR/out" "$1" \
 		>"$BATS_TEST_TMPDIR/said" 2>&1 3>&- &
 	script=$!
-	for _ in $(seq 100); do
+	for _ in $(seq 600); do
 		holder=$(pgrep -P "$script" -f hold_device) && return
 		sleep 0.1
 	done
 	return 1
 }
 
-ended_within_2s() {
-	for _ in $(seq 20); do
+ended_within_10s() {
+	for _ in $(seq 100); do
 		kill -0 "$1" 2>/dev/null || return 0
 		sleep 0.1
 	done
@@ -175,15 +175,15 @@ ended_within_2s() {
 @test "the device is held open while stages run, and let go however check.sh ends" {
 	begin questions
 	kill -9 "$script"
-	ended_within_2s "$holder"
+	ended_within_10s "$holder"
 	rm -r "build/hardware-$script"
 
 	begin questions
-	for _ in $(seq 100); do [ -s "build/hardware-$script/evidence/questions.tsv" ] || sleep 0.1; done
+	for _ in $(seq 600); do [ -s "build/hardware-$script/evidence/questions.tsv" ] || sleep 0.1; done
 	kill "$script"
 	wait "$script" && false
 	[ "$?" = 143 ]
-	ended_within_2s "$holder"
+	ended_within_10s "$holder"
 	cat "$BATS_TEST_TMPDIR/out/summary.txt"
 	grep -q '^questions *interrupted' "$BATS_TEST_TMPDIR/out/summary.txt"
 	tar -tzf "$BATS_TEST_TMPDIR/out/evidence.tar.gz" | grep -qxF ./questions.tsv
@@ -191,7 +191,7 @@ ended_within_2s() {
 
 	begin questions
 	wait "$script"
-	ended_within_2s "$holder"
+	ended_within_10s "$holder"
 	grep -q '^1 device of cuda held open, opened in [0-9.]* s$' "$BATS_TEST_TMPDIR/out/summary.txt"
 	[ ! -e "build/hardware-$script" ]
 }
