@@ -401,7 +401,7 @@ for axis in json.loads(sys.stdin.readline())["axes"]:
 	unable='no program runs on the host'
 	some_could_run
 	json 'none([p for p, said in by_program.items() if said[1]["kind"] != "run" or said[-1]["kind"] != "end"])' \
-		'none([p for p, said in by_program.items() if said[0]["exit"] == 130 and said[-1]["status"] != "interrupted"])' <all
+		'none([p for p, said in by_program.items() if (said[0]["exit"] == 130) != (said[-1]["status"] == "interrupted")])' <all
 }
 
 # worked_s: seconds of CPU time that the commands of this test have taken up to now.
