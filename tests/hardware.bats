@@ -147,6 +147,12 @@ setup_file() {
 	[ "$status" = 77 ]
 	run timeout 60 "$build/tests/hardware/questions" host:7,8
 	[ "$status" = 1 ]
+	for words in '' 'sim 0' 'sim 5x' 'sim 5 5'; do
+		# shellcheck disable=SC2086 # a list of words
+		run timeout 60 "$build/tests/hardware/questions" $words
+		[ "$status" = 2 ]
+		[ "$output" = 'usage: questions DEVICE [SECONDS]' ]
+	done
 	run env "LD_LIBRARY_PATH=$build/fakes" FAKE_GPUS=0 timeout 60 "$build/tests/hardware/questions" cuda
 	echo "$output"
 	[ "$status" = 77 ]

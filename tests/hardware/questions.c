@@ -15,6 +15,7 @@
 #include "device/kernels.h"
 #include "lib/clock.h"
 #include "lib/err.h"
+#include "lib/units.h"
 #include "tests/hardware/answers.h"
 #include "tests/hardware/questions/slot_gate.h"
 
@@ -430,8 +431,9 @@ static int open_dut(void)
 
 int main(int argc, char **argv)
 {
-	const long seconds = argc == 3 ? strtol(argv[2], NULL, 10) : 50;
-	if (argc < 2 || argc > 3 || seconds < 1 || seconds > 3600) {
+	uint64_t seconds = 50;
+	if (argc < 2 || argc > 3 ||
+	    (argc == 3 && units_parse_integer(argv[2], 1, 3600, &seconds))) {
 		fprintf(stderr, "usage: questions DEVICE [SECONDS]\n");
 		return 2;
 	}
