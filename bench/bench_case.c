@@ -221,37 +221,18 @@ static int measure_case(struct bench_run *r, double seconds)
 	return status;
 }
 
-struct outcome {
-	int status;
-	char text[512];
-};
-
-static void keep_first_error(struct outcome *o, int status)
-{
-	if (o->status)
-		return;
-	o->status = status;
-	snprintf(o->text, sizeof(o->text), "%s", err_text());
-}
-
 /* End a case, whatever went wrong: queues are drained before memory is freed. Returns the first
  * error, and keeps its text over the later calls. */
 static int end_case(struct bench_run *r, bool set_up, int status)
 {
-	struct outcome first = {0};
-	keep_first_error(&first, status);
-	int drained = dev_stream_sync(r->c.dev, r->c.stream);
-	if (drained)
-		keep_first_error(&first, drained);
-	int synced = bench_resources_sync(r);
-	if (synced)
-		keep_first_error(&first, synced);
+	struct err_first first = {0};
+	err_keep(&first, status);
+	err_keep(&first, dev_stream_sync(r->c.dev, r->c.stream));
+	err_keep(&first, bench_resources_sync(r));
 	if (set_up && r->b->teardown)
 		r->b->teardown(&r->c);
-	int closed = bench_resources_close(r);
-	if (closed)
-		keep_first_error(&first, closed);
-	return err_note(first.status, "%s", first.text);
+	err_keep(&first, bench_resources_close(r));
+	return err_kept(&first);
 }
 
 /* Whether a result may enter a signature: the case is not flagged, nor are all of its variants. */

@@ -21,6 +21,20 @@ int err_note(int code, const char *format, ...)
 
 const char *err_text(void) { return text; }
 
+int err_keep(struct err_first *first, int status)
+{
+	if (status && !first->status) {
+		first->status = status;
+		snprintf(first->text, sizeof(first->text), "%s", text);
+	}
+	return first->status;
+}
+
+int err_kept(const struct err_first *first)
+{
+	return first->status ? err_note(first->status, "%s", first->text) : 0;
+}
+
 void err_clear(void) { text[0] = '\0'; }
 
 void err_print(const char *format, ...)

@@ -20,6 +20,25 @@ const char *err_text(void);
 /* Forget the text of this thread. */
 void err_clear(void);
 
+/* The first error of several calls, for code that goes on after one: clean-up, waits for every
+ * stream. Starts as all zeroes.
+ *
+ *     struct err_first first = {0};
+ *     err_keep(&first, status);
+ *     err_keep(&first, dev_stream_sync(dev, stream));     goes on whatever came before
+ *     return err_kept(&first);
+ */
+struct err_first {
+	int status; /* 0: no error so far */
+	char text[512];
+};
+
+/* Keep `status` and the latest text if it is the first error. Returns the first error so far. */
+int err_keep(struct err_first *first, int status);
+
+/* Return the first error and make its text the latest one; 0 leaves the text alone. */
+int err_kept(const struct err_first *first);
+
 /* Print "gpusig: ", the message and a newline to stderr, in one write. */
 void err_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
