@@ -73,18 +73,19 @@ static void open_operand(struct bench_gemm *p, struct bench_case *c, uint64_t co
 	if (!*host_p)
 		return;
 	draw_elements(c, p->type, count, *host_p);
-	*device_p = bench_alloc(c, DEV_MEM_DEVICE, count * p->element_bytes);
+	*device_p = bench_alloc_on(c, p->dev, DEV_MEM_DEVICE, count * p->element_bytes);
 	if (*device_p)
 		bench_status_add(c,
-				 dev_upload(c->dev, *device_p, *host_p, count * p->element_bytes));
+				 dev_upload(p->dev, *device_p, *host_p, count * p->element_bytes));
 }
 
-int bench_gemm_open(struct bench_gemm *p, struct bench_case *c, const struct shape *shape,
-		    enum dev_type type)
+int bench_gemm_open(struct bench_gemm *p, struct bench_case *c, struct dev *dev,
+		    const struct shape *shape, enum dev_type type)
 {
 	const struct shape *s = shape;
-	double memory = (double)dev_props(c->dev)->memory_bytes, a, b, result;
-	*p = (struct bench_gemm){.shape = *s,
+	double memory = (double)dev_props(dev)->memory_bytes, a, b, result;
+	*p = (struct bench_gemm){.dev = dev,
+				 .shape = *s,
 				 .type = type,
 				 .element_bytes = dev_type_bytes(type),
 				 .result_bytes = dev_type_result_bytes(type),
@@ -98,16 +99,16 @@ int bench_gemm_open(struct bench_gemm *p, struct bench_case *c, const struct sha
 				    s->n, s->k, 1e-9 * (a + b + result), 1e-9 * memory));
 	open_operand(p, c, (uint64_t)s->m * s->k, &p->a, &p->host_a);
 	open_operand(p, c, (uint64_t)s->k * s->n, &p->b, &p->host_b);
-	p->c = bench_alloc(c, DEV_MEM_DEVICE, (uint64_t)s->m * s->n * p->result_bytes);
+	p->c = bench_alloc_on(c, dev, DEV_MEM_DEVICE, (uint64_t)s->m * s->n * p->result_bytes);
 	return bench_status(c);
 }
 
-int bench_gemm_open_axes(struct bench_gemm *p, struct bench_case *c)
+int bench_gemm_open_axes(struct bench_gemm *p, struct bench_case *c, struct dev *dev)
 {
 	struct shape shape;
 	int status = case_shape(c, &shape);
 	return status ? bench_status_add(c, status)
-		      : bench_gemm_open(p, c, &shape, (enum dev_type)axis_index(c, "type"));
+		      : bench_gemm_open(p, c, dev, &shape, (enum dev_type)axis_index(c, "type"));
 }
 
 /* Facts about the algorithm of the whole GEMM, where the device chose among its library's. */
@@ -117,7 +118,7 @@ static void algorithm_facts(const struct bench_gemm *p, struct bench_case *c)
 	const char *prefix = p->fast_accumulation ? "fast_" : "";
 	struct dev_gemm_choice choice;
 	char name[64];
-	if (dev_gemm_chosen(c->dev, &gemm, &choice))
+	if (dev_gemm_chosen(p->dev, &gemm, &choice))
 		return;
 	snprintf(name, sizeof(name), "%salgorithm", prefix);
 	bench_fact_text(c, name, choice.algorithm);
@@ -139,7 +140,7 @@ void bench_gemm_facts(const struct bench_gemm *p, struct bench_case *c)
 	bench_fact_number(c, "k", p->shape.k);
 	bench_fact_number(c, "scaled_down_by", p->shape.scale);
 	algorithm_facts(p, c);
-	if (bench_gemm_has_fast(p, c->dev))
+	if (bench_gemm_has_fast(p, p->dev))
 		algorithm_facts(&fast, c);
 }
 
@@ -270,7 +271,7 @@ int bench_gemm_check(const struct bench_gemm *p, struct bench_case *c, uint32_t 
 	uint64_t bytes = (uint64_t)s->m * s->n * p->result_bytes;
 	void *found = malloc(bytes);
 	double *t = malloc(((size_t)s->n + s->k + 2 * (size_t)s->m) * sizeof(*t));
-	int status = found && t ? dev_download(c->dev, found, p->c, bytes)
+	int status = found && t ? dev_download(p->dev, found, p->c, bytes)
 				: err_note(-ENOMEM, "check of C: out of memory");
 	if (status == 0) {
 		const struct matrix a = {p->type, p->host_a, s->m, s->k},

@@ -36,6 +36,7 @@
 #define GEMM_TOLERANCE 30.0
 
 struct bench_gemm {
+	struct dev *dev;
 	struct shape shape;
 	enum dev_type type;
 	uint64_t element_bytes, result_bytes; /* of A and B; of C */
@@ -49,15 +50,15 @@ struct bench_gemm {
  * -EINVAL where type and shape exclude each other. */
 int bench_gemm_admit(const struct bench_case *c);
 
-/* Allocate and fill the operands, which the case then owns (bench/bench_alloc.h). -ENOMEM when
- * they do not fit. */
-int bench_gemm_open(struct bench_gemm *p, struct bench_case *c, const struct shape *shape,
-		    enum dev_type type);
+/* Allocate and fill the operands on a device; the case then owns them (bench/bench_alloc.h).
+ * -ENOMEM when they do not fit. */
+int bench_gemm_open(struct bench_gemm *p, struct bench_case *c, struct dev *dev,
+		    const struct shape *shape, enum dev_type type);
 
 /* bench_gemm_open_axes() takes the case's axes `type`, `shape` and `mflop` (the limit of named
  * shapes). bench_gemm_facts() records the shape and, if dev_gemm_prepare() was called for the
  * whole GEMM, how the device chose its library's algorithm. */
-int bench_gemm_open_axes(struct bench_gemm *p, struct bench_case *c);
+int bench_gemm_open_axes(struct bench_gemm *p, struct bench_case *c, struct dev *dev);
 void bench_gemm_facts(const struct bench_gemm *p, struct bench_case *c);
 
 /* Whether the device supports fast accumulation for this type as well. */
@@ -73,7 +74,7 @@ struct dev_gemm bench_gemm_whole(const struct bench_gemm *p);
 struct dev_gemm bench_gemm_piece(const struct bench_gemm *p, enum shape_cut cut, uint32_t from,
 				 uint32_t count);
 
-/* Enqueue on c->stream: fill C with a value that no GEMM produces. */
+/* Enqueue on c->stream: fill C, on whichever device, with a value that no GEMM produces. */
 int bench_gemm_poison(const struct bench_gemm *p, struct bench_case *c);
 
 /* Read C back and compare. Each element was written `writes` times, once per piece of K. 0,

@@ -87,7 +87,7 @@ static void prepare_gemm(struct bench_case *c, unsigned variant)
 static int setup(struct bench_case *c)
 {
 	struct state *s = case_state(c);
-	if (bench_gemm_open_axes(&s->gemm, c))
+	if (bench_gemm_open_axes(&s->gemm, c, c->dev))
 		return bench_status(c);
 	if (!bench_gemm_has_fast(&s->gemm, c->dev))
 		bench_variant_off(c, GEMM_FAST);

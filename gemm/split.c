@@ -108,7 +108,7 @@ static int prepare_pieces(struct bench_case *c, unsigned variant)
 static int setup(struct bench_case *c)
 {
 	struct bench_gemm *p = case_gemm(c);
-	int status = bench_gemm_open_axes(p, c);
+	int status = bench_gemm_open_axes(p, c, c->dev);
 	for (unsigned v = 0; status == 0 && v < VARIANTS; v++) {
 		if (!bench_gemm_divides(p, variant_cut(v), variant_pieces(v)))
 			bench_variant_off(c, v);

@@ -129,7 +129,8 @@ static int open_kind(struct workload *a, struct bench_case *c)
 	if (a->kind == WORKLOAD_GEMM && !dev_can(c->dev, DEV_CAP_GEMM))
 		return bench_status_add(c,
 					err_note(-ENOTSUP, "GEMM is not supported on this device"));
-	if (a->kind == WORKLOAD_GEMM && bench_gemm_open(&a->gemm, c, &shape, DEV_F32) == 0) {
+	if (a->kind == WORKLOAD_GEMM &&
+	    bench_gemm_open(&a->gemm, c, c->dev, &shape, DEV_F32) == 0) {
 		struct dev_gemm gemm = bench_gemm_whole(&a->gemm);
 		return bench_status_add(c, dev_gemm_prepare(c->dev, &gemm));
 	}

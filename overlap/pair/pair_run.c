@@ -144,7 +144,7 @@ static int open_device(struct pair_run *r, struct bench_case *c, size_t i)
 	s->transfer_end = bench_event(&there);
 	r->compute[i] = bench_stream(&there, dev_props(s->dev)->priority_normal);
 	r->traffic[i] = bench_stream(&there, dev_props(s->dev)->priority_normal);
-	int status = bench_gemm_open_axes(&s->gemm, &there);
+	int status = bench_gemm_open_axes(&s->gemm, &there, s->dev);
 	c->rng = there.rng;
 	if (status)
 		return status;

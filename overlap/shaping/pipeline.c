@@ -66,7 +66,7 @@ int pipeline_open(struct pipeline *p, struct bench_case *c, const struct pipelin
 	open_queues(p, c);
 	p->buffer[0] = pattern_alloc(c, c->dev, DEV_MEM_DEVICE, plan->message_bytes, tile);
 	p->buffer[1] = pattern_alloc(c, c->dev, DEV_MEM_DEVICE, plan->message_bytes, tile);
-	if (bench_gemm_open(&p->gemm, c, &plan->gemm, DEV_F32) == 0)
+	if (bench_gemm_open(&p->gemm, c, c->dev, &plan->gemm, DEV_F32) == 0)
 		comm_load_open(&p->comm, c, plan->kind, plan->message_bytes, plan->blocks, tile);
 	if (bench_status(c))
 		return bench_status(c);

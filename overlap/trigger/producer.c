@@ -91,7 +91,7 @@ static void open_gemm(struct producers *s, struct bench_case *c, size_t i)
 	p->on.dev = c->devices->dev[i];
 	for (size_t k = 0; k < i; k++)
 		bench_status_add(c, dev_peer_enable(p->on.dev, c->devices->dev[k]));
-	bench_gemm_open_axes(&p->gemm, &p->on);
+	bench_gemm_open_axes(&p->gemm, &p->on, p->on.dev);
 	c->rng = p->on.rng; /* so that the next producer gets other numbers */
 }
 

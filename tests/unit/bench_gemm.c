@@ -75,7 +75,7 @@ static void scene_every_type(struct bench_case *c)
 	for (unsigned type = 0; type < DEV_TYPES; type++) {
 		struct bench_gemm p;
 		char *host_c = bench_alloc_host(c, M * N * sizeof(double));
-		if (bench_gemm_open(&p, c, &shape, (enum dev_type)type))
+		if (bench_gemm_open(&p, c, c->dev, &shape, (enum dev_type)type))
 			return;
 		size_t row = N * p.result_bytes;
 		opened++;
@@ -136,7 +136,7 @@ static void scene_fast_sums(struct bench_case *c)
 	static const struct shape shape = {SIDE, SIDE, LONG_K, 1};
 	uint16_t host_c[SIDE * SIDE];
 	struct bench_gemm p;
-	if (bench_gemm_open(&p, c, &shape, DEV_F8))
+	if (bench_gemm_open(&p, c, c->dev, &shape, DEV_F8))
 		return;
 	multiply_fast(&p, host_c);
 	bench_status_add(c, dev_upload(c->dev, p.c, host_c, sizeof(host_c)));
@@ -163,7 +163,7 @@ static void scene_pieces(struct bench_case *c)
 	static const struct shape shape = {M, N, K, 1};
 	for (unsigned type = 0; type < DEV_TYPES; type++) {
 		struct bench_gemm p;
-		if (bench_gemm_open(&p, c, &shape, (enum dev_type)type))
+		if (bench_gemm_open(&p, c, c->dev, &shape, (enum dev_type)type))
 			return;
 		bool turned = dev_types[type].multiple > 1;
 		const char *a = p.a, *b = p.b, *to = p.c;
@@ -189,7 +189,7 @@ static void scene_cuts(struct bench_case *c)
 {
 	static const struct shape shape = {M, N, K, 1};
 	struct bench_gemm p;
-	if (bench_gemm_open(&p, c, &shape, DEV_F32))
+	if (bench_gemm_open(&p, c, c->dev, &shape, DEV_F32))
 		return;
 	divided = bench_gemm_divides(&p, SHAPE_CUT_M, M) &&
 		  !bench_gemm_divides(&p, SHAPE_CUT_N, N + 1);
