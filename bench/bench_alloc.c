@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "bench/bench_alloc.h"
+#include "bench/bench_graph.h"
 #include "bench/bench_run.h"
 #include "lib/err.h"
 #include "lib/vec.h"
@@ -7,7 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum resource_kind { MEMORY, HOST, STREAM, EVENT, GATE };
+enum resource_kind { MEMORY, HOST, STREAM, EVENT, GATE, LANES, GRAPH };
 
 struct resource {
 	enum resource_kind kind;
@@ -37,6 +38,12 @@ static int close_resource(const struct resource *o)
 		return 0;
 	case GATE:
 		gate_close(o->handle);
+		return 0;
+	case LANES:
+		work_lanes_close(o->handle);
+		return 0;
+	case GRAPH:
+		work_graph_close(o->handle);
 		return 0;
 	case HOST:
 		break;
@@ -128,6 +135,24 @@ struct gate *bench_gate(struct bench_case *c, uint64_t limit_ns)
 	return keep_resource(c, GATE, c->dev, gate, status);
 }
 
+struct work_lanes *bench_lanes(struct bench_case *c)
+{
+	struct work_lanes *lanes = NULL;
+	if (!reserve_entry(c))
+		return NULL;
+	int status = work_lanes_open(c->devices->dev, c->devices->count, &lanes);
+	return keep_resource(c, LANES, NULL, lanes, status);
+}
+
+struct work_graph *bench_graph(struct bench_case *c, struct work_lanes *lanes)
+{
+	struct work_graph *graph = NULL;
+	if (!reserve_entry(c))
+		return NULL;
+	int status = work_graph_open(lanes, &graph);
+	return keep_resource(c, GRAPH, NULL, graph, status);
+}
+
 struct dev_kernel *bench_kernel(struct bench_case *c, const char *name)
 {
 	struct dev_kernel *kernel = NULL;
@@ -141,7 +166,9 @@ int bench_resources_sync(struct bench_run *r)
 	int status = 0;
 	for (size_t i = r->owned.count; i-- > 0;) {
 		const struct resource *o = &r->owned.entries[i];
-		int synced = o->kind == STREAM ? dev_stream_sync(o->dev, o->handle) : 0;
+		int synced = o->kind == STREAM  ? dev_stream_sync(o->dev, o->handle)
+			     : o->kind == LANES ? work_lanes_sync(o->handle)
+						: 0;
 		status = status ? status : synced;
 	}
 	return status;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Resources of a case: memory, streams, events and gates that the harness closes when the case
- * ends, whatever went wrong. A program that opens everything here needs no teardown.
+ * Resources of a case: memory, streams, events, gates and work graphs that the harness closes when
+ * the case ends, whatever went wrong. A program that opens everything here needs no teardown.
  *
  *     s->fma = bench_kernel(c, "fma_f32");
  *     s->other = bench_stream(c, dev_props(c->dev)->priority_normal);
@@ -40,9 +40,9 @@ void *bench_alloc_host(struct bench_case *c, uint64_t bytes);
 struct dev_stream *bench_stream(struct bench_case *c, int priority);
 struct dev_stream *bench_stream_on(struct bench_case *c, struct dev *dev, int priority);
 struct dev_event *bench_event(struct bench_case *c);
+struct dev_kernel *bench_kernel(struct bench_case *c, const char *name);
 /* As gate_open(). */
 struct gate *bench_gate(struct bench_case *c, uint64_t limit_ns);
-struct dev_kernel *bench_kernel(struct bench_case *c, const char *name);
 
 /* 0, or the first error of this case. */
 int bench_status(const struct bench_case *c);

@@ -83,7 +83,7 @@ THREAD = Variant(
            "conformance_memory",
            "conformance_optional", "conformance_signals", "conformance_units", "dev", "device_executor",
            "equal_streams", "fakes", "fakes_*", "dynlib", "gpu_lost", "host_gemm", "host_queue",
-           "work_graph", "trigger_order"),
+           "work_graph*", "trigger_order"),
     without={"fakes_autotune": _CLOCK},
     parts={"device_executor": "on_the_host", "host_gemm": "at_once", "trigger_order": "host"},
     conformance=("host", "host:0,1"), gpus=("{0}:0,1",), devices=("host",),

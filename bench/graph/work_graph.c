@@ -1,67 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "bench/work_graph.h"
-#include "bench/bench_gate.h"
-#include "bench/work_lanes.h"
-#include "device/kernels.h"
-#include "lib/err.h"
+#include "bench/graph/work_internals.h"
+#include "lib/vec.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 
-/* Queue entries of a lane in addition to its nodes: the gate or the wait for the begin event, and
- * the begin and end events. */
-#define LANE_EXTRA 3u
-
-enum node_kind { COPY, COPY_BY_KERNEL, GEMM, ADD, EMPTY, KINDS };
-static const char *const kernels[KINDS] = {
-	[COPY_BY_KERNEL] = "copy_nt", [ADD] = "reduce_add", [EMPTY] = "empty"};
-
-struct node {
-	enum node_kind kind;
-	uint32_t lane, blocks;
-	void *to;
-	const void *from;
-	uint64_t bytes;
-	struct dev_gemm gemm;
-	struct dev_event *done; /* NULL: no other lane waits for it */
-	uint32_t first_wait, waits;
-};
-
-struct edge {
-	uint32_t from, to;
-};
-
-/* What a graph enqueues on a lane. */
-struct lane_work {
-	uint32_t queued; /* 0: the lane has no work */
-	uint32_t first;  /* the device's first lane with work, which waits for the gate */
-};
-
-struct work_graph {
-	struct work_lanes *all;
-	struct lane_work *work; /* by lane; only lanes that existed at prepare */
-	size_t lane_count;
-	struct dev_kernel *(*kernels)[KINDS]; /* by device */
-	struct node *nodes;
-	struct edge *edges; /* after prepare: sorted by target, without implied ones */
-	size_t node_count, node_capacity, edge_count, edge_capacity;
-	int status; /* the first error while it was built */
-	bool prepared;
-	char error_text[256];
-};
-
-static void graph_fail(struct work_graph *g, int status)
-{
-	work_lanes_keep_error(&g->status, g->error_text, status);
-}
+/* Less work for a block does not pay for its start. */
+#define MIN_BLOCK_BYTES 4096u
 
 /* ------------------------------------------------------------------ building */
 
 int work_graph_open(struct work_lanes *lanes, struct work_graph **g_p)
 {
-	if (lanes->status)
-		return err_note(lanes->status, "%s", lanes->error_text);
+	int status = err_kept(&lanes->error);
+	if (status)
+		return status;
 	struct work_graph *g = calloc(1, sizeof(*g));
 	if (!g)
 		return err_note(-ENOMEM, "a graph: out of memory");
@@ -74,207 +27,180 @@ void work_graph_close(struct work_graph *g)
 {
 	if (!g)
 		return;
-	work_lanes_sync(g->all, 0);
+	if (g->prepared)
+		work_graph_sync(g, 0);
 	for (size_t i = 0; i < g->node_count; i++)
 		dev_event_close(work_lane_device(g->all, g->nodes[i].lane), g->nodes[i].done);
 	free(g->work);
-	free(g->kernels);
 	free(g->nodes);
 	free(g->edges);
 	free(g);
 }
 
-/* Makes capacity for one more element of a graph that is not prepared. */
-static void *grow_array(struct work_graph *g, void *at, size_t count, size_t *capacity_p,
-			size_t each)
+/* Whether the graph can still be changed; keeps the error if not. */
+static bool can_add(struct work_graph *g)
 {
-	if (g->status || (count < *capacity_p && !g->prepared))
-		return at;
-	if (g->prepared) {
-		graph_fail(g, err_note(-EINVAL, "a prepared graph cannot be changed"));
-		return at;
-	}
-	size_t more = *capacity_p ? 2 * *capacity_p : 64;
-	void *grown = realloc(at, more * each);
-	if (!grown) {
-		graph_fail(g, err_note(-ENOMEM, "a graph of %zu: out of memory", more));
-		return at;
-	}
-	*capacity_p = more;
-	return grown;
+	if (g && g->prepared)
+		err_keep(&g->error, err_note(-EINVAL, "a prepared graph cannot be changed"));
+	return g && g->error.status == 0;
 }
 
-static uint32_t add_node(struct work_graph *g, struct node node)
+static uint32_t add_node(struct work_graph *g, const struct node *node)
 {
-	g->nodes = grow_array(g, g->nodes, g->node_count, &g->node_capacity, sizeof(*g->nodes));
-	if (g->status == 0 && node.lane >= g->all->count)
-		graph_fail(g,
-			   err_note(-EINVAL, "a node in lane %u of %zu", node.lane, g->all->count));
-	if (g->status == 0 && (node.kind == ADD || node.kind == COPY_BY_KERNEL) &&
-	    (node.blocks == 0 || node.bytes == 0 || node.bytes % DEV_KERNEL_ALIGN ||
-	     (uintptr_t)node.to % DEV_KERNEL_ALIGN || (uintptr_t)node.from % DEV_KERNEL_ALIGN))
-		graph_fail(
-			g,
-			err_note(
-				-EINVAL,
-				"%s of %llu bytes by %u blocks: kernels take multiples of %u bytes",
-				kernels[node.kind], (unsigned long long)node.bytes, node.blocks,
-				DEV_KERNEL_ALIGN));
-	if (g->status)
+	if (!can_add(g))
 		return 0;
-	g->nodes[g->node_count] = node;
+	if (node->lane >= g->all->count) {
+		err_keep(&g->error,
+			 err_note(-EINVAL, "a node in lane %u of %zu", node->lane, g->all->count));
+		return 0;
+	}
+	struct node *grown = vec_grow(g->nodes, g->node_count, &g->node_capacity, sizeof(*grown));
+	if (!grown) {
+		err_keep(&g->error,
+			 err_note(-ENOMEM, "%zu nodes: out of memory", g->node_count + 1));
+		return 0;
+	}
+	g->nodes = grown;
+	g->nodes[g->node_count] = *node;
 	return (uint32_t)g->node_count++;
+}
+
+static struct dev *find_device(const struct work_graph *g, uint32_t lane)
+{
+	return g && lane < g->all->count ? work_lane_device(g->all, lane) : NULL;
+}
+
+uint32_t work_graph_kernel(struct work_graph *g, uint32_t lane, const char *kernel, uint32_t grid,
+			   const void *const *args)
+{
+	struct node node = {.kind = NODE_KERNEL, .lane = lane, .grid = grid};
+	const struct kernel_signature *signature = kernel_signature_named(kernel);
+	struct dev *dev = find_device(g, lane);
+	if (!can_add(g))
+		return 0;
+	int status = dev ? dev_kernel_find(dev, kernel, &node.kernel) : 0;
+	if (status == 0 && dev && signature)
+		status = kernel_args_copy(signature, args, node.args);
+	if (status == 0 && dev && grid == 0)
+		node.grid = dev_wave_blocks(dev, node.kernel);
+	return err_keep(&g->error, status) ? 0 : add_node(g, &node);
+}
+
+static uint32_t pass_blocks(struct dev *dev, const char *kernel, uint64_t bytes)
+{
+	struct dev_kernel *found;
+	if (!dev || dev_kernel_find(dev, kernel, &found))
+		return 0;
+	uint64_t blocks = (bytes + MIN_BLOCK_BYTES - 1) / MIN_BLOCK_BYTES;
+	uint32_t wave = dev_wave_blocks(dev, found);
+	return blocks < wave ? (uint32_t)blocks : wave;
+}
+
+uint32_t work_graph_pass(struct work_graph *g, uint32_t lane, const char *kernel, void *to,
+			 const void *from, uint64_t bytes, uint32_t blocks)
+{
+	const uint32_t reps = 1;
+	const void *const args[] = {&to, &from, &bytes, &reps};
+	return work_graph_kernel(g, lane, kernel,
+				 blocks ? blocks : pass_blocks(find_device(g, lane), kernel, bytes),
+				 args);
 }
 
 uint32_t work_graph_copy(struct work_graph *g, uint32_t lane, void *to, const void *from,
 			 uint64_t bytes, uint32_t blocks)
 {
-	return add_node(g, (struct node){.kind = blocks ? COPY_BY_KERNEL : COPY,
-					 .lane = lane,
-					 .blocks = blocks,
-					 .to = to,
-					 .from = from,
-					 .bytes = bytes});
+	const struct node node = {
+		.kind = NODE_COPY, .lane = lane, .to = to, .from = from, .bytes = bytes};
+	return blocks ? work_graph_pass(g, lane, "copy_nt", to, from, bytes, blocks)
+		      : add_node(g, &node);
 }
 
 uint32_t work_graph_gemm(struct work_graph *g, uint32_t lane, const struct dev_gemm *gemm)
 {
-	return add_node(g, (struct node){.kind = GEMM, .lane = lane, .gemm = *gemm});
+	const struct node node = {.kind = NODE_GEMM, .lane = lane, .gemm = *gemm};
+	return add_node(g, &node);
 }
 
-uint32_t work_graph_add(struct work_graph *g, uint32_t lane, float *to, const float *from,
-			uint64_t bytes, uint32_t blocks)
+uint32_t work_graph_fill(struct work_graph *g, uint32_t lane, void *to, uint8_t byte,
+			 uint64_t bytes)
 {
-	return add_node(g, (struct node){.kind = ADD,
-					 .lane = lane,
-					 .blocks = blocks,
-					 .to = to,
-					 .from = from,
-					 .bytes = bytes});
+	const struct node node = {
+		.kind = NODE_FILL, .lane = lane, .to = to, .bytes = bytes, .byte = byte};
+	return add_node(g, &node);
 }
 
-uint32_t work_graph_empty(struct work_graph *g, uint32_t lane)
+uint32_t work_graph_wait_value(struct work_graph *g, uint32_t lane, uint32_t *at, uint32_t value)
 {
-	return add_node(g, (struct node){.kind = EMPTY, .lane = lane, .blocks = 1});
+	const struct node node = {.kind = NODE_WAIT_VALUE, .lane = lane, .at = at, .value = value};
+	return add_node(g, &node);
+}
+
+void work_graph_set_value(struct work_graph *g, uint32_t node, uint32_t value)
+{
+	if (g && node < g->node_count && g->nodes[node].kind == NODE_WAIT_VALUE)
+		g->nodes[node].value = value;
+}
+
+uint32_t work_graph_mark(struct work_graph *g, uint32_t lane)
+{
+	const struct node node = {.kind = NODE_MARK, .lane = lane};
+	return add_node(g, &node);
 }
 
 void work_graph_edge(struct work_graph *g, uint32_t from, uint32_t to)
 {
-	g->edges = grow_array(g, g->edges, g->edge_count, &g->edge_capacity, sizeof(*g->edges));
-	if (g->status == 0 && (from >= to || to >= g->node_count))
-		graph_fail(
-			g,
-			err_note(-EINVAL,
-				 "an edge from node %u to %u of %zu: it must lead to a later node",
-				 from, to, g->node_count));
-	if (g->status == 0)
+	if (!can_add(g))
+		return;
+	struct edge *grown = vec_grow(g->edges, g->edge_count, &g->edge_capacity, sizeof(*grown));
+	if (!grown)
+		err_keep(&g->error,
+			 err_note(-ENOMEM, "%zu edges: out of memory", g->edge_count + 1));
+	else if (from >= to || to >= g->node_count)
+		err_keep(&g->error, err_note(-EINVAL,
+					     "an edge from node %u to %u of %zu: it must lead to a "
+					     "later node",
+					     from, to, g->node_count));
+	g->edges = grown ? grown : g->edges;
+	if (g->error.status == 0)
 		g->edges[g->edge_count++] = (struct edge){from, to};
 }
 
-/* ------------------------------------------------------------------ preparing */
-
-/* Sorts by target, then by source, the latest source first. */
-static int compare_edges(const void *left, const void *right)
+uint32_t work_graph_fork(struct work_graph *g, uint32_t lane)
 {
-	const struct edge *a = left, *b = right;
-	if (a->to != b->to)
-		return a->to < b->to ? -1 : 1;
-	return a->from > b->from ? -1 : a->from < b->from;
+	if (can_add(g) && g->node_count)
+		err_keep(&g->error, err_note(-EINVAL, "a fork must be the first node"));
+	if (g)
+		g->forked = true;
+	return work_graph_mark(g, lane);
 }
 
-/* Drops edges that others imply: a lane that has waited for a node of another lane has waited for
- * all earlier nodes there. */
-static int drop_implied_edges(struct work_graph *g)
+/* An edge from the fork to every node, and from every node to the join: all but one of each lane
+ * are implied by others. */
+uint32_t work_graph_join(struct work_graph *g)
 {
-	size_t kept = 0;
-	size_t lanes = g->all->count;
-	uint32_t *waited = calloc(lanes * lanes + 1, sizeof(*waited));
-	if (!waited)
-		return err_note(-ENOMEM, "edges among %zu lanes: out of memory", lanes);
-	if (g->edge_count)
-		qsort(g->edges, g->edge_count, sizeof(*g->edges), compare_edges);
-	for (size_t i = 0; i < g->edge_count; i++) {
-		struct edge e = g->edges[i];
-		uint32_t from = g->nodes[e.from].lane, to = g->nodes[e.to].lane;
-		uint32_t *latest = &waited[to * lanes + from];
-		if (from == to || *latest > e.from)
-			continue;
-		*latest = e.from + 1;
-		struct node *node = &g->nodes[e.to];
-		node->first_wait = node->waits ? node->first_wait : (uint32_t)kept;
-		node->waits++;
-		g->edges[kept++] = e;
+	if (can_add(g) && !g->forked)
+		err_keep(&g->error, err_note(-EINVAL, "a join without a fork"));
+	if (!can_add(g))
+		return 0;
+	uint32_t join = work_graph_mark(g, g->nodes[0].lane);
+	for (uint32_t i = 1; i < join; i++) {
+		work_graph_edge(g, 0, i);
+		work_graph_edge(g, i, join);
 	}
-	g->edge_count = kept;
-	free(waited);
-	return 0;
+	return join;
 }
 
-static int open_events(struct work_graph *g)
+void work_graph_stamp_end(struct work_graph *g, uint32_t node)
 {
-	int status = 0;
-	for (size_t i = 0; status == 0 && i < g->edge_count; i++) {
-		struct node *from = &g->nodes[g->edges[i].from];
-		if (from->done)
-			continue;
-		status = dev_event_open(work_lane_device(g->all, from->lane), &from->done);
-		g->work[from->lane].queued++;
-	}
-	return status;
-}
-
-static int find_kernels(struct work_graph *g)
-{
-	int status = 0;
-	for (size_t i = 0; status == 0 && i < g->node_count; i++) {
-		const struct node *n = &g->nodes[i];
-		struct dev_kernel **kernel = &g->kernels[g->all->lanes[n->lane].device][n->kind];
-		if (kernels[n->kind] && !*kernel)
-			status = dev_kernel_find(work_lane_device(g->all, n->lane),
-						 kernels[n->kind], kernel);
-	}
-	return status;
-}
-
-/* Counts the queue entries of each lane, and finds the first lane with work of its device. */
-static int count_lane_work(struct work_graph *g)
-{
-	const struct work_lanes *l = g->all;
-	for (size_t i = 0; i < g->node_count; i++)
-		g->work[g->nodes[i].lane].queued += 1 + g->nodes[i].waits;
-	for (uint32_t i = 0; i < g->lane_count; i++) {
-		struct lane_work *work = &g->work[i];
-		if (work->queued == 0)
-			continue;
-		work->queued += LANE_EXTRA;
-		while (l->lanes[work->first].device != l->lanes[i].device ||
-		       g->work[work->first].queued == 0)
-			work->first++;
-		uint32_t max_queued = dev_props(work_lane_device(l, i))->max_queued;
-		if (work->queued > max_queued)
-			return err_note(-ENOTSUP, "needs %u queue entries; the stream holds %u",
-					work->queued, max_queued);
-	}
-	return 0;
+	if (can_add(g) && node < g->node_count)
+		g->nodes[node].stamped = true;
 }
 
 int work_graph_prepare(struct work_graph *g)
 {
-	if (g->status == 0 && g->prepared)
-		graph_fail(g, err_note(-EINVAL, "the graph is already prepared"));
-	if (g->status)
-		return err_note(g->status, "%s", g->error_text);
-	g->prepared = true;
-	g->lane_count = g->all->count;
-	g->work = calloc(g->lane_count + 1, sizeof(*g->work));
-	g->kernels = calloc(g->all->device_count, sizeof(*g->kernels));
-	int status = g->work && g->kernels ? drop_implied_edges(g)
-					   : err_note(-ENOMEM, "a graph: out of memory");
-	if (status == 0)
-		status = open_events(g);
-	if (status == 0)
-		status = find_kernels(g);
-	return status ? status : count_lane_work(g);
+	if (can_add(g))
+		g->prepared = true;
+	return g->error.status ? err_kept(&g->error) : work_plan(g);
 }
 
 uint32_t work_graph_max_queued(const struct work_graph *g)
@@ -289,18 +215,47 @@ uint32_t work_graph_waits(const struct work_graph *g) { return (uint32_t)g->edge
 
 uint32_t work_graph_lanes(const struct work_graph *g) { return (uint32_t)g->lane_count; }
 
-/* ------------------------------------------------------------------ running */
-
-static int launch_kernel(const struct work_graph *g, const struct lane *lane, const struct node *n)
+size_t work_graph_devices(const struct work_graph *g)
 {
-	uint32_t reps = 1;
-	const void *const args[] = {&n->to, &n->from, &n->bytes, &reps};
-	struct dev_launch l = {.grid = n->blocks, .args = args};
-	return dev_launch(g->all->devices[lane->device], lane->stream,
-			  g->kernels[lane->device][n->kind], &l);
+	size_t devices = 0;
+	for (uint32_t i = 0; i < g->lane_count; i++)
+		devices += g->work[i].queued && g->work[i].first == i;
+	return devices;
 }
 
-static int enqueue_node(const struct work_graph *g, const struct node *n)
+/* ------------------------------------------------------------------ running */
+
+static int enqueue_copy(struct work_graph *g, struct dev *dev, struct dev_stream *stream,
+			const struct node *n)
+{
+	int status = dev_copy(dev, stream, n->to, n->from, n->bytes);
+	g->copies += status == 0;
+	g->copied_bytes += status == 0 ? n->bytes : 0;
+	return status;
+}
+
+static int enqueue_work(struct work_graph *g, struct dev *dev, struct dev_stream *stream,
+			const struct node *n)
+{
+	const struct dev_launch launch = {.grid = n->grid, .args = n->pointers};
+	switch (n->kind) {
+	case NODE_COPY:
+		return enqueue_copy(g, dev, stream, n);
+	case NODE_FILL:
+		return dev_fill(dev, stream, n->to, n->byte, n->bytes);
+	case NODE_GEMM:
+		return dev_gemm(dev, stream, &n->gemm);
+	case NODE_KERNEL:
+		return dev_launch(dev, stream, n->kernel, &launch);
+	case NODE_WAIT_VALUE:
+		return dev_wait_value(dev, stream, n->at, n->value);
+	case NODE_MARK:
+		break;
+	}
+	return 0;
+}
+
+static int enqueue_node(struct work_graph *g, const struct node *n)
 {
 	const struct lane *lane = &g->all->lanes[n->lane];
 	struct dev *dev = g->all->devices[lane->device];
@@ -308,14 +263,8 @@ static int enqueue_node(const struct work_graph *g, const struct node *n)
 	for (uint32_t i = 0; status == 0 && i < n->waits; i++)
 		status = dev_stream_wait(dev, lane->stream,
 					 g->nodes[g->edges[n->first_wait + i].from].done);
-	if (status)
-		return status;
-	if (n->kind == COPY)
-		status = dev_copy(dev, lane->stream, n->to, n->from, n->bytes);
-	else if (n->kind == GEMM)
-		status = dev_gemm(dev, lane->stream, &n->gemm);
-	else
-		status = launch_kernel(g, lane, n);
+	if (status == 0)
+		status = enqueue_work(g, dev, lane->stream, n);
 	return status || !n->done ? status : dev_event_record(dev, lane->stream, n->done);
 }
 
@@ -327,66 +276,126 @@ int work_graph_run(struct work_graph *g)
 	return status;
 }
 
-/* Only first lanes wait for the gate; the other lanes wait for the first lane's begin event. */
+int work_graph_sync(struct work_graph *g, int status)
+{
+	struct err_first first = {0};
+	err_keep(&first, status);
+	for (size_t i = 0; i < g->lane_count; i++)
+		if (g->work[i].queued)
+			err_keep(&first, dev_stream_sync(work_lane_device(g->all, i),
+							 g->all->lanes[i].stream));
+	return err_kept(&first);
+}
+
 int work_graph_hold(struct work_graph *g)
 {
-	struct work_lanes *l = g->all;
+	const struct work_lanes *l = g->all;
 	int status = 0;
 	for (uint32_t i = 0; status == 0 && i < g->lane_count; i++) {
 		const struct lane *lane = &l->lanes[i];
+		const struct lane_work *work = &g->work[i];
 		struct dev *dev = work_lane_device(l, i);
-		bool first = g->work[i].first == i;
-		if (g->work[i].queued == 0)
-			continue;
-		if (first)
+		if (work->queued && work->first == i) {
 			status = gate_shut(l->gate, dev, lane->stream);
-		if (status == 0)
-			status = first ? dev_event_record(dev, lane->stream, lane->begin)
-				       : dev_stream_wait(dev, lane->stream,
-							 l->lanes[g->work[i].first].begin);
+			if (status == 0)
+				status = dev_event_record(dev, lane->stream, lane->begin);
+		} else if (work->waits_for_begin) {
+			status = dev_stream_wait(dev, lane->stream, l->lanes[work->first].begin);
+		}
 	}
 	return status;
 }
 
-int work_graph_sync(struct work_graph *g, int status) { return work_lanes_sync(g->all, status); }
-
-int work_graph_lane_seconds(const struct work_graph *g, uint32_t lane, double *seconds_p)
+static int record_ends(struct work_graph *g)
 {
-	const struct lane *lanes = g->all->lanes;
-	double ns = 0.0;
-	if (lane >= g->lane_count || g->work[lane].queued == 0)
-		return err_note(-ENOENT, "lane %u has no work", lane);
-	int status = dev_event_elapsed_ns(work_lane_device(g->all, lane),
-					  lanes[g->work[lane].first].begin, lanes[lane].end, &ns);
+	const struct work_lanes *l = g->all;
+	int status = 0;
+	for (size_t i = 0; status == 0 && i < g->lane_count; i++)
+		if (g->work[i].queued && g->work[i].end == l->lanes[i].end)
+			status = dev_event_record(work_lane_device(l, i), l->lanes[i].stream,
+						  g->work[i].end);
+	return status;
+}
+
+int work_graph_unfinished(struct work_graph *g, size_t *devices_p)
+{
+	size_t unfinished = 0;
+	int status = record_ends(g);
+	for (uint32_t device = 0; status == 0 && device < g->all->device_count; device++) {
+		bool waits = false;
+		for (size_t i = 0; i < g->lane_count; i++)
+			waits = waits || (g->work[i].queued && g->all->lanes[i].device == device &&
+					  dev_event_query(g->all->devices[device],
+							  g->work[i].end) == -EAGAIN);
+		unfinished += waits;
+	}
 	if (status == 0)
-		*seconds_p = 1e-9 * ns;
+		*devices_p = unfinished;
 	return status;
 }
 
 int work_graph_release(struct work_graph *g, int status, double *seconds_p)
 {
-	const struct work_lanes *l = g->all;
+	struct dev *clock = g->all->devices[0];
+	struct err_first first = {0};
 	double longest = 0.0;
-	char text[256] = "";
-	int first = 0;
-	work_lanes_keep_error(&first, text, status);
-	for (size_t i = 0; first == 0 && i < g->lane_count; i++)
-		if (g->work[i].queued)
-			work_lanes_keep_error(&first, text,
-					      dev_event_record(work_lane_device(l, i),
-							       l->lanes[i].stream,
-							       l->lanes[i].end));
-	work_lanes_keep_error(&first, text, gate_release(l->gate));
-	work_lanes_keep_error(&first, text, work_graph_sync(g, 0));
-	for (uint32_t i = 0; first == 0 && i < g->lane_count; i++) {
+	if (err_keep(&first, status) == 0)
+		err_keep(&first, record_ends(g));
+	uint64_t released_ns = dev_clock_ns(clock);
+	err_keep(&first, gate_release(g->all->gate));
+	err_keep(&first, work_graph_sync(g, 0));
+	g->host_s = 1e-9 * (double)(dev_clock_ns(clock) - released_ns);
+	for (uint32_t i = 0; first.status == 0 && i < g->lane_count; i++) {
 		double seconds = 0.0;
 		if (g->work[i].queued)
-			work_lanes_keep_error(&first, text,
-					      work_graph_lane_seconds(g, i, &seconds));
+			err_keep(&first, work_graph_lane_seconds(g, i, &seconds));
 		longest = seconds > longest ? seconds : longest;
 	}
-	if (first)
-		return err_note(first, "%s", text);
-	*seconds_p = longest;
-	return 0;
+	if (first.status == 0)
+		*seconds_p = longest;
+	return err_kept(&first);
+}
+
+int work_graph_time(struct work_graph *g, double *seconds_p)
+{
+	int status = work_graph_hold(g);
+	return work_graph_release(g, status ? status : work_graph_run(g), seconds_p);
+}
+
+/* ------------------------------------------------------------------ times */
+
+static int elapsed_seconds(const struct work_graph *g, uint32_t lane, struct dev_event *from,
+			   struct dev_event *to, double *seconds_p)
+{
+	double ns = 0.0;
+	int status = dev_event_elapsed_ns(work_lane_device(g->all, lane), from, to, &ns);
+	if (status == 0)
+		*seconds_p = 1e-9 * ns;
+	return status;
+}
+
+int work_graph_seconds(const struct work_graph *g, uint32_t from, uint32_t to, double *seconds_p)
+{
+	const struct node *begin = from == WORK_GRAPH_BEGIN ? NULL : &g->nodes[from];
+	if (!g->nodes[to].done || (begin && !begin->done))
+		return err_note(-EINVAL, "the time of a node whose end has no stamp");
+	uint32_t lane = g->nodes[to].lane, first = g->work[lane].first;
+	return elapsed_seconds(g, lane, begin ? begin->done : g->all->lanes[first].begin,
+			       g->nodes[to].done, seconds_p);
+}
+
+int work_graph_lane_seconds(const struct work_graph *g, uint32_t lane, double *seconds_p)
+{
+	if (lane >= g->lane_count || g->work[lane].queued == 0)
+		return err_note(-ENOENT, "lane %u has no work", lane);
+	const struct lane_work *work = &g->work[lane];
+	return elapsed_seconds(g, lane, g->all->lanes[work->first].begin, work->end, seconds_p);
+}
+
+double work_graph_host_seconds(const struct work_graph *g) { return g->host_s; }
+
+void work_graph_copied(const struct work_graph *g, uint64_t *copies_p, uint64_t *bytes_p)
+{
+	*copies_p = g->copies;
+	*bytes_p = g->copied_bytes;
 }

@@ -1,38 +1,42 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A graph of operations on the streams of one or more devices: the executor of overlap/. The graph
- * is built once; work_graph_prepare() does everything that costs time, and work_graph_run() only
- * enqueues.
+ * A graph of copies, GEMMs, kernels, fills, waits and marks on the streams of one or more devices:
+ * the executor of everything that runs on several streams at once. The graph is built once;
+ * work_graph_prepare() does everything that costs time, and work_graph_run() only enqueues.
  *
- *     work_lanes_open(devices, count, &lanes);
+ *     lanes = bench_lanes(c);                     the case closes them (bench/bench_graph.h)
+ *     g = bench_graph(c, lanes);
  *     lane = work_lane(lanes, 0, priority);       a stream of device 0, for any number of graphs
- *     work_graph_open(lanes, &g);
  *     copy = work_graph_copy(g, other, to, from, bytes, 0);
  *     gemm = work_graph_gemm(g, lane, &dev_gemm);
  *     work_graph_edge(g, copy, gemm);             the GEMM starts after the copy
- *     status = work_graph_prepare(g);
+ *     status = bench_graph_prepare(c, g);
  *     ...
- *     status = work_graph_hold(g);                optional: every lane waits for one host write
- *     status = work_graph_release(g, work_graph_run(g), &seconds);
+ *     status = work_graph_time(g, &seconds);      all at once, from one host write
+ *
+ * TIME. One rule for one and for several devices. Everything is enqueued while one gate
+ * (bench/bench_gate.h) holds the lane of each device's first node, and one host write releases all
+ * devices. Behind the gate each device records its begin event, for which its other lanes wait.
+ * Every lane has an end event. A duration is the time between two events of the same device,
+ * because the clocks of different devices need not agree; the time of a run is the longest
+ * duration from a begin event to the end of a lane.
  *
  * Order.     Nodes of one lane run in the order in which they were added. Edges lead to later
  *            nodes; edges between lanes, also of different devices, become event records and
- *            waits. An edge that other edges between the same two lanes imply costs nothing.
+ *            waits. An edge that others imply, along whatever path, costs nothing.
  *
  * Errors.    They are sticky while lanes are added and a graph is built: work_graph_open() and
- *            work_graph_prepare() return the first one, so results before need no check. A run
- *            that fails half-way leaves nothing that waits for ever.
+ *            work_graph_prepare() return the first one, so results before need no check; NULL
+ *            is accepted and does nothing. A run that fails half-way leaves nothing that waits
+ *            for ever.
  *
  * Waiting.   work_graph_run() neither allocates nor waits, as long as the queues of the lanes hold
- *            work_graph_max_queued() entries; otherwise prepare returns -ENOTSUP. A run reuses the
- *            memory and the events of the run before, so the caller waits in between, with
- *            work_graph_release() or work_graph_sync(), also between graphs over the same lanes.
- *            Do the first run without a gate: a library may wait for the whole device in the
- *            first GEMM of a stream.
- *
- * Time.      From the gate on: each device records a begin event on its first lane with work, for
- *            which its other lanes wait, and an end event on every lane. A duration is between
- *            events of one device; the longest counts.
+ *            work_graph_max_queued() entries, and the gate and its events; otherwise prepare
+ *            returns -ENOTSUP. A run reuses the memory and the events of the run before, so the
+ *            caller waits in between, also between graphs over the same lanes, with
+ *            work_graph_release() or work_graph_sync(); or the graph has a fork and a join. Do the
+ *            first run without a gate: a library may wait for the whole device in the first GEMM
+ *            of a stream.
  *
  * Ownership. Lanes must outlive their graphs, devices their lanes. Peer access must be enabled
  *            where nodes reach from one device to another; memory belongs to the caller.
@@ -45,57 +49,109 @@
 struct work_lanes;
 struct work_graph;
 
+/* ------------------------------------------------------------------ lanes */
+
 /* Needs DEV_CAP_WAIT_VALUE of all devices: -ENOTSUP. The gate lies in memory of the first one. */
 int work_lanes_open(struct dev *const *devices, size_t count, struct work_lanes **l_p);
 /* Waits for the lanes first. NULL is accepted. */
 void work_lanes_close(struct work_lanes *l);
 
-/* Opens a stream of a device, with a priority as dev_stream_open() takes it. */
+/* Waits for all lanes; returns the first error. */
+int work_lanes_sync(struct work_lanes *l);
+
+/* Opens a stream of a device (by its position in the list), with a priority as dev_stream_open()
+ * takes it; work_lane_normal() with the device's normal priority. */
 uint32_t work_lane(struct work_lanes *l, uint32_t device, int priority);
+uint32_t work_lane_normal(struct work_lanes *l, uint32_t device);
+/* A lane of a stream that the caller owns and closes after the lanes. */
+uint32_t work_lane_of(struct work_lanes *l, uint32_t device, struct dev_stream *stream);
+/* The stream of a lane, to enqueue something that is no node; NULL after an error. */
+struct dev_stream *work_lane_stream(const struct work_lanes *l, uint32_t lane);
+
+/* ------------------------------------------------------------------ building */
 
 int work_graph_open(struct work_lanes *lanes, struct work_graph **g_p);
 /* Waits for the lanes first. NULL is accepted. */
 void work_graph_close(struct work_graph *g);
 
-/* Nodes; each function returns the node's number. `blocks` 0: by the device's copy engine; else by
- * this many blocks of the kernel copy_nt, which needs multiples of DEV_KERNEL_ALIGN: -EINVAL. */
+/* Nodes; each function returns the node's number. Copies the bytes by the device's copy engine
+ * (`blocks` 0), or by this many blocks of the kernel copy_nt. */
 uint32_t work_graph_copy(struct work_graph *g, uint32_t lane, void *to, const void *from,
 			 uint64_t bytes, uint32_t blocks);
+/* A kernel that takes (to, from, bytes, reps), once over the bytes: copy, copy_nt or reduce_add.
+ * `blocks` 0: one wave, or fewer blocks so that each has 4096 bytes. Kernels take multiples of
+ * DEV_KERNEL_ALIGN: -EINVAL. */
+uint32_t work_graph_pass(struct work_graph *g, uint32_t lane, const char *kernel, void *to,
+			 const void *from, uint64_t bytes, uint32_t blocks);
+/* Any kernel; args as in struct dev_launch, copied at once. `grid` 0: one wave. */
+uint32_t work_graph_kernel(struct work_graph *g, uint32_t lane, const char *kernel, uint32_t grid,
+			   const void *const *args);
+/* work_graph_prepare() also calls dev_gemm_prepare() for it, which needs an idle device. */
 uint32_t work_graph_gemm(struct work_graph *g, uint32_t lane, const struct dev_gemm *gemm);
-/* to[i] += from[i] by this many blocks of the kernel reduce_add. */
-uint32_t work_graph_add(struct work_graph *g, uint32_t lane, float *to, const float *from,
-			uint64_t bytes, uint32_t blocks);
-/* The kernel `empty`, with one block: measures the cost of the executor. */
-uint32_t work_graph_empty(struct work_graph *g, uint32_t lane);
+uint32_t work_graph_fill(struct work_graph *g, uint32_t lane, void *to, uint8_t byte,
+			 uint64_t bytes);
+/* Waits until *at >= value, as dev_wait_value() does. work_graph_set_value() changes the value for
+ * later runs, in a prepared graph too. */
+uint32_t work_graph_wait_value(struct work_graph *g, uint32_t lane, uint32_t *at, uint32_t value);
+void work_graph_set_value(struct work_graph *g, uint32_t node, uint32_t value);
+/* No work: waits for its edges, and later nodes may wait for it. */
+uint32_t work_graph_mark(struct work_graph *g, uint32_t lane);
 
 /* `to` starts after `from`, and must have been added after it: else -EINVAL. */
 void work_graph_edge(struct work_graph *g, uint32_t from, uint32_t to);
 
-/* Opens events and finds kernels. Nothing can be added afterwards. */
+/* Marks that make a graph part of what is queued in `lane`: it starts after earlier work of the
+ * lane, and later work of the lane waits for all of it. So runs may be queued behind each other.
+ * The fork is the first node, the join, in the same lane, the last one. */
+uint32_t work_graph_fork(struct work_graph *g, uint32_t lane);
+uint32_t work_graph_join(struct work_graph *g);
+
+/* Records an event at the end of this node, for work_graph_seconds(). */
+void work_graph_stamp_end(struct work_graph *g, uint32_t node);
+
+/* Opens events and prepares GEMMs. Nothing can be added afterwards. May take long. */
 int work_graph_prepare(struct work_graph *g);
 
-/* Of a prepared graph: the maximum queue entries of one lane in a run with its gate and events; the
- * number of waits on all lanes. */
+/* Of a prepared graph: queue entries that a run needs in the fullest lane at most, without gate and
+ * begin and end events; the number of waits on all lanes. */
 uint32_t work_graph_max_queued(const struct work_graph *g);
 uint32_t work_graph_waits(const struct work_graph *g);
-/* Number of lanes when the graph was prepared, with or without work. */
+/* Number of lanes when the graph was prepared, with or without work; devices with work. */
 uint32_t work_graph_lanes(const struct work_graph *g);
+size_t work_graph_devices(const struct work_graph *g);
 
-/* Blocks the lanes until work_graph_release(). */
-int work_graph_hold(struct work_graph *g);
+/* ------------------------------------------------------------------ running */
+
 /* Enqueues all nodes. */
 int work_graph_run(struct work_graph *g);
 
-/* Records the end events, opens the gate and waits for all lanes. Opens the gate also when `status`
+/* Waits for all lanes of the graph, also after an error of enqueueing; returns `status` if it is
+ * not 0, else the first error. */
+int work_graph_sync(struct work_graph *g, int status);
+
+/* Blocks the lanes until work_graph_release(). Between the two the caller may enqueue other work on
+ * their streams; it belongs to the time if it comes before work_graph_run(). */
+int work_graph_hold(struct work_graph *g);
+
+/* How many devices have a lane that has not come to its end. After hold and run. */
+int work_graph_unfinished(struct work_graph *g, size_t *devices_p);
+
+/* Records the end events, opens the gate and waits for the lanes. Opens the gate also when `status`
  * is an error; returns the first error. */
 int work_graph_release(struct work_graph *g, int status, double *seconds_p);
 
-/* Seconds from the device's begin event to the lane's end event, in the latest release. -ENOENT:
- * the lane has no work in this graph. */
-int work_graph_lane_seconds(const struct work_graph *g, uint32_t lane, double *seconds_p);
+/* Hold, run, release. */
+int work_graph_time(struct work_graph *g, double *seconds_p);
 
-/* Waits for all lanes, also after an error of enqueueing; returns `status` if it is not 0, else the
- * first error. */
-int work_graph_sync(struct work_graph *g, int status);
+/* Of the latest release. Seconds from the end of node `from`, or from the device's begin event, to
+ * the end of node `to`: nodes of one device with work_graph_stamp_end(). */
+#define WORK_GRAPH_BEGIN UINT32_MAX
+int work_graph_seconds(const struct work_graph *g, uint32_t from, uint32_t to, double *seconds_p);
+/* From the device's begin event to the end of a lane. -ENOENT: the lane has no work here. */
+int work_graph_lane_seconds(const struct work_graph *g, uint32_t lane, double *seconds_p);
+/* On the host's clock, from the write that releases to the end of the last wait. */
+double work_graph_host_seconds(const struct work_graph *g);
+/* Copies that all runs have enqueued by copy engines, and their bytes. */
+void work_graph_copied(const struct work_graph *g, uint64_t *copies_p, uint64_t *bytes_p);
 
 #endif

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Lanes of work graphs. Internal to bench/work_graph.c, whose header is the manual.
+ * Internals of work graphs, shared by the sources in this folder. The manual is work_graph.h.
  */
-#ifndef GPUSIG_WORK_LANES_H
-#define GPUSIG_WORK_LANES_H
+#ifndef GPUSIG_WORK_INTERNALS_H
+#define GPUSIG_WORK_INTERNALS_H
 
-#include "bench/work_graph.h"
+#include "bench/bench_gate.h"
+#include "bench/graph/work_graph.h"
+#include "device/kernel_signature.h"
+#include "lib/err.h"
 
 struct lane {
 	uint32_t device;
+	bool adopted; /* the stream is the caller's */
 	struct dev_stream *stream;
 	struct dev_event *begin, *end;
 };
@@ -18,16 +22,66 @@ struct work_lanes {
 	struct lane *lanes;
 	size_t device_count, count, capacity;
 	struct gate *gate;
-	int status; /* the first error */
-	char error_text[256];
+	struct err_first error; /* of adding lanes */
+};
+
+enum node_kind { NODE_COPY, NODE_FILL, NODE_GEMM, NODE_KERNEL, NODE_WAIT_VALUE, NODE_MARK };
+
+struct node {
+	enum node_kind kind;
+	uint32_t lane;
+	uint32_t first_wait, waits; /* in the graph's edges */
+	struct dev_event *done;     /* NULL: nothing waits for it or reads its time */
+	bool stamped;
+	union {
+		struct {
+			void *to;
+			const void *from;
+			uint64_t bytes;
+			uint8_t byte;
+		};
+		struct {
+			uint32_t *at, value;
+		};
+		struct dev_gemm gemm;
+		struct {
+			struct dev_kernel *kernel;
+			uint32_t grid;
+			union kernel_arg args[DEV_KERNEL_MAX_ARGS];
+			const void *pointers[DEV_KERNEL_MAX_ARGS]; /* to `args`, from prepare on */
+		};
+	};
+};
+
+struct edge {
+	uint32_t from, to;
+};
+
+/* What a graph enqueues on a lane. */
+struct lane_work {
+	uint32_t queued; /* 0: the lane has no work */
+	uint32_t first_node, last_node;
+	uint32_t first; /* the lane of the device's first node, which waits for the gate */
+	bool waits_for_begin;
+	struct dev_event *end; /* the last node's own, or the lane's, which release records */
+};
+
+struct work_graph {
+	struct work_lanes *all;
+	struct lane_work *work; /* by lane; only lanes that existed at prepare */
+	size_t lane_count;
+	struct node *nodes;
+	struct edge *edges; /* after prepare: sorted by target, without implied ones */
+	size_t node_count, node_capacity, edge_count, edge_capacity;
+	bool forked, prepared;
+	struct err_first error; /* of building */
+	double host_s;
+	uint64_t copies, copied_bytes;
 };
 
 struct dev *work_lane_device(const struct work_lanes *l, size_t lane);
 
-/* Waits for all lanes; `status` when it is not 0, else the first error. */
-int work_lanes_sync(struct work_lanes *l, int status);
-
-/* Keeps the first error and its text. */
-void work_lanes_keep_error(int *first, char text[256], int status);
+/* work_plan.c: everything that work_graph_prepare() does after the graph is complete. */
+int work_plan(struct work_graph *g);
 
 #endif

@@ -1,19 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "bench/work_lanes.h"
-#include "bench/bench_gate.h"
-#include "lib/err.h"
+#include "bench/graph/work_internals.h"
+#include "lib/vec.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
-
-void work_lanes_keep_error(int *first, char text[256], int status)
-{
-	if (*first || !status)
-		return;
-	*first = status;
-	snprintf(text, 256, "%s", err_text());
-}
 
 struct dev *work_lane_device(const struct work_lanes *l, size_t lane)
 {
@@ -46,26 +36,24 @@ int work_lanes_open(struct dev *const *devices, size_t count, struct work_lanes 
 	return 0;
 }
 
-int work_lanes_sync(struct work_lanes *l, int status)
+int work_lanes_sync(struct work_lanes *l)
 {
-	char text[256] = "";
-	int first = 0;
-	work_lanes_keep_error(&first, text, status);
+	struct err_first first = {0};
 	for (size_t i = 0; i < l->count; i++)
-		work_lanes_keep_error(&first, text,
-				      dev_stream_sync(work_lane_device(l, i), l->lanes[i].stream));
-	return first ? err_note(first, "%s", text) : 0;
+		err_keep(&first, dev_stream_sync(work_lane_device(l, i), l->lanes[i].stream));
+	return err_kept(&first);
 }
 
 void work_lanes_close(struct work_lanes *l)
 {
 	if (!l)
 		return;
-	work_lanes_sync(l, 0);
+	work_lanes_sync(l);
 	for (size_t i = 0; i < l->count; i++) {
 		dev_event_close(work_lane_device(l, i), l->lanes[i].begin);
 		dev_event_close(work_lane_device(l, i), l->lanes[i].end);
-		dev_stream_close(work_lane_device(l, i), l->lanes[i].stream);
+		if (!l->lanes[i].adopted)
+			dev_stream_close(work_lane_device(l, i), l->lanes[i].stream);
 	}
 	gate_close(l->gate);
 	free(l->devices);
@@ -75,42 +63,57 @@ void work_lanes_close(struct work_lanes *l)
 
 static int open_lane(struct dev *dev, int priority, struct lane *lane)
 {
-	int status = dev_stream_open(dev, priority, &lane->stream);
-	if (status == 0)
-		status = dev_event_open(dev, &lane->begin);
+	int status = lane->adopted ? 0 : dev_stream_open(dev, priority, &lane->stream);
+	if (status)
+		return status;
+	status = dev_event_open(dev, &lane->begin);
 	if (status == 0)
 		status = dev_event_open(dev, &lane->end);
 	if (status == 0)
 		return 0;
 	dev_event_close(dev, lane->begin);
-	dev_stream_close(dev, lane->stream);
+	if (!lane->adopted)
+		dev_stream_close(dev, lane->stream);
 	return status;
+}
+
+static uint32_t add_lane(struct work_lanes *l, struct lane lane, int priority)
+{
+	struct err_first *error = &l->error;
+	if (error->status == 0 && lane.device >= l->device_count)
+		err_keep(error, err_note(-EINVAL, "a lane of device %u of %zu", lane.device,
+					 l->device_count));
+	if (error->status)
+		return 0;
+	struct lane *grown = vec_grow(l->lanes, l->count, &l->capacity, sizeof(*grown));
+	if (grown)
+		l->lanes = grown;
+	else
+		err_keep(error, err_note(-ENOMEM, "%zu lanes: out of memory", l->count + 1));
+	if (error->status || err_keep(error, open_lane(l->devices[lane.device], priority, &lane)))
+		return 0;
+	l->lanes[l->count] = lane;
+	return (uint32_t)l->count++;
 }
 
 uint32_t work_lane(struct work_lanes *l, uint32_t device, int priority)
 {
-	struct lane lane = {.device = device};
-	if (l->status == 0 && device >= l->device_count)
-		work_lanes_keep_error(
-			&l->status, l->error_text,
-			err_note(-EINVAL, "a lane of device %u of %zu", device, l->device_count));
-	if (l->status == 0 && l->count == l->capacity) {
-		size_t capacity = l->capacity ? 2 * l->capacity : 16;
-		struct lane *grown = realloc(l->lanes, capacity * sizeof(*grown));
-		if (grown) {
-			l->lanes = grown;
-			l->capacity = capacity;
-		} else {
-			work_lanes_keep_error(
-				&l->status, l->error_text,
-				err_note(-ENOMEM, "%zu lanes: out of memory", capacity));
-		}
-	}
-	if (l->status == 0)
-		work_lanes_keep_error(&l->status, l->error_text,
-				      open_lane(l->devices[device], priority, &lane));
-	if (l->status)
-		return 0;
-	l->lanes[l->count] = lane;
-	return (uint32_t)l->count++;
+	return l ? add_lane(l, (struct lane){.device = device}, priority) : 0;
+}
+
+uint32_t work_lane_normal(struct work_lanes *l, uint32_t device)
+{
+	bool known = l && device < l->device_count;
+	return work_lane(l, device, known ? dev_props(l->devices[device])->priority_normal : 0);
+}
+
+uint32_t work_lane_of(struct work_lanes *l, uint32_t device, struct dev_stream *stream)
+{
+	struct lane lane = {.device = device, .adopted = true, .stream = stream};
+	return l ? add_lane(l, lane, 0) : 0;
+}
+
+struct dev_stream *work_lane_stream(const struct work_lanes *l, uint32_t lane)
+{
+	return l && lane < l->count ? l->lanes[lane].stream : NULL;
 }

@@ -7,8 +7,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Bytes that one thread block adds; more blocks would start without work. */
-#define BLOCK_BYTES 4096u
 #define NO_LANE UINT32_MAX
 
 /* ------------------------------------------------------------------ lanes */
@@ -172,18 +170,11 @@ static void add_reductions(struct graph_builder *b)
 		const struct ficco_rank *m = &b->o->rank[r->device];
 		if (!m->dev)
 			continue;
-		uint64_t each = b->o->result_bytes, bytes = r->count * each,
-			 blocks = (bytes + BLOCK_BYTES - 1) / BLOCK_BYTES;
-		/* work_graph_prepare() reports a device without this kernel. */
-		struct dev_kernel *add = NULL;
-		uint32_t max_blocks = dev_kernel_find(m->dev, "reduce_add", &add)
-					      ? 0
-					      : dev_wave_blocks(m->dev, add);
+		uint64_t each = b->o->result_bytes;
 		char *to = r->to_staging ? m->staging : has_dependencies(b) ? m->c : m->scratch;
-		uint32_t node = work_graph_add(
-			b->g, b->lanes->add[r->device], (void *)(to + r->to_offset * each),
-			(const void *)(m->staging + r->from_offset * each), bytes,
-			blocks < max_blocks ? (uint32_t)blocks : max_blocks);
+		uint32_t node = work_graph_pass(
+			b->g, b->lanes->add[r->device], "reduce_add", to + r->to_offset * each,
+			m->staging + r->from_offset * each, r->count * each, 0);
 		for (int t = 0; t < 2; t++)
 			if (r->transfer[t] != FICCO_NONE)
 				work_graph_edge(b->g, b->transfer_node[r->transfer[t]], node);

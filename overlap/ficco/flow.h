@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * A schedule on devices: the transfers, GEMMs and reductions of a plan as a graph
- * (bench/work_graph.h). Also its GEMMs alone, its transfers alone (with the reductions that gemm-rs
- * needs), and both concurrently without dependencies; these use memory of their own, so that
- * neither side changes the other's data.
+ * (bench/graph/work_graph.h). Also its GEMMs alone, its transfers alone (with the reductions that
+ * gemm-rs needs), and both concurrently without dependencies; these use memory of their own, so
+ * that neither side changes the other's data.
  *
  * Lanes. Each device has a lane for GEMMs, one for reductions, and one for each outgoing link. The
  * transfers of peers in host memory use lanes of the one device. Every lane follows the order of
@@ -12,7 +12,7 @@
 #ifndef GPUSIG_FLOW_H
 #define GPUSIG_FLOW_H
 
-#include "bench/work_graph.h"
+#include "bench/graph/work_graph.h"
 #include "overlap/ficco/operands.h"
 
 enum flow_part { FLOW_WHOLE, FLOW_GEMMS, FLOW_TRANSFERS, FLOW_CONCURRENT, FLOW_PARTS };

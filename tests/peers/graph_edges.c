@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Measures the overhead of bench/work_graph.h: seconds per edge of a graph of empty operations.
- * Every node waits for the previous one in another lane, so an edge is a node, a record and a wait.
- * enqueue_s is the time of work_graph_run() while a gate holds the streams; run_s is the time from
- * the gate to the end on the device. Each is the minimum of many runs.
+ * Measures the overhead of bench/graph/work_graph.h: seconds per edge of a graph of empty
+ * operations. Every node waits for the previous one in another lane, so an edge is a node, a record
+ * and a wait. enqueue_s is the time of work_graph_run() while a gate holds the streams; run_s is
+ * the time from the gate to the end on the device. Each is the minimum of many runs.
  *
  *     graph_edges DEVICE   ->   {"enqueue_s": ..., "run_s": ..., "edges": ..., "lanes": ...}
  */
-#include "bench/work_graph.h"
+#include "bench/graph/work_graph.h"
 #include "lib/clock.h"
 #include "lib/err.h"
 
@@ -26,7 +26,7 @@ static int build_chain(struct dev_set *set, struct work_lanes *lanes, struct wor
 	if (status)
 		return status;
 	for (uint32_t i = 0; i < NODES; i++) {
-		uint32_t node = work_graph_empty(*g_p, lane[i % LANES]);
+		uint32_t node = work_graph_kernel(*g_p, lane[i % LANES], "empty", 1, NULL);
 		if (i)
 			work_graph_edge(*g_p, before, node);
 		before = node;

@@ -1,84 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The executor of overlap/: an edge keeps its order, nodes without an edge run at once, over lanes
- * and devices, run after run; errors are reported and block nothing for ever.
+ * The executor: an edge keeps its order, nodes without an edge run at once, over lanes and devices,
+ * run after run. Errors are in work_graph_errors.c.
  */
-#include "bench/work_graph.h"
-#include "device/kernels.h"
-#include "tests/unit/sim.h"
-
-enum { FLOATS = 1024, BYTES = FLOATS * sizeof(float) };
-
-static struct {
-	struct dev_set set;
-	struct work_lanes *lanes;
-	struct work_graph *g;
-} here;
-
-static void open_devices(const char *spec)
-{
-	int status = dev_open(spec, DEV_CAP_GEMM, &here.set);
-	if (status)
-		printf("# %s: %s\n", spec, err_text());
-	require(status == 0);
-	for (size_t i = 1; i < here.set.count; i++)
-		for (size_t k = 0; k < i; k++)
-			ok(dev_peer_enable(here.set.dev[i], here.set.dev[k]));
-	ok(work_lanes_open(here.set.dev, here.set.count, &here.lanes));
-	ok(work_graph_open(here.lanes, &here.g));
-}
-
-static void open_sim_model(const char *model)
-{
-	ok(sim_try(model, ":0,1"));
-	here.set = sim.set;
-	sim.set.count = 0;
-	ok(dev_peer_enable(here.set.dev[0], here.set.dev[1]));
-	ok(work_lanes_open(here.set.dev, here.set.count, &here.lanes));
-	ok(work_graph_open(here.lanes, &here.g));
-}
-
-static void close_devices(void)
-{
-	work_graph_close(here.g);
-	work_lanes_close(here.lanes);
-	here.g = NULL;
-	here.lanes = NULL;
-	dev_close(&here.set);
-	here.set.count = 0;
-}
-
-static uint32_t open_lane(uint32_t device)
-{
-	return work_lane(here.lanes, device, dev_props(here.set.dev[device])->priority_normal);
-}
-
-static float *alloc_floats(uint32_t device, float value)
-{
-	float *memory = alloc_memory_on(here.set.dev[device], DEV_MEM_DEVICE, BYTES),
-	      filled[FLOATS];
-	for (int i = 0; i < FLOATS; i++)
-		filled[i] = value;
-	ok(dev_upload(here.set.dev[device], memory, filled, BYTES));
-	return memory;
-}
-
-static float read_value(uint32_t device, const float *memory)
-{
-	float found[FLOATS];
-	ok(dev_download(here.set.dev[device], found, memory, BYTES));
-	for (int i = 1; i < FLOATS; i++)
-		expect(found[i] == found[0]);
-	return found[0];
-}
-
-static double run_gated(void)
-{
-	double seconds = -1;
-	ok(work_graph_hold(here.g));
-	ok(work_graph_release(here.g, work_graph_run(here.g), &seconds));
-	return seconds;
-}
+#include "tests/unit/graph_scene.h"
 
 /* a += one; b := a on the other device; c := b by a kernel; c += b; a := c. This adds one and then
  * doubles. Every node is in a lane of its own, so that only edges order them. */
@@ -88,10 +13,10 @@ static void edges_order(const char *spec)
 	uint32_t other = (uint32_t)here.set.count - 1;
 	float *a = alloc_floats(0, 1), *one = alloc_floats(0, 1), *b = alloc_floats(other, -1),
 	      *c = alloc_floats(0, -1);
-	uint32_t node[5] = {work_graph_add(here.g, open_lane(0), a, one, BYTES, 2)};
+	uint32_t node[5] = {work_graph_pass(here.g, open_lane(0), "reduce_add", a, one, BYTES, 2)};
 	node[1] = work_graph_copy(here.g, open_lane(0), b, a, BYTES, 0);
 	node[2] = work_graph_copy(here.g, open_lane(other), c, b, BYTES, 1);
-	node[3] = work_graph_add(here.g, open_lane(other), c, b, BYTES, 1);
+	node[3] = work_graph_pass(here.g, open_lane(other), "reduce_add", c, b, BYTES, 1);
 	node[4] = work_graph_copy(here.g, open_lane(other), a, c, BYTES, 0);
 	for (int i = 1; i < 5; i++)
 		work_graph_edge(here.g, node[i - 1], node[i]);
@@ -150,9 +75,9 @@ static void implied_edges_cost_nothing(void)
 	open_devices("sim:0,1");
 	uint32_t first = open_lane(0), second = open_lane(1), from[3], to[3];
 	for (int i = 0; i < 3; i++)
-		from[i] = work_graph_empty(here.g, first);
+		from[i] = add_empty(first);
 	for (int i = 0; i < 3; i++)
-		to[i] = work_graph_empty(here.g, second);
+		to[i] = add_empty(second);
 	work_graph_edge(here.g, from[0], to[0]);
 	work_graph_edge(here.g, from[2], to[1]);
 	work_graph_edge(here.g, from[0], to[1]); /* implied by the edge before */
@@ -161,10 +86,136 @@ static void implied_edges_cost_nothing(void)
 	work_graph_edge(here.g, from[2], to[1]); /* a duplicate */
 	ok(work_graph_prepare(here.g));
 	expect(work_graph_waits(here.g) == 2);
-	/* The gate and two events, three nodes, and two records or waits. */
-	expect(work_graph_max_queued(here.g) == 3 + 3 + 2);
+	/* Three nodes, and two records or waits. */
+	expect(work_graph_max_queued(here.g) == 3 + 2);
 	run_gated();
 	close_devices();
+}
+
+/* a -> b -> c, each in a lane of its own: a -> c follows, also for later nodes of these lanes. */
+static void edges_implied_by_a_path_cost_nothing(void)
+{
+	open_devices("sim:0,1");
+	uint32_t lane[3] = {open_lane(0), open_lane(1), open_lane(0)}, a[2], b, c[2];
+	a[0] = add_empty(lane[0]);
+	a[1] = add_empty(lane[0]);
+	b = add_empty(lane[1]);
+	c[0] = add_empty(lane[2]);
+	c[1] = add_empty(lane[2]);
+	work_graph_edge(here.g, a[1], b);
+	work_graph_edge(here.g, b, c[0]);
+	work_graph_edge(here.g, a[0], c[0]);
+	work_graph_edge(here.g, a[1], c[1]);
+	ok(work_graph_prepare(here.g));
+	expect(work_graph_waits(here.g) == 2);
+	run_gated();
+	close_devices();
+}
+
+/* Copies of 20000 bytes take 2 us; the end of each is known, and the time between two ends. */
+static void ends_are_stamped(void)
+{
+	double seconds = -1;
+	open_sim_model(PLAIN "copy_engines = 2\n");
+	char *from = alloc_memory_on(here.set.dev[0], DEV_MEM_DEVICE, 65536),
+	     *to = alloc_memory_on(here.set.dev[1], DEV_MEM_DEVICE, 65536);
+	uint32_t own = open_lane(0), other = open_lane(0), copy[3];
+	copy[0] = work_graph_copy(here.g, own, to, from, 20000, 0);
+	uint32_t mark = work_graph_mark(here.g, own);
+	copy[1] = work_graph_copy(here.g, own, to + 20480, from + 20480, 20000, 0);
+	copy[2] = work_graph_copy(here.g, other, to + 40960, from + 40960, 20000, 0);
+	work_graph_edge(here.g, copy[1], copy[2]);
+	work_graph_stamp_end(here.g, mark);
+	work_graph_stamp_end(here.g, copy[2]);
+	ok(work_graph_prepare(here.g));
+	expect_near(run_gated(), 6e-6, 1e-12);
+	ok(work_graph_seconds(here.g, WORK_GRAPH_BEGIN, mark, &seconds));
+	expect_near(seconds, 2e-6, 1e-12);
+	ok(work_graph_seconds(here.g, mark, copy[2], &seconds));
+	expect_near(seconds, 4e-6, 1e-12);
+	expect_error(work_graph_seconds(here.g, mark, copy[0], &seconds), -EINVAL);
+	expect(work_graph_host_seconds(here.g) >= 6e-6);
+	uint64_t copies, bytes;
+	work_graph_copied(here.g, &copies, &bytes);
+	expect(copies == 3 && bytes == 60000);
+	close_devices();
+}
+
+/* A signal in one lane releases a wait in another; the value can change between runs. */
+static void waits_for_values_end(const char *spec)
+{
+	open_devices(spec);
+	uint32_t *word = alloc_memory_on(here.set.dev[0], DEV_MEM_PINNED, 256), value = 7;
+	float *a = alloc_floats(0, 1), *one = alloc_floats(0, 1);
+	const void *const args[] = {&word, &value};
+	ok(dev_post_value(here.set.dev[0], word, 0));
+	uint32_t waiting = open_lane(0), signalling = open_lane(0);
+	uint32_t wait = work_graph_wait_value(here.g, waiting, word, 7);
+	work_graph_pass(here.g, waiting, "reduce_add", a, one, BYTES, 1);
+	work_graph_kernel(here.g, signalling, "signal", 1, args);
+	ok(work_graph_prepare(here.g));
+	expect(run_gated() > 0);
+	expect(read_value(0, a) == 2);
+	work_graph_set_value(here.g, wait, 8);
+	ok(work_graph_hold(here.g));
+	int status = work_graph_run(here.g);
+	ok(dev_post_value(here.set.dev[0], word, 8));
+	double seconds;
+	ok(work_graph_release(here.g, status, &seconds));
+	expect(read_value(0, a) == 3);
+	close_devices();
+}
+
+static void waits_for_values_end_on_the_host(void) { waits_for_values_end("host"); }
+static void waits_for_values_end_on_a_simulated_device(void) { waits_for_values_end("sim"); }
+
+/* Ten runs queued behind each other in a stream of the caller, with a fill before them and a copy
+ * behind: every run starts after the one before, though only the fork's lane is the caller's. */
+static void forked_runs_follow_each_other(const char *spec)
+{
+	struct dev_stream *own = NULL;
+	open_devices(spec);
+	struct dev *dev = here.set.dev[0];
+	uint32_t other = (uint32_t)here.set.count - 1;
+	ok(dev_stream_open(dev, dev_props(dev)->priority_normal, &own));
+	float *a = alloc_floats(0, 5), *one = alloc_floats(0, 1), *b = alloc_floats(other, 9),
+	      *result = alloc_floats(0, -1);
+	uint32_t lane = work_lane_of(here.lanes, 0, own);
+	expect(work_lane_stream(here.lanes, lane) == own);
+	work_graph_fork(here.g, lane);
+	uint32_t add = work_graph_pass(here.g, open_lane(0), "reduce_add", a, one, BYTES, 1);
+	uint32_t there = work_graph_copy(here.g, open_lane(other), b, a, BYTES, 0);
+	uint32_t twice = work_graph_pass(here.g, open_lane(0), "reduce_add", a, b, BYTES, 1);
+	work_graph_edge(here.g, add, there);
+	work_graph_edge(here.g, there, twice);
+	work_graph_join(here.g);
+	ok(work_graph_prepare(here.g));
+	/* The fork's, the two of the chain, and the join's. */
+	expect(work_graph_waits(here.g) == 4);
+	ok(dev_fill(dev, own, a, 0, BYTES));
+	float due = 0;
+	for (int i = 0; i < 10; i++) {
+		ok(work_graph_run(here.g));
+		due = 2 * (due + 1);
+	}
+	ok(dev_copy(dev, own, result, a, BYTES));
+	ok(dev_stream_sync(dev, own));
+	expect(read_value(0, result) == due);
+	work_graph_close(here.g);
+	work_lanes_close(here.lanes);
+	here.g = NULL;
+	here.lanes = NULL;
+	dev_stream_close(dev, own);
+	close_devices();
+}
+
+static void forked_runs_follow_each_other_on_the_host(void)
+{
+	forked_runs_follow_each_other("host:0,1");
+}
+static void forked_runs_follow_each_other_on_simulated_devices(void)
+{
+	forked_runs_follow_each_other("sim:0,1");
 }
 
 /* Two graphs over the same lanes; one does not use all of them, and one lane is idle. */
@@ -178,7 +229,7 @@ static void graphs_share_lanes(void)
 	ok(work_graph_open(here.lanes, &other));
 	uint32_t there = work_graph_copy(here.g, first, b, a, BYTES, 0);
 	work_graph_edge(here.g, there, work_graph_copy(here.g, second, c, b, BYTES, 0));
-	work_graph_add(other, second, c, b, BYTES, 1);
+	work_graph_pass(other, second, "reduce_add", c, b, BYTES, 1);
 	ok(work_graph_prepare(here.g));
 	ok(work_graph_prepare(other));
 	open_lane(1); /* a later lane does not affect them */
@@ -225,80 +276,21 @@ static void gemms_add_after_their_edges(void)
 	close_devices();
 }
 
-static void bad_nodes_and_edges_are_reported(void)
+/* A held device is unfinished until it is released. */
+static void unfinished_devices_are_counted(void)
 {
-	open_devices("sim:0,1");
-	float *a = alloc_floats(0, 1);
-	uint32_t l = open_lane(0);
-	uint32_t first = work_graph_empty(here.g, l), second = work_graph_empty(here.g, l);
-	work_graph_edge(here.g, second, first);
-	work_graph_copy(here.g, l, a, a + 512, 100, 1); /* only the first error counts */
-	expect_error(work_graph_prepare(here.g), -EINVAL);
-	expect(strstr(err_text(), "an edge from node 1 to 0") != NULL);
-	close_devices();
-	open_devices("sim:0,1");
-	a = alloc_floats(0, 1);
-	work_graph_copy(here.g, open_lane(0), a, a + 512, 100, 1);
-	expect_error(work_graph_prepare(here.g), -EINVAL);
-	expect(strstr(err_text(), "multiples of 256") != NULL);
-	close_devices();
-}
-
-static void bad_lanes_are_reported(void)
-{
-	open_devices("sim:0,1");
-	work_graph_empty(here.g, 0);
-	expect_error(work_graph_prepare(here.g), -EINVAL);
-	expect_str(err_text(), "a node in lane 0 of 0");
-	work_graph_close(here.g);
-	work_lane(here.lanes, 2, 0);
-	open_lane(0);
-	expect_error(work_graph_open(here.lanes, &here.g), -EINVAL);
-	expect_str(err_text(), "a lane of device 2 of 2");
-	here.g = NULL;
-	close_devices();
-	ok(sim_try(PLAIN "lacks = wait_value\n", ":0,1"));
-	expect_error(work_lanes_open(sim.set.dev, 2, &here.lanes), -ENOTSUP);
-	dev_close(&sim.set);
-}
-
-static void full_queues_are_reported(void)
-{
-	open_sim_model(PLAIN "max_queued = 8\n");
-	uint32_t l = open_lane(0);
-	for (int i = 0; i < 6; i++)
-		work_graph_empty(here.g, l);
-	expect_error(work_graph_prepare(here.g), -ENOTSUP);
-	close_devices();
-	open_sim_model(PLAIN "max_queued = 9\n");
-	l = open_lane(0);
-	for (int i = 0; i < 6; i++)
-		work_graph_empty(here.g, l);
+	size_t devices = 9;
+	double seconds;
+	open_devices("host:0,1");
+	add_empty(open_lane(0));
+	add_empty(open_lane(1));
 	ok(work_graph_prepare(here.g));
-	run_gated();
-	work_graph_empty(here.g, l);
-	expect_error(work_graph_prepare(here.g), -EINVAL);
-	close_devices();
-}
-
-static void a_failure_is_reported_and_blocks_nothing(void)
-{
-	double seconds = -1;
-	open_sim_model(PLAIN "fail_copy_at = 1\n");
-	char *from = alloc_memory_on(here.set.dev[0], DEV_MEM_DEVICE, BYTES),
-	     *to = alloc_memory_on(here.set.dev[1], DEV_MEM_DEVICE, BYTES);
-	uint32_t copy = work_graph_copy(here.g, open_lane(0), to, from, BYTES, 0);
-	work_graph_edge(here.g, copy, work_graph_empty(here.g, open_lane(1)));
-	ok(work_graph_prepare(here.g));
+	expect(work_graph_devices(here.g) == 2);
 	ok(work_graph_hold(here.g));
-	expect_error(work_graph_release(here.g, work_graph_run(here.g), &seconds), -EIO);
-	expect(seconds == -1);
-	/* release also opens the gate when nothing was enqueued. */
-	ok(work_graph_hold(here.g));
-	expect_error(work_graph_release(here.g, err_note(-EPROTO, "not enqueued"), &seconds),
-		     -EPROTO);
-	expect_str(err_text(), "not enqueued");
-	expect(run_gated() > 0);
+	ok(work_graph_run(here.g));
+	ok(work_graph_unfinished(here.g, &devices));
+	expect(devices == 2);
+	ok(work_graph_release(here.g, 0, &seconds));
 	close_devices();
 }
 
@@ -309,11 +301,14 @@ int main(void)
 	test(edges_order_on_simulated_devices);
 	test(nodes_without_an_edge_run_at_once);
 	test(implied_edges_cost_nothing);
+	test(edges_implied_by_a_path_cost_nothing);
+	test(ends_are_stamped);
+	test(waits_for_values_end_on_the_host);
+	test(waits_for_values_end_on_a_simulated_device);
+	test(forked_runs_follow_each_other_on_the_host);
+	test(forked_runs_follow_each_other_on_simulated_devices);
 	test(graphs_share_lanes);
 	test(gemms_add_after_their_edges);
-	test(bad_nodes_and_edges_are_reported);
-	test(bad_lanes_are_reported);
-	test(full_queues_are_reported);
-	test(a_failure_is_reported_and_blocks_nothing);
+	test(unfinished_devices_are_counted);
 	return test_done();
 }

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Work graphs of a case (bench/graph/work_graph.h is the manual), and the proof that two of them
+ * can run at once. Errors and ownership are those of bench/bench_alloc.h: sticky, and the case
+ * closes what it opened, so a setup is a flat list of calls.
+ *
+ *     s->lanes = bench_lanes(c);
+ *     s->copy = bench_graph(c, s->lanes);
+ *     work_graph_copy(s->copy, work_lane_normal(s->lanes, 0), to, from, bytes, 0);
+ *     return bench_graph_prepare(c, s->copy);
+ */
+#ifndef GPUSIG_BENCH_GRAPH_H
+#define GPUSIG_BENCH_GRAPH_H
+
+#include "bench/bench_alloc.h"
+#include "bench/graph/work_graph.h"
+
+/* Lanes over the devices of the case, in their order. Peer access is enabled by
+ * bench_enable_peers(). */
+struct work_lanes *bench_lanes(struct bench_case *c);
+struct work_graph *bench_graph(struct bench_case *c, struct work_lanes *lanes);
+
+/* work_graph_prepare(), and a first run without a gate. Returns bench_status(). */
+int bench_graph_prepare(struct bench_case *c, struct work_graph *g);
+
+/* dev_peer_enable() for every pair of the case's devices. Returns bench_status(). */
+int bench_enable_peers(struct bench_case *c);
+
+/* In verify_mechanism: does all of `other` complete while the gate holds `held`? Otherwise their
+ * streams share a queue, and the two would run one after the other. The mechanism `name` of the
+ * variants in `uses` (bit mask), as bench_mechanism_of(); UINT64_MAX: of the whole case. Both
+ * graphs are prepared, of the same lanes, without a lane in common. */
+int bench_verify_independent(struct bench_case *c, uint64_t uses, const char *name,
+			     struct work_graph *held, struct work_graph *other);
+
+#endif
