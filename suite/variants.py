@@ -82,7 +82,7 @@ THREAD = Variant(
     units=("bench", "bench_gate", "bench_telemetry", "conformance", "conformance_events", "conformance_mma",
            "conformance_memory",
            "conformance_optional", "conformance_signals", "conformance_units", "dev", "device_executor",
-           "equal_streams", "fakes", "fakes_*", "dynlib", "gpu_lost", "host_gemm", "host_queue",
+           "equal_streams", "fakes", "fakes_*", "dynlib", "gpu_lost", "host_gemm", "host_queue", "host_waiters",
            "work_graph*", "trigger_order"),
     without={"fakes_autotune": _CLOCK},
     parts={"device_executor": "on_the_host", "host_gemm": "at_once", "trigger_order": "host"},

@@ -18,13 +18,16 @@ static struct host_dev *dispatch_list;
 
 /* ------------------------------------------------------------------ starting and completing */
 
+/* A waiter lives on the stack of a thread that may return as soon as host_wake() has posted its
+ * semaphore, so nothing touches it afterwards. A thread that polls sees `done` earlier, but takes
+ * the lock before it returns. */
 static void wake_waiters(struct host_waiter **list)
 {
 	while (*list) {
 		struct host_waiter *w = *list;
 		*list = w->next;
-		host_wake(&w->sleeper);
 		atomic_store_explicit(&w->done, true, memory_order_release);
+		host_wake(&w->sleeper);
 	}
 }
 
