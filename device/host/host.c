@@ -302,6 +302,7 @@ static int post_value(struct dev *dev, uint32_t *at, uint32_t value)
 	host_lock();
 	int status = host_memory_of(host_dev_of(dev), at, sizeof(*at)) ? 0 : -EFAULT;
 	if (!status) {
+		/* Pairs with the acquire in poll_until(): what the caller wrote is visible. */
 		__atomic_store_n(at, value, __ATOMIC_RELEASE);
 		host_queue_progress(0);
 	}

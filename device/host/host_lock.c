@@ -17,6 +17,8 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct host_sleeper *to_wake[DEFERRED];
 static size_t to_wake_count;
 
+/* Volatile is enough: only this thread and its signal handlers read it. It is set before the lock
+ * is taken and cleared after the lock is released. */
 static _Thread_local volatile bool is_mine;
 
 void host_lock(void)

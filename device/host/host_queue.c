@@ -26,6 +26,7 @@ static void wake_waiters(struct host_waiter **list)
 	while (*list) {
 		struct host_waiter *w = *list;
 		*list = w->next;
+		/* Pairs with the acquire in waiter_is_done(): the work is visible. */
 		atomic_store_explicit(&w->done, true, memory_order_release);
 		host_wake(&w->sleeper);
 	}
@@ -76,6 +77,8 @@ static void complete_stamp(struct dev_stream *s, struct host_event_stamp *r, uin
 	}
 }
 
+/* Pairs with the release in signal_run(), count_done() and wherever else a word is written without
+ * the lock: the stream's next operation sees the work before it. */
 static bool value_reached(const struct host_op *op)
 {
 	return __atomic_load_n(op->value.at, __ATOMIC_ACQUIRE) >= op->value.value;
@@ -157,6 +160,7 @@ static bool start_first(struct dev_stream *s, uint64_t now_ns)
 		value_waiting = s;
 		return true;
 	case HOST_OP_WRITE_VALUE:
+		/* Pairs with the acquire in poll_until(): earlier work of the stream is visible. */
 		__atomic_store_n(op->value.at, op->value.value, __ATOMIC_RELEASE);
 		complete_value_waits();
 		return false;
@@ -339,6 +343,7 @@ static void stop_waiting(struct dev_stream *s)
 
 void host_stream_cancel(struct dev_stream *s)
 {
+	/* Relaxed: poll_until() stops by it and reads nothing more. */
 	atomic_store_explicit(&s->cancelled, true, memory_order_relaxed);
 	fail_stream(s, -ECANCELED, "the stream was closed");
 	stop_waiting(s);

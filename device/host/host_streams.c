@@ -8,6 +8,8 @@
 
 /* ------------------------------------------------------------------ waiting host threads */
 
+/* Pairs with the release in wake_waiters(): the work is visible. wait_for_wake() then takes the
+ * lock as well. */
 static bool waiter_is_done(struct host_waiter *w)
 {
 	return atomic_load_explicit(&w->done, memory_order_acquire);

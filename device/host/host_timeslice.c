@@ -47,19 +47,27 @@ static void set_timer(struct host_timeslice *t, uint64_t ns)
 
 void host_timeslice_begin(struct host_timeslice *t)
 {
+	/* Sequentially consistent: either is_shared() sees that the core became shared, or the
+	 * host_timeslice_arm() that followed sees start_ns. */
 	atomic_store(&t->start_ns, clock_ns());
-	if (!t->is_shared(t->context) || !atomic_load(&t->has_timer))
+	/* has_timer is relaxed: this thread set it. */
+	if (!t->is_shared(t->context) || !atomic_load_explicit(&t->has_timer, memory_order_relaxed))
 		return;
 	t->start_cpu_ns = clock_thread_cpu_ns();
 	if (!atomic_exchange(&t->armed, true))
 		set_timer(t, HOST_TIMESLICE_NS);
 }
 
-/* Work that has not started arms the timer itself in host_timeslice_begin(). */
+/* Work that has not started arms the timer itself in host_timeslice_begin(). start_ns and `armed`
+ * are sequentially consistent with the stores in host_timeslice_begin() and on_signal(). */
 void host_timeslice_arm(struct host_timeslice *t)
 {
 	const uint64_t start_ns = atomic_load(&t->start_ns), now_ns = clock_ns();
-	if (start_ns == 0 || !atomic_load(&t->has_timer) || atomic_exchange(&t->armed, true))
+	if (start_ns == 0)
+		return;
+	/* The acquire pairs with the release in host_timeslice_open(): t->timer is visible. */
+	if (!atomic_load_explicit(&t->has_timer, memory_order_acquire) ||
+	    atomic_exchange(&t->armed, true))
 		return;
 	set_timer(t, now_ns - start_ns < HOST_TIMESLICE_NS ? HOST_TIMESLICE_NS - (now_ns - start_ns)
 							   : 1);
@@ -67,9 +75,12 @@ void host_timeslice_arm(struct host_timeslice *t)
 
 void host_timeslice_wake_next(struct host_core_queue *queue)
 {
+	/* Sequentially consistent: either this sees that a thread waits in yield_timeslice(), or
+	 * is_shared() sees there what the caller changed before. */
 	if (atomic_load(&queue->waiting) == 0)
 		return;
-	atomic_fetch_add(&queue->handovers, 1);
+	/* Relaxed: the futex calls order it. */
+	atomic_fetch_add_explicit(&queue->handovers, 1, memory_order_relaxed);
 	syscall(SYS_futex, &queue->handovers, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
 }
 
@@ -80,7 +91,10 @@ static void yield_timeslice(struct host_timeslice *t)
 	const struct timespec max_wait = {.tv_nsec = HOST_TIMESLICE_NS};
 	struct host_core_queue *queue = t->queue;
 	host_timeslice_wake_next(queue);
-	const unsigned seen = atomic_load(&queue->handovers);
+	/* Relaxed: whoever sees `waiting` adds to `handovers` after this load, so that the futex
+	 * call finds another number than `seen`. */
+	const unsigned seen = atomic_load_explicit(&queue->handovers, memory_order_relaxed);
+	/* Sequentially consistent, as the subtraction is: see host_timeslice_wake_next(). */
 	atomic_fetch_add(&queue->waiting, 1);
 	if (t->is_shared(t->context))
 		syscall(SYS_futex, &queue->handovers, FUTEX_WAIT_PRIVATE, seen, &max_wait, NULL, 0);
@@ -89,6 +103,7 @@ static void yield_timeslice(struct host_timeslice *t)
 
 void host_timeslice_end(struct host_timeslice *t)
 {
+	/* Relaxed: who sees the old time starts a timer for nothing, and on_signal() asks again. */
 	atomic_store_explicit(&t->start_ns, 0, memory_order_relaxed);
 }
 
@@ -118,6 +133,8 @@ static void on_signal(int number)
 	if (t && t->is_shared(t->context)) {
 		end_timeslice(t);
 	} else if (t) {
+		/* Sequentially consistent: either is_shared() sees that the core became shared, or
+		 * the host_timeslice_arm() that followed sees `armed` cleared. */
 		atomic_store(&t->armed, false);
 		if (t->is_shared(t->context)) /* the core became shared meanwhile */
 			host_timeslice_arm(t);
@@ -164,14 +181,16 @@ void host_timeslice_open(struct host_timeslice *t, struct host_core_queue *queue
 	sigemptyset(&urgent);
 	sigaddset(&urgent, SIGURG);
 	pthread_sigmask(SIG_UNBLOCK, &urgent, NULL);
-	atomic_store(&t->has_timer, true);
+	/* Pairs with the acquire in host_timeslice_arm(): t->timer is visible. */
+	atomic_store_explicit(&t->has_timer, true, memory_order_release);
 }
 
 void host_timeslice_opt_out(void) { request_kernel_timeslice(SCHED_OTHER); }
 
 void host_timeslice_close(struct host_timeslice *t)
 {
-	if (!atomic_exchange(&t->has_timer, false))
+	/* Relaxed: the thread has no more work, so no other one starts its timer. */
+	if (!atomic_exchange_explicit(&t->has_timer, false, memory_order_relaxed))
 		return;
 	timer_delete(t->timer);
 	current = NULL;

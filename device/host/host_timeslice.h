@@ -33,13 +33,17 @@ struct host_timeslice {
 	timer_t timer;
 	atomic_bool has_timer, armed;
 	atomic_uint_fast64_t start_ns; /* of the work in progress; 0: none has started */
-	uint64_t start_cpu_ns;         /* CPU time of the thread when its time slice began */
+	/* CPU time of the thread when its time slice began. Read and written by the thread and its
+	 * signal handler alone. */
+	uint64_t start_cpu_ns;
 };
 
 /* From now on the calling thread shares the core with the others of its queue in time slices, as
  * long as is_shared(context) says that they have work, too. A signal handler calls is_shared(), so
- * it must only read atomics. When the thread wakes up it does not preempt the one that has the
- * core. */
+ * it must only read atomics. Whoever changes its answer does so before host_timeslice_arm() or
+ * host_timeslice_wake_next(); store and load are sequentially consistent, so that the thread sees
+ * the new answer or the call sees what the thread stored before it asked. When the thread wakes up
+ * it does not preempt the one that has the core. */
 void host_timeslice_open(struct host_timeslice *t, struct host_core_queue *queue,
 			 bool (*is_shared)(void *context), void *context);
 

@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Resident blocks of all devices, by core. */
+/* Resident blocks of all devices, by core. Relaxed everywhere: written under the lock, and read
+ * without it only to decide whether to poll. */
 static atomic_uint blocks_on[HOST_MAX_CORE_NUMBER];
 
 /* ------------------------------------------------------------------ placing blocks */
@@ -24,6 +25,7 @@ uint32_t host_units_max_resident(uint64_t claim_bytes)
 	return fit < HOST_SLOTS ? (uint32_t)fit : HOST_SLOTS;
 }
 
+/* Relaxed: written under the lock. Only may_poll() asks without it; an old number costs a poll. */
 static unsigned resident_blocks(struct host_unit *unit)
 {
 	return atomic_load_explicit(&unit->resident, memory_order_relaxed);
@@ -45,11 +47,14 @@ static struct host_unit *choose_unit(struct host_units *u, const struct host_lau
 	return best;
 }
 
+/* Pairs with the releases in place_block() and host_units_copy(). */
 static bool mailbox_is_full(atomic_bool *flag)
 {
 	return atomic_load_explicit(flag, memory_order_acquire);
 }
 
+/* Asked by the slot's own thread, or under the lock. host_timeslice.h says why `mixed` is loaded
+ * sequentially consistently. */
 static bool slot_shares_core(void *slot)
 {
 	struct host_slot *s = slot;
@@ -82,10 +87,14 @@ static void place_block(struct host_unit *unit, struct host_launch *l)
 	slot->launch = l;
 	slot->block = l->started++;
 	slot->number = unit->placed++;
+	/* Pairs with the acquire in mailbox_is_full(): the slot's thread sees the block and all
+	 * work that ended under the lock before. */
 	atomic_store_explicit(&slot->mailbox_full, true, memory_order_release);
 	host_wake(&slot->sleeper);
 	if (first)
 		return;
+	/* Sequentially consistent: either slot_shares_core() is true for a block that begins, or
+	 * host_timeslice_arm() sees that it has begun. */
 	atomic_store(&unit->mixed, has_mixed_launches(unit));
 	for (uint32_t i = 0; i < HOST_SLOTS; i++)
 		if (slot_shares_core(&unit->slots[i]))
@@ -100,7 +109,10 @@ static void remove_block(struct host_slot *slot, const struct host_launch *l)
 	slot->next_free = unit->free;
 	unit->free = slot;
 	slot->launch = NULL;
-	if (atomic_load(&unit->mixed))
+	/* The load is relaxed under the lock. The store is sequentially consistent: either
+	 * slot_shares_core() is false for a thread that is about to wait for its next time slice,
+	 * or the host_timeslice_wake_next() of complete_block() sees it wait. */
+	if (atomic_load_explicit(&unit->mixed, memory_order_relaxed))
 		atomic_store(&unit->mixed, has_mixed_launches(unit));
 	atomic_fetch_sub_explicit(&blocks_on[unit->core], 1, memory_order_relaxed);
 	if (atomic_fetch_sub_explicit(&unit->resident, 1, memory_order_relaxed) == 1)
@@ -141,10 +153,18 @@ bool host_units_polling_is_free(void)
 	       atomic_load_explicit(&blocks_on[here], memory_order_relaxed) == 0;
 }
 
+/* Relaxed: polling_slot is compared and nothing is read through it. */
 static bool may_poll(struct host_slot *slot)
 {
 	return resident_blocks(slot->unit) == 0 &&
 	       atomic_load_explicit(&slot->unit->polling_slot, memory_order_relaxed) == slot;
+}
+
+/* Relaxed: host_units_close() sets it under the lock before it wakes the threads, and no data
+ * depends on it. */
+static bool must_quit(struct host_units *u)
+{
+	return atomic_load_explicit(&u->quit, memory_order_relaxed);
 }
 
 /* Returns when the mailbox is full or the threads are to quit. */
@@ -160,7 +180,7 @@ static void wait_for_block(struct host_slot *slot)
 		}
 	} while (may_poll(slot) && !host_core_yield() && clock_ns() - start < HOST_SPIN_NS);
 	host_lock();
-	if (mailbox_is_full(&slot->mailbox_full) || slot->unit->owner->quit)
+	if (mailbox_is_full(&slot->mailbox_full) || must_quit(slot->unit->owner))
 		host_unlock();
 	else
 		host_sleep(&slot->sleeper);
@@ -180,7 +200,7 @@ static void wait_for_copy(struct host_engine *e)
 	} while (host_units_polling_is_free() && !host_core_yield() &&
 		 clock_ns() - start < HOST_SPIN_NS);
 	host_lock();
-	if (mailbox_is_full(&e->mailbox_full) || e->owner->quit)
+	if (mailbox_is_full(&e->mailbox_full) || must_quit(e->owner))
 		host_unlock();
 	else
 		host_sleep(&e->sleeper);
@@ -193,6 +213,7 @@ static void complete_block(struct host_slot *slot, struct host_launch *l, uint64
 {
 	struct host_units *u = slot->unit->owner;
 	host_lock();
+	/* Relaxed: only this thread empties it, and it is filled again under the lock. */
 	atomic_store_explicit(&slot->mailbox_full, false, memory_order_relaxed);
 	remove_block(slot, l);
 	if (status && !l->failure)
@@ -207,13 +228,15 @@ static void complete_block(struct host_slot *slot, struct host_launch *l, uint64
 	host_timeslice_wake_next(&slot->unit->core_queue);
 }
 
-/* True if an engine has not begun its copy and will need the core of some block. */
+/* True if an engine has not begun its copy and will need the core of some block. `busy` is not left
+ * over from earlier copies, because the mailbox was filled after those. No data depends on the
+ * answer: an outdated one costs a yield, or the engine preempts a block that has just begun. */
 static bool engine_needs_core(struct host_units *u)
 {
 	bool begins = false;
 	for (uint32_t i = 0; i < HOST_ENGINES; i++)
 		begins |= mailbox_is_full(&u->engines[i].mailbox_full) &&
-			  !atomic_load(&u->engines[i].busy);
+			  !atomic_load_explicit(&u->engines[i].busy, memory_order_relaxed);
 	return begins && atomic_load_explicit(&u->idle, memory_order_relaxed) == 0;
 }
 
@@ -224,7 +247,8 @@ static void wait_for_core(struct host_slot *slot)
 {
 	host_lock();
 	host_unlock();
-	while (atomic_load(&slot->unit->begun) != slot->number ||
+	/* Pairs with the release in slot_main(): the block before has begun its time slice. */
+	while (atomic_load_explicit(&slot->unit->begun, memory_order_acquire) != slot->number ||
 	       engine_needs_core(slot->unit->owner))
 		sched_yield();
 }
@@ -238,7 +262,7 @@ static void *slot_main(void *arg)
 		if (!mailbox_is_full(&slot->mailbox_full))
 			wait_for_block(slot);
 		if (!mailbox_is_full(&slot->mailbox_full)) {
-			if (atomic_load(&u->quit))
+			if (must_quit(u))
 				break;
 			continue;
 		}
@@ -249,7 +273,8 @@ static void *slot_main(void *arg)
 						 .args = l->args,
 						 .cancelled = l->cancelled};
 		host_timeslice_begin(&slot->timeslice);
-		atomic_store(&slot->unit->begun, slot->number + 1);
+		/* Pairs with the acquire in wait_for_core(). */
+		atomic_store_explicit(&slot->unit->begun, slot->number + 1, memory_order_release);
 		int status = l->run(&block);
 		host_timeslice_end(&slot->timeslice);
 		complete_block(slot, l, clock_ns(), status);
@@ -298,11 +323,12 @@ static void *engine_main(void *arg)
 		if (!mailbox_is_full(&e->mailbox_full))
 			wait_for_copy(e);
 		if (!mailbox_is_full(&e->mailbox_full)) {
-			if (atomic_load(&e->owner->quit))
+			if (must_quit(e->owner))
 				return NULL;
 			continue;
 		}
-		atomic_store(&e->busy, true);
+		/* Relaxed, as is clearing the mailbox below: the copies are ordered by the lock. */
+		atomic_store_explicit(&e->busy, true, memory_order_relaxed);
 		host_lock();
 		while ((c = e->first) != NULL) {
 			e->first = c->next;
@@ -314,7 +340,7 @@ static void *engine_main(void *arg)
 			host_queue_progress(end_ns);
 		}
 		atomic_store_explicit(&e->mailbox_full, false, memory_order_relaxed);
-		atomic_store(&e->busy, false);
+		atomic_store_explicit(&e->busy, false, memory_order_relaxed);
 		host_unlock();
 	}
 }
@@ -328,6 +354,8 @@ void host_units_copy(struct host_units *u, uint32_t engine, struct host_copy *c)
 	else
 		e->first = c;
 	e->last = c;
+	/* Pairs with the acquire in mailbox_is_full(), for `busy` in engine_needs_core(). The copy
+	 * itself is read under the lock. */
 	atomic_store_explicit(&e->mailbox_full, true, memory_order_release);
 	host_wake(&e->sleeper);
 }
@@ -360,7 +388,7 @@ int host_units_open(struct host_units *u, const int *cores, uint32_t count)
 	u->units = calloc(count, sizeof(*u->units));
 	if (!u->units)
 		return err_note(-ENOMEM, "open %u units: out of memory", count);
-	atomic_store(&u->idle, count);
+	atomic_init(&u->idle, count);
 	u->count = count;
 	u->streaming_bytes = min_streaming_bytes(cores[0]);
 	for (uint32_t i = 0; i < count && !status; i++)
@@ -380,7 +408,7 @@ int host_units_open(struct host_units *u, const int *cores, uint32_t count)
 void host_units_close(struct host_units *u)
 {
 	host_lock();
-	atomic_store(&u->quit, true);
+	atomic_store_explicit(&u->quit, true, memory_order_relaxed);
 	for (uint32_t i = 0; i < u->count * HOST_SLOTS; i++)
 		host_wake(&u->units[i / HOST_SLOTS].slots[i % HOST_SLOTS].sleeper);
 	for (uint32_t i = 0; i < HOST_ENGINES; i++)

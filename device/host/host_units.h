@@ -123,12 +123,12 @@ struct host_units {
 	uint32_t count;
 	struct host_unit *units;
 	uint64_t streaming_bytes; /* from this size on, engines use non-temporal stores */
-	atomic_uint idle;         /* units without a block */
+	atomic_uint idle;         /* units without a block; written under the lock */
 	struct host_engine engines[HOST_ENGINES];
 	struct {
 		struct host_launch *first, *last;
 	} ready[HOST_LEVELS];
-	atomic_bool quit;
+	atomic_bool quit; /* written under the lock */
 };
 
 /* Start the threads of a device with these cores. 0 or -errno. Lock NOT held. */
