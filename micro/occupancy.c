@@ -112,7 +112,8 @@ static int measure_foreign_wait(struct bench_case *c, uint64_t *wait_ns_p)
 	if (status == 0)
 		status = dev_launch(c->dev, s->urgent, s->stamp, &stamp);
 	int foreign = dev_stream_sync(c->dev, s->urgent);
-	uint64_t began = __atomic_load_n(&s->start_ns[0], __ATOMIC_ACQUIRE);
+	/* Relaxed: its stream has been waited for. */
+	uint64_t began = __atomic_load_n(&s->start_ns[0], __ATOMIC_RELAXED);
 	int loaded = dev_stream_sync(c->dev, c->stream);
 	*wait_ns_p = began > launched ? began - launched : 0;
 	return status ? status : foreign ? foreign : loaded;

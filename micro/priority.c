@@ -81,7 +81,8 @@ static int measure_wait(struct bench_case *c, struct dev_stream *late, uint64_t 
 	if (status == 0)
 		status = dev_launch(c->dev, late, s->stamp, &stamp);
 	int started = dev_stream_sync(c->dev, late);
-	uint64_t began = __atomic_load_n(&s->start_ns[0], __ATOMIC_ACQUIRE);
+	/* Relaxed: its stream has been waited for. */
+	uint64_t began = __atomic_load_n(&s->start_ns[0], __ATOMIC_RELAXED);
 	int drained = dev_stream_sync(c->dev, c->stream);
 	*wait_ns_p = began > launched ? began - launched : 0;
 	return status ? status : started ? started : drained;

@@ -73,15 +73,16 @@ static struct range part_range(uint32_t total, uint32_t parts, uint32_t index)
 			      .count = (uint32_t)((end < total ? end : total) - start)};
 }
 
-/* The atomic addition orders the elements before the counter that announces them. Streams that wait
- * for a counter check it when the block has ended. */
+/* The release pairs with the acquire in poll_until() and value_reached(): whoever sees the counter
+ * sees the elements, those of all blocks that added to it, because an addition continues the
+ * release of those before. Streams that wait for a counter check it when the block has ended. */
 static void count_done(const struct dev_gemm *g, struct range row, uint32_t columns)
 {
 	const uint32_t end = row.start + row.count;
 	for (uint32_t at = row.start; at < end;) {
 		const uint32_t band = at / g->done_rows, left = g->done_rows - at % g->done_rows;
 		const uint32_t rows = left < end - at ? left : end - at;
-		__atomic_fetch_add(&g->done[band], rows * columns, __ATOMIC_ACQ_REL);
+		__atomic_fetch_add(&g->done[band], rows * columns, __ATOMIC_RELEASE);
 		at += rows;
 	}
 }

@@ -11,6 +11,7 @@
 
 static const struct host_simd *simd;
 
+/* Relaxed: what it points at is constant. */
 static const struct host_simd *current_simd(void)
 {
 	const struct host_simd *now = __atomic_load_n(&simd, __ATOMIC_RELAXED);
@@ -47,6 +48,7 @@ static int read_run(const struct host_block *b)
 	const struct byte_range part = block_range(b, args[1].u64);
 	const uint32_t sum = current_simd()->read((const char *)args[0].pointer + part.start,
 						  part.bytes, args[2].u32);
+	/* Relaxed: it is read once the launch has ended. */
 	__atomic_fetch_add((uint32_t *)args[3].pointer, sum, __ATOMIC_RELAXED);
 	return 0;
 }
@@ -127,13 +129,16 @@ static int fma_f64_run(const struct host_block *b)
 	return 0;
 }
 
-/* Waits until *at >= value or the stream is closing. False: timed out. */
+/* Waits until *at >= value or the stream is closing. False: timed out. The acquire pairs with the
+ * release of dev_post_value(), dev_write_value(), signal_run() or count_done(): what came before it
+ * is visible to the block and to what follows in its stream. */
 static bool poll_until(const struct host_block *b, const uint32_t *at, uint32_t value,
 		       uint64_t start_ns, uint64_t timeout_ns)
 {
 	/* Other blocks, a copy engine or the host may need this core, so a waiting block yields it.
 	 */
 	for (unsigned turn = 1; __atomic_load_n(at, __ATOMIC_ACQUIRE) < value; turn++) {
+		/* Relaxed: nothing more is read. */
 		if (atomic_load_explicit(b->cancelled, memory_order_relaxed))
 			return true;
 		host_pause();
@@ -152,17 +157,20 @@ static int blocking_kernel_run(const struct host_block *b)
 	const uint32_t *flag = args[0].pointer;
 	uint32_t *arrived = args[1].pointer;
 	const uint64_t start = clock_ns(), timeout = args[3].u64;
-	__atomic_store_n((uint64_t *)args[2].pointer + b->index, start, __ATOMIC_RELEASE);
-	__atomic_fetch_add(arrived, 1, __ATOMIC_ACQ_REL);
+	__atomic_store_n((uint64_t *)args[2].pointer + b->index, start, __ATOMIC_RELAXED);
+	/* Pairs with the acquire of a host that counts the blocks: the time above is visible. */
+	__atomic_fetch_add(arrived, 1, __ATOMIC_RELEASE);
+	/* Relaxed: a time-out announces nothing. */
 	if (!poll_until(b, flag, 1, start, timeout))
-		__atomic_fetch_add(arrived + 1, 1, __ATOMIC_ACQ_REL);
+		__atomic_fetch_add(arrived + 1, 1, __ATOMIC_RELAXED);
 	return 0;
 }
 
 static int stamp_run(const struct host_block *b)
 {
 	const union kernel_arg *args = b->args;
-	__atomic_store_n((uint64_t *)args[0].pointer + b->index, clock_ns(), __ATOMIC_RELEASE);
+	/* Relaxed: it is read once the launch has ended. */
+	__atomic_store_n((uint64_t *)args[0].pointer + b->index, clock_ns(), __ATOMIC_RELAXED);
 	return 0;
 }
 
@@ -183,6 +191,8 @@ static int chase_run(const struct host_block *b)
 static int signal_run(const struct host_block *b)
 {
 	const union kernel_arg *args = b->args;
+	/* Pairs with the acquire in poll_until() and value_reached(), or of a host that polls:
+	 * earlier work of the stream is visible. */
 	if (b->index == 0)
 		__atomic_store_n((uint32_t *)args[0].pointer, args[1].u32, __ATOMIC_RELEASE);
 	return 0;
@@ -191,8 +201,9 @@ static int signal_run(const struct host_block *b)
 static int await_run(const struct host_block *b)
 {
 	const union kernel_arg *args = b->args;
+	/* Relaxed: a time-out announces nothing. */
 	if (!poll_until(b, args[0].pointer, args[1].u32, clock_ns(), args[3].u64))
-		__atomic_fetch_add((uint32_t *)args[2].pointer, 1, __ATOMIC_ACQ_REL);
+		__atomic_fetch_add((uint32_t *)args[2].pointer, 1, __ATOMIC_RELAXED);
 	return 0;
 }
 

@@ -135,8 +135,9 @@ int pipeline_enqueue(struct pipeline *p, const struct pipeline_round *r)
 
 static double stamp_ns(const struct pipeline *p, unsigned which)
 {
-	uint64_t began = __atomic_load_n(stamp_at(p, which), __ATOMIC_ACQUIRE);
-	uint64_t origin = __atomic_load_n(stamp_at(p, BEFORE_ORIGIN), __ATOMIC_ACQUIRE);
+	/* Relaxed: the streams have been waited for. */
+	uint64_t began = __atomic_load_n(stamp_at(p, which), __ATOMIC_RELAXED);
+	uint64_t origin = __atomic_load_n(stamp_at(p, BEFORE_ORIGIN), __ATOMIC_RELAXED);
 	return began > origin ? (double)(began - origin) : -(double)(origin - began);
 }
 
