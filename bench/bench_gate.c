@@ -28,20 +28,24 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct gate *gates; /* the watched gates, guarded by the lock */
 static atomic_uint overdue;
 
-unsigned gate_overdue(void) { return atomic_load(&overdue); }
+/* Relaxed: gate_release() has taken the lock after the watchdog counted the caller's gate. */
+unsigned gate_overdue(void) { return atomic_load_explicit(&overdue, memory_order_relaxed); }
 
 /* ------------------------------------------------------------------ the watchdog */
 
 /* The thread that takes the due time opens the gate. Lock held. */
 static void open_if_overdue(struct gate *g, uint64_t now_ns)
 {
-	uint64_t due_ns = atomic_load(&g->due_ns);
+	/* The acquire pairs with the release in gate_shut(): g->value is visible. Whoever does not
+	 * take the due time reads nothing else. */
+	uint64_t due_ns = atomic_load_explicit(&g->due_ns, memory_order_relaxed);
 	if (due_ns == 0 || now_ns < due_ns ||
-	    !atomic_compare_exchange_strong(&g->due_ns, &due_ns, 0))
+	    !atomic_compare_exchange_strong_explicit(&g->due_ns, &due_ns, 0, memory_order_acquire,
+						     memory_order_relaxed))
 		return;
-	atomic_fetch_add(&overdue, 1);
+	atomic_fetch_add_explicit(&overdue, 1, memory_order_relaxed);
 	/* One blocked driver call may block others, so where devices read host memory, a plain
-	 * store opens the gate. */
+	 * store opens the gate. It pairs with the acquire of the stream or kernel that waits. */
 	__atomic_store_n(g->word, g->value, __ATOMIC_RELEASE);
 	if (dev_can(g->dev, DEV_CAP_HOST_ACCESS))
 		dev_post_value(g->dev, g->word, g->value);
@@ -156,7 +160,9 @@ int gate_shut(struct gate *g, struct dev *dev, struct dev_stream *stream)
 		g->shut = true;
 		g->value++;
 		if (watched)
-			atomic_store(&g->due_ns, clock_ns() + limit_ns);
+			/* Pairs with the acquire in open_if_overdue(): g->value is visible. */
+			atomic_store_explicit(&g->due_ns, clock_ns() + limit_ns,
+					      memory_order_release);
 	}
 	return dev_wait_value(dev, stream, g->word, g->value);
 }
@@ -166,13 +172,16 @@ int gate_release(struct gate *g)
 	if (!g->shut)
 		return 0;
 	int status = dev_post_value(g->dev, g->word, g->value);
-	/* A lost device takes no values; a plain store releases what waits all the same. */
+	/* A lost device takes no values; a plain store releases what waits all the same. It pairs
+	 * with the acquire of the stream or kernel that waits. */
 	if (status)
 		__atomic_store_n(g->word, g->value, __ATOMIC_RELEASE);
 	g->shut = false;
-	if (atomic_exchange(&g->due_ns, 0) || !g->watched)
+	/* Relaxed: a watchdog that finds 0 reads nothing else. */
+	if (atomic_exchange_explicit(&g->due_ns, 0, memory_order_relaxed) || !g->watched)
 		return status;
-	/* The watchdog has taken the due time and may still be writing; wait for it. */
+	/* The watchdog has taken the due time and may still be writing; wait for it. The lock makes
+	 * visible what it wrote. */
 	pthread_mutex_lock(&lock);
 	pthread_mutex_unlock(&lock);
 	if (status)
