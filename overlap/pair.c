@@ -204,9 +204,7 @@ static int derive(struct bench_case *c)
 	bench_fact_number(c, "messages_per_device", (double)r->transfer.lanes);
 	bench_fact_number(c, "devices", (double)r->count);
 	if (!r->transfer.method.engine)
-		bench_fact_number(c, "copy_method_blocks",
-				  copy_method_blocks(&r->transfer.method, c->dev,
-						     r->transfer.sender[0].copy));
+		bench_fact_number(c, "copy_method_blocks", r->transfer.sender[0].copy_blocks);
 	return pair_derive(c);
 }
 

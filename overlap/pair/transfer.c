@@ -3,12 +3,10 @@
 #include "bench/pattern.h"
 #include "device/kernels.h"
 #include "lib/err.h"
-#include "lib/units.h"
 
 #include <errno.h>
 #include <string.h>
 
-#define MAX_BLOCKS (1u << 20)
 #define COMPARED_BYTES (UINT64_C(32) << 20)
 /* For sums of a few numbers below 1. */
 #define SUM_TOLERANCE 1e-6f
@@ -23,53 +21,6 @@ struct bench_case transfer_case_on(const struct bench_case *c, struct dev *dev)
 	struct bench_case there = *c;
 	there.dev = dev;
 	return there;
-}
-
-/* ------------------------------------------------------------------ copy method */
-
-static int parse_blocks(const char *text, uint32_t *number_p)
-{
-	uint64_t value;
-	int status = units_parse_integer(text, 1, MAX_BLOCKS, &value);
-	if (status == 0)
-		*number_p = (uint32_t)value;
-	return status;
-}
-
-int copy_method_parse(const char *word, struct copy_method *method_p)
-{
-	static const char kernel[] = "kernel", blocks[] = "kernel:", part[] = "kernel:units/";
-	struct copy_method m = {.engine = strcmp(word, "engine") == 0};
-	int status = m.engine || strcmp(word, kernel) == 0 ? 0 : -EINVAL;
-	if (strncmp(word, part, strlen(part)) == 0)
-		status = parse_blocks(word + strlen(part), &m.part);
-	else if (strncmp(word, blocks, strlen(blocks)) == 0)
-		status = parse_blocks(word + strlen(blocks), &m.blocks);
-	if (status)
-		return err_note(-EINVAL,
-				"unknown copy method '%s'; methods: engine, kernel, kernel:N, "
-				"kernel:units/N",
-				word);
-	*method_p = m;
-	return 0;
-}
-
-int copy_method_accept(const char *word)
-{
-	struct copy_method unused;
-	return copy_method_parse(word, &unused);
-}
-
-uint32_t copy_method_blocks(const struct copy_method *method, struct dev *dev,
-			    struct dev_kernel *kernel)
-{
-	const struct dev_props *p = dev_props(dev);
-	uint32_t of_units = method->part && p->units >= method->part ? p->units / method->part : 1;
-	if (method->engine)
-		return 0;
-	return method->blocks ? method->blocks
-	       : method->part ? of_units
-			      : dev_wave_blocks(dev, kernel);
 }
 
 int transfer_admit(const struct bench_case *c, enum transfer_kind kind,
@@ -118,6 +69,12 @@ static int open_sender(struct transfer *t, struct bench_case *c, size_t i)
 	s->sent = bench_event(&there);
 	s->copy = t->method.engine ? NULL : bench_kernel(&there, "copy_nt");
 	s->add = t->kind == TRANSFER_REDUCE_SCATTER ? bench_kernel(&there, "reduce_add") : NULL;
+	if (bench_status(c))
+		return bench_status(c);
+	bench_status_add(c, copy_method_blocks(&t->method, s->dev, "copy_nt", &s->copy_blocks));
+	if (s->add)
+		bench_status_add(
+			c, copy_method_blocks(&t->method, s->dev, "reduce_add", &s->add_blocks));
 	return bench_status(c);
 }
 
@@ -231,8 +188,7 @@ uint64_t transfer_bytes(const struct transfer *t) { return t->piece_bytes * t->l
 static int enqueue_message(const struct transfer *t, const struct sender *s,
 			   struct dev_stream *stream, const struct message *m)
 {
-	uint32_t reps = 1,
-		 blocks = copy_method_blocks(&t->method, s->dev, s->copy) / (uint32_t)t->lanes;
+	uint32_t reps = 1, blocks = s->copy_blocks / (uint32_t)t->lanes;
 	const void *const args[] = {&m->to, &m->from, &t->piece_bytes, &reps};
 	struct dev_launch launch = {.grid = blocks ? blocks : 1, .args = args};
 	return t->method.engine ? dev_copy(s->dev, stream, m->to, m->from, t->piece_bytes)
@@ -266,9 +222,10 @@ static char *incoming_buffer(const struct transfer *t, size_t at, size_t lane)
 static int enqueue_add(const struct transfer *t, const struct sender *s, struct dev_stream *stream,
 		       char *to, const char *from)
 {
-	uint32_t reps = 1, blocks = copy_method_blocks(&t->method, s->dev, s->add);
+	uint32_t reps = 1;
 	const void *const args[] = {&to, &from, &t->piece_bytes, &reps};
-	struct dev_launch launch = {.grid = blocks ? blocks : dev_wave_blocks(s->dev, s->add),
+	struct dev_launch launch = {.grid = s->add_blocks ? s->add_blocks
+							  : dev_wave_blocks(s->dev, s->add),
 				    .args = args};
 	return dev_launch(s->dev, stream, s->add, &launch);
 }

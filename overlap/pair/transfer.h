@@ -19,6 +19,7 @@
 #define GPUSIG_TRANSFER_H
 
 #include "bench/bench.h"
+#include "bench/copy_method.h"
 
 enum transfer_kind {
 	TRANSFER_UP,
@@ -36,21 +37,6 @@ extern const char *const transfer_kinds[];
 /* Sizes are multiples of this. */
 #define TRANSFER_ALIGN UINT64_C(4096)
 
-/* Parsed from: engine; kernel (enough blocks for every unit); kernel:N (N blocks); kernel:units/N
- * (a block for every N units). */
-struct copy_method {
-	bool engine;
-	uint32_t blocks, part; /* 0: not given */
-};
-
-/* -EINVAL with a text that lists the valid forms. */
-int copy_method_parse(const char *word, struct copy_method *method_p);
-int copy_method_accept(const char *word); /* for axis.accept: only checks */
-
-/* Thread blocks of all copies of a device together; 0 for an engine. */
-uint32_t copy_method_blocks(const struct copy_method *method, struct dev *dev,
-			    struct dev_kernel *kernel);
-
 struct message {
 	char *from, *to;
 	struct dev *target;
@@ -63,7 +49,8 @@ struct sender {
 	struct dev_event **joined; /* the ends of these messages */
 	struct dev_event *fork, *sent;
 	struct dev_kernel *copy, *add;
-	char *own; /* reduce-scatter: the piece that stays here */
+	uint32_t copy_blocks, add_blocks; /* of all messages together; 0: engines copy */
+	char *own;                        /* reduce-scatter: the piece that stays here */
 };
 
 struct transfer {
