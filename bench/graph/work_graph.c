@@ -215,11 +215,16 @@ uint32_t work_graph_waits(const struct work_graph *g) { return (uint32_t)g->edge
 
 uint32_t work_graph_lanes(const struct work_graph *g) { return (uint32_t)g->lane_count; }
 
+static bool is_first_lane(const struct work_graph *g, uint32_t lane)
+{
+	return g->work[lane].queued && g->work[lane].first == lane;
+}
+
 size_t work_graph_devices(const struct work_graph *g)
 {
 	size_t devices = 0;
 	for (uint32_t i = 0; i < g->lane_count; i++)
-		devices += g->work[i].queued && g->work[i].first == i;
+		devices += is_first_lane(g, i);
 	return devices;
 }
 
@@ -293,16 +298,18 @@ int work_graph_hold(struct work_graph *g)
 	int status = 0;
 	for (uint32_t i = 0; status == 0 && i < g->lane_count; i++) {
 		const struct lane *lane = &l->lanes[i];
-		const struct lane_work *work = &g->work[i];
 		struct dev *dev = work_lane_device(l, i);
-		if (work->queued && work->first == i) {
-			status = gate_shut(l->gate, dev, lane->stream);
-			if (status == 0)
-				status = dev_event_record(dev, lane->stream, lane->begin);
-		} else if (work->waits_for_begin) {
-			status = dev_stream_wait(dev, lane->stream, l->lanes[work->first].begin);
-		}
+		if (!is_first_lane(g, i))
+			continue;
+		status = gate_shut(l->gate, dev, lane->stream);
+		if (status == 0)
+			status = dev_event_record(dev, lane->stream, lane->begin);
 	}
+	/* After all records: a wait is for the latest one at its call. */
+	for (uint32_t i = 0; status == 0 && i < g->lane_count; i++)
+		if (g->work[i].waits_for_begin)
+			status = dev_stream_wait(work_lane_device(l, i), l->lanes[i].stream,
+						 l->lanes[g->work[i].first].begin);
 	return status;
 }
 

@@ -141,6 +141,27 @@ static void ends_are_stamped(void)
 	close_devices();
 }
 
+/* The device's first node is in the lane that was opened last. Calls take time, so the copy in the
+ * other lane would end early if it did not wait for this run's begin event. */
+static void lanes_opened_before_the_first_one_wait(void)
+{
+	double seconds = -1;
+	open_sim_model(PLAIN "copy_engines = 2\nhost_call_ns = 1000\n");
+	char *from = alloc_memory_on(here.set.dev[0], DEV_MEM_DEVICE, 40960),
+	     *to = alloc_memory_on(here.set.dev[1], DEV_MEM_DEVICE, 40960);
+	uint32_t second = open_lane(0), first = open_lane(0);
+	work_graph_copy(here.g, first, to, from, 20000, 0);
+	work_graph_stamp_end(here.g, work_graph_mark(here.g, second));
+	work_graph_copy(here.g, second, from + 20480, to + 20480, 20000, 0);
+	ok(work_graph_prepare(here.g));
+	for (int i = 0; i < 2; i++) {
+		expect_near(run_gated(), 2e-6, 1e-12);
+		ok(work_graph_lane_seconds(here.g, second, &seconds));
+		expect_near(seconds, 2e-6, 1e-12);
+	}
+	close_devices();
+}
+
 /* A signal in one lane releases a wait in another; the value can change between runs. */
 static void waits_for_values_end(const char *spec)
 {
@@ -303,6 +324,7 @@ int main(void)
 	test(implied_edges_cost_nothing);
 	test(edges_implied_by_a_path_cost_nothing);
 	test(ends_are_stamped);
+	test(lanes_opened_before_the_first_one_wait);
 	test(waits_for_values_end_on_the_host);
 	test(waits_for_values_end_on_a_simulated_device);
 	test(forked_runs_follow_each_other_on_the_host);
