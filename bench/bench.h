@@ -74,6 +74,12 @@ struct bench_variant {
 			nothing needs it */
 };
 
+/* A row with nothing but a name and its timing. */
+#define BENCH_ROW(label, how)                                                                      \
+	{                                                                                          \
+		.name = (label), .timing = (how)                                                   \
+	}
+
 /* Work of one iteration, from which the harness derives rates: bytes moved, floating-point
  * operations, messages. What does not apply stays 0. State in `formula` how bytes are counted.
  *

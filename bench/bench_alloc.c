@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "bench/bench_alloc.h"
-#include "bench/bench_graph.h"
 #include "bench/bench_run.h"
+#include "bench/graph/bench_graph.h"
 #include "lib/err.h"
 #include "lib/vec.h"
 

@@ -66,40 +66,40 @@ static void draw_elements(struct bench_case *c, enum dev_type type, uint64_t cou
 	}
 }
 
-static void open_operand(struct bench_gemm *p, struct bench_case *c, uint64_t count,
+static void open_operand(struct bench_gemm *p, struct bench_case *c, uint64_t bytes,
 			 void **device_p, void **host_p)
 {
-	*host_p = bench_alloc_host(c, count * p->element_bytes);
+	*host_p = bench_alloc_host(c, bytes);
 	if (!*host_p)
 		return;
-	draw_elements(c, p->type, count, *host_p);
-	*device_p = bench_alloc_on(c, p->dev, DEV_MEM_DEVICE, count * p->element_bytes);
+	draw_elements(c, p->type, bytes / p->element_bytes, *host_p);
+	*device_p = bench_alloc_on(c, p->dev, DEV_MEM_DEVICE, bytes);
 	if (*device_p)
-		bench_status_add(c,
-				 dev_upload(p->dev, *device_p, *host_p, count * p->element_bytes));
+		bench_status_add(c, dev_upload(p->dev, *device_p, *host_p, bytes));
 }
 
 int bench_gemm_open(struct bench_gemm *p, struct bench_case *c, struct dev *dev,
 		    const struct shape *shape, enum dev_type type)
 {
-	const struct shape *s = shape;
-	double memory = (double)dev_props(dev)->memory_bytes, a, b, result;
+	const uint64_t m = shape->m, n = shape->n, k = shape->k, each = dev_type_bytes(type);
+	double memory = (double)dev_props(dev)->memory_bytes, needed;
 	*p = (struct bench_gemm){.dev = dev,
-				 .shape = *s,
+				 .shape = *shape,
 				 .type = type,
-				 .element_bytes = dev_type_bytes(type),
+				 .element_bytes = each,
 				 .result_bytes = dev_type_result_bytes(type),
+				 .a_bytes = m * k * each,
+				 .b_bytes = k * n * each,
+				 .c_bytes = m * n * dev_type_result_bytes(type),
 				 .b_transposed = dev_types[type].multiple > 1};
-	a = (double)s->m * s->k * (double)p->element_bytes;
-	b = (double)s->k * s->n * (double)p->element_bytes;
-	result = (double)s->m * s->n * (double)p->result_bytes;
-	if (a + b + result > 0.8 * memory)
+	needed = (double)(p->a_bytes + p->b_bytes + p->c_bytes);
+	if (needed > 0.8 * memory)
 		return bench_status_add(
-			c, err_note(-ENOMEM, "%ux%ux%u needs %.3g GB; the device has %.3g GB", s->m,
-				    s->n, s->k, 1e-9 * (a + b + result), 1e-9 * memory));
-	open_operand(p, c, (uint64_t)s->m * s->k, &p->a, &p->host_a);
-	open_operand(p, c, (uint64_t)s->k * s->n, &p->b, &p->host_b);
-	p->c = bench_alloc_on(c, dev, DEV_MEM_DEVICE, (uint64_t)s->m * s->n * p->result_bytes);
+			c, err_note(-ENOMEM, "%ux%ux%u needs %.3g GB; the device has %.3g GB",
+				    shape->m, shape->n, shape->k, 1e-9 * needed, 1e-9 * memory));
+	open_operand(p, c, p->a_bytes, &p->a, &p->host_a);
+	open_operand(p, c, p->b_bytes, &p->b, &p->host_b);
+	p->c = bench_alloc_on(c, dev, DEV_MEM_DEVICE, p->c_bytes);
 	return bench_status(c);
 }
 
@@ -192,8 +192,7 @@ struct dev_gemm bench_gemm_piece(const struct bench_gemm *p, enum shape_cut cut,
 
 int bench_gemm_poison(const struct bench_gemm *p, struct bench_case *c)
 {
-	uint64_t bytes = (uint64_t)p->shape.m * p->shape.n * p->result_bytes;
-	return dev_fill(c->dev, c->stream, p->c, 0x7f, bytes);
+	return dev_fill(c->dev, c->stream, p->c, 0x7f, p->c_bytes);
 }
 
 /* ---------------------------------------------------------------- the check */
@@ -268,10 +267,9 @@ static int compare_vectors(const struct bench_gemm *p, uint32_t writes, const do
 int bench_gemm_check(const struct bench_gemm *p, struct bench_case *c, uint32_t writes)
 {
 	const struct shape *s = &p->shape;
-	uint64_t bytes = (uint64_t)s->m * s->n * p->result_bytes;
-	void *found = malloc(bytes);
+	void *found = malloc(p->c_bytes);
 	double *t = malloc(((size_t)s->n + s->k + 2 * (size_t)s->m) * sizeof(*t));
-	int status = found && t ? dev_download(p->dev, found, p->c, bytes)
+	int status = found && t ? dev_download(p->dev, found, p->c, p->c_bytes)
 				: err_note(-ENOMEM, "check of C: out of memory");
 	if (status == 0) {
 		const struct matrix a = {p->type, p->host_a, s->m, s->k},

@@ -35,12 +35,31 @@
 
 #define GEMM_TOLERANCE 30.0
 
+/* The axes of a GEMM, which bench_gemm_admit() and bench_gemm_open_axes() read: rows of a program's
+ * `axes`. The arguments are the lists: .quick = "g1,g5", .full = ... */
+#define BENCH_GEMM_TYPES(...)                                                                      \
+	{                                                                                          \
+		.name = "type", .help = "element type", .kind = AXIS_WORD,                         \
+		.words = dev_type_names, .types = true, __VA_ARGS__                                \
+	}
+#define BENCH_GEMM_SHAPES(...)                                                                     \
+	{                                                                                          \
+		.name = "shape", .help = "nSIDE, MxNxK, or g1..g16 scaled", .kind = AXIS_WORD,     \
+		.accept = shape_accept, __VA_ARGS__                                                \
+	}
+#define BENCH_GEMM_MFLOP(...)                                                                      \
+	{                                                                                          \
+		.name = "mflop", .kind = AXIS_COUNT, .min = 1,                                     \
+		.help = "g1..g16 are scaled to at most this many million flops", __VA_ARGS__       \
+	}
+
 struct bench_gemm {
 	struct dev *dev;
 	struct shape shape;
 	enum dev_type type;
-	uint64_t element_bytes, result_bytes; /* of A and B; of C */
-	bool b_transposed;                    /* B is stored as n x k, as f8 requires */
+	uint64_t element_bytes, result_bytes; /* of an element of A and B; of C */
+	uint64_t a_bytes, b_bytes, c_bytes;
+	bool b_transposed;      /* B is stored as n x k, as f8 requires */
 	bool fast_accumulation; /* as in struct dev_gemm; false until the caller sets it */
 	void *a, *b, *c;        /* on the device, row-major, unpadded */
 	void *host_a, *host_b;  /* the same on the host */

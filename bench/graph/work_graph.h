@@ -4,7 +4,7 @@
  * the executor of everything that runs on several streams at once. The graph is built once;
  * work_graph_prepare() does everything that costs time, and work_graph_run() only enqueues.
  *
- *     lanes = bench_lanes(c);                     the case closes them (bench/bench_graph.h)
+ *     lanes = bench_lanes(c);                     the case closes them (bench/graph/bench_graph.h)
  *     g = bench_graph(c, lanes);
  *     lane = work_lane(lanes, 0, priority);       a stream of device 0, for any number of graphs
  *     copy = work_graph_copy(g, other, to, from, bytes, 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "bench/bench_graph.h"
+#include "bench/graph/bench_graph.h"
 #include "lib/err.h"
 
 #include <errno.h>
@@ -10,6 +10,16 @@ int bench_graph_prepare(struct bench_case *c, struct work_graph *g)
 	if (status == 0)
 		status = work_graph_prepare(g);
 	return bench_status_add(c, status ? status : work_graph_sync(g, work_graph_run(g)));
+}
+
+int bench_graph_time(struct bench_case *c, struct work_graph *g, uint64_t iterations)
+{
+	double seconds = 0.0, sum_s = 0.0;
+	int status = 0;
+	for (uint64_t i = 0; status == 0 && i < iterations; i++, sum_s += seconds)
+		status = work_graph_time(g, &seconds);
+	c->self_seconds = sum_s;
+	return status;
 }
 
 int bench_enable_peers(struct bench_case *c)
