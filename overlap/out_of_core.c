@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A GEMM whose A and C are in host memory, as out-of-core libraries run it. `pipelined` moves and
+ * computes pieces of rows at once; `transfers` is all of A in and C out at once, by copy engines.
+ *
+ *     bin/overlap/out_of_core --device host --shape n1024 --pieces 4,16
+ */
+#include "bench/bench_gemm.h"
+#include "bench/bench_overlap.h"
+#include "bench/blocking_kernel.h"
+#include "bench/graph/bench_graph.h"
+
+#include <string.h>
+
+enum { GEMM, TRANSFERS, SERIAL, PIPELINED, VARIANTS };
+static const struct bench_variant variants[] = {BENCH_ROW("gemm", BENCH_SELF),
+						BENCH_ROW("transfers", BENCH_SELF),
+						BENCH_ROW("serial", BENCH_SELF),
+						BENCH_ROW("pipelined", BENCH_SELF),
+						{0}};
+
+static const struct axis axes[] = {
+	BENCH_GEMM_TYPES(.quick = "f32", .gpu_class_full = "f32,bf16"),
+	BENCH_GEMM_SHAPES(.quick = "n1024", .full = "8192x512x512,n1024", .simulated = "n256",
+			  .gpu_class = "n8192", .gpu_class_full = "g5,65536x4096x4096,n8192"),
+	BENCH_GEMM_MFLOP(.quick = "500", .simulated = "20", .gpu_class = "2000000"),
+	{.name = "pieces", .help = "of rows", .kind = AXIS_COUNT, .min = 2, .quick = "4,16"},
+	{0}};
+
+static const struct bench_metric primary[] = {{"out_of_core_of_ideal", "fraction_of_ideal", NULL,
+					       "type=f32 pieces=16", "last", "", "higher"},
+					      {0}};
+
+struct state {
+	struct bench_gemm gemm;
+	char *a, *c; /* PINNED */
+	struct work_graph *graph[VARIANTS];
+};
+
+/* Lanes: 0 for A, 1 for GEMMs, 2 for C. */
+static void add_piece(const struct state *s, unsigned v, uint64_t i, uint64_t pieces)
+{
+	const struct bench_gemm *p = &s->gemm;
+	uint64_t m = p->shape.m, a = p->a_bytes / m, c = p->c_bytes / m;
+	uint32_t row = (uint32_t)(m * i / pieces), rows = (uint32_t)(m * (i + 1) / pieces) - row;
+	const struct dev_gemm piece = bench_gemm_piece(p, SHAPE_CUT_M, row, rows);
+	uint32_t in = 0, gemm = 0, out = 0;
+	if (v != GEMM)
+		in = work_graph_copy(s->graph[v], 0, (char *)p->a + row * a, s->a + row * a,
+				     rows * a, 0);
+	if (v != TRANSFERS)
+		gemm = work_graph_gemm(s->graph[v], 1, &piece);
+	if (v != GEMM)
+		out = work_graph_copy(s->graph[v], 2, s->c + row * c, piece.c, rows * c, 0);
+	if (v == SERIAL || v == PIPELINED) {
+		work_graph_edge(s->graph[v], in, gemm);
+		work_graph_edge(s->graph[v], gemm, out);
+	}
+}
+
+static int setup(struct bench_case *c)
+{
+	struct state *s = c->state;
+	struct work_lanes *lanes = bench_lanes(c);
+	for (int lane = 0; lane < 3; lane++)
+		work_lane_normal(lanes, 0);
+	bench_gemm_open_axes(&s->gemm, c, c->dev);
+	s->a = bench_alloc(c, DEV_MEM_PINNED, s->gemm.a_bytes);
+	s->c = bench_alloc(c, DEV_MEM_PINNED, s->gemm.c_bytes);
+	if (bench_status(c))
+		return bench_status(c);
+	memcpy(s->a, s->gemm.host_a, s->gemm.a_bytes);
+	for (unsigned v = 0; v < VARIANTS; v++) {
+		uint64_t pieces = v == PIPELINED ? axis_u64(c, "pieces") : 1;
+		s->graph[v] = bench_graph(c, lanes);
+		for (uint64_t i = 0; i < pieces; i++)
+			add_piece(s, v, i, pieces);
+		bench_graph_prepare(c, s->graph[v]);
+	}
+	return bench_status(c);
+}
+
+static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
+{
+	return bench_graph_time(c, ((struct state *)c->state)->graph[variant], iterations);
+}
+
+static void model(const struct bench_case *c, unsigned variant, struct bench_model *m)
+{
+	const struct bench_gemm *p = &((struct state *)c->state)->gemm;
+	m->flops = variant == TRANSFERS ? 0.0 : shape_flops(&p->shape);
+	m->bytes = variant == GEMM ? 0.0 : (double)(p->a_bytes + p->c_bytes);
+}
+
+/* Destroys A where it comes in again, so that a GEMM which does not wait for it is found. */
+static int poison(struct bench_case *c, unsigned variant)
+{
+	const struct state *s = c->state;
+	memset(s->c, 0x3c, s->gemm.c_bytes);
+	int status = variant == TRANSFERS ? 0 : bench_gemm_poison(&s->gemm, c);
+	return status || variant == GEMM
+		       ? status
+		       : dev_fill(c->dev, c->stream, s->gemm.a, 0x7f, s->gemm.a_bytes);
+}
+
+static int check(struct bench_case *c, unsigned variant)
+{
+	const struct state *s = c->state;
+	struct bench_gemm found = s->gemm;
+	found.c = variant == GEMM ? found.c : s->c;
+	return bench_gemm_check(&found, c, 1);
+}
+
+static int verify_mechanism(struct bench_case *c)
+{
+	const struct state *s = c->state;
+	int status = bench_verify_independent(c, UINT64_MAX, "streams_are_independent",
+					      s->graph[GEMM], s->graph[TRANSFERS]);
+	return status ? status : blocking_kernel_verify_engine(c, UINT64_MAX, s->gemm.a, s->a, 256);
+}
+
+static int derive(struct bench_case *c)
+{
+	const struct bench_overlap o = {SERIAL, 1u << SERIAL, 1u << GEMM | 1u << TRANSFERS, 1.02};
+	bench_gemm_facts(&((struct state *)c->state)->gemm, c);
+	int status = bench_derive_overlap(c, &o, PIPELINED);
+	return status ? status : bench_derive_ideal(c, &o);
+}
+
+static const struct bench bench = {
+	.name = "overlap/out_of_core",
+	.question = "a GEMM with A and C in host memory: how much of the transfers does it hide?",
+	.formula = "S = serial / pipelined; S_ideal = serial / max(gemm, transfers), all seconds",
+	.timed = "one run, enqueued beforehand, by the device's events",
+	.needs = DEV_CAP_GEMM | DEV_CAP_WAIT_VALUE | DEV_CAP_COPY_ENGINE,
+	.axes = axes,
+	.variants = variants,
+	.primary = primary,
+	.state_bytes = sizeof(struct state),
+	.admit = bench_gemm_admit,
+	.setup = setup,
+	.body = body,
+	.model = model,
+	.poison = poison,
+	.check = check,
+	.verify_mechanism = verify_mechanism,
+	.derive = derive,
+};
+
+int main(int argc, char **argv) { return bench_main(&bench, argc, argv); }
