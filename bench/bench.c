@@ -229,9 +229,7 @@ static int open_run(struct bench_run *r)
 
 static void close_run(struct bench_run *r)
 {
-	for (size_t v = 0; v < r->variant_count; v++)
-		free(r->current.samples[v].seconds);
-	bench_current_clear(&r->current);
+	bench_current_free(&r->current);
 	for (size_t a = 0; a < r->axis_count; a++)
 		axis_free(&r->axes[a]);
 	for (size_t i = 0; i < r->done_count; i++)

@@ -31,9 +31,9 @@
  * one the variant is dropped and flagged "gate". teardown also runs after a partial setup; what was
  * opened with bench/bench_alloc.h needs none.
  *
- * Limits: 8 axes, 64 variants; per case 256 derived quantities and 256 facts. Longer names are cut:
- * of a quantity or mechanism to 47 characters, of a fact to 63, of a unit to 15, of a formula to
- * 159.
+ * Limits: 8 axes, 64 variants. Flags, mechanisms, derived quantities and facts: memory only;
+ * without it the case ends with -ENOMEM. Longer names are cut: of a quantity or mechanism to 47
+ * characters, of a fact to 63, of a unit to 15, of a formula to 159.
  *
  * Times are in seconds and sizes in bytes. On a device with virtual time all of this is the same,
  * but nothing is a measurement, and the same seed gives the same bytes.

@@ -265,8 +265,10 @@ int bench_case_run(struct bench_run *r, double seconds)
 	}
 	bool impossible = status == -EINVAL && !set_up;
 	bool refused = status == -ENOTSUP || status == -ENODEV || status == -ENOMEM || impossible;
-	if (status == 0)
+	if (status == 0) {
 		status = measure_case(r, seconds);
+		status = status ? status : bench_status(&r->c);
+	}
 	status = end_case(r, set_up, status);
 	r->current.elapsed_s = bench_time(r) - start;
 	if (status == -EINTR && bench_interrupted)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "bench/bench_alloc.h"
 #include "bench/bench_run.h"
 #include "lib/err.h"
+#include "lib/vec.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -75,12 +77,25 @@ int bench_wrong(const char *format, ...)
 	return err_note(-EBADMSG, "%s", text);
 }
 
+/* What a case has to say and can't keep fails it: a record without a flag would look valid. */
+static void fail_without_memory(struct bench_case *c, const char *what, const char *name)
+{
+	bench_status_add(c, err_note(-ENOMEM, "%s %s: out of memory", what, name));
+}
+
+/* NULL without memory; then the case fails. */
 static const struct bench_mechanism *add_mechanism(struct bench_case *c, const char *name,
 						   bool observed, const char *format, va_list args)
 {
 	struct bench_current *now = &c->run->current;
-	assert(now->mechanism_count < sizeof(now->mechanisms) / sizeof(now->mechanisms[0]));
-	struct bench_mechanism *mechanism = &now->mechanisms[now->mechanism_count++];
+	struct bench_mechanism *grown = vec_grow(now->mechanisms, now->mechanism_count,
+						 &now->mechanism_capacity, sizeof(*grown));
+	if (!grown) {
+		fail_without_memory(c, "mechanism", name);
+		return NULL;
+	}
+	now->mechanisms = grown;
+	struct bench_mechanism *mechanism = &grown[now->mechanism_count++];
 	snprintf(mechanism->name, sizeof(mechanism->name), "%s", name);
 	mechanism->observed = observed;
 	vsnprintf(mechanism->detail, sizeof(mechanism->detail), format, args);
@@ -93,7 +108,7 @@ void bench_mechanism(struct bench_case *c, const char *name, bool observed, cons
 	va_start(args, format);
 	const struct bench_mechanism *mechanism = add_mechanism(c, name, observed, format, args);
 	va_end(args);
-	if (!observed)
+	if (mechanism && !observed)
 		bench_flag_variant(c->run, "mechanism", -1, "%s: %s", mechanism->name,
 				   mechanism->detail);
 }
@@ -105,7 +120,7 @@ void bench_mechanism_of(struct bench_case *c, uint64_t uses, const char *name, b
 	va_start(args, format);
 	const struct bench_mechanism *mechanism = add_mechanism(c, name, observed, format, args);
 	va_end(args);
-	for (unsigned v = 0; !observed && v < c->run->variant_count; v++)
+	for (unsigned v = 0; mechanism && !observed && v < c->run->variant_count; v++)
 		if (uses >> v & 1 && bench_variant_on(c, v))
 			bench_flag_variant(c->run, "mechanism", (int)v, "%s: %s", mechanism->name,
 					   mechanism->detail);
@@ -123,10 +138,16 @@ void bench_flag(struct bench_case *c, const char *flag, const char *format, ...)
 
 void bench_flag_variant(struct bench_run *r, const char *flag, int variant, const char *format, ...)
 {
+	struct bench_current *now = &r->current;
 	va_list args;
-	if (r->current.flag_count == BENCH_FLAGS)
+	struct bench_flag *grown =
+		vec_grow(now->flags, now->flag_count, &now->flag_capacity, sizeof(*grown));
+	if (!grown) {
+		fail_without_memory(&r->c, "flag", flag);
 		return;
-	struct bench_flag *f = &r->current.flags[r->current.flag_count++];
+	}
+	now->flags = grown;
+	struct bench_flag *f = &grown[now->flag_count++];
 	f->flag = flag;
 	f->variant = variant;
 	va_start(args, format);
@@ -142,12 +163,19 @@ bool bench_flagged(const struct bench_run *r, int variant)
 	return false;
 }
 
+/* NULL without memory; then the case fails. */
 static struct bench_derived *add_derived(struct bench_case *c, const char *name, int variant,
 					 const char *unit, const char *formula)
 {
 	struct bench_current *now = &c->run->current;
-	assert(now->derived_count < BENCH_DERIVED);
-	struct bench_derived *d = &now->derived[now->derived_count++];
+	struct bench_derived *grown =
+		vec_grow(now->derived, now->derived_count, &now->derived_capacity, sizeof(*grown));
+	if (!grown) {
+		fail_without_memory(c, "derive", name);
+		return NULL;
+	}
+	now->derived = grown;
+	struct bench_derived *d = &grown[now->derived_count++];
 	*d = (struct bench_derived){
 		.variant = variant, .value = NAN, .low = NAN, .high = NAN, .bound = NAN};
 	snprintf(d->name, sizeof(d->name), "%s", name);
@@ -178,15 +206,16 @@ int bench_derive(struct bench_case *c, const char *name, int variant, const char
 			x[finite++] = value;
 	}
 	struct bench_derived *d = add_derived(c, name, variant, unit, formula);
-	d->uses = uses;
-	if (finite) {
+	if (d)
+		d->uses = uses;
+	if (d && finite) {
 		struct stats_summary s = stats_summarise(x, finite, x + now->rounds + 1);
 		d->value = s.median;
 		d->low = s.ci_low;
 		d->high = s.ci_high;
 	}
 	free(x);
-	return 0;
+	return d ? 0 : bench_status(c);
 }
 
 static double divide_by_variant(const struct bench_round *r)
@@ -207,6 +236,8 @@ void bench_value(struct bench_case *c, const char *name, int variant, double val
 		 const char *unit, const char *formula)
 {
 	struct bench_derived *d = add_derived(c, name, variant, unit, formula);
+	if (!d)
+		return;
 	d->value = value;
 	d->uses = variant >= 0 ? UINT64_C(1) << variant : 0;
 }
@@ -222,16 +253,20 @@ static struct bench_derived *find_derived(struct bench_current *now, const char 
 void bench_alias(struct bench_case *c, const char *name, int variant, const char *alias,
 		 const char *formula)
 {
-	const struct bench_derived *from = find_derived(&c->run->current, name, variant);
-	if (!from)
+	const struct bench_derived *found = find_derived(&c->run->current, name, variant);
+	if (!found)
 		return;
-	struct bench_derived *to = add_derived(c, alias, variant, from->unit, formula);
-	to->uses = from->uses;
-	to->value = from->value;
-	to->low = from->low;
-	to->high = from->high;
-	to->bound = from->bound;
-	memcpy(to->bound_name, from->bound_name, sizeof(to->bound_name));
+	/* A copy, for the list may move when it grows. */
+	const struct bench_derived from = *found;
+	struct bench_derived *to = add_derived(c, alias, variant, from.unit, formula);
+	if (!to)
+		return;
+	to->uses = from.uses;
+	to->value = from.value;
+	to->low = from.low;
+	to->high = from.high;
+	to->bound = from.bound;
+	memcpy(to->bound_name, from.bound_name, sizeof(to->bound_name));
 }
 
 void bench_bound(struct bench_case *c, const char *name, int variant, double bound,
@@ -249,12 +284,18 @@ void bench_bound(struct bench_case *c, const char *name, int variant, double bou
 				   name, d->value, d->unit, bound_name, bound);
 }
 
+/* NULL without memory; then the case fails. */
 static struct bench_fact *add_fact(struct bench_case *c, const char *name)
 {
 	struct bench_current *now = &c->run->current;
-	if (now->fact_count == BENCH_FACTS)
+	struct bench_fact *grown =
+		vec_grow(now->facts, now->fact_count, &now->fact_capacity, sizeof(*grown));
+	if (!grown) {
+		fail_without_memory(c, "fact", name);
 		return NULL;
-	struct bench_fact *f = &now->facts[now->fact_count++];
+	}
+	now->facts = grown;
+	struct bench_fact *f = &grown[now->fact_count++];
 	*f = (struct bench_fact){.number = NAN};
 	snprintf(f->name, sizeof(f->name), "%s", name);
 	return f;
@@ -263,8 +304,11 @@ static struct bench_fact *add_fact(struct bench_case *c, const char *name)
 void bench_fact_text(struct bench_case *c, const char *name, const char *value)
 {
 	struct bench_fact *f = add_fact(c, name);
-	if (f)
-		f->text = strdup(value);
+	if (!f)
+		return;
+	f->text = strdup(value);
+	if (!f->text)
+		fail_without_memory(c, "fact", name);
 }
 
 void bench_fact_number(struct bench_case *c, const char *name, double value)
@@ -294,6 +338,8 @@ static void add_rate(struct bench_run *r, unsigned v, const char *name, double w
 	if (work <= 0.0 || s->median <= 0.0)
 		return;
 	struct bench_derived *d = add_derived(&r->c, name, (int)v, unit, formula);
+	if (!d)
+		return;
 	d->uses = UINT64_C(1) << v;
 	d->value = work / s->median;
 	d->low = work / s->ci_high;
@@ -304,6 +350,8 @@ static void add_time(struct bench_run *r, unsigned v)
 {
 	const struct stats_summary *s = &r->current.samples[v].summary;
 	struct bench_derived *d = add_derived(&r->c, "time", (int)v, "s", "median_s");
+	if (!d)
+		return;
 	d->uses = UINT64_C(1) << v;
 	d->value = s->median;
 	d->low = s->ci_low;
@@ -345,4 +393,16 @@ void bench_current_clear(struct bench_current *now)
 	now->clock_before_hz = now->clock_after_hz = NAN;
 	now->throttled = 0;
 	now->elapsed_s = 0.0;
+}
+
+void bench_current_free(struct bench_current *now)
+{
+	bench_current_clear(now);
+	for (size_t v = 0; v < BENCH_VARIANTS; v++)
+		free(now->samples[v].seconds);
+	free(now->derived);
+	free(now->flags);
+	free(now->mechanisms);
+	free(now->facts);
+	*now = (struct bench_current){0};
 }

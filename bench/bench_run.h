@@ -15,13 +15,7 @@
 
 #include <signal.h>
 
-enum {
-	BENCH_AXES = 8,
-	BENCH_VARIANTS = 64,
-	BENCH_DERIVED = 256,
-	BENCH_FLAGS = 4 * BENCH_VARIANTS,
-	BENCH_FACTS = 256
-};
+enum { BENCH_AXES = 8, BENCH_VARIANTS = 64 };
 
 enum bench_exit {
 	BENCH_OK = 0,
@@ -100,20 +94,21 @@ struct bench_resources {
 	int status; /* the first error, or 0 */
 };
 
-/* The current case; cleared before each one. */
+/* The current case; cleared before each one. Its lists grow, so a pointer to an entry holds until
+ * the next one is added. */
 struct bench_current {
 	struct axis_value point[BENCH_AXES];
 	char key[512];
 	struct bench_samples samples[BENCH_VARIANTS];
 	uint32_t rounds;
-	struct bench_derived derived[BENCH_DERIVED];
-	size_t derived_count;
-	struct bench_flag flags[BENCH_FLAGS];
-	size_t flag_count;
-	struct bench_mechanism mechanisms[BENCH_VARIANTS];
-	size_t mechanism_count;
-	struct bench_fact facts[BENCH_FACTS];
-	size_t fact_count;
+	struct bench_derived *derived;
+	size_t derived_count, derived_capacity;
+	struct bench_flag *flags;
+	size_t flag_count, flag_capacity;
+	struct bench_mechanism *mechanisms;
+	size_t mechanism_count, mechanism_capacity;
+	struct bench_fact *facts;
+	size_t fact_count, fact_capacity;
 	const char *stopped; /* why sampling stopped: "goal", "time" or "max_samples"; NULL: no
 				samples were taken */
 	const char *check_status;
@@ -214,13 +209,14 @@ int bench_sample_once(struct bench_run *r, unsigned variant, uint64_t iterations
 int bench_sample_case(struct bench_run *r, double seconds);
 double bench_time(struct bench_run *r);
 
-/* bench_derive.c */
+/* bench_derive.c: without memory for another flag the case fails. */
 void bench_flag_variant(struct bench_run *r, const char *flag, int variant, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 bool bench_flagged(const struct bench_run *r,
 		   int variant); /* the case, or this variant, is flagged */
 void bench_derive_rates(struct bench_run *r);
 void bench_current_clear(struct bench_current *now);
+void bench_current_free(struct bench_current *now); /* the samples' seconds, too */
 
 /* bench_output.c: build the record in r->json, append it to the file, print it or the table. 0
  * or the error. */

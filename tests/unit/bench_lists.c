@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What a case says of itself is in its record, however much it is: flags, mechanisms, derived
+ * quantities and facts. What there is no memory for fails the case.
+ */
+#include "bench/bench_run.h"
+#include "tests/unit/bench_output.h"
+#include "tests/unit/test.h"
+
+#include <stdint.h>
+
+#define MANY 1000u
+
+static char output[1 << 20];
+
+/* The exit code of a benchmark that derives this. */
+static int run_deriving(int (*derive)(struct bench_case *c))
+{
+	static struct bench bench = {.name = "test/lists",
+				     .question = "is all of it recorded?",
+				     .formula = "none",
+				     .timed = "nothing"};
+	char *argv[] = {"lists", "--device", "sim", "--format", "json", NULL};
+	bench.derive = derive;
+	return run_captured(&bench, 5, argv, output, sizeof(output));
+}
+
+/* How many of the words PREFIX 0 SUFFIX, PREFIX 1 SUFFIX, ... are in the output. */
+static unsigned count_words(const char *prefix, const char *suffix)
+{
+	char word[64];
+	unsigned found = 0;
+	for (unsigned i = 0; i < MANY; i++) {
+		snprintf(word, sizeof(word), "%s%u%s", prefix, i, suffix);
+		found += strstr(output, word) != NULL;
+	}
+	return found;
+}
+
+static int derive_much(struct bench_case *c)
+{
+	char name[32];
+	for (unsigned i = 0; i < MANY; i++) {
+		snprintf(name, sizeof(name), "quantity%u", i);
+		bench_value(c, name, -1, i, "", "its number");
+		snprintf(name, sizeof(name), "fact%u", i);
+		bench_fact_number(c, name, i);
+		snprintf(name, sizeof(name), "text%u", i);
+		bench_fact_text(c, name, name);
+		snprintf(name, sizeof(name), "mechanism%u", i);
+		bench_mechanism(c, name, false, "never");
+		bench_flag(c, "test", "reason%u", i);
+	}
+	return 0;
+}
+
+static void nothing_is_left_out(void)
+{
+	expect(run_deriving(derive_much) == 3);
+	expect(count_words("\"name\":\"quantity", "\"") == MANY);
+	expect(count_words("\"fact", "\":") == MANY);
+	expect(count_words("\":\"text", "\"") == MANY);
+	expect(count_words("\"name\":\"mechanism", "\"") == MANY);
+	expect(count_words("\"reason\":\"mechanism", ": never\"") == MANY);
+	expect(count_words("\"reason\":\"reason", "\"") == MANY);
+}
+
+/* An alias is copied from the list that it is added to, which moves when it grows. */
+static int derive_aliases(struct bench_case *c)
+{
+	char alias[32];
+	bench_value(c, "quantity", -1, 0.5, "byte/s", "a half");
+	bench_bound(c, "quantity", -1, 2.0, "two");
+	for (unsigned i = 0; i < MANY; i++) {
+		snprintf(alias, sizeof(alias), "alias%u", i);
+		bench_alias(c, "quantity", -1, alias, "a half");
+	}
+	return 0;
+}
+
+static void aliases_are_copies(void)
+{
+	unsigned bounds = 0;
+	expect(run_deriving(derive_aliases) == 0);
+	expect(count_words("\"name\":\"alias", "\",\"variant\":null,\"value\":0.5,") == MANY);
+	for (const char *at = output; (at = strstr(at, "\"bound_name\":\"two\"")); at++)
+		bounds++;
+	expect(bounds == MANY + 1);
+}
+
+/* A list that is too large to grow, for one call. */
+#define WITHOUT_MEMORY(c, list, call)                                                              \
+	do {                                                                                       \
+		size_t count = (c)->run->current.list##_count;                                     \
+		size_t capacity = (c)->run->current.list##_capacity;                               \
+		(c)->run->current.list##_count = SIZE_MAX / 2;                                     \
+		(c)->run->current.list##_capacity = SIZE_MAX / 2;                                  \
+		call;                                                                              \
+		(c)->run->current.list##_count = count;                                            \
+		(c)->run->current.list##_capacity = capacity;                                      \
+	} while (0)
+
+static int derive_flag(struct bench_case *c)
+{
+	WITHOUT_MEMORY(c, flag, bench_flag(c, "test", "lost"));
+	return 0;
+}
+
+static int derive_mechanism(struct bench_case *c)
+{
+	WITHOUT_MEMORY(c, mechanism, bench_mechanism(c, "test", false, "lost"));
+	return 0;
+}
+
+static int derive_value(struct bench_case *c)
+{
+	WITHOUT_MEMORY(c, derived, bench_value(c, "test", -1, 1.0, "", "lost"));
+	return 0;
+}
+
+static int derive_fact(struct bench_case *c)
+{
+	WITHOUT_MEMORY(c, fact, bench_fact_text(c, "test", "lost"));
+	return 0;
+}
+
+static void what_is_lost_fails_the_case(void)
+{
+	static const struct {
+		int (*derive)(struct bench_case *c);
+		const char *reason;
+	} losses[] = {{derive_flag, "flag test: out of memory"},
+		      {derive_mechanism, "mechanism test: out of memory"},
+		      {derive_value, "derive test: out of memory"},
+		      {derive_fact, "fact test: out of memory"}};
+	for (size_t i = 0; i < sizeof(losses) / sizeof(losses[0]); i++) {
+		char reason[80];
+		snprintf(reason, sizeof(reason), "\"status\":\"failed\",\"reason\":\"%s\"",
+			 losses[i].reason);
+		expect(run_deriving(losses[i].derive) == 1);
+		expect(strstr(output, reason) != NULL);
+	}
+}
+
+int main(void)
+{
+	test(nothing_is_left_out);
+	test(aliases_are_copies);
+	test(what_is_lost_fails_the_case);
+	return test_done();
+}
