@@ -335,28 +335,41 @@ static int print_information(const struct bench *b, enum bench_mode mode)
 	return out_status() ? BENCH_BAD : BENCH_OK;
 }
 
+/* Run or list the cases. */
+static int run_and_close(struct bench_run *r)
+{
+	err_clear();
+	int code = run_program(r);
+	if (code != BENCH_OK && err_text()[0] && !r->interrupted &&
+	    (code != BENCH_BAD || !r->count.failed))
+		err_print("%s: %s", r->b->name, err_text());
+	close_run(r);
+	return code;
+}
+
 int bench_main(const struct bench *b, int argc, char **argv)
 {
-	static struct bench_run r;
-	int code;
-	r = (struct bench_run){.b = b, .argc = argc, .argv = argv, .file = {.fd = -1}};
-	r.c.run = &r;
-	r.axis_count = bench_axis_count(b);
-	r.variant_count = bench_variant_count(b);
-	catch_signals();
-	if (bench_options_parse(b, argc, argv, &r.o)) {
-		err_print("%s: %s", b->name, err_text());
-		return BENCH_USAGE;
+	struct bench_run *r = malloc(sizeof(*r));
+	if (!r) {
+		err_print("%s: the state of a run: out of memory", b->name);
+		return BENCH_BAD;
 	}
-	if (r.o.mode != BENCH_RUN && r.o.mode != BENCH_LIST)
-		return print_information(b, r.o.mode);
-	err_clear();
-	code = run_program(&r);
-	if (code != BENCH_OK && err_text()[0] && !r.interrupted &&
-	    (code != BENCH_BAD || !r.count.failed))
+	*r = (struct bench_run){.b = b, .argc = argc, .argv = argv, .file = {.fd = -1}};
+	r->c.run = r;
+	r->c.arg = b->arg;
+	r->axis_count = bench_axis_count(b);
+	r->variant_count = bench_variant_count(b);
+	catch_signals();
+	int code = BENCH_USAGE;
+	if (bench_options_parse(b, argc, argv, &r->o))
 		err_print("%s: %s", b->name, err_text());
-	close_run(&r);
-	if (r.interrupted) {
+	else if (r->o.mode != BENCH_RUN && r->o.mode != BENCH_LIST)
+		code = print_information(b, r->o.mode);
+	else
+		code = run_and_close(r);
+	bool interrupted = r->interrupted;
+	free(r);
+	if (interrupted) {
 		err_print("%s: interrupted; completed cases are kept", b->name);
 		/* SA_RESETHAND has restored the default action, so the parent sees an exit by
 		 * this signal. */

@@ -142,6 +142,7 @@ struct bench {
 	const struct bench_variant *variants;
 	const struct bench_metric *primary; /* ends with a NULL metric; may be NULL */
 	size_t state_bytes;                 /* c->state: zeroed before setup of every case */
+	void *arg; /* c->arg: what outlives a case, such as a cache of main()'s; may be NULL */
 
 	/* May be NULL. Called for every case before the first one runs; must be cheap. -ENOTSUP
 	 * with a text: skip this case. -EINVAL: the case's axis values exclude each other; the
@@ -176,7 +177,7 @@ struct bench_case {
 	struct dev_set *devices;   /* all of them */
 	struct dev_stream *stream; /* of the first device, normal priority, idle between bodies */
 	struct rng rng;            /* seeded from --seed and the case's key */
-	void *state;
+	void *state, *arg;
 	double self_seconds;   /* BENCH_SELF: set by body() */
 	struct bench_run *run; /* the harness's */
 };

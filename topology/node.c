@@ -146,7 +146,7 @@ static void report_affinity(struct bench_case *c, hwloc_topology_t topology)
 
 static int derive(struct bench_case *c)
 {
-	static struct text text;
+	struct text *text = c->state;
 	hwloc_topology_t topology;
 	if (hwloc_topology_init(&topology) != 0)
 		return err_note(-ENOMEM, "hwloc: %s", strerror(errno));
@@ -155,9 +155,8 @@ static int derive(struct bench_case *c)
 		hwloc_topology_destroy(topology);
 		return err_note(-EIO, "hwloc could not read this machine: %s", strerror(errno));
 	}
-	text.used = 0;
-	append_tree(&text, hwloc_get_root_obj(topology));
-	bench_fact_text(c, "tree", text.bytes);
+	append_tree(text, hwloc_get_root_obj(topology));
+	bench_fact_text(c, "tree", text->bytes);
 	report_counts(c, topology);
 	report_caches(c, topology);
 	report_pci_devices(c, topology);
@@ -174,6 +173,7 @@ static const struct bench bench = {
 	.timed = "nothing",
 	.limits = "a virtual machine shows what its hypervisor lets it see",
 	.share = 0.1,
+	.state_bytes = sizeof(struct text),
 	.derive = derive,
 };
 

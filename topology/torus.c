@@ -99,9 +99,6 @@ static const struct axis axes[] = {
 	{.name = NULL},
 };
 
-/* All algorithms on the current network; consecutive cases differ in size or algorithm only. */
-static struct candidates candidates;
-
 static enum schedule_ports ports_of(const struct bench_case *c)
 {
 	return strcmp(axis_str(c, "ports"), "1") == 0 ? SCHEDULE_ONE_PORT : SCHEDULE_ALL_PORTS;
@@ -120,19 +117,22 @@ static int admit(const struct bench_case *c)
 	return status == -ENOTSUP ? err_note(-EINVAL, "%s", err_text()) : status;
 }
 
+/* c->arg is all algorithms on the current network; consecutive cases differ in size or algorithm
+ * only. */
 static int load_candidates(const struct bench_case *c)
 {
+	struct candidates *all = c->arg;
 	struct network network;
 	enum schedule_ports ports = ports_of(c);
 	int status = network_parse(axis_str(c, "shape"), &network);
 	if (status)
 		return status;
-	bool same = candidates.network.kind == network.kind && candidates.ports == ports &&
-		    memcmp(&candidates.network.grid, &network.grid, sizeof(network.grid)) == 0;
+	bool same = all->network.kind == network.kind && all->ports == ports &&
+		    memcmp(&all->network.grid, &network.grid, sizeof(network.grid)) == 0;
 	if (same)
 		return 0;
-	candidates_free(&candidates);
-	return candidates_make(&network, ports, &candidates);
+	candidates_free(all);
+	return candidates_make(&network, ports, all);
 }
 
 static int setup(struct bench_case *c)
@@ -140,7 +140,7 @@ static int setup(struct bench_case *c)
 	int status = load_candidates(c);
 	if (status)
 		return status;
-	const struct candidate *mine = candidates_find(&candidates, axis_str(c, "algorithm"));
+	const struct candidate *mine = candidates_find(c->arg, axis_str(c, "algorithm"));
 	return mine->status ? err_note(mine->status, "%s", mine->why) : 0;
 }
 
@@ -174,14 +174,14 @@ static void report_facts(struct bench_case *c, const struct cost_model *p,
 	bench_fact_number(c, "steps", p->steps);
 	bench_fact_number(c, "links_on_longest_routes", p->links);
 	report_loads(c, p);
-	bench_fact_text(c, "best_algorithm", candidates_best(&candidates, costs, bytes)->name);
-	bench_fact_text(c, "best_by_bytes",
-			candidates_show(&candidates, costs, text, sizeof(text)));
+	bench_fact_text(c, "best_algorithm", candidates_best(c->arg, costs, bytes)->name);
+	bench_fact_text(c, "best_by_bytes", candidates_show(c->arg, costs, text, sizeof(text)));
 }
 
 static int derive(struct bench_case *c)
 {
-	const struct candidate *mine = candidates_find(&candidates, axis_str(c, "algorithm"));
+	const struct candidates *all = c->arg;
+	const struct candidate *mine = candidates_find(all, axis_str(c, "algorithm"));
 	const struct cost_model *p = &mine->model;
 	struct cost_model_costs costs = {.bytes_per_s = (double)axis_u64(c, "bandwidth")};
 	double bytes = (double)axis_u64(c, "size"), from, to;
@@ -191,8 +191,7 @@ static int derive(struct bench_case *c)
 	if (status)
 		return status;
 	double time = cost_model_time(p, &costs, bytes);
-	double best =
-		cost_model_time(&candidates_best(&candidates, &costs, bytes)->model, &costs, bytes);
+	double best = cost_model_time(&candidates_best(all, &costs, bytes)->model, &costs, bytes);
 	bench_value(c, "lambda", -1, cost_model_lambda(p), "1", "steps / log2(nodes)");
 	bench_value(c, "psi", -1, cost_model_psi(p), "1",
 		    "bytes through the busiest port / (size / dimensions), without the rank's own "
@@ -207,7 +206,7 @@ static int derive(struct bench_case *c)
 		    "goodput / (dimensions * bandwidth), half of what a node's links inject");
 	bench_value(c, "time_over_best", -1, time / best, "1",
 		    "time / time of the best algorithm at this size");
-	if (candidates_wins(&candidates, mine, &costs, &from, &to)) {
+	if (candidates_wins(all, mine, &costs, &from, &to)) {
 		bench_value(c, "best_from", -1, ceil(from), "byte",
 			    "smallest size at which no algorithm is faster");
 		if (isfinite(to))
@@ -217,8 +216,7 @@ static int derive(struct bench_case *c)
 	report_facts(c, p, &costs, bytes);
 	if (strcmp(axis_str(c, "emit"), "simgrid") == 0) {
 		char command[SIMGRID_COMMAND];
-		status = simgrid_write(&candidates.network, costs.link_s, costs.bytes_per_s,
-				       command);
+		status = simgrid_write(&all->network, costs.link_s, costs.bytes_per_s, command);
 		if (status == 0)
 			bench_fact_text(c, "simgrid_command", command);
 	}
@@ -242,7 +240,10 @@ static const struct bench bench = {
 
 int main(int argc, char **argv)
 {
-	int code = bench_main(&bench, argc, argv);
+	struct candidates candidates = {0};
+	struct bench program = bench;
+	program.arg = &candidates;
+	int code = bench_main(&program, argc, argv);
 	candidates_free(&candidates);
 	return code;
 }

@@ -6,17 +6,29 @@
 #include "collectives/ranks/session.h"
 #include "lib/err.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 const char *const collective_ports[] = {"one", "all", NULL};
-char collective_line[GRID_TEXT];
 
-static const struct bench *program;
-static enum schedule_kind kind;
-static const char *device_given; /* NULL: the default, the host */
-static bool devices_open;        /* on all ranks */
+enum { MAX_AXES = 8 };
+
+/* The leader's; c->arg. */
+struct leader {
+	struct bench program;
+	struct axis axes[MAX_AXES + 1];
+	struct bench_job job;
+	struct nccl_tests_args args;
+	enum schedule_kind kind;
+	struct session *session;
+	struct mpi_command_handler ranks;
+	const char *device_given; /* NULL: the default, the host */
+	bool devices_open;        /* on all ranks */
+	char name[64];
+	char line[GRID_TEXT]; /* one dimension with all ranks */
+};
 
 int collective_accept_shape(const char *word)
 {
@@ -44,6 +56,7 @@ static bool uses_device_memory(const struct bench_case *c)
 
 static int admit(const struct bench_case *c)
 {
+	const struct leader *leader = c->arg;
 	if (mpi_job.size < 2)
 		return err_note(-ENODEV,
 				"needs at least 2 ranks: start it with mpirun -n 2, or srun");
@@ -53,7 +66,7 @@ static int admit(const struct bench_case *c)
 		return 0;
 	if (mpi_job.virtual_time)
 		return err_note(-ENOTSUP, "simulated ranks support only --device host");
-	if (kind != SCHEDULE_ALLGATHER &&
+	if (leader->kind != SCHEDULE_ALLGATHER &&
 	    (axis_index(c, "type") != DATA_F32 || axis_index(c, "op") != DATA_SUM))
 		return err_note(-ENOTSUP, "reduction on devices supports only --type f32 --op sum");
 	return 0;
@@ -62,55 +75,60 @@ static int admit(const struct bench_case *c)
 /* Opens the device of every rank, once. */
 static int open_rank_devices(struct bench_case *c)
 {
+	struct leader *leader = c->arg;
 	struct mpi_command command = make_command(SESSION_DEVICE, 0, 0);
-	if (devices_open)
+	if (leader->devices_open)
 		return 0;
-	rank_device_list(device_given, c->devices, &command.devices);
-	int status = mpi_job_command(&command);
-	devices_open = status == 0;
+	rank_device_list(session_device(leader->session), leader->device_given, c->devices,
+			 &command.devices);
+	int status = mpi_job_command(&leader->ranks, &command);
+	leader->devices_open = status == 0;
 	return status;
 }
 
 static int setup(struct bench_case *c)
 {
+	const struct leader *leader = c->arg;
 	struct mpi_command command = make_command(SESSION_OPEN, 0, 0);
-	command.kind = kind;
+	command.kind = leader->kind;
 	command.bytes = axis_u64(c, "size");
 	command.type = axis_index(c, "type");
-	command.op = kind == SCHEDULE_ALLGATHER ? DATA_SUM : axis_index(c, "op");
-	command.ports = kind == SCHEDULE_ALLREDUCE && axis_str(c, "ports") == collective_ports[1]
-				? SCHEDULE_ALL_PORTS
-				: SCHEDULE_ONE_PORT;
+	command.op = leader->kind == SCHEDULE_ALLGATHER ? DATA_SUM : axis_index(c, "op");
+	command.ports =
+		leader->kind == SCHEDULE_ALLREDUCE && axis_str(c, "ports") == collective_ports[1]
+			? SCHEDULE_ALL_PORTS
+			: SCHEDULE_ONE_PORT;
 	command.seed = rng_u64(&c->rng);
 	command.dry = mpi_job.virtual_time && !bench_checked(c);
 	snprintf(command.shape, sizeof(command.shape), "%s", axis_str(c, "shape"));
 	if (command.bytes % data_bytes(command.type))
 		return err_note(-ENOTSUP, "size %llu is not a multiple of the element size %u",
 				(unsigned long long)command.bytes, data_bytes(command.type));
-	for (unsigned v = 0; program->variants[v].name; v++)
+	for (unsigned v = 0; leader->program.variants[v].name; v++)
 		command.variants |= (uint64_t)bench_variant_on(c, v) << v;
 	int status = uses_device_memory(c) ? open_rank_devices(c) : 0;
 	if (status == 0)
-		status = mpi_job_command(&command);
+		status = mpi_job_command(&leader->ranks, &command);
 	if (status)
 		return status;
 	bool any = false;
-	for (unsigned v = 0; program->variants[v].name; v++) {
+	for (unsigned v = 0; leader->program.variants[v].name; v++) {
 		if (!bench_variant_on(c, v))
 			continue;
-		if (session_is_unsupported(v))
+		if (session_is_unsupported(leader->session, v))
 			bench_variant_off(c, v);
 		else
 			any = true;
 	}
-	return any ? 0 : err_note(-ENOTSUP, "%s", session_unsupported_reason());
+	return any ? 0 : err_note(-ENOTSUP, "%s", session_unsupported_reason(leader->session));
 }
 
 static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
 {
+	const struct leader *leader = c->arg;
 	struct mpi_command command = make_command(SESSION_RUN, variant, iterations);
-	int status = mpi_job_command(&command);
-	c->self_seconds = session_seconds();
+	int status = mpi_job_command(&leader->ranks, &command);
+	c->self_seconds = session_seconds(leader->session);
 	return status;
 }
 
@@ -122,26 +140,27 @@ static void model(const struct bench_case *c, unsigned variant, struct bench_mod
 
 static int poison(struct bench_case *c, unsigned variant)
 {
+	const struct leader *leader = c->arg;
 	struct mpi_command command = make_command(SESSION_POISON, variant, 0);
-	(void)c;
-	return mpi_job_command(&command);
+	return mpi_job_command(&leader->ranks, &command);
 }
 
 static int check(struct bench_case *c, unsigned variant)
 {
+	const struct leader *leader = c->arg;
 	struct mpi_command command = make_command(SESSION_CHECK, variant, 0);
-	(void)c;
-	return mpi_job_command(&command);
+	return mpi_job_command(&leader->ranks, &command);
 }
 
 /* The requested algorithm ran: the leader's messages, counted when they were sent, are those of the
  * schedule. */
 static int verify_mechanism(struct bench_case *c)
 {
+	const struct leader *leader = c->arg;
 	char name[64];
-	for (unsigned v = 0; program->variants[v].name; v++) {
+	for (unsigned v = 0; leader->program.variants[v].name; v++) {
 		struct session_traffic t;
-		if (!bench_variant_on(c, v) || !session_traffic(v, &t))
+		if (!bench_variant_on(c, v) || !session_traffic(leader->session, v, &t))
 			continue;
 		snprintf(name, sizeof(name), "%s ran", t.algorithm);
 		bench_mechanism(c, name,
@@ -161,7 +180,7 @@ static int verify_mechanism(struct bench_case *c)
 
 /* Bytes that every rank's link must carry in each direction whatever the algorithm, as nccl-tests
  * counts. */
-static double bus_factor(void)
+static double bus_factor(enum schedule_kind kind)
 {
 	double p = mpi_job.size;
 	return (kind == SCHEDULE_ALLREDUCE ? 2.0 : 1.0) * (p - 1.0) / p;
@@ -169,10 +188,11 @@ static double bus_factor(void)
 
 static double bus_bandwidth(const struct bench_round *r)
 {
-	return bus_factor() * (double)axis_u64(r->c, "size") / r->seconds[r->variant];
+	const struct leader *leader = r->c->arg;
+	return bus_factor(leader->kind) * (double)axis_u64(r->c, "size") / r->seconds[r->variant];
 }
 
-static int variant_named(const char *name)
+static int variant_named(const struct bench *program, const char *name)
 {
 	for (int v = 0; program->variants[v].name; v++)
 		if (strcmp(program->variants[v].name, name) == 0)
@@ -182,12 +202,14 @@ static int variant_named(const char *name)
 
 static int derive_variant(struct bench_case *c, unsigned v)
 {
-	int library = variant_named(SESSION_LIBRARY);
-	int status = bench_derive(
-		c, "bus_bandwidth", (int)v, "byte/s", UINT64_C(1) << v, bus_bandwidth, NULL,
-		kind == SCHEDULE_ALLREDUCE ? "2 (p-1)/p bytes / time" : "(p-1)/p bytes / time");
+	const struct leader *leader = c->arg;
+	int library = variant_named(&leader->program, SESSION_LIBRARY);
+	int status = bench_derive(c, "bus_bandwidth", (int)v, "byte/s", UINT64_C(1) << v,
+				  bus_bandwidth, NULL,
+				  leader->kind == SCHEDULE_ALLREDUCE ? "2 (p-1)/p bytes / time"
+								     : "(p-1)/p bytes / time");
 	if (mpi_job.common_clock)
-		bench_value(c, "entry_skew", (int)v, session_skew(v), "s",
+		bench_value(c, "entry_skew", (int)v, session_skew(leader->session, v), "s",
 			    "last rank's entry - first rank's, median of the last body");
 	if (status == 0 && library >= 0 && (int)v != library)
 		status = bench_ratio(c, "library_time_ratio", v, (unsigned)library,
@@ -198,30 +220,33 @@ static int derive_variant(struct bench_case *c, unsigned v)
 /* Reports where vectors are and how data moves between ranks. */
 static void report_transport(struct bench_case *c)
 {
-	int library = variant_named(SESSION_LIBRARY), max_ranks = rank_device_max_ranks();
+	const struct leader *leader = c->arg;
+	const struct rank_device *device = session_device(leader->session);
+	int library = variant_named(&leader->program, SESSION_LIBRARY);
 	if (!uses_device_memory(c)) {
 		bench_fact_text(c, "transport", "host memory");
 		return;
 	}
 	bench_fact_text(c, "transport",
 			"device memory, each message staged through pinned host memory");
-	bench_fact_text(c, "rank_devices", rank_device_names());
-	bench_fact_number(c, "ranks_on_a_device", max_ranks);
+	bench_fact_text(c, "rank_devices", device->names);
+	bench_fact_number(c, "ranks_on_a_device", device->max_ranks);
 	if (library >= 0 && bench_variant_on(c, (unsigned)library))
 		bench_fact_text(
 			c, "library_transport",
 			"the whole vector staged through pinned host memory, combined by the CPU");
-	if (max_ranks > 1)
+	if (device->max_ranks > 1)
 		bench_flag(c, "oversubscribed",
 			   "%d ranks share a device: the time includes waiting for each other",
-			   max_ranks);
+			   device->max_ranks);
 }
 
 static int derive(struct bench_case *c)
 {
-	int status = 0, indexed = variant_named("swing-b-indexed"),
-	    renamed = variant_named("swing-b");
-	for (unsigned v = 0; status == 0 && program->variants[v].name; v++)
+	const struct leader *leader = c->arg;
+	int status = 0, indexed = variant_named(&leader->program, "swing-b-indexed"),
+	    renamed = variant_named(&leader->program, "swing-b");
+	for (unsigned v = 0; status == 0 && leader->program.variants[v].name; v++)
 		if (bench_variant_on(c, v))
 			status = derive_variant(c, v);
 	if (status == 0 && indexed >= 0 && renamed >= 0)
@@ -242,9 +267,9 @@ static int derive(struct bench_case *c)
 
 static void teardown(struct bench_case *c)
 {
+	const struct leader *leader = c->arg;
 	struct mpi_command command = make_command(SESSION_CLOSE, 0, 0);
-	(void)c;
-	mpi_job_command(&command);
+	mpi_job_command(&leader->ranks, &command);
 }
 
 /* ------------------------------------------------------------------ starting */
@@ -268,8 +293,9 @@ static const char *option_value(const struct nccl_tests_args *args, const char *
 
 /* An explicitly named algorithm that does not support a named shape is a usage error. A default
  * algorithm is skipped where it is not supported. */
-static int reject_unsupported(const struct nccl_tests_args *args)
+static int reject_unsupported(const struct leader *leader)
 {
+	const struct nccl_tests_args *args = &leader->args;
 	const char *algorithms = option_value(args, "algorithm"),
 		   *shapes = option_value(args, "shape"), *ports = option_value(args, "ports");
 	enum schedule_ports wanted =
@@ -280,15 +306,16 @@ static int reject_unsupported(const struct nccl_tests_args *args)
 		return 0;
 	for (const char *a = algorithms; a; a = strchr(a, ',') ? strchr(a, ',') + 1 : NULL) {
 		snprintf(name, sizeof(name), "%.*s", (int)strcspn(a, ","), a);
-		int v = variant_named(name);
-		for (const char *s = shapes ? shapes : collective_line; s;
+		int v = variant_named(&leader->program, name);
+		for (const char *s = shapes ? shapes : leader->line; s;
 		     s = strchr(s, ',') ? strchr(s, ',') + 1 : NULL) {
 			struct schedule *schedule = NULL;
 			snprintf(shape, sizeof(shape), "%.*s", (int)strcspn(s, ","), s);
 			if (v < 0 || strcmp(name, SESSION_LIBRARY) == 0 ||
 			    collective_accept_shape(shape) || grid_parse(shape, &grid))
 				continue; /* the harness reports the error */
-			if (session_schedule(&program->variants[v], &grid, wanted, kind, &schedule))
+			if (session_schedule(&leader->program.variants[v], &grid, wanted,
+					     leader->kind, &schedule))
 				return -EINVAL;
 			schedule_close(schedule);
 		}
@@ -310,54 +337,68 @@ static void add_callbacks(struct bench *b)
 	b->teardown = teardown;
 }
 
-static int run_leader(const struct bench *b, int argc, char **argv)
+/* The default of --shape is known only now. */
+static void add_axes(struct leader *leader, const struct bench *b)
 {
-	static struct nccl_tests_args args;
-	static struct bench_job job;
-	static struct bench copy;
-	static char name[64];
-	if (nccl_tests_args_translate(argc, argv, &args) ||
-	    (mpi_job.size > 1 && reject_unsupported(&args))) {
+	size_t count = 0;
+	for (; b->axes[count].name; count++) {
+		assert(count < MAX_AXES);
+		leader->axes[count] = b->axes[count];
+		if (strcmp(b->axes[count].name, "shape") == 0)
+			leader->axes[count].quick = leader->line;
+	}
+	snprintf(leader->line, sizeof(leader->line), "%d", mpi_job.size);
+	leader->program.axes = leader->axes;
+}
+
+static int run_leader(struct leader *leader, const struct bench *b, int argc, char **argv)
+{
+	leader->program = *b;
+	add_axes(leader, b);
+	if (nccl_tests_args_translate(argc, argv, &leader->args) ||
+	    (mpi_job.size > 1 && reject_unsupported(leader))) {
 		err_print("%s: %s", b->name, err_text());
 		return 2;
 	}
-	job = (struct bench_job){.library = mpi_job.library,
-				 .processes = (unsigned)mpi_job.size,
-				 .hosts = (unsigned)mpi_job.hosts,
-				 .virtual_time = mpi_job.virtual_time,
-				 .cpu_s = mpi_job_cpu_s};
-	device_given = option_value(&args, "device");
-	copy = *b;
-	add_callbacks(&copy);
-	copy.job = &job;
+	leader->job = (struct bench_job){.library = mpi_job.library,
+					 .processes = (unsigned)mpi_job.size,
+					 .hosts = (unsigned)mpi_job.hosts,
+					 .virtual_time = mpi_job.virtual_time,
+					 .cpu_s = mpi_job_cpu_s};
+	leader->device_given = option_value(&leader->args, "device");
+	add_callbacks(&leader->program);
+	leader->program.job = &leader->job;
+	leader->program.arg = leader;
 	/* Records, resume and report keep results of simulated ranks apart from real ones. */
 	if (mpi_job.virtual_time) {
-		snprintf(name, sizeof(name), "%s@simgrid", b->name);
-		copy.name = name;
-		copy.limits = "SimGrid simulates ranks, network and clock: flows share links, no "
-			      "packets, and computing takes no time";
+		snprintf(leader->name, sizeof(leader->name), "%s@simgrid", b->name);
+		leader->program.name = leader->name;
+		leader->program.limits =
+			"SimGrid simulates ranks, network and clock: flows share links, no "
+			"packets, and computing takes no time";
 	}
-	program = &copy;
-	return bench_main(&copy, args.argc, args.argv);
+	return bench_main(&leader->program, leader->args.argc, leader->args.argv);
 }
 
-int collective_main(const struct bench *b, enum schedule_kind which, int argc, char **argv)
+int collective_main(const struct bench *b, enum schedule_kind kind, int argc, char **argv)
 {
+	struct session *session = NULL;
 	int code = 0;
-	program = b;
-	kind = which;
-	if (mpi_job_start(&argc, &argv, session_handler(b))) {
+	if (session_make(b, &session) || mpi_job_start(&argc, &argv)) {
 		err_print("%s: %s", b->name, err_text());
+		session_free(session);
 		return 77;
 	}
-	snprintf(collective_line, sizeof(collective_line), "%d", mpi_job.size);
+	struct leader leader = {.kind = kind,
+				.session = session,
+				.ranks = {.execute = session_execute, .state = session}};
 	if (mpi_job.rank != 0) {
-		mpi_job_serve();
+		mpi_job_serve(&leader.ranks);
 	} else {
-		code = run_leader(b, argc, argv);
+		code = run_leader(&leader, b, argc, argv);
 		mpi_job_stop();
 	}
-	rank_device_close();
+	session_free(session);
 	mpi_job_end();
 	return code;
 }

@@ -21,10 +21,8 @@
  * schedule_layout), which is used where it exists. The suffix "-indexed" of a name is not part of
  * the algorithm's name. SESSION_LIBRARY is MPI's own collective. All are BENCH_SELF. */
 
-/* The default of --shape: one dimension with all ranks. */
-extern char collective_line[];
-
-/* For the axis of shapes: accepts a shape with as many nodes as there are ranks. */
+/* For the axis "shape": accepts a shape with as many nodes as there are ranks. Its default, which
+ * collective_main() sets, is one dimension with all ranks. */
 int collective_accept_shape(const char *word);
 
 extern const char *const collective_ports[]; /* one all */

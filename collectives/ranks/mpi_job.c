@@ -17,9 +17,6 @@
 enum { OPCODE_STOP = 0x7fff0000, OPCODE_CPU_TIME };
 
 struct mpi_job mpi_job;
-static int (*handler)(const struct mpi_command *command);
-static bool on_leader_host;
-static double cpu_s;
 
 _Noreturn void mpi_job_abort(const char *format, ...)
 {
@@ -90,7 +87,7 @@ static void find_hosts_and_cores(void)
 	mpi_job.hosts = leader.hosts;
 	mpi_job.leader_host_ranks = leader.ranks;
 	mpi_job.leader_host_cores = leader.cores;
-	on_leader_host = with_leader;
+	mpi_job.on_leader_host = with_leader;
 }
 
 static void identify_rank(void)
@@ -109,10 +106,8 @@ static void identify_rank(void)
 	mpi_job.common_clock = mpi_job.virtual_time || mpi_job.hosts == 1;
 }
 
-int mpi_job_start(int *argc, char ***argv,
-		  int (*command_handler)(const struct mpi_command *command))
+int mpi_job_start(int *argc, char ***argv)
 {
-	handler = command_handler;
 	if (MPI_Init(argc, argv) != MPI_SUCCESS)
 		return err_note(-ENODEV, "MPI_Init failed");
 	MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
@@ -126,14 +121,15 @@ int mpi_job_start(int *argc, char ***argv,
 
 double mpi_job_time(void) { return mpi_job.virtual_time ? MPI_Wtime() : 1e-9 * (double)clock_ns(); }
 
-static int sum_cpu_time(void)
+/* The sum is the leader's. */
+static int sum_cpu_time(double *sum_s_p)
 {
 	struct rusage use;
 	getrusage(RUSAGE_SELF, &use);
 	double mine = (double)(use.ru_utime.tv_sec + use.ru_stime.tv_sec) +
 		      1e-6 * (double)(use.ru_utime.tv_usec + use.ru_stime.tv_usec);
-	mine = on_leader_host ? mine : 0.0;
-	MPI_CHECK(MPI_Reduce(&mine, &cpu_s, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD),
+	mine = mpi_job.on_leader_host ? mine : 0.0;
+	MPI_CHECK(MPI_Reduce(&mine, sum_s_p, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD),
 		  "MPI_Reduce");
 	return 0;
 }
@@ -154,11 +150,13 @@ static int agree_on_status(int status)
 	return err_note(worst.status, "%s", text);
 }
 
-static int execute_command(const struct mpi_command *command)
+static int execute_command(const struct mpi_command_handler *h, const struct mpi_command *command,
+			   double *cpu_s_p)
 {
 	alarm(mpi_job.virtual_time ? 0 : MPI_JOB_TIMEOUT_S);
-	int status = agree_on_status(command->opcode == OPCODE_CPU_TIME ? sum_cpu_time()
-									: handler(command));
+	int status =
+		agree_on_status(command->opcode == OPCODE_CPU_TIME ? sum_cpu_time(cpu_s_p)
+								   : h->execute(h->state, command));
 	alarm(0);
 	return status;
 }
@@ -169,22 +167,23 @@ static void broadcast_command(struct mpi_command *command)
 		  "MPI_Bcast of a command");
 }
 
-int mpi_job_command(const struct mpi_command *command)
+int mpi_job_command(const struct mpi_command_handler *h, const struct mpi_command *command)
 {
 	struct mpi_command copy = *command;
 	broadcast_command(&copy);
-	return execute_command(&copy);
+	return execute_command(h, &copy, NULL);
 }
 
-void mpi_job_serve(void)
+void mpi_job_serve(const struct mpi_command_handler *h)
 {
 	struct mpi_command command;
+	double unused = 0.0;
 	/* The leader handles these signals and then stops the other ranks. */
 	signal(SIGINT, SIG_IGN);
 	signal(SIGTERM, SIG_IGN);
 	for (broadcast_command(&command); command.opcode != OPCODE_STOP;
 	     broadcast_command(&command))
-		execute_command(&command);
+		execute_command(h, &command, &unused);
 }
 
 void mpi_job_stop(void)
@@ -198,6 +197,8 @@ void mpi_job_end(void) { MPI_Finalize(); }
 double mpi_job_cpu_s(void)
 {
 	struct mpi_command command = {.opcode = OPCODE_CPU_TIME};
-	mpi_job_command(&command);
+	double cpu_s = 0.0;
+	broadcast_command(&command);
+	execute_command(NULL, &command, &cpu_s);
 	return cpu_s;
 }

@@ -36,28 +36,34 @@ struct mpi_command {
 	struct device_list devices;
 };
 
+/* Executes a command on this rank: 0 or -errno with a text. */
+struct mpi_command_handler {
+	int (*execute)(void *state, const struct mpi_command *command);
+	void *state;
+};
+
 struct mpi_job {
 	int rank, size, hosts;
 	int host, local; /* the first rank of this host; the number of this rank on it: 0, 1, ... */
 	int leader_host_ranks, leader_host_cores; /* ranks on the leader's host, and the cores that
 						     they may use */
-	bool virtual_time;                        /* the job runs in a simulator */
+	bool on_leader_host;
+	bool virtual_time; /* the job runs in a simulator */
 	bool common_clock;
 	char library[64]; /* "Open MPI v4.1.4" */
 };
 
+/* As process-wide as MPI_COMM_WORLD, and constant after mpi_job_start(). */
 extern struct mpi_job mpi_job;
 
-/* Calls MPI_Init and fills `mpi_job`. `command_handler` executes a command on this rank and returns
- * 0 or -errno with a text. Returns 0 or -errno. */
-int mpi_job_start(int *argc, char ***argv,
-		  int (*command_handler)(const struct mpi_command *command));
+/* Calls MPI_Init and fills `mpi_job`. Returns 0 or -errno. */
+int mpi_job_start(int *argc, char ***argv);
 
 /* Other ranks than the leader: executes commands until the leader calls mpi_job_stop(). */
-void mpi_job_serve(void);
+void mpi_job_serve(const struct mpi_command_handler *h);
 
 /* Leader only: all ranks execute a command; waits for them. */
-int mpi_job_command(const struct mpi_command *command);
+int mpi_job_command(const struct mpi_command_handler *h, const struct mpi_command *command);
 
 /* Leader only, at the end: the other ranks return from mpi_job_serve(). Then all ranks call
  * mpi_job_end(), which calls MPI_Finalize. */

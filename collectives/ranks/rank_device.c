@@ -11,18 +11,14 @@
 
 enum { MAX_BACKENDS = 16, NAME_CAPACITY = sizeof(((struct device_list *)0)->backend) + 16 };
 
-static struct dev *rank_dev;
-static struct dev_set opened_set; /* empty on the leader */
-static char names[1024];
-static int max_ranks;
-
-void rank_device_list(const char *spec, const struct dev_set *set, struct device_list *l)
+void rank_device_list(struct rank_device *d, const char *spec, const struct dev_set *set,
+		      struct device_list *l)
 {
 	*l = (struct device_list){.count = strchr(spec, ':') ? (uint32_t)set->count : 0};
 	snprintf(l->backend, sizeof(l->backend), "%s", set->dev[0]->ops->name);
 	for (size_t i = 0; i < set->count; i++)
 		l->index[i] = (uint16_t)set->dev[i]->index;
-	rank_dev = set->dev[0];
+	d->dev = set->dev[0];
 }
 
 /* The number of devices; 0 with an error text. */
@@ -41,7 +37,7 @@ static unsigned count_backend_devices(const char *backend)
 	return 0;
 }
 
-static int open_rank_device(const struct device_list *l)
+static int open_rank_device(struct rank_device *d, const struct device_list *l)
 {
 	char spec[NAME_CAPACITY];
 	unsigned here = l->count ? l->count : count_backend_devices(l->backend);
@@ -49,9 +45,9 @@ static int open_rank_device(const struct device_list *l)
 		return -ENODEV;
 	unsigned entry = (unsigned)mpi_job.local % here;
 	snprintf(spec, sizeof(spec), "%s:%u", l->backend, l->count ? l->index[entry] : entry);
-	int status = dev_open(spec, 0, &opened_set);
+	int status = dev_open(spec, 0, &d->opened);
 	if (status == 0)
-		rank_dev = opened_set.dev[0];
+		d->dev = d->opened.dev[0];
 	return status;
 }
 
@@ -67,35 +63,36 @@ static bool is_same_device(const struct device_id *a, const struct device_id *b)
 	return a->host == b->host && a->index == b->index && strcmp(a->bus, b->bus) == 0;
 }
 
-static void format_device_names(const struct device_id *ids, const char *backend)
+static void format_device_names(struct rank_device *d, const struct device_id *ids,
+				const char *backend)
 {
 	int r = 0;
 	for (size_t used = 0;
-	     r < mpi_job.size && used + NAME_CAPACITY + sizeof(" ...") < sizeof(names); r++)
-		used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s:%u",
+	     r < mpi_job.size && used + NAME_CAPACITY + sizeof(" ...") < sizeof(d->names); r++)
+		used += (size_t)snprintf(d->names + used, sizeof(d->names) - used, "%s%s:%u",
 					 r ? " " : "", backend, ids[r].index);
 	if (r < mpi_job.size)
-		snprintf(names + strlen(names), sizeof(" ..."), " ...");
+		snprintf(d->names + strlen(d->names), sizeof(" ..."), " ...");
 }
 
-static void count_max_ranks(const struct device_id *ids)
+static void count_max_ranks(struct rank_device *d, const struct device_id *ids)
 {
-	max_ranks = 0;
+	d->max_ranks = 0;
 	for (int r = 0; r < mpi_job.size; r++) {
 		int ranks = 0;
 		for (int other = 0; other < mpi_job.size; other++)
 			ranks += is_same_device(&ids[r], &ids[other]);
-		max_ranks = ranks > max_ranks ? ranks : max_ranks;
+		d->max_ranks = ranks > d->max_ranks ? ranks : d->max_ranks;
 	}
 }
 
-int rank_device_open(const struct device_list *l)
+int rank_device_open(struct rank_device *d, const struct device_list *l)
 {
 	struct device_id mine = {.host = mpi_job.host}, *all = NULL;
-	int status = rank_dev ? 0 : open_rank_device(l);
+	int status = d->dev ? 0 : open_rank_device(d, l);
 	if (status == 0) {
-		mine.index = rank_dev->index;
-		snprintf(mine.bus, sizeof(mine.bus), "%s", dev_props(rank_dev)->bus);
+		mine.index = d->dev->index;
+		snprintf(mine.bus, sizeof(mine.bus), "%s", dev_props(d->dev)->bus);
 	}
 	if (mpi_job.rank == 0)
 		all = calloc((size_t)mpi_job.size, sizeof(*all));
@@ -105,21 +102,15 @@ int rank_device_open(const struct device_list *l)
 			     MPI_COMM_WORLD),
 		  "MPI_Gather");
 	if (all) {
-		format_device_names(all, l->backend);
-		count_max_ranks(all);
+		format_device_names(d, all, l->backend);
+		count_max_ranks(d, all);
 	}
 	free(all);
 	return status;
 }
 
-struct dev *rank_device(void) { return rank_dev; }
-
-void rank_device_close(void)
+void rank_device_close(struct rank_device *d)
 {
-	dev_close(&opened_set);
-	rank_dev = NULL;
+	dev_close(&d->opened);
+	d->dev = NULL;
 }
-
-const char *rank_device_names(void) { return names; }
-
-int rank_device_max_ranks(void) { return max_ranks; }

@@ -24,23 +24,26 @@ struct device_list {
 	uint16_t index[DEV_MAX];
 };
 
+/* The device of a rank; zeroed: none. */
+struct rank_device {
+	struct dev *dev;       /* NULL before rank_device_open(). Do not close it. */
+	struct dev_set opened; /* empty on the leader */
+	/* Leader only, after rank_device_open(): the devices in order of ranks ("NAME:0 NAME:1
+	 * NAME:0", truncated when long), and the largest number of ranks that share a device. */
+	char names[1024];
+	int max_ranks;
+};
+
 /* Leader only: the list that `spec` describes. `set` holds the devices that the harness opened for
  * it; the leader keeps using its first device. */
-void rank_device_list(const char *spec, const struct dev_set *set, struct device_list *l);
+void rank_device_list(struct rank_device *d, const char *spec, const struct dev_set *set,
+		      struct device_list *l);
 
 /* All ranks, in a command: opens this rank's device once and reports it to the leader. -ENODEV with
  * a text when this host does not have it; every rank returns. Blocking. */
-int rank_device_open(const struct device_list *l);
-
-/* The device of this rank; NULL before rank_device_open(). Do not close it. */
-struct dev *rank_device(void);
+int rank_device_open(struct rank_device *d, const struct device_list *l);
 
 /* At the end of a rank. The leader's device belongs to the harness and stays open. */
-void rank_device_close(void);
-
-/* Leader only, after rank_device_open(): the devices in order of ranks ("NAME:0 NAME:1 NAME:0",
- * truncated when long), and the largest number of ranks that share a device. */
-const char *rank_device_names(void);
-int rank_device_max_ranks(void);
+void rank_device_close(struct rank_device *d);
 
 #endif

@@ -22,8 +22,15 @@ struct variant_state {
 	double skew_s;
 };
 
-static struct {
+/* Times of a batch, each the maximum over the ranks. The maximum of -start is minus the first
+ * entry. */
+struct times {
+	double last_start[BATCH], minus_start[BATCH], last_end[BATCH], duration[BATCH];
+};
+
+struct session {
 	const struct bench *bench;
+	struct rank_device device;
 	struct mpi_command command; /* the last SESSION_OPEN */
 	uint64_t elements;
 	/* Host memory. With a device it is pinned: the device's vectors are filled from it and
@@ -35,7 +42,8 @@ static struct {
 	struct variant_state variant[VARIANTS];
 	char unsupported_reason[400];
 	double seconds;
-} session;
+	struct times own, all;
+};
 
 /* ------------------------------------------------------------------ open and close */
 
@@ -59,313 +67,318 @@ int session_schedule(const struct bench_variant *v, const struct grid *grid,
 				  : status;
 }
 
-static int open_host_memory(uint64_t bytes, char **at_p)
+static int open_host_memory(const struct session *s, uint64_t bytes, char **at_p)
 {
 	void *at = NULL;
-	int status = rank_device() ? dev_alloc(rank_device(), DEV_MEM_PINNED, bytes, &at) : 0;
+	int status = s->device.dev ? dev_alloc(s->device.dev, DEV_MEM_PINNED, bytes, &at) : 0;
 	if (status)
 		return status;
-	*at_p = rank_device() ? at : malloc(bytes);
+	*at_p = s->device.dev ? at : malloc(bytes);
 	return *at_p ? 0
 		     : err_note(-ENOMEM, "a vector of %llu bytes: out of memory",
 				(unsigned long long)bytes);
 }
 
-static void free_host_memory(char *at)
+static void free_host_memory(const struct session *s, char *at)
 {
-	if (rank_device())
-		dev_free(rank_device(), at);
+	if (s->device.dev)
+		dev_free(s->device.dev, at);
 	else
 		free(at);
 }
 
-static int close_case(void)
+static int close_case(struct session *s)
 {
 	for (unsigned v = 0; v < VARIANTS; v++) {
-		exchange_close(session.variant[v].exchange);
-		schedule_close(session.variant[v].schedule);
-		session.variant[v] = (struct variant_state){0};
+		exchange_close(s->variant[v].exchange);
+		schedule_close(s->variant[v].schedule);
+		s->variant[v] = (struct variant_state){0};
 	}
-	device_vectors_close(&session.vectors);
-	free_host_memory(session.in);
-	free_host_memory(session.out);
-	free(session.counts);
-	free(session.starts);
-	session.in = session.out = NULL;
-	session.counts = session.starts = NULL;
+	device_vectors_close(&s->vectors);
+	free_host_memory(s, s->in);
+	free_host_memory(s, s->out);
+	free(s->counts);
+	free(s->starts);
+	s->in = s->out = NULL;
+	s->counts = s->starts = NULL;
 	return 0;
 }
 
-static int open_device_vectors(void)
+static int open_device_vectors(struct session *s)
 {
-	int status = device_vectors_open(&session.vectors, rank_device(), session.command.bytes);
+	int status = device_vectors_open(&s->vectors, s->device.dev, s->command.bytes);
 	if (status)
 		return status;
-	device_vectors_copy(&session.vectors, session.vectors.in, session.in,
-			    session.command.bytes);
-	return device_vectors_result(&session.vectors);
+	device_vectors_copy(&s->vectors, s->vectors.in, s->in, s->command.bytes);
+	return device_vectors_result(&s->vectors);
 }
 
-static int open_vectors(void)
+static int open_vectors(struct session *s)
 {
-	uint64_t bytes = session.command.bytes + ALIGNMENT, size = (uint64_t)mpi_job.size;
-	uint64_t grain =
-		exchange_grain(session.command.kind, session.command.type, rank_device() != NULL);
-	int status = open_host_memory(bytes, &session.in);
+	uint64_t bytes = s->command.bytes + ALIGNMENT, size = (uint64_t)mpi_job.size;
+	uint64_t grain = exchange_grain(s->command.kind, s->command.type, s->device.dev != NULL);
+	int status = open_host_memory(s, bytes, &s->in);
 	if (status == 0)
-		status = open_host_memory(bytes, &session.out);
+		status = open_host_memory(s, bytes, &s->out);
 	if (status)
 		return status;
-	session.counts = malloc((size_t)mpi_job.size * sizeof(int));
-	session.starts = malloc((size_t)mpi_job.size * sizeof(int));
-	if (!session.counts || !session.starts)
+	s->counts = malloc((size_t)mpi_job.size * sizeof(int));
+	s->starts = malloc((size_t)mpi_job.size * sizeof(int));
+	if (!s->counts || !s->starts)
 		return err_note(-ENOMEM, "the chunks of %d ranks: out of memory", mpi_job.size);
 	for (int r = 0; r < mpi_job.size; r++) {
-		session.starts[r] = (int)exchange_cut(session.elements, size, (uint64_t)r, grain);
-		session.counts[r] =
-			(int)exchange_cut(session.elements, size, (uint64_t)r + 1, grain) -
-			session.starts[r];
+		s->starts[r] = (int)exchange_cut(s->elements, size, (uint64_t)r, grain);
+		s->counts[r] =
+			(int)exchange_cut(s->elements, size, (uint64_t)r + 1, grain) - s->starts[r];
 	}
-	session.even = session.elements % (size * grain) == 0;
-	if (!session.command.dry)
-		data_fill(session.in, session.command.type, session.command.seed, mpi_job.rank, 0,
-			  session.elements);
-	if (!session.command.dry)
-		memset(session.out, 0, session.command.bytes);
-	return rank_device() ? open_device_vectors() : 0;
+	s->even = s->elements % (size * grain) == 0;
+	if (!s->command.dry)
+		data_fill(s->in, s->command.type, s->command.seed, mpi_job.rank, 0, s->elements);
+	if (!s->command.dry)
+		memset(s->out, 0, s->command.bytes);
+	return s->device.dev ? open_device_vectors(s) : 0;
 }
 
-static int open_variant(unsigned v, const struct grid *grid)
+static int open_variant(struct session *s, unsigned v, const struct grid *grid)
 {
-	struct variant_state *state = &session.variant[v];
-	int status = session_schedule(&session.bench->variants[v], grid, session.command.ports,
-				      session.command.kind, &state->schedule);
+	struct variant_state *state = &s->variant[v];
+	int status = session_schedule(&s->bench->variants[v], grid, s->command.ports,
+				      s->command.kind, &state->schedule);
 	if (status == 0 && state->schedule)
-		status = exchange_open(
-			state->schedule, session.command.kind, (uint32_t)mpi_job.rank,
-			session.elements, session.command.type, session.command.op,
-			session.vectors.dev ? &session.vectors : NULL, &state->exchange);
+		status = exchange_open(state->schedule, s->command.kind, (uint32_t)mpi_job.rank,
+				       s->elements, s->command.type, s->command.op,
+				       s->vectors.dev ? &s->vectors : NULL, &state->exchange);
 	if (status != -ENOTSUP)
 		return status;
 	state->is_unsupported = true;
-	snprintf(session.unsupported_reason, sizeof(session.unsupported_reason), "%s", err_text());
+	snprintf(s->unsupported_reason, sizeof(s->unsupported_reason), "%s", err_text());
 	return 0;
 }
 
-static int open_case(const struct mpi_command *command)
+static int open_case(struct session *s, const struct mpi_command *command)
 {
 	struct grid grid;
-	session.command = *command;
-	session.elements = command->bytes / data_bytes(command->type);
+	s->command = *command;
+	s->elements = command->bytes / data_bytes(command->type);
 	int status = grid_parse(command->shape, &grid);
 	if (status == 0)
-		status = open_vectors();
+		status = open_vectors(s);
 	for (unsigned v = 0; status == 0 && v < VARIANTS; v++)
 		if (command->variants >> v & 1)
-			status = open_variant(v, &grid);
+			status = open_variant(s, v, &grid);
 	return status;
 }
 
 /* ------------------------------------------------------------------ run */
 
 /* Not inlined, because tests/peers counts its instructions. */
-__attribute__((noinline)) static void run_library(void)
+__attribute__((noinline)) static void run_library(struct session *s)
 {
-	MPI_Datatype type = data_mpi_type(session.command.type);
-	MPI_Op op = data_mpi_op(session.command.op);
-	uint64_t own = (uint64_t)session.starts[mpi_job.rank] * data_bytes(session.command.type);
-	int count = session.counts[mpi_job.rank], code;
-	if (session.command.kind == SCHEDULE_ALLREDUCE)
-		code = MPI_Allreduce(session.in, session.out, (int)session.elements, type, op,
-				     MPI_COMM_WORLD);
-	else if (session.command.kind == SCHEDULE_REDUCE_SCATTER && session.even)
-		code = MPI_Reduce_scatter_block(session.in, session.out + own, count, type, op,
+	MPI_Datatype type = data_mpi_type(s->command.type);
+	MPI_Op op = data_mpi_op(s->command.op);
+	uint64_t own = (uint64_t)s->starts[mpi_job.rank] * data_bytes(s->command.type);
+	int count = s->counts[mpi_job.rank], code;
+	if (s->command.kind == SCHEDULE_ALLREDUCE)
+		code = MPI_Allreduce(s->in, s->out, (int)s->elements, type, op, MPI_COMM_WORLD);
+	else if (s->command.kind == SCHEDULE_REDUCE_SCATTER && s->even)
+		code = MPI_Reduce_scatter_block(s->in, s->out + own, count, type, op,
 						MPI_COMM_WORLD);
-	else if (session.command.kind == SCHEDULE_REDUCE_SCATTER)
-		code = MPI_Reduce_scatter(session.in, session.out + own, session.counts, type, op,
-					  MPI_COMM_WORLD);
-	else if (session.even)
-		code = MPI_Allgather(session.in + own, count, type, session.out, count, type,
-				     MPI_COMM_WORLD);
+	else if (s->command.kind == SCHEDULE_REDUCE_SCATTER)
+		code = MPI_Reduce_scatter(s->in, s->out + own, s->counts, type, op, MPI_COMM_WORLD);
+	else if (s->even)
+		code = MPI_Allgather(s->in + own, count, type, s->out, count, type, MPI_COMM_WORLD);
 	else
-		code = MPI_Allgatherv(session.in + own, count, type, session.out, session.counts,
-				      session.starts, type, MPI_COMM_WORLD);
+		code = MPI_Allgatherv(s->in + own, count, type, s->out, s->counts, s->starts, type,
+				      MPI_COMM_WORLD);
 	MPI_CHECK(code, "the library's collective");
 }
 
 /* The library works on host memory: its whole input is copied to the host, and its whole output
  * back. */
-static void run_library_staged(void)
+static void run_library_staged(struct session *s)
 {
-	struct device_vectors *d = &session.vectors;
-	uint64_t element = data_bytes(session.command.type), all = session.command.bytes;
-	uint64_t own = (uint64_t)session.starts[mpi_job.rank] * element,
-		 chunk = (uint64_t)session.counts[mpi_job.rank] * element;
-	bool gathers = session.command.kind == SCHEDULE_ALLGATHER,
-	     scatters = session.command.kind == SCHEDULE_REDUCE_SCATTER;
-	device_vectors_copy(d, gathers ? session.in + own : session.in,
-			    gathers ? d->in + own : d->in, gathers ? chunk : all);
+	struct device_vectors *d = &s->vectors;
+	uint64_t element = data_bytes(s->command.type), all = s->command.bytes;
+	uint64_t own = (uint64_t)s->starts[mpi_job.rank] * element,
+		 chunk = (uint64_t)s->counts[mpi_job.rank] * element;
+	bool gathers = s->command.kind == SCHEDULE_ALLGATHER,
+	     scatters = s->command.kind == SCHEDULE_REDUCE_SCATTER;
+	device_vectors_copy(d, gathers ? s->in + own : s->in, gathers ? d->in + own : d->in,
+			    gathers ? chunk : all);
 	device_vectors_wait(d);
-	run_library();
-	device_vectors_copy(d, scatters ? d->out + own : d->out,
-			    scatters ? session.out + own : session.out, scatters ? chunk : all);
+	run_library(s);
+	device_vectors_copy(d, scatters ? d->out + own : d->out, scatters ? s->out + own : s->out,
+			    scatters ? chunk : all);
 	device_vectors_wait(d);
 }
 
-static void run_once(struct variant_state *v)
+static void run_once(struct session *s, struct variant_state *v)
 {
-	if (v->exchange && session.vectors.dev)
-		exchange_run(v->exchange, session.vectors.in, session.vectors.out, false);
+	if (v->exchange && s->vectors.dev)
+		exchange_run(v->exchange, s->vectors.in, s->vectors.out, false);
 	else if (v->exchange)
-		exchange_run(v->exchange, session.in, session.out, session.command.dry);
-	else if (session.vectors.dev)
-		run_library_staged();
+		exchange_run(v->exchange, s->in, s->out, s->command.dry);
+	else if (s->vectors.dev)
+		run_library_staged(s);
 	else
-		run_library();
+		run_library(s);
 	v->runs++;
 }
 
-/* Times of a batch, each the maximum over the ranks. The maximum of -start is minus the first
- * entry. */
-struct times {
-	double last_start[BATCH], minus_start[BATCH], last_end[BATCH], duration[BATCH];
-};
-
-static void run_batch(struct variant_state *v, uint32_t iterations)
+static void run_batch(struct session *s, struct variant_state *v, uint32_t iterations)
 {
-	static struct times own, all;
+	struct times *own = &s->own, *all = &s->all;
 	double skew[BATCH];
 	for (uint32_t i = 0; i < iterations; i++) {
 		MPI_CHECK(MPI_Barrier(MPI_COMM_WORLD), "MPI_Barrier");
 		double start = mpi_job_time();
-		run_once(v);
+		run_once(s, v);
 		double end = mpi_job_time();
-		own.last_start[i] = start;
-		own.minus_start[i] = -start;
-		own.last_end[i] = end;
-		own.duration[i] = end - start;
+		own->last_start[i] = start;
+		own->minus_start[i] = -start;
+		own->last_end[i] = end;
+		own->duration[i] = end - start;
 	}
 	for (unsigned row = 0; row < 4; row++)
-		MPI_CHECK(MPI_Reduce((double *)&own + row * BATCH, (double *)&all + row * BATCH,
+		MPI_CHECK(MPI_Reduce((double *)own + row * BATCH, (double *)all + row * BATCH,
 				     (int)iterations, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD),
 			  "MPI_Reduce of times");
 	for (uint32_t i = 0; i < iterations; i++) {
-		session.seconds += mpi_job.common_clock ? all.last_end[i] - all.last_start[i]
-							: all.duration[i];
-		skew[i] = all.last_start[i] + all.minus_start[i];
+		s->seconds += mpi_job.common_clock ? all->last_end[i] - all->last_start[i]
+						   : all->duration[i];
+		skew[i] = all->last_start[i] + all->minus_start[i];
 	}
 	stats_sort(skew, iterations);
 	v->skew_s = stats_median(skew, iterations);
 }
 
-static int run_iterations(const struct mpi_command *command)
+static int run_iterations(struct session *s, const struct mpi_command *command)
 {
-	session.seconds = 0.0;
+	s->seconds = 0.0;
 	for (uint64_t left = command->iterations; left; left -= left < BATCH ? left : BATCH)
-		run_batch(&session.variant[command->variant],
+		run_batch(s, &s->variant[command->variant],
 			  (uint32_t)(left < BATCH ? left : BATCH));
-	return session.vectors.dev ? device_vectors_result(&session.vectors) : 0;
+	return s->vectors.dev ? device_vectors_result(&s->vectors) : 0;
 }
 
 /* ------------------------------------------------------------------ check */
 
-static int check_span(uint64_t first, uint64_t count)
+static int check_span(const struct session *s, uint64_t first, uint64_t count)
 {
-	const struct mpi_command *command = &session.command;
-	return data_check(session.out + first * data_bytes(command->type), command->type,
-			  command->op, command->seed, mpi_job.size, first, count);
+	const struct mpi_command *command = &s->command;
+	return data_check(s->out + first * data_bytes(command->type), command->type, command->op,
+			  command->seed, mpi_job.size, first, count);
 }
 
-static int check_gathered(void)
+static int check_gathered(const struct session *s)
 {
-	const struct mpi_command *command = &session.command;
+	const struct mpi_command *command = &s->command;
 	int status = 0;
 	for (int r = 0; status == 0 && r < mpi_job.size; r++) {
-		uint64_t first = (uint64_t)session.starts[r], count = (uint64_t)session.counts[r];
-		status = data_check_copy(session.out + first * data_bytes(command->type),
-					 command->type, command->seed, r, first, count);
+		uint64_t first = (uint64_t)s->starts[r], count = (uint64_t)s->counts[r];
+		status = data_check_copy(s->out + first * data_bytes(command->type), command->type,
+					 command->seed, r, first, count);
 		if (status)
 			return err_note(status, "chunk %d: %s", r, err_text());
 	}
 	return status;
 }
 
-static int check(void)
+static int check(struct session *s)
 {
-	if (session.vectors.dev) {
-		device_vectors_copy(&session.vectors, session.out, session.vectors.out,
-				    session.command.bytes);
-		int status = device_vectors_result(&session.vectors);
+	if (s->vectors.dev) {
+		device_vectors_copy(&s->vectors, s->out, s->vectors.out, s->command.bytes);
+		int status = device_vectors_result(&s->vectors);
 		if (status)
 			return status;
 	}
-	if (session.command.kind == SCHEDULE_ALLGATHER)
-		return check_gathered();
-	if (session.command.kind == SCHEDULE_REDUCE_SCATTER) {
-		int status = check_span((uint64_t)session.starts[mpi_job.rank],
-					(uint64_t)session.counts[mpi_job.rank]);
+	if (s->command.kind == SCHEDULE_ALLGATHER)
+		return check_gathered(s);
+	if (s->command.kind == SCHEDULE_REDUCE_SCATTER) {
+		int status = check_span(s, (uint64_t)s->starts[mpi_job.rank],
+					(uint64_t)s->counts[mpi_job.rank]);
 		return status ? err_note(status, "chunk %d: %s", mpi_job.rank, err_text()) : 0;
 	}
 	for (int r = 0; r < mpi_job.size; r++) {
-		int status = check_span((uint64_t)session.starts[r], (uint64_t)session.counts[r]);
+		int status = check_span(s, (uint64_t)s->starts[r], (uint64_t)s->counts[r]);
 		if (status)
 			return err_note(status, "chunk %d of %d: %s", r, mpi_job.size, err_text());
 	}
 	return 0;
 }
 
-static int poison(void)
+static int poison(struct session *s)
 {
-	memset(session.out, 0xa5, session.command.bytes);
-	if (!session.vectors.dev)
+	memset(s->out, 0xa5, s->command.bytes);
+	if (!s->vectors.dev)
 		return 0;
 	/* The input in host memory too, which is used for staging. */
-	memset(session.in, 0xa5, session.command.bytes);
-	device_vectors_copy(&session.vectors, session.vectors.out, session.out,
-			    session.command.bytes);
-	device_vectors_copy(&session.vectors, session.vectors.arrived, session.out,
-			    session.command.bytes);
-	return device_vectors_result(&session.vectors);
+	memset(s->in, 0xa5, s->command.bytes);
+	device_vectors_copy(&s->vectors, s->vectors.out, s->out, s->command.bytes);
+	device_vectors_copy(&s->vectors, s->vectors.arrived, s->out, s->command.bytes);
+	return device_vectors_result(&s->vectors);
 }
 
-static int execute_command(const struct mpi_command *command)
+/* ------------------------------------------------------------------ commands */
+
+int session_make(const struct bench *b, struct session **s_p)
 {
+	struct session *s = calloc(1, sizeof(*s));
+	if (!s)
+		return err_note(-ENOMEM, "a session of %s: out of memory", b->name);
+	s->bench = b;
+	*s_p = s;
+	return 0;
+}
+
+void session_free(struct session *s)
+{
+	if (s)
+		rank_device_close(&s->device);
+	free(s);
+}
+
+int session_execute(void *session, const struct mpi_command *command)
+{
+	struct session *s = session;
 	switch ((enum session_opcode)command->opcode) {
 	case SESSION_DEVICE:
-		return rank_device_open(&command->devices);
+		return rank_device_open(&s->device, &command->devices);
 	case SESSION_OPEN:
-		return open_case(command);
+		return open_case(s, command);
 	case SESSION_RUN:
-		return run_iterations(command);
+		return run_iterations(s, command);
 	case SESSION_POISON:
-		return poison();
+		return poison(s);
 	case SESSION_CHECK:
-		return check();
+		return check(s);
 	case SESSION_CLOSE:
 		break;
 	}
-	return close_case();
+	return close_case(s);
 }
 
 /* ------------------------------------------------------------------ for the leader */
 
-int (*session_handler(const struct bench *b))(const struct mpi_command *command)
+struct rank_device *session_device(struct session *s) { return &s->device; }
+
+bool session_is_unsupported(const struct session *s, unsigned variant)
 {
-	session.bench = b;
-	return execute_command;
+	return s->variant[variant].is_unsupported;
 }
 
-bool session_is_unsupported(unsigned variant) { return session.variant[variant].is_unsupported; }
+const char *session_unsupported_reason(const struct session *s) { return s->unsupported_reason; }
 
-const char *session_unsupported_reason(void) { return session.unsupported_reason; }
+double session_seconds(const struct session *s) { return s->seconds; }
 
-double session_seconds(void) { return session.seconds; }
-
-double session_skew(unsigned variant) { return session.variant[variant].skew_s; }
-
-bool session_traffic(unsigned variant, struct session_traffic *t)
+double session_skew(const struct session *s, unsigned variant)
 {
-	const struct variant_state *v = &session.variant[variant];
+	return s->variant[variant].skew_s;
+}
+
+bool session_traffic(const struct session *s, unsigned variant, struct session_traffic *t)
+{
+	const struct variant_state *v = &s->variant[variant];
 	if (!v->exchange)
 		return false;
 	*t = (struct session_traffic){.algorithm = schedule_name(v->schedule), .runs = v->runs};

@@ -27,8 +27,17 @@ enum session_opcode {
 	SESSION_CLOSE,
 };
 
-/* The command handler of this program, for mpi_job_start(). */
-int (*session_handler(const struct bench *b))(const struct mpi_command *command);
+struct session;
+
+/* Without a device and an open case. 0 or -ENOMEM. */
+int session_make(const struct bench *b, struct session **s_p);
+/* Closes the device of the rank, too. NULL is accepted. */
+void session_free(struct session *s);
+
+/* The command handler of these programs (mpi_job.h); its state is the session. */
+int session_execute(void *session, const struct mpi_command *command);
+
+struct rank_device *session_device(struct session *s);
 
 /* The schedule of a variant in the layout that its param names, else indexed; NULL for the library.
  * -ENOTSUP with a text when the algorithm does not support the shape. */
@@ -36,13 +45,13 @@ int session_schedule(const struct bench_variant *v, const struct grid *grid,
 		     enum schedule_ports ports, enum schedule_kind kind, struct schedule **s_p);
 
 /* After SESSION_OPEN: true when this variant is not supported; and the reason for one of them. */
-bool session_is_unsupported(unsigned variant);
-const char *session_unsupported_reason(void);
+bool session_is_unsupported(const struct session *s, unsigned variant);
+const char *session_unsupported_reason(const struct session *s);
 
 /* The sum over the iterations of the last SESSION_RUN, each the time of the slowest rank; and the
  * median entry skew of the iterations in a variant's last run. */
-double session_seconds(void);
-double session_skew(unsigned variant);
+double session_seconds(const struct session *s);
+double session_skew(const struct session *s, unsigned variant);
 
 /* What the leader has sent for a variant since SESSION_OPEN. False for the library. */
 struct session_traffic {
@@ -50,6 +59,6 @@ struct session_traffic {
 	uint64_t runs, messages, bytes;
 	uint64_t planned_messages, planned_bytes; /* of one run */
 };
-bool session_traffic(unsigned variant, struct session_traffic *t);
+bool session_traffic(const struct session *s, unsigned variant, struct session_traffic *t);
 
 #endif

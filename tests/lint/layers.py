@@ -19,6 +19,8 @@ from functools import cache
 from pathlib import Path
 from typing import Callable, Iterator
 
+import variables
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 PROGRAM_FOLDERS = ("micro", "gemm", "overlap", "collectives", "topology")
 PROGRAMS = tuple(f"{folder}/*.c" for folder in PROGRAM_FOLDERS)
@@ -182,6 +184,27 @@ def _may_include(header: str, allowed: str) -> bool:
     return header.startswith(allowed) if allowed.endswith("/") else header == allowed
 
 
+# What lives as long as the process and changes, in bench and the programs. All other state is passed: in c->state, c->arg or a
+# parameter.
+MAY_CHANGE = {
+    "bench/bench.c:bench_interrupted": "the flag of a signal handler",
+    "bench/bench_gate.c:gates": "open gates, which the watchdog's thread looks through",
+    "bench/bench_gate.c:lock": "of that list",
+    "bench/bench_gate.c:overdue": "how many of them the watchdog opened",
+    "bench/bench_gate.c:started": "whether the process has its watchdog",
+    "bench/out.c:failure": "the first error of stdout, which is the process's",
+    "collectives/ranks/mpi_job.c:mpi_job": "what MPI_Init opened, the ranks of MPI_COMM_WORLD",
+    "collectives/ranks/mpi_job.c:timeout_message": "what a signal handler writes",
+}
+
+
+def mutable_variables(path: str, text: str) -> Iterator[Breach]:
+    found = list(variables.mutable(text))
+    yield from ((line, f"{name} can change") for line, name in found if f"{path}:{name}" not in MAY_CHANGE)
+    listed = {entry.rpartition(":")[2] for entry in MAY_CHANGE if entry.startswith(f"{path}:")}
+    yield from ((1, f"{name} of MAY_CHANGE is not here") for name in sorted(listed - {name for _, name in found}))
+
+
 def spdx(_path: str, text: str) -> Iterator[Breach]:
     if "SPDX-License-Identifier: BSD-3-Clause" not in "\n".join(text.splitlines()[:3]):
         yield 1, "no SPDX line among the first three"
@@ -217,6 +240,8 @@ RULES = (
     Rule("no-wall-clock-timing", "a clock that can step times nothing", C_PRODUCT,
          ("lib/provenance*.c", "lib/clock.c", "bench/bench_output.c"),
          r"(?<![\w.>])(gettimeofday|time|clock)\s*\(|CLOCK_REALTIME"),
+    Rule("mutable-variables", "state is passed; what has to outlive a call is in MAY_CHANGE with its reason",
+         ("bench/*.[ch]", *IN_PROGRAM_FOLDERS), check=mutable_variables),
     Rule("program-size", "a program is a declaration of about 150 lines", PROGRAMS,
          tuple(f"{folder}/*/*" for folder in PROGRAM_FOLDERS), check=lines_above(290)),
     Rule("file-size", "at most 480 lines a C file", C_ALL, (), check=lines_above(480)),

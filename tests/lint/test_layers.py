@@ -7,6 +7,7 @@ import unittest
 from pathlib import Path
 
 import layers
+import variables
 
 
 def breaches(rule: str, name: str, text: str) -> list[str]:
@@ -78,6 +79,24 @@ class Rules(unittest.TestCase):
         self.catches("no-shell", "micro/a.c", '\tFILE *f = popen("x", "r");')
         self.catches("no-unseeded-random", "micro/a.c", "\tint n = rand();")
         self.catches("no-wall-clock-timing", "micro/a.c", "\tclock_gettime(CLOCK_REALTIME, &t);")
+
+    def test_variables_that_outlive_a_call_and_change_are_caught(self) -> None:
+        for text in ("static struct x y;", "static int a = 0;", "static char *p[3];", "static const char *p;", "int a;",
+                     "struct x *a = &b;", "static int (*f)(void);", "static struct {\n\tint a;\n} b;", "static atomic_uint a;",
+                     "static const int a = 1, *b;", "static _Thread_local int a;", "void f(int a)\n{\n\tstatic int b;\n}",
+                     "void f(void)\n{\n\tif (a) {\n\t\tstatic const char *b[] = {\"c\", \"d\"};\n\t}\n}"):
+            self.catches("mutable-variables", "micro/a.c", text)
+        for text in ("static const char *const p;", "static const struct x y = {.a = 1, .b = {2, 3}};", "extern int a;",
+                     "struct x;", "struct a {\n\tint b;\n\tchar *c;\n};", "enum { A, B = 2 };", "typedef int a;",
+                     "static int f(int a);", "static const char *f(void)\n{\n\tint a = 1;\n\treturn g(a);\n}",
+                     "int f(void (*g)(int a), int b);", "int (*f(int a))(int b)\n{\n\treturn g;\n}", "#define A static int a;",
+                     "static int (*const f)(void) = g;", "static const int *const a[2] = {b, c};", "/* static int a; */"):
+            self.allows("mutable-variables", "micro/a.c", text)
+        names = [name for _, name in variables.mutable("static int a, *b[2] = {c, d}, e;\nstatic const int f;\nint g;")]
+        self.assertEqual(names, ["a", "b", "e", "g"])
+        self.allows("mutable-variables", "bench/out.c", "static int failure;")
+        self.catches("mutable-variables", "bench/out.c", "static int failure;\nstatic int other;")
+        self.catches("mutable-variables", "bench/out.c", "static const int failure;")  # a row of MAY_CHANGE too many
 
     def test_what_is_too_long_is_caught(self) -> None:
         self.catches("function-size", "lib/a.c", "int f(void)\n{\n" + "\tx = 1;\n" * 46 + "}")
