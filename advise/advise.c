@@ -7,13 +7,15 @@
 #include <string.h>
 
 #define NAME_OF_TYPE(type, name, bytes, result_bytes) [type] = name,
-const char *const advise_types[ADVISE_TYPES] = {ADVISE_TYPE_LIST(NAME_OF_TYPE)};
-const char *const advise_ops[ADVISE_OPS] = {"ag-gemm", "gemm-rs", "a2a-gemm", "gemm-ar"};
-const char *const advise_schedules[ADVISE_SCHEDULES] = {
-	"serial",          "shard", "uniform-fused-1d", "hetero-fused-1d", "hetero-unfused-1d",
-	"uniform-fused-2d"};
-const char *const advise_copy_methods[ADVISE_COPY_METHODS] = {"engine", "kernel"};
-const char *const advise_links[ADVISE_LINKS] = {"peer", "up", "down"};
+#define NAME_OF_OP(op, name) [ADVISE_##op] = name,
+#define NAME_OF_SCHEDULE(schedule, name, more) [ADVISE_##schedule] = name,
+const char *const advise_types[ADVISE_TYPES + 1] = {ADVISE_TYPE_LIST(NAME_OF_TYPE)};
+const char *const advise_ops[ADVISE_OPS + 1] = {[ADVISE_GEMM_AR] = "gemm-ar",
+						ADVISE_OP_LIST(NAME_OF_OP)};
+const char *const advise_schedules[ADVISE_SCHEDULES + 1] = {
+	ADVISE_SCHEDULE_LIST(NAME_OF_SCHEDULE, NAME_OF_SCHEDULE, ADVISE_NO_MORE)};
+const char *const advise_copy_methods[ADVISE_COPY_METHODS + 1] = {"engine", "kernel"};
+const char *const advise_links[ADVISE_LINKS + 1] = {"peer", "up", "down"};
 
 void advise_prepare(struct advise_machine *m)
 {
@@ -48,7 +50,7 @@ static int admit(const struct advise_machine *m, const struct advise_question *q
 		return status;
 	if ((unsigned)q->op >= ADVISE_OPS)
 		return err_note(-EINVAL, "unknown operation %d; operations: 0 to %d", (int)q->op,
-				(int)ADVISE_OPS);
+				(int)ADVISE_OPS - 1);
 	if (q->m == 0 || q->n == 0 || q->k == 0)
 		return err_note(-EINVAL, "a GEMM of %u x %u x %u has a side of 0", q->m, q->n,
 				q->k);

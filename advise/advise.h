@@ -17,6 +17,8 @@
 #ifndef GPUSIG_ADVISE_H
 #define GPUSIG_ADVISE_H
 
+#include "advise/advise_names.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -37,27 +39,28 @@ enum advise_type { ADVISE_TYPE_LIST(ADVISE_TYPE_NUMBER) ADVISE_TYPES };
 /* ag-gemm: rows of A arrive from all devices. a2a-gemm: the same number of bytes, but every
  * device sends different rows to each other one. gemm-rs: rows of C go to their owners, which
  * add them. gemm-ar: every device needs the sum. */
-enum advise_op { ADVISE_AG_GEMM, ADVISE_GEMM_RS, ADVISE_A2A_GEMM, ADVISE_GEMM_AR, ADVISE_OPS };
+#define ADVISE_OP_NUMBER(op, name) ADVISE_##op,
+enum advise_op { ADVISE_OP_LIST(ADVISE_OP_NUMBER) ADVISE_GEMM_AR, ADVISE_OPS };
+#undef ADVISE_OP_NUMBER
 
-/* FiCCO's schedules (arXiv 2512.10236) as docs/METHOD.md defines them. The last one cuts K, so
- * it can't send anything early and is no candidate where C is communicated. */
+/* UNIFORM_FUSED_2D cuts K, so it can't send anything early and is no candidate where C is
+ * communicated. */
+#define ADVISE_NO_MORE(schedule)
+#define ADVISE_SCHEDULE_NUMBER(schedule, name, more) ADVISE_##schedule,
 enum advise_schedule {
-	ADVISE_SERIAL,
-	ADVISE_SHARD,
-	ADVISE_UNIFORM_FUSED_1D,
-	ADVISE_HETERO_FUSED_1D,
-	ADVISE_HETERO_UNFUSED_1D,
-	ADVISE_UNIFORM_FUSED_2D,
-	ADVISE_SCHEDULES
+	ADVISE_SCHEDULE_LIST(ADVISE_SCHEDULE_NUMBER, ADVISE_SCHEDULE_NUMBER, ADVISE_NO_MORE)
+		ADVISE_SCHEDULES
 };
+#undef ADVISE_SCHEDULE_NUMBER
 
 enum advise_copy_method { ADVISE_ENGINE, ADVISE_KERNEL, ADVISE_COPY_METHODS };
 enum advise_link { ADVISE_PEER, ADVISE_UP, ADVISE_DOWN, ADVISE_LINKS };
 
-extern const char *const advise_types[ADVISE_TYPES], *const advise_ops[ADVISE_OPS];
-extern const char *const advise_schedules[ADVISE_SCHEDULES],
-	*const advise_copy_methods[ADVISE_COPY_METHODS];
-extern const char *const advise_links[ADVISE_LINKS];
+/* Names, in the order of the enums; NULL past the last. */
+extern const char *const advise_types[ADVISE_TYPES + 1], *const advise_ops[ADVISE_OPS + 1];
+extern const char *const advise_schedules[ADVISE_SCHEDULES + 1],
+	*const advise_copy_methods[ADVISE_COPY_METHODS + 1];
+extern const char *const advise_links[ADVISE_LINKS + 1];
 
 /* The capacity of the lists below. */
 #define ADVISE_GEMMS 256

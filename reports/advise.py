@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import ctypes
-import math
+import itertools
 import os
 from pathlib import Path
 from typing import Any, Dict, List, Optional
@@ -14,7 +14,7 @@ from reports.jsonl import Json
 
 LIBRARY = "libgpusig_advise.so"
 _HOME = Path(__file__).resolve().parent.parent
-_SCHEDULES, _COPY_METHODS, _TYPES, _OPS, _LINKS = 6, 2, 6, 4, 3
+_CANDIDATES = 12  # of every schedule with every copy method; the library's size of an advice says if that is so
 _ENODATA = 61
 
 
@@ -37,7 +37,7 @@ class _Candidate(ctypes.Structure):
 
 
 class _Advice(ctypes.Structure):
-    _fields_ = [("candidate", _Candidate * (_SCHEDULES * _COPY_METHODS)), ("candidates", ctypes.c_uint),
+    _fields_ = [("candidate", _Candidate * _CANDIDATES), ("candidates", ctypes.c_uint),
                 ("error", ctypes.c_double),
                 ("gemm_s", ctypes.c_double), ("comm_s", ctypes.c_double), ("link", ctypes.c_int),
                 ("shared_bytes", ctypes.c_int64),
@@ -64,18 +64,19 @@ class Adviser:
         ours = ctypes.sizeof(_Question), ctypes.sizeof(_Advice)
         if (self._lib.advise_question_bytes(), self._lib.advise_advice_bytes()) != ours:
             raise LibraryMissing("%s has another version" % path.name)
-        self.ops = self._names("ops", _OPS)
-        self.types = self._names("types", _TYPES)
-        self._schedules, self._copy_methods, self._links = (
-            self._names(n, c) for n, c in (("schedules", _SCHEDULES), ("copy_methods", _COPY_METHODS), ("links", _LINKS)))
+        self.ops, self.types, self.schedules, self.copy_methods, self.links = (
+            self._names("advise_" + what) for what in ("ops", "types", "schedules", "copy_methods", "links"))
         self._machine = ctypes.create_string_buffer(self._lib.advise_machine_bytes())
         for line in machine.lines:
             if self._lib.advise_parse_line(self._machine, line.encode("utf-8", "replace")):
                 raise ValueError("%s: %s" % (line[:80], self._text()))
         self._lib.advise_prepare(self._machine)
 
-    def _names(self, name: str, count: int) -> List[str]:
-        return [w.decode() for w in (ctypes.c_char_p * count).in_dll(self._lib, "advise_" + name)]
+    def _names(self, array: str) -> List[str]:
+        """Up to the NULL past the last."""
+        first = ctypes.c_char_p.in_dll(self._lib, array)
+        names = ctypes.cast(ctypes.pointer(first), ctypes.POINTER(ctypes.c_char_p))
+        return [name.decode() for name in itertools.takewhile(bool, (names[i] for i in itertools.count()))]
 
     def _text(self) -> str:
         return self._lib.err_text().decode("utf-8", "replace")
@@ -97,14 +98,14 @@ class Adviser:
 
     def _json(self, advice: _Advice) -> Json:
         candidates: List[Dict[str, Any]] = [
-            {"schedule": self._schedules[c.schedule], "copy_method": self._copy_methods[c.copy_method], "predicted_s": c.seconds,
+            {"schedule": self.schedules[c.schedule], "copy_method": self.copy_methods[c.copy_method], "predicted_s": c.seconds,
              "gemm_s": c.gemm_s, "comm_s": c.comm_s, "gemms": c.gemms, "copies": c.copies, "extrapolated": c.extrapolated}
             for c in advice.candidate[:advice.candidates]]
         allreduce = None
         if advice.allreduce:
             allreduce = {"algorithm": advice.allreduce.decode(), "predicted_s": advice.allreduce_s}
         return {"candidates": candidates, "pick": {key: candidates[0][key] for key in ("schedule", "copy_method", "predicted_s")},
-                "error": advice.error, "gemm_s": advice.gemm_s, "comm_s": advice.comm_s, "link": self._links[advice.link],
+                "error": advice.error, "gemm_s": advice.gemm_s, "comm_s": advice.comm_s, "link": self.links[advice.link],
                 "shared_bytes": advice.shared_bytes if advice.shared_bytes >= 0 else None,
                 "priority": {1: "high", 0: "normal"}.get(advice.priority), "allreduce": allreduce,
                 "message_bytes": advice.allreduce_bytes, "extrapolated": advice.extrapolated, "why": advice.why.decode()}

@@ -14,7 +14,7 @@ from reports.jsonl import Json, is_number
 _SIDES = re.compile(r"(\d{1,9})×(\d{1,9})×(\d{1,9})\Z")
 _KERNELS = ("kernel_nt", "kernel")  # of as many blocks as keep the device busy
 MAX_GEMMS, MAX_POINTS = 256, 24  # as in advise/advise.h
-_LINKS = ("peer", "up", "down")
+LINKS = ("peer", "up", "down")  # as in advise/advise.c
 
 
 @dataclass
@@ -122,7 +122,7 @@ def _kernel_of(rates: Dict[str, Json], blocks: Optional[float]) -> Optional[str]
 
 def _add_copies(signature: Json, machine: Machine, blocks: Optional[int]) -> None:
     known = set()
-    for link in _LINKS:
+    for link in LINKS:
         rates = {c["variant"]: c for c in _curves(signature, "micro/copy_path", "bandwidth")
                  if c["where"].get("direction") == link}
         kernel = _kernel_of(rates, blocks or _blocks_to_saturate(signature, link))

@@ -163,6 +163,8 @@ LAYERS = {
     "bench": ("lib/", "device/*"),
     **{folder: ("lib/", "device/*", "bench/") for folder in PROGRAM_FOLDERS},
     "collectives/schedules": ("lib/",),
+    # The names that advice has in common with what it is compared with.
+    "overlap/ficco": ("lib/", "device/*", "bench/", "advise/advise_names.h"),
     "topology": ("lib/", "device/*", "bench/", "collectives/schedules/"),
 }
 

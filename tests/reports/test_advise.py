@@ -16,7 +16,7 @@ import workplace
 
 from reports import advise_command, validate
 from reports.advise import Adviser, NoData, LibraryMissing, library_path
-from reports.advise_machine import MAX_POINTS, MAX_GEMMS, Machine, machine_of
+from reports.advise_machine import LINKS, MAX_POINTS, MAX_GEMMS, Machine, machine_of
 from reports.sections import advice
 
 try:
@@ -95,8 +95,13 @@ class Asking(workplace.Scratch):
 
     def test_the_library_knows_the_schema(self) -> None:
         adviser = Adviser(machine_of(self.signature(curves()).json))
-        question = validate.schema("advice")["properties"]["question"]["properties"]
+        schema = validate.schema("advice")
+        question, named = schema["properties"]["question"]["properties"], schema["definitions"]
         self.assertEqual(adviser.ops, question["op"]["enum"])
+        self.assertEqual(adviser.schedules, named["schedule"]["enum"])
+        self.assertEqual(adviser.copy_methods, named["copy_method"]["enum"])
+        self.assertEqual(adviser.links, schema["properties"]["link"]["enum"])
+        self.assertEqual(adviser.links, list(LINKS))
         for kind in adviser.types:
             self.assertRegex(kind, question["type"]["pattern"])
 

@@ -4,6 +4,7 @@
  * what must hold on every machine.
  */
 #include "advise/advise.h"
+#include "device/dev_lists.h"
 #include "lib/err.h"
 #include "tests/unit/advise_truth.h"
 
@@ -243,6 +244,7 @@ static void bad_questions(void)
 		      &a) == -ERANGE);
 	expect(advise(&machine, &(struct advise_question){64, 64, 64, 2, ADVISE_OPS, ADVISE_F32},
 		      &a) == -EINVAL);
+	expect_str(err_text(), "unknown operation 4; operations: 0 to 3");
 	expect(advise(&machine,
 		      &(struct advise_question){64, 64, 64, 2, ADVISE_AG_GEMM, ADVISE_BF16},
 		      &a) == -ENODATA);
@@ -262,6 +264,22 @@ static void short_sides_are_not_cut(void)
 	       !find_candidate(&a, ADVISE_UNIFORM_FUSED_2D, ADVISE_ENGINE));
 }
 
+/* advise/ has a list of its own, for it is used without device/. */
+static void types_are_those_of_devices(void)
+{
+#define EXPECT_SAME(type, name, bytes, result_bytes)                                               \
+	for (unsigned t = 0; t <= DEV_TYPES; t++) {                                                \
+		require(t < DEV_TYPES);                                                            \
+		if (strcmp(dev_type_names[t], name) != 0)                                          \
+			continue;                                                                  \
+		expect(dev_type_bytes((enum dev_type)t) == (bytes) &&                              \
+		       dev_type_result_bytes((enum dev_type)t) == (result_bytes));                 \
+		break;                                                                             \
+	}
+	ADVISE_TYPE_LIST(EXPECT_SAME)
+#undef EXPECT_SAME
+}
+
 int main(void)
 {
 	test(equal_sides_overlap);
@@ -277,5 +295,6 @@ int main(void)
 	test(faster_links_never_hurt);
 	test(bad_questions);
 	test(short_sides_are_not_cut);
+	test(types_are_those_of_devices);
 	return test_done();
 }
