@@ -18,7 +18,6 @@
 	SCHEDULE(UNIFORM_FUSED_2D, "uniform-fused-2d", MORE(UNIFORM_FUSED_2D))
 
 /* OP(constant, name): all-gather or all-to-all, then GEMM; GEMM, then reduce-scatter. */
-#define ADVISE_OP_LIST(OP)                                                                         \
-	OP(AG_GEMM, "ag-gemm") OP(GEMM_RS, "gemm-rs") OP(A2A_GEMM, "a2a-gemm")
+#define ADVISE_OP_LIST(OP) OP(AG_GEMM, "ag-gemm") OP(GEMM_RS, "gemm-rs") OP(A2A_GEMM, "a2a-gemm")
 
 #endif

@@ -2,11 +2,17 @@
 #include "bench/bench_element.h"
 #include "lib/minifloat.h"
 
-/* Types of one and two bytes. */
+/* Of what is narrower than float. */
 static struct minifloat_format format_of(enum dev_type type)
 {
 	const struct dev_type_traits *t = &dev_types[type];
 	return (struct minifloat_format){t->exponent_bits, t->mantissa_bits, t->infinite};
+}
+
+static float round_to_type(enum dev_type type, float value)
+{
+	const struct minifloat_format format = format_of(type);
+	return minifloat_decode(format, minifloat_encode(format, value));
 }
 
 void element_store(enum dev_type type, void *elements, uint64_t i, double value)
@@ -17,7 +23,7 @@ void element_store(enum dev_type type, void *elements, uint64_t i, double value)
 		break;
 	case 4:
 		((float *)elements)[i] =
-			type == DEV_TF32 ? minifloat_tf32((float)value) : (float)value;
+			type == DEV_TF32 ? round_to_type(type, (float)value) : (float)value;
 		break;
 	case 2:
 		((uint16_t *)elements)[i] =

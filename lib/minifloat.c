@@ -9,14 +9,10 @@
 #define FLOAT_INFINITY 0x7f800000u
 
 /* Codes without sign: `largest` is the largest finite number, `beyond` the code after it. */
-struct format {
+struct layout {
 	int mantissa, bias;
 	uint32_t sign, largest, beyond, nan;
 };
-
-static const struct format f16 = {10, 15, 0x8000, 0x7bff, 0x7c00, 0x7e00};
-static const struct format bf16 = {7, 127, 0x8000, 0x7f7f, 0x7f80, 0x7fc0};
-static const struct format f8 = {3, 7, 0x80, 0x7e, 0x7f, 0x7f};
 
 static uint32_t bits_of(float x)
 {
@@ -39,41 +35,11 @@ static uint32_t round_off_bits(uint32_t bits, int count)
 	return (bits + half - 1u + last) >> count;
 }
 
-static uint32_t encode_float(const struct format *f, float x)
-{
-	uint32_t bits = bits_of(x), magnitude = bits & 0x7fffffffu, code;
-	uint32_t sign = bits >> 31 ? f->sign : 0;
-	uint32_t min_normal = (uint32_t)(FLOAT_BIAS - f->bias + 1) << FLOAT_MANTISSA;
-	if (magnitude > FLOAT_INFINITY)
-		return sign | f->nan;
-	if (magnitude >= min_normal)
-		code = round_off_bits(magnitude -
-					      ((uint32_t)(FLOAT_BIAS - f->bias) << FLOAT_MANTISSA),
-				      FLOAT_MANTISSA - f->mantissa);
-	else
-		code = (uint32_t)nearbyint(ldexp(fabs((double)x), f->bias - 1 + f->mantissa));
-	return sign | (code > f->largest ? f->beyond : code);
-}
-
-static float decode_float(const struct format *f, uint32_t bits)
-{
-	uint32_t code = bits & (f->sign - 1u);
-	float value;
-	if (code > f->largest)
-		value = code == f->beyond && f->beyond != f->nan ? INFINITY : NAN;
-	else if (code >> f->mantissa == 0)
-		value = (float)ldexp(code, 1 - f->bias - f->mantissa);
-	else
-		value = float_of((code << (FLOAT_MANTISSA - f->mantissa)) +
-				 ((uint32_t)(FLOAT_BIAS - f->bias) << FLOAT_MANTISSA));
-	return bits & f->sign ? -value : value;
-}
-
-static struct format layout_of(struct minifloat_format f)
+static struct layout layout_of(struct minifloat_format f)
 {
 	const uint32_t sign = 1u << (f.exponent_bits + f.mantissa_bits);
 	const uint32_t beyond = f.infinite ? sign - (1u << f.mantissa_bits) : sign - 1;
-	return (struct format){.mantissa = f.mantissa_bits,
+	return (struct layout){.mantissa = f.mantissa_bits,
 			       .bias = (1 << (f.exponent_bits - 1)) - 1,
 			       .sign = sign,
 			       .largest = beyond - 1,
@@ -83,26 +49,32 @@ static struct format layout_of(struct minifloat_format f)
 
 uint32_t minifloat_encode(struct minifloat_format format, float x)
 {
-	const struct format f = layout_of(format);
-	return encode_float(&f, x);
+	const struct layout f = layout_of(format);
+	uint32_t bits = bits_of(x), magnitude = bits & 0x7fffffffu, code;
+	uint32_t sign = bits >> 31 ? f.sign : 0;
+	uint32_t min_normal = (uint32_t)(FLOAT_BIAS - f.bias + 1) << FLOAT_MANTISSA;
+	if (magnitude > FLOAT_INFINITY)
+		return sign | f.nan;
+	if (magnitude >= min_normal)
+		code = round_off_bits(magnitude -
+					      ((uint32_t)(FLOAT_BIAS - f.bias) << FLOAT_MANTISSA),
+				      FLOAT_MANTISSA - f.mantissa);
+	else
+		code = (uint32_t)nearbyint(ldexp(fabs((double)x), f.bias - 1 + f.mantissa));
+	return sign | (code > f.largest ? f.beyond : code);
 }
 
 float minifloat_decode(struct minifloat_format format, uint32_t bits)
 {
-	const struct format f = layout_of(format);
-	return decode_float(&f, bits);
+	const struct layout f = layout_of(format);
+	uint32_t code = bits & (f.sign - 1u);
+	float value;
+	if (code > f.largest)
+		value = code == f.beyond && f.beyond != f.nan ? INFINITY : NAN;
+	else if (code >> f.mantissa == 0)
+		value = (float)ldexp(code, 1 - f.bias - f.mantissa);
+	else
+		value = float_of((code << (FLOAT_MANTISSA - f.mantissa)) +
+				 ((uint32_t)(FLOAT_BIAS - f.bias) << FLOAT_MANTISSA));
+	return bits & f.sign ? -value : value;
 }
-
-uint16_t minifloat_f16(float x) { return (uint16_t)encode_float(&f16, x); }
-uint16_t minifloat_bf16(float x) { return (uint16_t)encode_float(&bf16, x); }
-uint8_t minifloat_f8(float x) { return (uint8_t)encode_float(&f8, x); }
-
-float minifloat_tf32(float x)
-{
-	uint32_t bits = bits_of(x);
-	return isfinite(x) ? float_of(round_off_bits(bits, 13) << 13) : x;
-}
-
-float minifloat_f16_value(uint16_t bits) { return decode_float(&f16, bits); }
-float minifloat_bf16_value(uint16_t bits) { return decode_float(&bf16, bits); }
-float minifloat_f8_value(uint8_t bits) { return decode_float(&f8, bits); }

@@ -2,12 +2,12 @@
  *
  * Floating-point formats narrower than float, as matrix units take them. Conversions from float
  * round to nearest, ties to even, and keep subnormals and the sign of zero. A value that is too
- * large becomes infinity; in f8, which has none, it becomes NaN.
+ * large becomes infinity; in a format that has none it becomes NaN.
  *
- *     f16     1 sign, 5 exponent, 10 mantissa bits (IEEE 754 binary16), up to 65504
- *     bf16    1, 8 and 7: the upper half of a float
- *     f8      1, 4 and 3: e4m3 as OCP defines it, up to 448; only 0x7f and 0xff are NaN
- *     tf32    a float of which 10 bits of mantissa count; the others are 0
+ *     {5, 10, true}    f16     IEEE 754 binary16, up to 65504
+ *     {8, 7, true}     bf16    the upper half of a float
+ *     {4, 3, false}    f8      e4m3 as OCP defines it, up to 448; only 0x7f and 0xff are NaN
+ *     {8, 10, true}    tf32    the upper 19 bits of a float, whose others are 0
  */
 #ifndef GPUSIG_MINIFLOAT_H
 #define GPUSIG_MINIFLOAT_H
@@ -15,23 +15,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-uint16_t minifloat_f16(float x);
-uint16_t minifloat_bf16(float x);
-uint8_t minifloat_f8(float x);
-float minifloat_tf32(float x);
-
-/* Any format with a sign and at most 8 bits of exponent. Without infinities only the largest
- * code is NaN, as in f8. */
+/* A sign, 2 to 8 bits of exponent and 1 to 22 of mantissa. Without infinities only the largest code
+ * is NaN. */
 struct minifloat_format {
 	int exponent_bits, mantissa_bits;
 	bool infinite;
 };
+
+/* The bits of the nearest value, and the value of the bits, which is exact. */
 uint32_t minifloat_encode(struct minifloat_format format, float x);
 float minifloat_decode(struct minifloat_format format, uint32_t bits);
-
-/* The value of the bits; exact. */
-float minifloat_f16_value(uint16_t bits);
-float minifloat_bf16_value(uint16_t bits);
-float minifloat_f8_value(uint8_t bits);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "device/gpu/gpu_dev.h"
 #include "lib/clock.h"
+#include "lib/minifloat.h"
 #include "lib/rng.h"
 
 #include <errno.h>
@@ -108,32 +109,13 @@ static int remember_algorithm(struct gpu_dev *d, const struct gpu_gemm_problem *
 
 /* ------------------------------------------------------------------ random operands */
 
-/* The float's bits in a narrower type. The mantissa is truncated, and numbers that are too small
- * become 0. */
-static uint32_t narrow_float(float x, unsigned exponent_bits, unsigned mantissa_bits)
+static void draw_narrow(struct rng *r, const struct dev_type_traits *t, void *chunk, size_t count)
 {
-	uint32_t bits;
-	memcpy(&bits, &x, sizeof(bits));
-	const int32_t exponent =
-		(int32_t)(bits >> 23 & 0xff) - 127 + (1 << (exponent_bits - 1)) - 1;
-	const uint32_t sign = bits >> 31 << (exponent_bits + mantissa_bits);
-	const uint32_t mantissa = (bits & 0x7fffff) >> (23 - mantissa_bits);
-	return exponent <= 0 ? sign : sign | (uint32_t)exponent << mantissa_bits | mantissa;
-}
-
-static void draw_random(struct rng *r, enum dev_type type, void *chunk, size_t bytes)
-{
-	const struct dev_type_traits *t = &dev_types[type];
-	const size_t count = bytes / t->bytes;
-	float x;
-	if (type == DEV_F64) {
-		rng_fill_f64(r, chunk, count);
-		return;
-	}
+	const struct minifloat_format format = {t->exponent_bits, t->mantissa_bits, t->infinite};
 	for (size_t i = 0; i < count; i++) {
+		float x;
 		rng_fill_f32(r, &x, 1);
-		const uint32_t code =
-			narrow_float(x, (uint32_t)t->exponent_bits, (uint32_t)t->mantissa_bits);
+		const uint32_t code = minifloat_encode(format, x);
 		if (t->bytes == 1)
 			((uint8_t *)chunk)[i] = (uint8_t)code;
 		else if (t->bytes == 2)
@@ -141,6 +123,18 @@ static void draw_random(struct rng *r, enum dev_type type, void *chunk, size_t b
 		else
 			((uint32_t *)chunk)[i] = code << (23 - t->mantissa_bits);
 	}
+}
+
+static void draw_random(struct rng *r, enum dev_type type, void *chunk, size_t bytes)
+{
+	const struct dev_type_traits *t = &dev_types[type];
+	const size_t count = bytes / t->bytes;
+	if (type == DEV_F64)
+		rng_fill_f64(r, chunk, count);
+	else if (type == DEV_F32)
+		rng_fill_f32(r, chunk, count);
+	else
+		draw_narrow(r, t, chunk, count);
 }
 
 int gpu_fill_random(struct gpu_dev *d, enum dev_type type, uint64_t lane, void *memory,

@@ -230,7 +230,7 @@ static void operands_are_random_in_every_type(void)
 			squares += x * x;
 		}
 		expect_near(sum / (double)count, 0, 0.01);
-		expect_near(squares / (double)count, 1 / 3., 0.05); /* e4m3 truncates digits */
+		expect_near(squares / (double)count, 1 / 3., 0.005);
 	}
 	ok(dev_free(d, memory));
 	free(raw);
