@@ -11,47 +11,12 @@
 #define CUT_TERMS 32u
 #define PROMOTED_TERMS 128u
 
-static struct small_float minifloat_format(enum dev_type type)
-{
-	const struct dev_type_traits *t = &dev_types[type];
-	return (struct small_float){t->exponent_bits, t->mantissa_bits, t->infinite};
-}
-
+/* Units round what they multiply. */
 static double load_element(enum dev_type type, const void *matrix, uint64_t index)
 {
-	const struct small_float f = minifloat_format(type);
-	switch (dev_type_bytes(type)) {
-	case 8:
-		return ((const double *)matrix)[index];
-	case 4:
-		return type == DEV_F32
-			       ? (double)((const float *)matrix)[index]
-			       : small_decode(
-					 &f,
-					 small_encode(&f, (double)((const float *)matrix)[index]));
-	case 2:
-		return small_decode(&f, ((const uint16_t *)matrix)[index]);
-	default:
-		return small_decode(&f, ((const uint8_t *)matrix)[index]);
-	}
-}
-
-static void store_element(enum dev_type type, void *matrix, uint64_t index, double value)
-{
-	const struct small_float f = minifloat_format(type);
-	switch (dev_type_bytes(type)) {
-	case 8:
-		((double *)matrix)[index] = value;
-		break;
-	case 4:
-		((float *)matrix)[index] = (float)value;
-		break;
-	case 2:
-		((uint16_t *)matrix)[index] = (uint16_t)small_encode(&f, value);
-		break;
-	default:
-		((uint8_t *)matrix)[index] = (uint8_t)small_encode(&f, value);
-	}
+	const struct small_float format = small_of(type);
+	const double value = element_get(matrix, type, index);
+	return type == DEV_TF32 ? small_decode(&format, small_encode(&format, value)) : value;
 }
 
 static double truncate_mantissa(double sum)
@@ -92,7 +57,7 @@ static void gemm_block(uint32_t block, uint32_t blocks, void *argument)
 			if (p->beta != 0)
 				value += p->beta *
 					 load_element(p->result, p->c, column * p->ldc + row);
-			store_element(p->result, p->d, column * p->ldd + row, value);
+			element_set(p->d, p->result, column * p->ldd + row, value);
 		}
 	}
 }

@@ -29,40 +29,6 @@ struct gemm_case {
 	struct matrix a, b, c;
 };
 
-/* ------------------------------------------------------------------ elements */
-
-static inline struct small_float minifloat_format(enum dev_type type)
-{
-	const struct dev_type_traits *t = &dev_types[type];
-	return (struct small_float){t->exponent_bits, t->mantissa_bits, t->infinite};
-}
-
-static inline void element_set(void *raw, enum dev_type type, uint64_t i, double value)
-{
-	const struct small_float format = minifloat_format(type);
-	const uint32_t bytes = dev_type_bytes(type);
-	if (bytes == 8)
-		((double *)raw)[i] = value;
-	else if (bytes == 4)
-		((float *)raw)[i] = (float)value;
-	else if (bytes == 2)
-		((uint16_t *)raw)[i] = (uint16_t)small_encode(&format, value);
-	else
-		((uint8_t *)raw)[i] = (uint8_t)small_encode(&format, value);
-}
-
-static inline double element_get(const void *raw, enum dev_type type, uint64_t i)
-{
-	const struct small_float format = minifloat_format(type);
-	const uint32_t bytes = dev_type_bytes(type);
-	if (bytes == 8)
-		return ((const double *)raw)[i];
-	if (bytes == 4)
-		return (double)((const float *)raw)[i];
-	return small_decode(&format,
-			    bytes == 1 ? ((const uint8_t *)raw)[i] : ((const uint16_t *)raw)[i]);
-}
-
 static inline enum dev_type result_type(enum dev_type type) { return dev_types[type].result; }
 
 /* ------------------------------------------------------------------ matrices */

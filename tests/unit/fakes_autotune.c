@@ -192,22 +192,6 @@ static void trials_multiply_random_data(void)
 	close_device();
 }
 
-static double value_of(enum dev_type type, const void *raw, size_t i)
-{
-	const struct small_float format = {dev_types[type].exponent_bits,
-					   dev_types[type].mantissa_bits, dev_types[type].infinite};
-	switch (dev_type_bytes(type)) {
-	case 8:
-		return ((const double *)raw)[i];
-	case 4:
-		return (double)((const float *)raw)[i];
-	case 2:
-		return small_decode(&format, ((const uint16_t *)raw)[i]);
-	default:
-		return small_decode(&format, ((const uint8_t *)raw)[i]);
-	}
-}
-
 /* More bytes than the repeated block. Mean and mean square are those of [-1, 1). */
 static void operands_are_random_in_every_type(void)
 {
@@ -224,7 +208,7 @@ static void operands_are_random_in_every_type(void)
 		ok(gpu_fill_random(gpu_of(d), type, 1, memory, bytes));
 		ok(dev_download(d, raw, memory, bytes));
 		for (size_t j = 0; j < count; j++) {
-			const double x = value_of(type, raw, j);
+			const double x = element_get(raw, type, j);
 			require(x >= -1 && x <= 1);
 			sum += x;
 			squares += x * x;

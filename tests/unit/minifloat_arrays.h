@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * f16, bf16 and e4m3 in software, for reference GEMMs: rounded to nearest, ties to even, and
- * back exactly.
+ * back exactly. The tests' own, so that they judge what lib/minifloat.h gives.
  *
  * What is larger than the largest finite number becomes infinity where the format has one, else its
  * NaN (e4m3, as OCP defines it).
  */
 #ifndef GPUSIG_TESTS_SMALL_FLOATS_H
 #define GPUSIG_TESTS_SMALL_FLOATS_H
+
+#include "device/dev_lists.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -71,6 +73,41 @@ static inline double small_decode(const struct small_float *f, uint32_t code)
 	if (field == 0)
 		return sign * ldexp(rest, small_min(f) - f->mantissa_bits);
 	return sign * ldexp(rest % one + one, field - 1 + small_min(f) - f->mantissa_bits);
+}
+
+/* ------------------------------------------------------------------ elements of any type */
+
+static inline struct small_float small_of(enum dev_type type)
+{
+	const struct dev_type_traits *t = &dev_types[type];
+	return (struct small_float){t->exponent_bits, t->mantissa_bits, t->infinite};
+}
+
+/* tf32 is stored as f32, with all of its bits. */
+static inline void element_set(void *raw, enum dev_type type, uint64_t i, double value)
+{
+	const struct small_float format = small_of(type);
+	const uint32_t bytes = dev_types[type].bytes;
+	if (bytes == 8)
+		((double *)raw)[i] = value;
+	else if (bytes == 4)
+		((float *)raw)[i] = (float)value;
+	else if (bytes == 2)
+		((uint16_t *)raw)[i] = (uint16_t)small_encode(&format, value);
+	else
+		((uint8_t *)raw)[i] = (uint8_t)small_encode(&format, value);
+}
+
+static inline double element_get(const void *raw, enum dev_type type, uint64_t i)
+{
+	const struct small_float format = small_of(type);
+	const uint32_t bytes = dev_types[type].bytes;
+	if (bytes == 8)
+		return ((const double *)raw)[i];
+	if (bytes == 4)
+		return (double)((const float *)raw)[i];
+	return small_decode(&format,
+			    bytes == 1 ? ((const uint8_t *)raw)[i] : ((const uint16_t *)raw)[i]);
 }
 
 #endif
