@@ -9,36 +9,17 @@
 #include "collectives/ranks/collective.h"
 #include "collectives/ranks/session.h"
 
-#define ROW(label)                                                                                 \
-	{                                                                                          \
-		.name = (label), .timing = BENCH_SELF, .param = SCHEDULE_INDEXED                   \
-	}
-
-static const struct bench_variant variants[] = {
-	ROW("ring"),    ROW("bucket"),        ROW("rd-b"),
-	ROW("swing-b"), ROW("bruck"),         ROW("trivance"),
-	ROW("bine"),    ROW(SESSION_LIBRARY), {0}};
-
-static const struct axis axes[] = {
-	{.name = "shape",
-	 .help = "the ranks as a torus: 8, 4x2, 2x2x2; the sides multiply to the number of ranks",
-	 .kind = AXIS_WORD,
-	 .accept = collective_accept_shape},
-	{.name = "type",
-	 .help = "element type",
-	 .kind = AXIS_WORD,
-	 .words = data_types,
-	 .quick = "f32",
-	 .full = "i32,i64,f32,f64"},
-	{.name = "size",
-	 .help = "bytes of the whole vector",
-	 .kind = AXIS_SIZE,
-	 .min = 8,
-	 .max = SESSION_MAX_BYTES,
-	 .multiple = 8,
-	 .quick = "32,128K,2M",
-	 .full = "32:128M:x4,256M"},
-	{0}};
+static const struct axis axes[] = {COLLECTIVE_SHAPE_AXIS,
+				   COLLECTIVE_TYPE_AXIS,
+				   {.name = "size",
+				    .help = "bytes of the whole vector",
+				    .kind = AXIS_SIZE,
+				    .min = 8,
+				    .max = SESSION_MAX_BYTES,
+				    .multiple = 8,
+				    .quick = "32,128K,2M",
+				    .full = "32:128M:x4,256M"},
+				   {0}};
 
 static const struct bench_metric primary[] = {
 	{"allgather_busbw", "bus_bandwidth", NULL, NULL, "max", "byte/s", "higher"}, {0}};
@@ -49,11 +30,9 @@ static const struct bench bench = {
 	.formula = "bus_bandwidth = (p-1)/p bytes / time; bandwidth = bytes / time; byte/s",
 	.timed = "one all-gather after a barrier: last rank's entry to last rank's return; on "
 		 "several hosts the longest duration",
-	.limits = "ranks on one host communicate through its memory: no network, no torus; more "
-		  "ranks than cores measure the scheduler; messages between devices, also those of "
-		  "the library, are staged through pinned host memory",
+	.limits = COLLECTIVE_LIMITS,
 	.axes = axes,
-	.variants = variants,
+	.variants = collective_indexed,
 	.primary = primary,
 };
 

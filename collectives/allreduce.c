@@ -13,49 +13,32 @@
 #include "collectives/ranks/collective.h"
 #include "collectives/ranks/session.h"
 
-#define ROW(label, layout)                                                                         \
-	{                                                                                          \
-		.name = (label), .timing = BENCH_SELF, .param = (layout)                           \
-	}
-
-static const struct bench_variant variants[] = {ROW("ring", SCHEDULE_RENAMED),
-						ROW("bucket", SCHEDULE_RENAMED),
-						ROW("rd-l", SCHEDULE_RENAMED),
-						ROW("rd-b", SCHEDULE_RENAMED),
-						ROW("rd-mirrored", SCHEDULE_RENAMED),
-						ROW("rabenseifner", SCHEDULE_RENAMED),
-						ROW("swing-l", SCHEDULE_RENAMED),
-						ROW("swing-b", SCHEDULE_RENAMED),
-						ROW("swing-b-indexed", SCHEDULE_INDEXED),
-						ROW("bruck", SCHEDULE_RENAMED),
-						ROW("trivance", SCHEDULE_RENAMED),
-						ROW("bine", SCHEDULE_RENAMED),
-						ROW(SESSION_LIBRARY, 0),
-						{0}};
+static const struct bench_variant variants[] = {
+	COLLECTIVE_VARIANT("ring", SCHEDULE_RENAMED),
+	COLLECTIVE_VARIANT("bucket", SCHEDULE_RENAMED),
+	COLLECTIVE_VARIANT("rd-l", SCHEDULE_RENAMED),
+	COLLECTIVE_VARIANT("rd-b", SCHEDULE_RENAMED),
+	COLLECTIVE_VARIANT("rd-mirrored", SCHEDULE_RENAMED),
+	COLLECTIVE_VARIANT("rabenseifner", SCHEDULE_RENAMED),
+	COLLECTIVE_VARIANT("swing-l", SCHEDULE_RENAMED),
+	COLLECTIVE_VARIANT("swing-b", SCHEDULE_RENAMED),
+	COLLECTIVE_VARIANT("swing-b-indexed", SCHEDULE_INDEXED),
+	COLLECTIVE_VARIANT("bruck", SCHEDULE_RENAMED),
+	COLLECTIVE_VARIANT("trivance", SCHEDULE_RENAMED),
+	COLLECTIVE_VARIANT("bine", SCHEDULE_RENAMED),
+	COLLECTIVE_VARIANT(SESSION_LIBRARY, 0),
+	{0}};
 
 static const struct axis axes[] = {
-	{.name = "shape",
-	 .help = "the ranks as a torus: 8, 4x2, 2x2x2; the sides multiply to the number of ranks",
-	 .kind = AXIS_WORD,
-	 .accept = collective_accept_shape},
+	COLLECTIVE_SHAPE_AXIS,
 	{.name = "ports",
 	 .help = "messages at a time: one, or one per direction of every dimension",
 	 .kind = AXIS_WORD,
 	 .words = collective_ports,
 	 .quick = "one",
 	 .full = "one,all"},
-	{.name = "type",
-	 .help = "element type",
-	 .kind = AXIS_WORD,
-	 .words = data_types,
-	 .quick = "f32",
-	 .full = "i32,i64,f32,f64"},
-	{.name = "op",
-	 .help = "operation",
-	 .kind = AXIS_WORD,
-	 .words = data_ops,
-	 .quick = "sum",
-	 .full = "sum,max"},
+	COLLECTIVE_TYPE_AXIS,
+	COLLECTIVE_OP_AXIS,
 	{.name = "size",
 	 .help = "bytes of the vector",
 	 .kind = AXIS_SIZE,
@@ -77,9 +60,7 @@ static const struct bench bench = {
 	.formula = "bus_bandwidth = 2 (p-1)/p bytes / time; bandwidth = bytes / time; byte/s",
 	.timed = "one allreduce after a barrier: last rank's entry to last rank's return; on "
 		 "several hosts the longest duration",
-	.limits = "ranks on one host communicate through its memory: no network, no torus; more "
-		  "ranks than cores measure the scheduler; messages between devices, also those of "
-		  "the library, are staged through pinned host memory",
+	.limits = COLLECTIVE_LIMITS,
 	.share = 2.0,
 	.axes = axes,
 	.variants = variants,

@@ -11,7 +11,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#define INDEXED(label) COLLECTIVE_VARIANT(label, SCHEDULE_INDEXED)
+
 const char *const collective_ports[] = {"one", "all", NULL};
+const struct bench_variant collective_indexed[] = {
+	INDEXED("ring"),    INDEXED("bucket"),        INDEXED("rd-b"),
+	INDEXED("swing-b"), INDEXED("bruck"),         INDEXED("trivance"),
+	INDEXED("bine"),    INDEXED(SESSION_LIBRARY), {0}};
 
 enum { MAX_AXES = 8 };
 

@@ -15,14 +15,44 @@
 #define GPUSIG_COLLECTIVE_H
 
 #include "bench/bench.h"
+#include "collectives/ranks/data.h"
 #include "collectives/schedules/schedule.h"
 
 /* A variant is an algorithm of collectives/schedules. Its param is the layout (enum
  * schedule_layout), which is used where it exists. The suffix "-indexed" of a name is not part of
  * the algorithm's name. SESSION_LIBRARY is MPI's own collective. All are BENCH_SELF. */
+#define COLLECTIVE_VARIANT(label, layout)                                                          \
+	{                                                                                          \
+		.name = (label), .timing = BENCH_SELF, .param = (layout)                           \
+	}
 
-/* For the axis "shape": accepts a shape with as many nodes as there are ranks. Its default, which
- * collective_main() sets, is one dimension with all ranks. */
+/* Of reduce_scatter and allgather, where rank r has chunk r, as in MPI. */
+extern const struct bench_variant collective_indexed[];
+
+/* What the programs have in common. The shape has as many nodes as there are ranks; its default,
+ * which collective_main() sets, is one dimension with all of them. */
+#define COLLECTIVE_SHAPE_AXIS                                                                      \
+	{                                                                                          \
+		.name = "shape",                                                                   \
+		.help = "the ranks as a torus: 8, 4x2, 2x2x2; the sides multiply to the number "   \
+			"of ranks",                                                                \
+		.kind = AXIS_WORD, .accept = collective_accept_shape                               \
+	}
+#define COLLECTIVE_TYPE_AXIS                                                                       \
+	{                                                                                          \
+		.name = "type", .help = "element type", .kind = AXIS_WORD, .words = data_types,    \
+		.quick = "f32", .full = "i32,i64,f32,f64"                                          \
+	}
+#define COLLECTIVE_OP_AXIS                                                                         \
+	{                                                                                          \
+		.name = "op", .help = "operation", .kind = AXIS_WORD, .words = data_ops,           \
+		.quick = "sum", .full = "sum,max"                                                  \
+	}
+#define COLLECTIVE_LIMITS                                                                          \
+	"ranks on one host communicate through its memory: no network, no torus; more ranks than " \
+	"cores measure the scheduler; messages between devices, also those of the library, are "   \
+	"staged through pinned host memory"
+
 int collective_accept_shape(const char *word);
 
 extern const char *const collective_ports[]; /* one all */
