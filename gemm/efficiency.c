@@ -47,14 +47,12 @@ static const struct axis axes[] = {
 	 .gpu_class_full = "8000000"},
 	{0}};
 
+#define FLOP_RATE(type, name, ...)                                                                 \
+	{"gemm_" #name "_flop_rate", "flop_rate", "gemm", "type=" #name, "max", "flop/s", "higher"},
+
 static const struct bench_metric primary[] = {
-	{"gemm_f32_flop_rate", "flop_rate", "gemm", "type=f32", "max", "flop/s", "higher"},
-	{"gemm_f64_flop_rate", "flop_rate", "gemm", "type=f64", "max", "flop/s", "higher"},
-	{"gemm_tf32_flop_rate", "flop_rate", "gemm", "type=tf32", "max", "flop/s", "higher"},
-	{"gemm_f16_flop_rate", "flop_rate", "gemm", "type=f16", "max", "flop/s", "higher"},
-	{"gemm_bf16_flop_rate", "flop_rate", "gemm", "type=bf16", "max", "flop/s", "higher"},
-	{"gemm_f8_flop_rate", "flop_rate", "gemm", "type=f8", "max", "flop/s", "higher"},
-	{"gemm_f8_fast_flop_rate", "flop_rate", "gemm_fast", "type=f8", "max", "flop/s", "higher"},
+	DEV_TYPE_LIST(FLOP_RATE){"gemm_f8_fast_flop_rate", "flop_rate", "gemm_fast", "type=f8",
+				 "max", "flop/s", "higher"},
 	{"peak_f32_flop_rate", "flop_rate", "peak", "type=f32", "max", "flop/s", "higher"},
 	{"peak_tf32_flop_rate", "peak_flop_rate", NULL, "type=tf32", "max", "flop/s", "higher"},
 	{"peak_f16_flop_rate", "peak_flop_rate", NULL, "type=f16", "max", "flop/s", "higher"},
