@@ -14,7 +14,7 @@ from suite.command_error import CANNOT_RUN, CommandError
 _ANSWER_LIMIT_S = 20
 # What the Makefile needs besides a C compiler to build a folder; other folders need nothing.
 _BUILT_WITH = {"collectives": "MPI", "topology": "hwloc"}
-_FOLDERS = ("micro", "gemm", "overlap", "collectives", "topology")
+FOLDERS = ("micro", "gemm", "overlap", "collectives", "topology")
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def unbuilt(sources: Path, found: list[Program]) -> list[Program]:
     """Programs that have a source under `sources` and are not among those found, each with the reason as far as known."""
     names = {program.name for program in found}
     missing = []
-    for path in sorted(path for folder in _FOLDERS for path in sources.glob(f"{folder}/*.c")):
+    for path in sorted(path for folder in FOLDERS for path in sources.glob(f"{folder}/*.c")):
         name = f"{path.parent.name}/{path.stem}"
         if name not in names:
             needs = _BUILT_WITH.get(path.parent.name)

@@ -2,6 +2,8 @@
 """Each rule of layers.py catches what it is for, and allows what is right. tests/layers.bats has the tree itself."""
 from __future__ import annotations
 
+import ast
+import re
 import tempfile
 import unittest
 from pathlib import Path
@@ -34,6 +36,10 @@ class Rules(unittest.TestCase):
         told = {"folder-size", "vendor-folder-size"}  # of tests/layers.bats
         names = [rule.name for rule in layers.RULES if rule.name not in told]
         self.assertEqual([name for name in names if f'catches("{name}"' not in text], [])
+
+    def test_the_folders_of_programs_are_those_of_the_driver(self) -> None:
+        text = (layers.ROOT / "suite" / "programs.py").read_text(encoding="utf-8")
+        self.assertEqual(ast.literal_eval(re.search(r"^FOLDERS = (.*)$", text, re.M)[1]), layers.PROGRAM_FOLDERS)
 
     def test_dependencies_that_point_up_or_sideways_are_caught(self) -> None:
         self.catches("layers", "lib/stats.c", '#include "device/dev.h"')

@@ -14,12 +14,12 @@ from synthetic import copies, everything, launch, memory, value
 
 from reports import jsonl, validate
 from reports.signature import MixedMachines
+from suite.programs import FOLDERS
 
 
 class Flags(unittest.TestCase):
     def test_the_schema_has_those_that_are_raised(self) -> None:
-        folders = ("bench", "micro", "gemm", "overlap", "collectives", "topology")
-        sources = [path for folder in folders for path in (workplace.ROOT / folder).rglob("*.c")]
+        sources = [path for folder in ("bench", *FOLDERS) for path in (workplace.ROOT / folder).rglob("*.c")]
         raised = {flag for path in sources for flag in re.findall(
             r'\bbench_flag(?:_variant)?\(\s*[\w>&.-]+,\s*"(\w+)"', path.read_text(encoding="utf-8"))}
         case = validate.schema("record")["definitions"]["case"]["properties"]

@@ -13,7 +13,7 @@ import unittest
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from suite import checks, one_program, stages, variants
+from suite import checks, one_program, programs, stages, variants
 from suite.command_error import CommandError
 from suite.outcome import failed, passed, skipped
 from suite.stages import Stage
@@ -21,8 +21,7 @@ from suite.tooling import Output, Slots, Stopped, Tools
 
 HOME = Path(__file__).resolve().parents[2]
 UNITS = sorted(path.stem for path in (HOME / "tests" / "unit").glob("*.c"))
-PROGRAMS = sorted(f"{path.parent.name}/{path.stem}" for folder in ("micro", "gemm", "overlap", "collectives", "topology")
-                  for path in (HOME / folder).glob("*.c"))
+PROGRAMS = sorted(f"{path.parent.name}/{path.stem}" for folder in programs.FOLDERS for path in (HOME / folder).glob("*.c"))
 VARIANTS = [value for value in vars(variants).values() if isinstance(value, variants.Variant)]
 
 DEVICES = ('{"name":"a","devices":2,"why":""}\n{"name":"b","devices":2,"why":""}\n'
