@@ -43,31 +43,15 @@ static const struct bench_variant variants[] = {
 enum { WHOLE, VARIANTS = sizeof(variants) / sizeof(variants[0]) - 1 };
 
 static const struct axis axes[] = {
-	{.name = "type",
-	 .help = "element type",
-	 .kind = AXIS_WORD,
-	 .words = dev_type_names,
-	 .types = true,
-	 .quick = "f32,bf16",
-	 .full = "f32,f64,tf32,f16,bf16,f8"},
-	{.name = "shape",
-	 .help = "nSIDE, MxNxK, or g1..g16 scaled",
-	 .kind = AXIS_WORD,
-	 .accept = shape_accept,
-	 .quick = "g1,g2,g5,g6,g7,g8,n512",
-	 .simulated = "g1,g2,g5,g6,n256",
-	 .full = "g1,g2,g3,g4,g5,g6,g7,g8,g9,g10,g11,g12,g13,g14,g15,g16,n1024,n2048",
-	 .gpu_class = "g1,g2,g5,g6,g7,g8,n4096",
-	 .gpu_class_full = "g1,g2,g3,g4,g5,g6,g7,g8,g9,g10,g11,g12,g13,g14,g15,g16,n4096,n8192"},
-	{.name = "mflop",
-	 .help = "g1..g16 are scaled to at most this many million flops",
-	 .kind = AXIS_COUNT,
-	 .min = 1,
-	 .quick = "300",
-	 .full = "4000",
-	 .simulated = "60",
-	 .gpu_class = "2000000",
-	 .gpu_class_full = "8000000"},
+	BENCH_GEMM_TYPES(.quick = "f32,bf16", .full = "f32,f64,tf32,f16,bf16,f8"),
+	BENCH_GEMM_SHAPES(.quick = "g1,g2,g5,g6,g7,g8,n512", .simulated = "g1,g2,g5,g6,n256",
+			  .full = "g1,g2,g3,g4,g5,g6,g7,g8,g9,g10,g11,g12,g13,g14,g15,g16,n1024,"
+				  "n2048",
+			  .gpu_class = "g1,g2,g5,g6,g7,g8,n4096",
+			  .gpu_class_full = "g1,g2,g3,g4,g5,g6,g7,g8,g9,g10,g11,g12,g13,g14,g15,"
+					    "g16,n4096,n8192"),
+	BENCH_GEMM_MFLOP(.quick = "300", .full = "4000", .simulated = "60", .gpu_class = "2000000",
+			 .gpu_class_full = "8000000"),
 	{0}};
 
 static const struct bench_metric primary[] = {
