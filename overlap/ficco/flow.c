@@ -195,9 +195,20 @@ static void order_by_step(struct graph_builder *b)
 				b->order[n++] = i;
 }
 
+/* Each device's time begins in one lane, and its other lanes start after that: the lane of GEMMs,
+ * or of reductions, so that no link is ahead of the others. */
+static void add_begins(struct graph_builder *b)
+{
+	for (uint32_t d = 0; d < b->lanes->devices; d++)
+		work_graph_mark(b->g, has_pieces(b)          ? b->lanes->compute[d]
+				      : is_reduce_scatter(b) ? b->lanes->add[d]
+							     : b->lanes->out[d][0]);
+}
+
 static void add_nodes(struct graph_builder *b)
 {
 	order_by_step(b);
+	add_begins(b);
 	if (is_reduce_scatter(b)) {
 		add_pieces(b);
 		if (b->part != FLOW_GEMMS) {
