@@ -12,7 +12,6 @@
  *
  *     bin/micro/contention --device host --pair compute+memory,engine+gemm
  */
-#include "bench/bench_alloc.h"
 #include "lib/err.h"
 #include "micro/contention/workload.h"
 
@@ -79,15 +78,16 @@ static int setup(struct bench_case *c)
 {
 	struct workload *workload = case_state(c)->workload;
 	enum workload_kind pair[2];
+	struct work_lanes *lanes = bench_lanes(c);
 	int status = parse_pair(axis_str(c, "pair"), pair);
 	if (status == 0)
-		status = workload_open(&workload[0], c, pair[0]);
-	return status ? status : workload_open(&workload[1], c, pair[1]);
+		status = workload_open(&workload[0], c, lanes, pair[0]);
+	return status ? status : workload_open(&workload[1], c, lanes, pair[1]);
 }
 
 static int enqueue_recorded_piece(struct bench_case *c, struct workload *a, unsigned which)
 {
-	int status = workload_piece(a, c);
+	int status = work_graph_run(a->piece);
 	return status ? status : dev_event_record(c->dev, a->stream, a->step[which]);
 }
 
@@ -124,7 +124,7 @@ static int time_workload(struct bench_case *c, struct workload *x, struct worklo
 	if (status == 0)
 		status = dev_event_record(c->dev, x->stream, x->begin);
 	for (uint64_t i = 0; status == 0 && i < iterations; i++)
-		status = workload_piece(x, c);
+		status = work_graph_run(x->piece);
 	if (status == 0)
 		status = dev_event_record(c->dev, x->stream, x->end);
 	if (status == 0 && concurrent)
@@ -165,34 +165,12 @@ static int check(struct bench_case *c, unsigned variant)
 	return status == 0 && variant != X_ALONE ? workload_check(&workload[1], c) : status;
 }
 
-/* The two streams must be independent: y completes while x's stream is held. Otherwise the
- * workloads would run one after the other. */
+/* Otherwise the workloads would run one after the other. */
 static int verify_mechanism(struct bench_case *c)
 {
-	struct workload *x = &case_state(c)->workload[0], *y = &case_state(c)->workload[1];
-	struct gate *gate = bench_gate(c, GATE_LIMIT_NS);
-	int status = bench_status(c);
-	if (status)
-		return status;
-	status = gate_shut(gate, c->dev, x->stream);
-	if (status == 0)
-		status = workload_piece(x, c);
-	if (status == 0)
-		status = dev_event_record(c->dev, x->stream, x->end);
-	if (status == 0)
-		status = workload_piece(y, c);
-	int passed = dev_stream_sync(c->dev, y->stream);
-	bool held = status == 0 && dev_event_query(c->dev, x->end) == -EAGAIN;
-	int opened = gate_release(gate);
-	int drained = dev_stream_sync(c->dev, x->stream);
-	status = status                           ? status
-		 : passed                         ? passed
-		 : opened && opened != -ETIMEDOUT ? opened
-						  : drained;
-	if (status == 0)
-		bench_mechanism(c, "streams_are_independent", held && opened == 0,
-				"the second stream finished while the first was held");
-	return status;
+	const struct workload *workload = case_state(c)->workload;
+	return bench_verify_independent(c, UINT64_MAX, "streams_are_independent", workload[0].piece,
+					workload[1].piece);
 }
 
 static int derive(struct bench_case *c)

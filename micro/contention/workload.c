@@ -58,46 +58,46 @@ static int open_arrays(struct workload *a, struct bench_case *c)
 	return bench_status(c);
 }
 
-static int enqueue_repeats(struct workload *a, struct bench_case *c, uint32_t repeats)
+static void add_work(const struct workload *a, struct work_graph *g)
 {
 	const void *const fma_args[] = {&a->out, &fmas};
 	const void *const triad_args[] = {&a->array[0], &a->array[1], &a->array[2],
-					  &a->bytes,    &repeats,     &scale};
-	const void *const copy_args[] = {&a->array[0], &a->array[1], &a->bytes, &repeats};
-	struct dev_launch launch = {.grid = a->kernel ? dev_wave_blocks(c->dev, a->kernel) : 0};
-	struct dev_gemm gemm = bench_gemm_whole(&a->gemm);
-	int status = 0;
+					  &a->bytes,    &a->repeats,  &scale};
+	const void *const copy_args[] = {&a->array[0], &a->array[1], &a->bytes, &a->repeats};
+	const struct dev_gemm gemm = bench_gemm_whole(&a->gemm);
 	switch (a->kind) {
 	case WORKLOAD_GEMM:
-		for (uint32_t i = 0; status == 0 && i < repeats; i++)
-			status = dev_gemm(c->dev, a->stream, &gemm);
-		return status;
+		work_graph_gemm(g, a->lane, &gemm);
+		break;
 	case WORKLOAD_ENGINE:
-		for (uint32_t i = 0; status == 0 && i < repeats; i++)
-			status = dev_copy(c->dev, a->stream, a->array[0], a->array[1], a->bytes);
-		return status;
+		work_graph_copy(g, a->lane, a->array[0], a->array[1], a->bytes, 0);
+		break;
 	case WORKLOAD_COMPUTE:
-		launch.args = fma_args;
-		for (uint32_t i = 0; status == 0 && i < repeats; i++)
-			status = dev_launch(c->dev, a->stream, a->kernel, &launch);
-		return status;
+		work_graph_kernel(g, a->lane, traits[a->kind].kernel, 0, fma_args);
+		break;
 	default:
-		/* These kernels repeat inside. */
-		launch.args = a->kind == WORKLOAD_MEMORY ? triad_args : copy_args;
-		return dev_launch(c->dev, a->stream, a->kernel, &launch);
+		work_graph_kernel(g, a->lane, traits[a->kind].kernel, 0,
+				  a->kind == WORKLOAD_MEMORY ? triad_args : copy_args);
 	}
 }
 
-int workload_piece(struct workload *a, struct bench_case *c)
+/* A fork and a join, because several pieces are queued at once. */
+static int build_piece(struct workload *a, struct bench_case *c)
 {
-	return enqueue_repeats(a, c, a->repeats);
+	bool repeats_inside = a->kind == WORKLOAD_MEMORY || a->kind == WORKLOAD_KERNEL;
+	struct work_graph *g = a->piece = bench_graph(c, a->lanes);
+	work_graph_fork(g, a->lane);
+	for (uint32_t i = 0; i < (repeats_inside ? 1 : a->repeats); i++)
+		add_work(a, g);
+	work_graph_join(g);
+	return bench_status(c) ? bench_status(c) : work_graph_prepare(g);
 }
 
 static int time_piece(struct workload *a, struct bench_case *c, double *ns_p)
 {
 	int status = dev_event_record(c->dev, a->stream, a->begin);
 	if (status == 0)
-		status = workload_piece(a, c);
+		status = work_graph_run(a->piece);
 	if (status == 0)
 		status = dev_event_record(c->dev, a->stream, a->end);
 	int drained = dev_stream_sync(c->dev, a->stream);
@@ -112,14 +112,18 @@ static int choose_repeats(struct workload *a, struct bench_case *c)
 	uint32_t max_repeats = dev_props(c->dev)->max_queued / QUEUE_SHARE;
 	double ns = 0.0;
 	a->repeats = 1;
-	int status = time_piece(a, c, &ns);
+	int status = build_piece(a, c);
+	if (status == 0)
+		status = time_piece(a, c, &ns);
 	if (status == 0)
 		status = time_piece(a, c, &ns);
 	while (status == 0 && ns < MIN_PIECE_NS && 2 * a->repeats <= max_repeats) {
 		a->repeats *= 2;
-		status = time_piece(a, c, &ns);
+		status = build_piece(a, c);
+		if (status == 0)
+			status = time_piece(a, c, &ns);
 	}
-	return status;
+	return bench_status_add(c, status);
 }
 
 static int open_kind(struct workload *a, struct bench_case *c)
@@ -129,23 +133,22 @@ static int open_kind(struct workload *a, struct bench_case *c)
 	if (a->kind == WORKLOAD_GEMM && !dev_can(c->dev, DEV_CAP_GEMM))
 		return bench_status_add(c,
 					err_note(-ENOTSUP, "GEMM is not supported on this device"));
-	if (a->kind == WORKLOAD_GEMM &&
-	    bench_gemm_open(&a->gemm, c, c->dev, &shape, DEV_F32) == 0) {
-		struct dev_gemm gemm = bench_gemm_whole(&a->gemm);
-		return bench_status_add(c, dev_gemm_prepare(c->dev, &gemm));
-	}
-	if (traits[a->kind].kernel)
-		a->kernel = bench_kernel(c, traits[a->kind].kernel);
+	if (a->kind == WORKLOAD_GEMM)
+		return bench_gemm_open(&a->gemm, c, c->dev, &shape, DEV_F32);
 	if (traits[a->kind].arrays)
 		return open_arrays(a, c);
+	a->kernel = bench_kernel(c, traits[a->kind].kernel);
 	a->out = bench_alloc(c, DEV_MEM_DEVICE, p->busy_blocks * sizeof(float));
 	return bench_status(c);
 }
 
-int workload_open(struct workload *a, struct bench_case *c, enum workload_kind kind)
+int workload_open(struct workload *a, struct bench_case *c, struct work_lanes *lanes,
+		  enum workload_kind kind)
 {
 	a->kind = kind;
-	a->stream = bench_stream(c, dev_props(c->dev)->priority_normal);
+	a->lanes = lanes;
+	a->lane = work_lane_normal(lanes, 0);
+	a->stream = work_lane_stream(lanes, a->lane);
 	a->begin = bench_event(c);
 	a->end = bench_event(c);
 	a->step[0] = bench_event(c);
