@@ -14,13 +14,9 @@
  *     bin/overlap/pair --device host --shape g5 --transfer up --copy-method engine,kernel:1 \
  *         --size 0.5x,1x,2x
  */
-#include "bench/bench_alloc.h"
 #include "bench/blocking_kernel.h"
 #include "overlap/pair/pair_metrics.h"
-#include "overlap/pair/transfer_size.h"
-
-/* Which end of a round a variant is timed to. */
-enum round_end { LATER_END, GEMM_END, TRANSFER_END };
+#include "overlap/pair/pair_run.h"
 
 #define ROW(label)                                                                                 \
 	{                                                                                          \
@@ -36,19 +32,6 @@ static const struct bench_variant variants[] = {ROW("gemm_alone"),
 						ROW("gemm_in_transfer_first"),
 						ROW("transfer_in_transfer_first"),
 						{0}};
-
-static const struct {
-	enum round_kind round;
-	enum round_end end;
-} runs[PAIR_VARIANTS] = {[GEMM] = {PAIR_RUN_GEMM, LATER_END},
-			 [TRANSFER] = {PAIR_RUN_TRANSFER, LATER_END},
-			 [SERIAL] = {PAIR_RUN_SERIAL, LATER_END},
-			 [GEMM_FIRST] = {PAIR_RUN_GEMM_FIRST, LATER_END},
-			 [TRANSFER_FIRST] = {PAIR_RUN_TRANSFER_FIRST, LATER_END},
-			 [G_IN_GF] = {PAIR_RUN_GEMM_FIRST, GEMM_END},
-			 [T_IN_GF] = {PAIR_RUN_GEMM_FIRST, TRANSFER_END},
-			 [G_IN_TF] = {PAIR_RUN_TRANSFER_FIRST, GEMM_END},
-			 [T_IN_TF] = {PAIR_RUN_TRANSFER_FIRST, TRANSFER_END}};
 
 static const struct axis axes[] = {
 	{.name = "type",
@@ -109,11 +92,9 @@ static const struct bench_metric primary[] = {
 	{0}};
 
 #define VERIFY_BYTES (64u << 10)
-#define INITIAL_BYTES (UINT64_C(1) << 20)
 
 struct state {
 	struct pair_run run;
-	struct transfer_size size;
 	struct copy_method method;
 };
 
@@ -136,13 +117,12 @@ static int admit(const struct bench_case *c)
 static int setup(struct bench_case *c)
 {
 	struct state *s = pair_state(c);
+	struct transfer_size size;
 	int status = copy_method_parse(axis_str(c, "copy-method"), &s->method);
 	if (status == 0)
-		status = transfer_size_parse(axis_str(c, "size"), &s->size);
-	if (status == 0)
-		status = pair_run_open(&s->run, c, case_transfer_kind(c), &s->method,
-				       s->size.bytes ? s->size.bytes : INITIAL_BYTES);
-	return status ? status : transfer_size_choose(&s->size, &s->run, c);
+		status = transfer_size_parse(axis_str(c, "size"), &size);
+	return status ? status
+		      : pair_run_open(&s->run, c, case_transfer_kind(c), &s->method, &size);
 }
 
 static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
@@ -150,11 +130,9 @@ static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
 	double sum_s = 0.0;
 	int status = 0;
 	for (uint64_t i = 0; status == 0 && i < iterations; i++) {
-		struct round_times times = {0};
-		status = pair_run_run(&pair_state(c)->run, runs[variant].round, &times);
-		sum_s += runs[variant].end == GEMM_END       ? times.gemm_s
-			 : runs[variant].end == TRANSFER_END ? times.transfer_s
-							     : times.all_s;
+		double seconds = 0.0;
+		status = pair_run_time(&pair_state(c)->run, variant, &seconds);
+		sum_s += seconds;
 	}
 	c->self_seconds = sum_s;
 	return status;
@@ -163,32 +141,40 @@ static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
 static void model(const struct bench_case *c, unsigned variant, struct bench_model *m)
 {
 	const struct pair_run *r = &pair_state(c)->run;
-	if (variant == GEMM || runs[variant].end == GEMM_END)
-		m->flops = shape_flops(&r->device[0].gemm.shape);
-	if (variant == TRANSFER || runs[variant].end == TRANSFER_END)
+	if (variant == GEMM || variant == G_IN_GF || variant == G_IN_TF)
+		m->flops = shape_flops(&r->gemm[0].shape);
+	if (variant == TRANSFER || variant == T_IN_GF || variant == T_IN_TF)
 		m->bytes = (double)transfer_bytes(&r->transfer);
 }
 
 static int poison(struct bench_case *c, unsigned variant)
 {
+	const struct pair_run *r = &pair_state(c)->run;
 	(void)variant;
-	return pair_run_poison(&pair_state(c)->run, c);
+	int status = transfer_poison(&r->transfer, c);
+	for (size_t i = 0; status == 0 && i < r->transfer.senders; i++)
+		status = bench_gemm_poison(&r->gemm[i], c);
+	return status;
 }
 
 static int check(struct bench_case *c, unsigned variant)
 {
-	struct pair_run *r = &pair_state(c)->run;
-	int status = variant == TRANSFER ? 0 : pair_run_check_gemms(r, c);
+	const struct pair_run *r = &pair_state(c)->run;
+	int status = 0;
+	for (size_t i = 0; status == 0 && variant != TRANSFER && i < r->transfer.senders; i++)
+		status = bench_gemm_check(&r->gemm[i], c, 1);
 	return status == 0 && variant != GEMM ? transfer_check(&r->transfer) : status;
 }
 
 static int verify_mechanism(struct bench_case *c)
 {
-	const struct transfer *t = &pair_state(c)->run.transfer;
+	const struct pair_run *r = &pair_state(c)->run;
+	const struct transfer *t = &r->transfer;
 	uint64_t bytes = t->piece_bytes < VERIFY_BYTES ? t->piece_bytes : VERIFY_BYTES;
 	uint64_t transfer_variants = ((UINT64_C(1) << PAIR_VARIANTS) - 1) & ~(UINT64_C(1) << GEMM);
-	int status = pair_run_verify_independent(&pair_state(c)->run, c);
-	if (status || !t->method.engine)
+	int status = bench_verify_independent(c, UINT64_MAX, "streams_are_independent",
+					      r->round[GEMM], r->round[TRANSFER]);
+	if (status || !pair_state(c)->method.engine)
 		return status;
 	return blocking_kernel_verify_engine(c, transfer_variants, t->message[0].to,
 					     t->message[0].from, bytes);
@@ -199,11 +185,11 @@ static int verify_mechanism(struct bench_case *c)
 static int derive(struct bench_case *c)
 {
 	const struct pair_run *r = &pair_state(c)->run;
-	bench_gemm_facts(&r->device[0].gemm, c);
+	bench_gemm_facts(&r->gemm[0], c);
 	bench_fact_number(c, "transfer_bytes", (double)transfer_bytes(&r->transfer));
-	bench_fact_number(c, "messages_per_device", (double)r->transfer.lanes);
-	bench_fact_number(c, "devices", (double)r->count);
-	if (!r->transfer.method.engine)
+	bench_fact_number(c, "messages_per_device", (double)r->transfer.fan_out);
+	bench_fact_number(c, "devices", (double)r->transfer.senders);
+	if (!pair_state(c)->method.engine)
 		bench_fact_number(c, "copy_method_blocks", r->transfer.sender[0].copy_blocks);
 	return pair_derive(c);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "overlap/pair/pair_metrics.h"
+#include "bench/bench_alloc.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -27,11 +28,6 @@ static double fraction_of_ideal(const struct bench_round *r)
 	const bool *gain_is_significant = r->arg;
 	return *gain_is_significant ? (speedup_over_serial(r) - 1.0) / (ideal_speedup(r) - 1.0)
 				    : NAN;
-}
-
-static double time_ratio(const struct bench_round *r)
-{
-	return r->seconds[r->variant] / r->seconds[SERIAL];
 }
 
 static double exposed_tail(const struct bench_round *r)
@@ -87,36 +83,28 @@ static bool record_class(struct bench_case *c, double gemm, double transfer)
 	return false;
 }
 
-static int derive_order(struct bench_case *c, unsigned both, unsigned gemm, unsigned transfer,
-			bool gain_is_significant)
+static void derive_order(struct bench_case *c, unsigned both, unsigned gemm, unsigned transfer,
+			 bool gain_is_significant)
 {
 	const uint64_t alone = BIT(GEMM) | BIT(TRANSFER), with_serial = BIT(SERIAL) | BIT(both);
-	const struct {
-		const char *name, *unit;
-		uint64_t uses;
-		bench_formula formula;
-		const char *text;
-	} metrics[] = {
-		{"S", "", with_serial, speedup_over_serial, "serial / both"},
-		{"fraction_of_ideal", "", with_serial | alone, fraction_of_ideal,
-		 "(S - 1) / (S_ideal - 1), unclamped"},
-		{"TimeRatio", "", with_serial, time_ratio, "both / serial"},
-		{"exposed_tail", "s", BIT(both) | BIT(GEMM), exposed_tail, "both - gemm_alone"},
-		{"fraction_of_bound", "", BIT(both) | alone, fraction_of_bound,
-		 "max(gemm_alone, transfer_alone) / both"}};
-	int status = 0;
-	for (size_t i = 0; status == 0 && i < sizeof(metrics) / sizeof(metrics[0]); i++)
-		status = bench_derive(c, metrics[i].name, (int)both, metrics[i].unit,
-				      metrics[i].uses, metrics[i].formula, &gain_is_significant,
-				      metrics[i].text);
-	bench_bound(c, "fraction_of_bound", (int)both, 1.0, "the longer side alone");
-	if (status == 0)
-		status = bench_ratio(c, "CIL", gemm, GEMM,
-				     "time of the GEMM while the transfer runs / gemm_alone");
-	if (status == 0)
-		status = bench_ratio(c, "CIL", transfer, TRANSFER,
-				     "time of the transfer while the GEMM runs / transfer_alone");
-	return status;
+	int variant = (int)both;
+	bench_status_add(c, bench_derive(c, "S", variant, "", with_serial, speedup_over_serial,
+					 NULL, "serial / both"));
+	bench_status_add(c, bench_derive(c, "fraction_of_ideal", variant, "", with_serial | alone,
+					 fraction_of_ideal, &gain_is_significant,
+					 "(S - 1) / (S_ideal - 1), unclamped"));
+	bench_status_add(c, bench_ratio(c, "TimeRatio", both, SERIAL, "both / serial"));
+	bench_status_add(c, bench_derive(c, "exposed_tail", variant, "s", BIT(both) | BIT(GEMM),
+					 exposed_tail, NULL, "both - gemm_alone"));
+	bench_status_add(c, bench_derive(c, "fraction_of_bound", variant, "", BIT(both) | alone,
+					 fraction_of_bound, NULL,
+					 "max(gemm_alone, transfer_alone) / both"));
+	bench_bound(c, "fraction_of_bound", variant, 1.0, "the longer side alone");
+	bench_status_add(c, bench_ratio(c, "CIL", gemm, GEMM,
+					"time of the GEMM while the transfer runs / gemm_alone"));
+	bench_status_add(c,
+			 bench_ratio(c, "CIL", transfer, TRANSFER,
+				     "time of the transfer while the GEMM runs / transfer_alone"));
 }
 
 int pair_derive(struct bench_case *c)
@@ -125,10 +113,9 @@ int pair_derive(struct bench_case *c)
 		record_class(c, bench_median(c, GEMM), bench_median(c, TRANSFER));
 	record_slowed_side(c, "slowed_side_gemm_first", G_IN_GF, T_IN_GF);
 	record_slowed_side(c, "slowed_side_transfer_first", G_IN_TF, T_IN_TF);
-	int status = bench_derive(c, "S_ideal", -1, "", BIT(GEMM) | BIT(TRANSFER), ideal_speedup,
-				  NULL, "(t_g + t_c) / max(t_g, t_c)");
-	if (status == 0)
-		status = derive_order(c, GEMM_FIRST, G_IN_GF, T_IN_GF, gain_is_significant);
-	return status ? status
-		      : derive_order(c, TRANSFER_FIRST, G_IN_TF, T_IN_TF, gain_is_significant);
+	bench_status_add(c, bench_derive(c, "S_ideal", -1, "", BIT(GEMM) | BIT(TRANSFER),
+					 ideal_speedup, NULL, "(t_g + t_c) / max(t_g, t_c)"));
+	derive_order(c, GEMM_FIRST, G_IN_GF, T_IN_GF, gain_is_significant);
+	derive_order(c, TRANSFER_FIRST, G_IN_TF, T_IN_TF, gain_is_significant);
+	return bench_status(c);
 }

@@ -9,15 +9,16 @@
 
 #include "bench/bench.h"
 
-/* Each side alone, one after the other, both at once in either order; then the end of each side in
- * these. */
+/* Each side alone, one after the other, both at once in either order: a round of its own each
+ * (overlap/pair/pair_run.h). Then the end of each side in the last two of these. */
 enum pair_variant {
 	GEMM,
 	TRANSFER,
 	SERIAL,
 	GEMM_FIRST,
 	TRANSFER_FIRST,
-	G_IN_GF,
+	PAIR_ROUNDS,
+	G_IN_GF = PAIR_ROUNDS,
 	T_IN_GF,
 	G_IN_TF,
 	T_IN_TF,

@@ -1,219 +1,129 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "overlap/pair/pair_run.h"
-#include "bench/bench_alloc.h"
-#include "lib/err.h"
+#include "lib/stats.h"
 
-#include <errno.h>
 #include <math.h>
-#include <stdio.h>
 
-#define EXTRA_EVENTS 2
+#define STAMPS_BEHIND 2
+#define FIRST_BYTES (UINT64_C(1) << 20)
+#define TOLERANCE 0.1
+/* A trial far from the target size predicts poorly. */
+#define MAX_FACTOR 32.0
 
-static bool has_gemm(enum round_kind kind) { return kind != PAIR_RUN_TRANSFER; }
-static bool has_transfer(enum round_kind kind) { return kind != PAIR_RUN_GEMM; }
-static bool transfer_is_first(enum round_kind kind)
+enum { TRIALS = 8, SAMPLES = 5 };
+
+static void add_gemms(const struct pair_run *r, struct work_graph *g)
 {
-	return kind == PAIR_RUN_TRANSFER || kind == PAIR_RUN_TRANSFER_FIRST;
-}
-
-/* ------------------------------------------------------------------ running */
-
-/* Keeps the first error and its text. */
-static void keep_first_error(int *first, char text[256], int status)
-{
-	if (*first || !status)
-		return;
-	*first = status;
-	snprintf(text, 256, "%s", err_text());
-}
-
-/* Opens the gate and waits for every stream, also after an error of enqueueing. */
-static int release_and_wait(struct pair_run *r, int status)
-{
-	char text[256] = "";
-	int first = 0;
-	keep_first_error(&first, text, status);
-	keep_first_error(&first, text, gate_release(r->gate));
-	for (size_t i = 0; i < r->count; i++) {
-		keep_first_error(&first, text, dev_stream_sync(r->device[i].dev, r->compute[i]));
-		keep_first_error(&first, text, dev_stream_sync(r->device[i].dev, r->traffic[i]));
+	for (size_t i = 0; i < r->transfer.senders; i++) {
+		const struct dev_gemm gemm = bench_gemm_whole(&r->gemm[i]);
+		work_graph_gemm(g, r->compute[i], &gemm);
 	}
-	return first ? err_note(first, "%s", text) : 0;
 }
 
-static int record_begin(struct pair_run *r, struct dev_stream *const *streams, bool blocked)
+static void add_stamps_behind(const struct pair_run *r, struct work_graph *g, const uint32_t *lane)
 {
-	int status = 0;
-	for (size_t i = 0; status == 0 && i < r->count; i++) {
-		if (blocked)
-			status = gate_shut(r->gate, r->device[i].dev, streams[i]);
-		if (status == 0)
-			status = dev_event_record(r->device[i].dev, streams[i], r->device[i].begin);
+	for (size_t i = 0; i < r->transfer.senders; i++)
+		for (int k = 0; k < STAMPS_BEHIND; k++)
+			work_graph_stamp_end(g, work_graph_mark(g, lane[i]));
+}
+
+static int build_round(struct pair_run *r, struct bench_case *c, enum pair_variant round)
+{
+	struct work_graph *g = r->round[round] = bench_graph(c, r->lanes);
+	if (round == TRANSFER || round == TRANSFER_FIRST)
+		transfer_add(&r->transfer, g, r->traffic);
+	if (round == TRANSFER_FIRST)
+		add_stamps_behind(r, g, r->compute);
+	if (round != TRANSFER)
+		add_gemms(r, g);
+	if (round == GEMM_FIRST)
+		add_stamps_behind(r, g, r->traffic);
+	if (round == GEMM_FIRST || round == SERIAL)
+		transfer_add(&r->transfer, g, round == SERIAL ? r->compute : r->traffic);
+	return bench_graph_prepare(c, g);
+}
+
+int pair_run_time(const struct pair_run *r, enum pair_variant variant, double *seconds_p)
+{
+	static const enum pair_variant rounds[PAIR_VARIANTS] = {
+		GEMM,       TRANSFER,   SERIAL,         GEMM_FIRST,    TRANSFER_FIRST,
+		GEMM_FIRST, GEMM_FIRST, TRANSFER_FIRST, TRANSFER_FIRST};
+	const uint32_t *side = variant == G_IN_GF || variant == G_IN_TF ? r->compute : r->traffic;
+	bool to_later_end = variant < PAIR_ROUNDS;
+	struct work_graph *g = r->round[rounds[variant]];
+	double later_s = 0.0, side_s = 0.0, lane_s = 0.0;
+	int status = work_graph_time(g, &later_s);
+	for (size_t i = 0; status == 0 && !to_later_end && i < r->transfer.senders; i++) {
+		status = work_graph_lane_seconds(g, side[i], &lane_s);
+		side_s = fmax(side_s, lane_s);
 	}
-	return status;
-}
-
-/* Makes the second side's streams wait for the begin event. Recording it may take its own stream
- * longer than the others need to see it; two more events in the second stream make sure that it
- * starts later. */
-static int wait_for_begin(struct pair_run *r, struct dev_stream *const *streams)
-{
-	int status = 0;
-	for (size_t i = 0; status == 0 && i < r->count; i++) {
-		struct pair_device *s = &r->device[i];
-		status = dev_stream_wait(s->dev, streams[i], s->begin);
-		for (int k = 0; status == 0 && k < EXTRA_EVENTS; k++)
-			status = dev_event_record(s->dev, streams[i], s->extra);
-	}
-	return status;
-}
-
-static int enqueue_gemms(struct pair_run *r, bool second)
-{
-	int status = second ? wait_for_begin(r, r->compute) : 0;
-	for (size_t i = 0; status == 0 && i < r->count; i++) {
-		struct pair_device *s = &r->device[i];
-		struct dev_gemm gemm = bench_gemm_whole(&s->gemm);
-		status = dev_gemm(s->dev, r->compute[i], &gemm);
-		if (status == 0)
-			status = dev_event_record(s->dev, r->compute[i], s->gemm_end);
-	}
-	return status;
-}
-
-static int enqueue_transfer(struct pair_run *r, enum round_kind kind)
-{
-	struct dev_stream *const *streams = kind == PAIR_RUN_SERIAL ? r->compute : r->traffic;
-	int status = kind == PAIR_RUN_GEMM_FIRST ? wait_for_begin(r, streams) : 0;
 	if (status == 0)
-		status = transfer_enqueue(&r->transfer, streams);
-	for (size_t i = 0; status == 0 && i < r->count; i++)
-		status = dev_event_record(r->device[i].dev, streams[i], r->device[i].transfer_end);
+		*seconds_p = to_later_end ? later_s : side_s;
 	return status;
 }
 
-static int enqueue_round(struct pair_run *r, enum round_kind kind, bool blocked)
+/* ------------------------------------------------------------------ the size of the transfer */
+
+/* The median of a few rounds of one side, at the transfer's present size. */
+static int time_side(struct pair_run *r, struct bench_case *c, enum pair_variant side,
+		     double *seconds_p)
 {
-	bool transfer_first = transfer_is_first(kind);
-	int status = record_begin(r, transfer_first ? r->traffic : r->compute, blocked);
-	if (status == 0 && transfer_first)
-		status = enqueue_transfer(r, kind);
-	if (status == 0 && has_gemm(kind))
-		status = enqueue_gemms(r, transfer_first);
-	if (status == 0 && has_transfer(kind) && !transfer_first)
-		status = enqueue_transfer(r, kind);
-	return status;
+	double seconds[SAMPLES];
+	int status = build_round(r, c, side);
+	for (size_t i = 0; status == 0 && i < SAMPLES; i++)
+		status = pair_run_time(r, side, &seconds[i]);
+	if (status)
+		return status;
+	stats_sort(seconds, SAMPLES);
+	*seconds_p = seconds[SAMPLES / 2];
+	return 0;
 }
 
-static int add_side_time(const struct pair_device *s, struct dev_event *end, double *longest_s)
+static uint64_t next_bytes(const struct transfer *t, double factor)
 {
-	double ns;
-	int status = dev_event_elapsed_ns(s->dev, s->begin, end, &ns);
+	double wanted =
+		(double)transfer_bytes(t) * fmin(fmax(factor, 1.0 / MAX_FACTOR), MAX_FACTOR);
+	double min = (double)(TRANSFER_ALIGN * t->fan_out), max = (double)transfer_max_bytes(t);
+	return (uint64_t)fmin(fmax(wanted, min), max);
+}
+
+static int choose_size(struct pair_run *r, struct bench_case *c, double multiple)
+{
+	struct transfer *t = &r->transfer;
+	double gemm_s, transfer_s;
+	int status = transfer_resize(t, c, FIRST_BYTES);
 	if (status == 0)
-		*longest_s = fmax(*longest_s, 1e-9 * ns);
-	return status;
-}
-
-int pair_run_run(struct pair_run *r, enum round_kind kind, struct round_times *times_p)
-{
-	struct round_times times = {0};
-	int status = release_and_wait(r, enqueue_round(r, kind, true));
-	for (size_t i = 0; status == 0 && i < r->count; i++) {
-		const struct pair_device *s = &r->device[i];
-		if (has_gemm(kind))
-			status = add_side_time(s, s->gemm_end, &times.gemm_s);
-		if (status == 0 && has_transfer(kind))
-			status = add_side_time(s, s->transfer_end, &times.transfer_s);
+		status = time_side(r, c, GEMM, &gemm_s);
+	for (int i = 0; status == 0 && i < TRIALS; i++) {
+		uint64_t before = transfer_bytes(t);
+		status = time_side(r, c, TRANSFER, &transfer_s);
+		if (status || fabs(transfer_s / (multiple * gemm_s) - 1.0) <= TOLERANCE)
+			break;
+		status = transfer_resize(t, c, next_bytes(t, multiple * gemm_s / transfer_s));
+		if (transfer_bytes(t) == before)
+			break;
 	}
-	times.all_s = fmax(times.gemm_s, times.transfer_s);
-	if (status == 0)
-		*times_p = times;
 	return status;
 }
 
 /* ------------------------------------------------------------------ setup */
 
-static int open_device(struct pair_run *r, struct bench_case *c, size_t i)
-{
-	struct pair_device *s = &r->device[i];
-	struct bench_case there = transfer_case_on(c, c->devices->dev[i]);
-	*s = (struct pair_device){.dev = there.dev};
-	s->begin = bench_event(&there);
-	s->extra = bench_event(&there);
-	s->gemm_end = bench_event(&there);
-	s->transfer_end = bench_event(&there);
-	r->compute[i] = bench_stream(&there, dev_props(s->dev)->priority_normal);
-	r->traffic[i] = bench_stream(&there, dev_props(s->dev)->priority_normal);
-	int status = bench_gemm_open_axes(&s->gemm, &there, s->dev);
-	c->rng = there.rng;
-	if (status)
-		return status;
-	struct dev_gemm gemm = bench_gemm_whole(&s->gemm);
-	return bench_status_add(c, dev_gemm_prepare(s->dev, &gemm));
-}
-
 int pair_run_open(struct pair_run *r, struct bench_case *c, enum transfer_kind kind,
-		  const struct copy_method *method, uint64_t bytes)
+		  const struct copy_method *method, const struct transfer_size *size)
 {
-	*r = (struct pair_run){0};
-	if (transfer_open(&r->transfer, c, kind, method) || transfer_resize(&r->transfer, c, bytes))
+	r->lanes = bench_lanes(c);
+	if (transfer_open(&r->transfer, c, r->lanes, kind, method))
 		return bench_status(c);
-	r->count = r->transfer.senders;
-	r->device = bench_alloc_host(c, r->count * sizeof(*r->device));
-	r->compute = bench_alloc_host(c, r->count * sizeof(struct dev_stream *));
-	r->traffic = bench_alloc_host(c, r->count * sizeof(struct dev_stream *));
-	r->gate = bench_gate(c, GATE_LIMIT_NS);
+	for (uint32_t i = 0; bench_status(c) == 0 && i < r->transfer.senders; i++) {
+		r->compute[i] = work_lane_normal(r->lanes, i);
+		r->traffic[i] = work_lane_normal(r->lanes, i);
+		bench_gemm_open_axes(&r->gemm[i], c, r->transfer.sender[i].dev);
+	}
 	if (bench_status(c))
 		return bench_status(c);
-	for (size_t i = 0; bench_status(c) == 0 && i < r->count; i++)
-		open_device(r, c, i);
-	static const enum round_kind sides[] = {PAIR_RUN_GEMM, PAIR_RUN_TRANSFER, PAIR_RUN_SERIAL};
-	for (size_t i = 0; bench_status(c) == 0 && i < sizeof(sides) / sizeof(sides[0]); i++)
-		bench_status_add(c, release_and_wait(r, enqueue_round(r, sides[i], false)));
+	bench_status_add(c, size->bytes ? transfer_resize(&r->transfer, c, size->bytes)
+					: choose_size(r, c, size->multiple));
+	for (unsigned round = 0; bench_status(c) == 0 && round < PAIR_ROUNDS; round++)
+		build_round(r, c, round);
 	return bench_status(c);
-}
-
-/* ------------------------------------------------------------------ mechanism and checks */
-
-int pair_run_verify_independent(struct pair_run *r, struct bench_case *c)
-{
-	size_t blocked = 0;
-	int status = record_begin(r, r->compute, true);
-	if (status == 0)
-		status = enqueue_gemms(r, false);
-	if (status == 0)
-		status = enqueue_transfer(r, PAIR_RUN_TRANSFER);
-	for (size_t i = 0; status == 0 && i < r->count; i++)
-		status = dev_stream_sync(r->device[i].dev, r->traffic[i]);
-	for (size_t i = 0; status == 0 && i < r->count; i++)
-		blocked += dev_event_query(r->device[i].dev, r->device[i].gemm_end) == -EAGAIN;
-	status = release_and_wait(r, status);
-	bool timed_out = status == -ETIMEDOUT;
-	if (status == 0 || timed_out)
-		bench_mechanism(
-			c, "streams_are_independent", blocked == r->count && !timed_out,
-			"the transfer completed while GEMMs were blocked on %zu of %zu devices",
-			blocked, r->count);
-	return timed_out ? 0 : status;
-}
-
-int pair_run_poison(struct pair_run *r, struct bench_case *c)
-{
-	int status = transfer_poison(&r->transfer, r->traffic);
-	for (size_t i = 0; status == 0 && i < r->count; i++) {
-		struct bench_case there = transfer_case_on(c, r->device[i].dev);
-		there.stream = r->compute[i];
-		status = bench_gemm_poison(&r->device[i].gemm, &there);
-	}
-	return release_and_wait(r, status);
-}
-
-int pair_run_check_gemms(struct pair_run *r, struct bench_case *c)
-{
-	int status = 0;
-	for (size_t i = 0; status == 0 && i < r->count; i++) {
-		struct bench_case there = transfer_case_on(c, r->device[i].dev);
-		status = bench_gemm_check(&r->device[i].gemm, &there, 1);
-	}
-	return status;
 }

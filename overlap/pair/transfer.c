@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "overlap/pair/transfer.h"
 #include "bench/pattern.h"
-#include "device/kernels.h"
 #include "lib/err.h"
+#include "lib/units.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
+#define MIN_MULTIPLE 0.001
+#define MAX_MULTIPLE 1000.0
 #define COMPARED_BYTES (UINT64_C(32) << 20)
 /* For sums of a few numbers below 1. */
 #define SUM_TOLERANCE 1e-6f
@@ -16,11 +19,33 @@ const char *const transfer_kinds[] = {"up",         "down",           "local",  
 
 static bool is_collective(enum transfer_kind kind) { return kind >= TRANSFER_ALL_GATHER; }
 
-struct bench_case transfer_case_on(const struct bench_case *c, struct dev *dev)
+int transfer_size_parse(const char *word, struct transfer_size *size_p)
 {
-	struct bench_case there = *c;
-	there.dev = dev;
-	return there;
+	struct transfer_size a = {0};
+	char number[24];
+	size_t length = strlen(word);
+	int status;
+	if (length > 1 && length <= sizeof(number) && word[length - 1] == 'x') {
+		snprintf(number, sizeof(number), "%.*s", (int)(length - 1), word);
+		status = units_parse_real(number, MIN_MULTIPLE, MAX_MULTIPLE, &a.multiple);
+	} else {
+		status = units_parse_size(word, &a.bytes);
+		status = status == 0 && (a.bytes == 0 || a.bytes % TRANSFER_ALIGN) ? -EINVAL
+										   : status;
+	}
+	if (status)
+		return err_note(-EINVAL,
+				"invalid size '%s'; sizes: bytes in multiples of 4K, or Nx with N "
+				"from %g to %g",
+				word, MIN_MULTIPLE, MAX_MULTIPLE);
+	*size_p = a;
+	return 0;
+}
+
+int transfer_size_accept(const char *word)
+{
+	struct transfer_size unused;
+	return transfer_size_parse(word, &unused);
 }
 
 int transfer_admit(const struct bench_case *c, enum transfer_kind kind,
@@ -45,108 +70,69 @@ int transfer_admit(const struct bench_case *c, enum transfer_kind kind,
 
 /* ------------------------------------------------------------------ setup */
 
-static int open_peers(const struct transfer *t, struct bench_case *c)
+static void open_sender(struct transfer *t, struct bench_case *c, size_t i,
+			const struct copy_method *method)
 {
-	const struct dev_set *set = c->devices;
-	for (size_t i = 1; t->kind >= TRANSFER_PEER && i < set->count; i++)
-		for (size_t k = 0; k < i; k++)
-			bench_status_add(c, dev_peer_enable(set->dev[i], set->dev[k]));
-	return bench_status(c);
-}
-
-static int open_sender(struct transfer *t, struct bench_case *c, size_t i)
-{
+	static const struct copy_method one_wave = {0};
 	struct sender *s = &t->sender[i];
-	struct bench_case there = transfer_case_on(c, c->devices->dev[i]);
-	s->dev = there.dev;
-	s->lane = bench_alloc_host(c, t->lanes * sizeof(struct dev_stream *));
-	s->joined = bench_alloc_host(c, t->lanes * sizeof(struct dev_event *));
-	for (size_t k = 1; bench_status(c) == 0 && k < t->lanes; k++) {
-		s->lane[k] = bench_stream(&there, dev_props(s->dev)->priority_normal);
-		s->joined[k] = bench_event(&there);
-	}
-	s->fork = bench_event(&there);
-	s->sent = bench_event(&there);
-	s->copy = t->method.engine ? NULL : bench_kernel(&there, "copy_nt");
-	s->add = t->kind == TRANSFER_REDUCE_SCATTER ? bench_kernel(&there, "reduce_add") : NULL;
-	if (bench_status(c))
-		return bench_status(c);
-	bench_status_add(c, copy_method_blocks(&t->method, s->dev, "copy_nt", &s->copy_blocks));
-	if (s->add)
-		bench_status_add(
-			c, copy_method_blocks(&t->method, s->dev, "reduce_add", &s->add_blocks));
-	return bench_status(c);
+	s->dev = c->devices->dev[i];
+	s->pattern = pattern_reals(c);
+	for (size_t w = 0; s->pattern && w < PATTERN_WORDS; w++)
+		t->sum[w] = (i ? t->sum[w] : 0.0f) + s->pattern[w];
+	bench_status_add(c, copy_method_blocks(method, s->dev, "copy_nt", &s->copy_blocks));
+	bench_status_add(c, copy_method_blocks(method->engine ? &one_wave : method, s->dev,
+					       "reduce_add", &s->add_blocks));
 }
 
-static int open_patterns(struct transfer *t, struct bench_case *c)
+/* Message k of device i goes to device i + k + 1. A piece from i to j repeats pattern i + j, so
+ * that the check finds a piece at the wrong place; a shard from i, which all others get, repeats
+ * pattern i. */
+static void open_message(struct transfer *t, const struct bench_case *c, struct work_lanes *lanes,
+			 size_t i, size_t k)
 {
-	t->pattern = bench_alloc_host(c, t->senders * sizeof(*t->pattern));
-	t->sum = bench_alloc_host(c, PATTERN_BYTES);
-	for (size_t i = 0; bench_status(c) == 0 && i < t->senders; i++) {
-		t->pattern[i] = pattern_reals(c);
-		for (size_t w = 0; t->pattern[i] && w < PATTERN_WORDS; w++)
-			t->sum[w] = (i ? t->sum[w] : 0.0f) + t->pattern[i][w];
-	}
-	return bench_status(c);
+	size_t to = t->kind == TRANSFER_PEER ? c->devices->count - 1 : (i + 1 + k) % t->senders;
+	size_t pattern = t->kind == TRANSFER_ALL_GATHER ? i : (i + to) % t->senders;
+	uint32_t all_blocks = t->sender[i].copy_blocks, share = all_blocks / (uint32_t)t->fan_out;
+	t->message[i * t->fan_out + k] =
+		(struct message){.target = c->devices->dev[to],
+				 .pattern = t->sender[pattern].pattern,
+				 .blocks = share || all_blocks == 0 ? share : 1,
+				 .lane = k ? work_lane_normal(lanes, (uint32_t)i) : 0};
 }
 
-int transfer_open(struct transfer *t, struct bench_case *c, enum transfer_kind kind,
-		  const struct copy_method *method)
+int transfer_open(struct transfer *t, struct bench_case *c, struct work_lanes *lanes,
+		  enum transfer_kind kind, const struct copy_method *method)
 {
 	size_t all = c->devices->count;
 	*t = (struct transfer){.kind = kind,
-			       .method = *method,
 			       .senders = is_collective(kind) ? all : 1,
-			       .lanes = is_collective(kind) ? all - 1 : 1};
-	t->sender = bench_alloc_host(c, t->senders * sizeof(*t->sender));
-	t->message = bench_alloc_host(c, t->senders * t->lanes * sizeof(*t->message));
-	if (bench_status(c) || open_peers(t, c) || open_patterns(t, c))
-		return bench_status(c);
-	memset(t->sender, 0, t->senders * sizeof(*t->sender));
+			       .fan_out = is_collective(kind) ? all - 1 : 1};
+	t->message = bench_alloc_host(c, t->senders * t->fan_out * sizeof(*t->message));
+	t->sum = bench_alloc_host(c, PATTERN_BYTES);
+	if (kind >= TRANSFER_PEER)
+		bench_enable_peers(c);
 	for (size_t i = 0; bench_status(c) == 0 && i < t->senders; i++)
-		open_sender(t, c, i);
+		open_sender(t, c, i, method);
+	for (size_t i = 0; bench_status(c) == 0 && i < t->senders * t->fan_out; i++)
+		open_message(t, c, lanes, i / t->fan_out, i % t->fan_out);
 	return bench_status(c);
 }
 
-/* ------------------------------------------------------------------ buffers */
-
-static int open_single(struct transfer *t, struct bench_case *c, uint64_t bytes)
+static int open_buffers(struct transfer *t, struct bench_case *c)
 {
 	enum dev_mem from = t->kind == TRANSFER_UP ? DEV_MEM_PINNED : DEV_MEM_DEVICE;
 	enum dev_mem to = t->kind == TRANSFER_DOWN ? DEV_MEM_PINNED : DEV_MEM_DEVICE;
-	struct dev *target =
-		t->kind == TRANSFER_PEER ? c->devices->dev[c->devices->count - 1] : c->dev;
-	t->message[0] = (struct message){.target = target, .pattern = t->pattern[0]};
-	t->message[0].from = pattern_alloc(c, c->dev, from, bytes, t->pattern[0]);
-	t->message[0].to = bench_alloc_on(c, target, to, bytes);
-	return bench_status(c);
-}
-
-/* Lane k of device i sends to device i + k + 1, which receives into its slot k. A piece from i to j
- * repeats pattern i + j, so that the check finds a piece at the wrong place; a shard from i, which
- * all others get, repeats pattern i. */
-static int open_collective(struct transfer *t, struct bench_case *c, uint64_t bytes)
-{
-	size_t all = t->senders;
-	for (size_t i = 0; bench_status(c) == 0 && i < all; i++) {
-		struct dev *here = c->devices->dev[i];
-		char *arrivals = bench_alloc_on(c, here, DEV_MEM_DEVICE, t->lanes * bytes);
-		char *shard = t->kind == TRANSFER_ALL_GATHER
-				      ? pattern_alloc(c, here, DEV_MEM_DEVICE, bytes, t->pattern[i])
-				      : NULL;
-		for (size_t k = 0; bench_status(c) == 0 && k < t->lanes; k++) {
-			size_t to = (i + 1 + k) % all, before = (i + all - 1 - k) % all;
-			struct message *m = &t->message[i * t->lanes + k];
-			m->target = c->devices->dev[to];
-			m->pattern = shard ? t->pattern[i] : t->pattern[(i + to) % all];
-			m->from = shard ? shard
-					: pattern_alloc(c, here, DEV_MEM_DEVICE, bytes, m->pattern);
-			t->message[before * t->lanes + k].to = arrivals + k * bytes;
-		}
-		if (t->kind == TRANSFER_REDUCE_SCATTER)
-			t->sender[i].own = pattern_alloc(c, here, DEV_MEM_DEVICE, bytes,
-							 t->pattern[2 * i % all]);
+	for (size_t i = 0; i < t->senders * t->fan_out; i++) {
+		struct message *m = &t->message[i];
+		bool same_shard = t->kind == TRANSFER_ALL_GATHER && i % t->fan_out;
+		m->from = same_shard ? m[-1].from
+				     : pattern_alloc(c, t->sender[i / t->fan_out].dev, from,
+						     t->capacity_bytes, m->pattern);
+		m->to = bench_alloc_on(c, m->target, to, t->capacity_bytes);
 	}
+	for (size_t i = 0; t->kind == TRANSFER_REDUCE_SCATTER && i < t->senders; i++)
+		t->sender[i].own = pattern_alloc(c, t->sender[i].dev, from, t->capacity_bytes,
+						 t->sender[2 * i % t->senders].pattern);
 	return bench_status(c);
 }
 
@@ -155,119 +141,83 @@ uint64_t transfer_max_bytes(const struct transfer *t)
 	uint64_t max = UINT64_MAX;
 	for (size_t i = 0; i < t->senders; i++) {
 		uint64_t capacity =
-			dev_props(t->sender[i].dev)->memory_bytes / 4 / (2 * t->lanes + 1);
+			dev_props(t->sender[i].dev)->memory_bytes / 4 / (2 * t->fan_out + 1);
 		max = capacity < max ? capacity : max;
 	}
-	return (max - max % TRANSFER_ALIGN) * t->lanes;
+	return (max - max % TRANSFER_ALIGN) * t->fan_out;
 }
 
 int transfer_resize(struct transfer *t, struct bench_case *c, uint64_t bytes)
 {
-	uint64_t piece = bytes / t->lanes - bytes / t->lanes % TRANSFER_ALIGN;
+	uint64_t piece = bytes / t->fan_out - bytes / t->fan_out % TRANSFER_ALIGN;
 	piece = piece ? piece : TRANSFER_ALIGN;
-	if (piece * t->lanes > transfer_max_bytes(t))
+	if (piece * t->fan_out > transfer_max_bytes(t))
 		return bench_status_add(c, err_note(-ENOMEM,
 						    "buffers for %llu bytes exceed a quarter of "
 						    "the device's free memory",
 						    (unsigned long long)bytes));
-	if (piece > t->capacity_bytes) {
-		int status = is_collective(t->kind) ? open_collective(t, c, piece)
-						    : open_single(t, c, piece);
-		if (status)
-			return status;
-		t->capacity_bytes = piece;
-	}
 	t->piece_bytes = piece;
-	return 0;
+	if (piece <= t->capacity_bytes)
+		return 0;
+	t->capacity_bytes = piece;
+	return open_buffers(t, c);
 }
 
-uint64_t transfer_bytes(const struct transfer *t) { return t->piece_bytes * t->lanes; }
+uint64_t transfer_bytes(const struct transfer *t) { return t->piece_bytes * t->fan_out; }
 
-/* ------------------------------------------------------------------ running */
+/* ------------------------------------------------------------------ the graph */
 
-static int enqueue_message(const struct transfer *t, const struct sender *s,
-			   struct dev_stream *stream, const struct message *m)
+/* Further messages start with the first one; the sender has sent when all have ended. */
+static uint32_t add_messages(const struct transfer *t, struct work_graph *g, uint32_t lane,
+			     const struct message *m)
 {
-	uint32_t reps = 1, blocks = s->copy_blocks / (uint32_t)t->lanes;
-	const void *const args[] = {&m->to, &m->from, &t->piece_bytes, &reps};
-	struct dev_launch launch = {.grid = blocks ? blocks : 1, .args = args};
-	return t->method.engine ? dev_copy(s->dev, stream, m->to, m->from, t->piece_bytes)
-				: dev_launch(s->dev, stream, s->copy, &launch);
-}
-
-static int enqueue_sender(const struct transfer *t, size_t i, struct dev_stream *stream)
-{
-	const struct sender *s = &t->sender[i];
-	const struct message *m = &t->message[i * t->lanes];
-	int status = t->lanes > 1 ? dev_event_record(s->dev, stream, s->fork) : 0;
-	if (status == 0)
-		status = enqueue_message(t, s, stream, &m[0]);
-	for (size_t k = 1; status == 0 && k < t->lanes; k++) {
-		status = dev_stream_wait(s->dev, s->lane[k], s->fork);
-		if (status == 0)
-			status = enqueue_message(t, s, s->lane[k], &m[k]);
-		if (status == 0)
-			status = dev_event_record(s->dev, s->lane[k], s->joined[k]);
-		if (status == 0)
-			status = dev_stream_wait(s->dev, stream, s->joined[k]);
+	uint32_t fork = work_graph_mark(g, lane);
+	uint32_t sent = work_graph_copy(g, lane, m->to, m->from, t->piece_bytes, m->blocks);
+	for (size_t k = 1; k < t->fan_out; k++) {
+		uint32_t further = work_graph_copy(g, m[k].lane, m[k].to, m[k].from, t->piece_bytes,
+						   m[k].blocks);
+		work_graph_edge(g, fork, further);
+		sent = work_graph_mark(g, lane);
+		work_graph_edge(g, further, sent);
 	}
-	return status;
+	return sent;
 }
 
-static char *incoming_buffer(const struct transfer *t, size_t at, size_t lane)
+static char *incoming_buffer(const struct transfer *t, size_t at, size_t k)
 {
-	return t->message[(at + t->senders - 1 - lane) % t->senders * t->lanes + lane].to;
-}
-
-static int enqueue_add(const struct transfer *t, const struct sender *s, struct dev_stream *stream,
-		       char *to, const char *from)
-{
-	uint32_t reps = 1;
-	const void *const args[] = {&to, &from, &t->piece_bytes, &reps};
-	struct dev_launch launch = {.grid = s->add_blocks ? s->add_blocks
-							  : dev_wave_blocks(s->dev, s->add),
-				    .args = args};
-	return dev_launch(s->dev, stream, s->add, &launch);
+	return t->message[(at + t->senders - 1 - k) % t->senders * t->fan_out + k].to;
 }
 
 /* Sums into the first buffer that arrived. Every transfer overwrites it, so the sum does not grow
  * from one transfer to the next. */
-static int enqueue_reduction(const struct transfer *t, size_t i, struct dev_stream *stream)
+static void add_reduction(const struct transfer *t, struct work_graph *g, uint32_t lane, size_t at,
+			  const uint32_t *sent)
 {
-	const struct sender *s = &t->sender[i];
-	int status = 0;
-	for (size_t k = 0; status == 0 && k < t->lanes; k++)
-		status = dev_stream_wait(s->dev, stream,
-					 t->sender[(i + t->senders - 1 - k) % t->senders].sent);
-	if (status == 0)
-		status = enqueue_add(t, s, stream, incoming_buffer(t, i, 0), s->own);
-	for (size_t k = 1; status == 0 && k < t->lanes; k++)
-		status = enqueue_add(t, s, stream, incoming_buffer(t, i, 0),
-				     incoming_buffer(t, i, k));
-	return status;
+	uint32_t arrived = work_graph_mark(g, lane);
+	for (size_t i = 0; i < t->senders; i++)
+		work_graph_edge(g, sent[i], arrived);
+	for (size_t k = 0; k < t->fan_out; k++)
+		work_graph_pass(g, lane, "reduce_add", incoming_buffer(t, at, 0),
+				k ? incoming_buffer(t, at, k) : t->sender[at].own, t->piece_bytes,
+				t->sender[at].add_blocks);
 }
 
-int transfer_enqueue(struct transfer *t, struct dev_stream *const *streams)
+void transfer_add(const struct transfer *t, struct work_graph *g, const uint32_t *lane)
 {
-	int status = 0;
-	for (size_t i = 0; status == 0 && i < t->senders; i++) {
-		status = enqueue_sender(t, i, streams[i]);
-		if (status == 0 && t->kind == TRANSFER_REDUCE_SCATTER)
-			status = dev_event_record(t->sender[i].dev, streams[i], t->sender[i].sent);
-	}
-	for (size_t i = 0; status == 0 && t->kind == TRANSFER_REDUCE_SCATTER && i < t->senders; i++)
-		status = enqueue_reduction(t, i, streams[i]);
-	return status;
+	uint32_t sent[DEV_MAX];
+	for (size_t i = 0; i < t->senders; i++)
+		sent[i] = add_messages(t, g, lane[i], &t->message[i * t->fan_out]);
+	for (size_t i = 0; t->kind == TRANSFER_REDUCE_SCATTER && i < t->senders; i++)
+		add_reduction(t, g, lane[i], i, sent);
 }
 
 /* ------------------------------------------------------------------ checking */
 
-int transfer_poison(const struct transfer *t, struct dev_stream *const *streams)
+int transfer_poison(const struct transfer *t, struct bench_case *c)
 {
 	int status = 0;
-	for (size_t i = 0; status == 0 && i < t->senders * t->lanes; i++)
-		status = dev_fill(t->sender[i / t->lanes].dev, streams[i / t->lanes],
-				  t->message[i].to, 0xa5, t->piece_bytes);
+	for (size_t i = 0; status == 0 && i < t->senders * t->fan_out; i++)
+		status = dev_fill(c->dev, c->stream, t->message[i].to, 0xa5, t->piece_bytes);
 	return status;
 }
 
@@ -287,8 +237,8 @@ static int check_message(const struct transfer *t, const struct message *m, bool
 int transfer_check(const struct transfer *t)
 {
 	int status = 0;
-	for (size_t i = 0; status == 0 && i < t->senders * t->lanes; i++)
+	for (size_t i = 0; status == 0 && i < t->senders * t->fan_out; i++)
 		status = check_message(t, &t->message[i],
-				       t->kind == TRANSFER_REDUCE_SCATTER && i % t->lanes == 0);
+				       t->kind == TRANSFER_REDUCE_SCATTER && i % t->fan_out == 0);
 	return status;
 }

@@ -11,15 +11,15 @@
  *                             arrived and its own piece, with as many blocks as the copies have,
  *                             or on all units where copy engines copy
  *
- * A device with several messages sends them concurrently, each in a stream (a lane) of its own, to
- * its neighbour first. The sender also copies (push), by copy engine or by a kernel, whose blocks
- * the messages share.
+ * A device with several messages sends them concurrently, each in a lane of its own, to its
+ * neighbour first. The sender also copies (push), by copy engine or by a kernel, whose blocks the
+ * messages share.
  */
 #ifndef GPUSIG_TRANSFER_H
 #define GPUSIG_TRANSFER_H
 
-#include "bench/bench.h"
 #include "bench/copy_method.h"
+#include "bench/graph/bench_graph.h"
 
 enum transfer_kind {
 	TRANSFER_UP,
@@ -37,29 +37,38 @@ extern const char *const transfer_kinds[];
 /* Sizes are multiples of this. */
 #define TRANSFER_ALIGN UINT64_C(4096)
 
+/* As many bytes as are given (64M), or as take a multiple of the GEMM's time (0.5x). */
+struct transfer_size {
+	double multiple; /* 0: `bytes` is given */
+	uint64_t bytes;
+};
+
+/* -EINVAL with a text that lists the valid forms. */
+int transfer_size_parse(const char *word, struct transfer_size *size_p);
+int transfer_size_accept(const char *word); /* for axis.accept: only checks */
+
 struct message {
 	char *from, *to;
 	struct dev *target;
 	const float *pattern; /* what `from` repeats */
+	uint32_t blocks;      /* 0: an engine copies */
+	uint32_t lane;        /* of all but a sender's first */
 };
 
 struct sender {
 	struct dev *dev;
-	struct dev_stream **lane;  /* streams of the messages after the first */
-	struct dev_event **joined; /* the ends of these messages */
-	struct dev_event *fork, *sent;
-	struct dev_kernel *copy, *add;
-	uint32_t copy_blocks, add_blocks; /* of all messages together; 0: engines copy */
-	char *own;                        /* reduce-scatter: the piece that stays here */
+	float *pattern;
+	char *own;            /* reduce-scatter: the piece that stays here */
+	uint32_t copy_blocks; /* of all its messages together; 0: engines copy */
+	uint32_t add_blocks;
 };
 
 struct transfer {
 	enum transfer_kind kind;
-	struct copy_method method;
-	size_t senders, lanes; /* lanes: messages of each sender */
-	struct sender *sender;
-	struct message *message; /* senders x lanes */
-	float **pattern, *sum;   /* a pattern for every sender; the sum of all of them */
+	size_t senders, fan_out; /* fan_out: messages of each sender */
+	struct sender sender[DEV_MAX];
+	struct message *message; /* senders x fan_out */
+	float *sum;              /* of the senders' patterns */
 	uint64_t piece_bytes;    /* of a message */
 	uint64_t capacity_bytes; /* of the buffers of a message */
 };
@@ -69,13 +78,13 @@ int transfer_admit(const struct bench_case *c, enum transfer_kind kind,
 		   const struct copy_method *method);
 
 /* In setup, for everything except buffers; enables peer access. The case owns everything
- * (bench/bench_alloc.h). */
-int transfer_open(struct transfer *t, struct bench_case *c, enum transfer_kind kind,
-		  const struct copy_method *method);
+ * (bench/bench_alloc.h). Sender i is device i of `lanes`, which are those of the graphs. */
+int transfer_open(struct transfer *t, struct bench_case *c, struct work_lanes *lanes,
+		  enum transfer_kind kind, const struct copy_method *method);
 
-/* In setup: from now on a sender sends at most `bytes`, divided evenly among its messages, each
- * rounded down to TRANSFER_ALIGN. Allocates new buffers when they are too small. -ENOMEM when they
- * would take over a quarter of a device's memory. */
+/* In setup: a sender sends at most `bytes`, divided evenly among its messages, each rounded down to
+ * TRANSFER_ALIGN, in graphs to which the transfer is added from now on. Allocates new buffers when
+ * they are too small. -ENOMEM when they would take over a quarter of a device's memory. */
 int transfer_resize(struct transfer *t, struct bench_case *c, uint64_t bytes);
 
 /* The largest size that transfer_resize() accepts. */
@@ -84,18 +93,15 @@ uint64_t transfer_max_bytes(const struct transfer *t);
 /* Bytes that one sender sends. */
 uint64_t transfer_bytes(const struct transfer *t);
 
-/* Enqueues on streams[i] of sender i. */
-int transfer_enqueue(struct transfer *t, struct dev_stream *const *streams);
+/* Adds the transfer to a graph, what sender i does in lane[i] and the lanes of its further
+ * messages, which lane[i] waits for: its end is that of all that sender i does. */
+void transfer_add(const struct transfer *t, struct work_graph *g, const uint32_t *lane);
 
-/* Enqueues on streams[i]: overwrites everything that sender i writes to other memory. */
-int transfer_poison(const struct transfer *t, struct dev_stream *const *streams);
+/* Enqueues on c->stream: overwrites everything that the transfer writes. */
+int transfer_poison(const struct transfer *t, struct bench_case *c);
 
 /* Checks what arrived. For a message over 64 MiB only 32 MiB at both ends are compared. 0,
  * -EBADMSG, or an error. */
 int transfer_check(const struct transfer *t);
-
-/* A copy of the case with another of its devices: resources opened with it are on that device, and
- * the original case owns them. */
-struct bench_case transfer_case_on(const struct bench_case *c, struct dev *dev);
 
 #endif
