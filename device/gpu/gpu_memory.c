@@ -1,58 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "device/gpu/gpu_dev.h"
+#include "lib/address_table.h"
 #include "lib/vec.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 
 /* Allocations of all devices, sorted by address. Guarded by the lock. */
-static struct {
-	struct gpu_memory **at;
-	size_t count, capacity;
-} live;
+static struct address_table live;
 
 /* ------------------------------------------------------------------ the registry */
-
-/* Index of the first allocation that starts above `ptr`. */
-static size_t index_above(const void *ptr)
-{
-	size_t low = 0, high = live.count;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if ((uintptr_t)live.at[middle]->start <= (uintptr_t)ptr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-static int registry_insert(struct gpu_memory *m)
-{
-	struct gpu_memory **at =
-		vec_grow(live.at, live.count, &live.capacity, sizeof(struct gpu_memory *));
-	if (!at)
-		return -ENOMEM;
-	live.at = at;
-	size_t i = index_above(m->start);
-	memmove(live.at + i + 1, live.at + i, (live.count - i) * sizeof(struct gpu_memory *));
-	live.at[i] = m;
-	live.count++;
-	return 0;
-}
-
-static void registry_remove(size_t i)
-{
-	live.count--;
-	memmove(live.at + i, live.at + i + 1, (live.count - i) * sizeof(struct gpu_memory *));
-	if (live.count == 0) {
-		free(live.at);
-		live.at = NULL;
-		live.capacity = 0;
-	}
-}
 
 static bool has_access(const struct gpu_dev *d, const struct gpu_dev *owner)
 {
@@ -65,8 +23,7 @@ static bool has_access(const struct gpu_dev *d, const struct gpu_dev *owner)
 struct gpu_memory *gpu_memory_find(struct gpu_dev *d, const void *ptr, uint64_t bytes,
 				   bool pageable)
 {
-	size_t i = index_above(ptr);
-	struct gpu_memory *m = i ? live.at[i - 1] : NULL;
+	struct gpu_memory *m = address_table_below(&live, ptr);
 	uint64_t offset = m ? (uint64_t)((uintptr_t)ptr - (uintptr_t)m->start) : 0;
 	if (!m || offset >= m->bytes || bytes > m->bytes - offset) {
 		err_note(-EFAULT, "%s:%u: %llu bytes at %p are not inside one allocation",
@@ -141,9 +98,10 @@ int gpu_memory_use(struct gpu_memory *m, struct dev_stream *s)
 void gpu_memory_forget(const struct dev_stream *s)
 {
 	for (size_t i = 0; i < live.count; i++) {
-		struct gpu_use *use = find_use(live.at[i], s);
+		struct gpu_memory *m = live.at[i].item;
+		struct gpu_use *use = find_use(m, s);
 		if (use)
-			*use = live.at[i]->uses[--live.at[i]->use_count];
+			*use = m->uses[--m->use_count];
 	}
 }
 
@@ -238,7 +196,7 @@ static int register_memory(const struct gpu_memory *m)
 	if (!status) {
 		*kept = *m;
 		gpu_lock();
-		status = registry_insert(kept);
+		status = address_table_add(&live, kept->start, kept);
 		gpu_unlock();
 	}
 	if (!status)
@@ -277,14 +235,13 @@ int gpu_free(struct dev *dev, void *ptr)
 	if (status || !ptr)
 		return status;
 	gpu_lock();
-	size_t i = index_above(ptr);
-	struct gpu_memory *m = i ? live.at[i - 1] : NULL;
-	if (!m || m->start != ptr || m->owner != d)
+	struct gpu_memory *m = address_table_find(&live, ptr);
+	if (!m || m->owner != d)
 		status = -EFAULT;
 	else if (in_use(m))
 		status = -EBUSY;
 	else
-		registry_remove(i - 1);
+		address_table_remove(&live, ptr);
 	gpu_unlock();
 	if (status == -EFAULT)
 		return err_note(status, "free %p: not the start of an allocation of this device",
@@ -303,10 +260,9 @@ static struct gpu_memory *registry_take_one(const struct gpu_dev *d)
 	struct gpu_memory *taken = NULL;
 	gpu_lock();
 	for (size_t i = live.count; i-- > 0 && !taken;) {
-		if (live.at[i]->owner != d)
-			continue;
-		taken = live.at[i];
-		registry_remove(i);
+		struct gpu_memory *m = live.at[i].item;
+		if (m->owner == d)
+			taken = address_table_remove(&live, m->start);
 	}
 	gpu_unlock();
 	return taken;

@@ -2,12 +2,11 @@
 #include "device/host/host_memory.h"
 #include "device/host/host_lock.h"
 #include "device/host/host_machine.h"
+#include "lib/address_table.h"
 #include "lib/err.h"
-#include "lib/vec.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -17,11 +16,8 @@
 #define SHARE_MIN (16 * HUGE_PAGE)
 #define MAX_TOUCHERS 256
 
-/* Allocations by address, ascending. Guarded by the lock. */
-static struct {
-	struct host_memory **at;
-	size_t count, capacity;
-} live;
+/* Allocations. Guarded by the lock. */
+static struct address_table live;
 
 /* ------------------------------------------------------------------ touching */
 
@@ -75,53 +71,11 @@ static void touch_on_cores(char *start, size_t bytes, const int *cores, size_t c
 			pthread_join(jobs[i].thread, NULL);
 }
 
-/* ------------------------------------------------------------------ the table */
-
-/* Index of the first allocation that starts above `ptr`. */
-static size_t index_above(const void *ptr)
-{
-	size_t low = 0, high = live.count;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if ((uintptr_t)live.at[middle]->start <= (uintptr_t)ptr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-static int table_insert(struct host_memory *m)
-{
-	struct host_memory **at =
-		vec_grow(live.at, live.count, &live.capacity, sizeof(struct host_memory *));
-	if (!at)
-		return -ENOMEM;
-	live.at = at;
-	size_t i = index_above(m->start);
-	memmove(live.at + i + 1, live.at + i, (live.count - i) * sizeof(struct host_memory *));
-	live.at[i] = m;
-	live.count++;
-	return 0;
-}
-
-static void table_remove(size_t i)
-{
-	live.count--;
-	memmove(live.at + i, live.at + i + 1, (live.count - i) * sizeof(struct host_memory *));
-	if (live.count == 0) {
-		free(live.at);
-		live.at = NULL;
-		live.capacity = 0;
-	}
-}
-
 struct host_memory *host_memory_find(const void *ptr, uint64_t bytes)
 {
-	size_t i = index_above(ptr);
-	if (i == 0)
+	struct host_memory *m = address_table_below(&live, ptr);
+	if (!m)
 		return NULL;
-	struct host_memory *m = live.at[i - 1];
 	uint64_t offset = (uint64_t)((uintptr_t)ptr - (uintptr_t)m->start);
 	return offset < m->bytes && bytes <= m->bytes - offset ? m : NULL;
 }
@@ -168,7 +122,7 @@ int host_memory_alloc(const void *owner, const int *cores, size_t core_count, en
 	touch_on_cores(m->start, (bytes + SMALL_PAGE - 1) / SMALL_PAGE * SMALL_PAGE, cores,
 		       core_count);
 	host_lock();
-	int status = table_insert(m);
+	int status = address_table_add(&live, m->start, m);
 	host_unlock();
 	if (status)
 		goto unmap;
@@ -185,12 +139,11 @@ int host_memory_free(const void *owner, void *ptr)
 {
 	int status = -EFAULT;
 	host_lock();
-	size_t i = index_above(ptr);
-	struct host_memory *m = i ? live.at[i - 1] : NULL;
-	if (m && m->start == ptr && m->owner == owner)
+	struct host_memory *m = address_table_find(&live, ptr);
+	if (m && m->owner == owner)
 		status = m->refs ? -EBUSY : 0;
 	if (!status)
-		table_remove(i - 1);
+		address_table_remove(&live, ptr);
 	host_unlock();
 	if (status == -EFAULT)
 		return err_note(status, "free %p: no allocation of this device starts there", ptr);
@@ -211,10 +164,10 @@ void host_memory_close(const void *owner)
 {
 	host_lock();
 	for (size_t i = live.count; i-- > 0;) {
-		struct host_memory *m = live.at[i];
+		struct host_memory *m = live.at[i].item;
 		if (m->owner != owner)
 			continue;
-		table_remove(i);
+		address_table_remove(&live, m->start);
 		m->dead = true;
 		m->refs++;
 		while (m->running) {

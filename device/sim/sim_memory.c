@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "device/sim/sim_engine.h"
+#include "lib/address_table.h"
 #include "lib/err.h"
 
 #include <errno.h>
@@ -11,24 +12,7 @@
 #define MAX_POISON_BYTES                                                                           \
 	(4u << 20) /* at each end of a large allocation: touching a gigabyte takes long */
 
-static struct {
-	struct alloc **at; /* by address */
-	size_t count, capacity;
-} allocs;
-
-/* The number of allocations that start at or before `at`. */
-static size_t table_rank(const void *at)
-{
-	size_t low = 0, high = allocs.count;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if ((uintptr_t)allocs.at[middle]->base <= (uintptr_t)at)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
+static struct address_table allocs;
 
 static bool may_use(const struct sim_dev *d, const struct sim_dev *owner)
 {
@@ -40,8 +24,7 @@ static bool may_use(const struct sim_dev *d, const struct sim_dev *owner)
 
 struct alloc *sim_memory_find(struct sim_dev *d, const void *at, uint64_t bytes, const char *what)
 {
-	size_t rank = table_rank(at);
-	struct alloc *a = rank ? allocs.at[rank - 1] : NULL;
+	struct alloc *a = address_table_below(&allocs, at);
 	uint64_t offset = a ? (uint64_t)((const char *)at - a->base) : 0;
 	if (!a || offset >= a->bytes) {
 		err_note(-EFAULT, "sim:%u: %s: %p is not in memory of dev_alloc()", d->base.index,
@@ -66,42 +49,17 @@ struct alloc *sim_memory_find(struct sim_dev *d, const void *at, uint64_t bytes,
 	return a;
 }
 
-static int table_insert(struct alloc *a)
-{
-	if (allocs.count == allocs.capacity) {
-		size_t capacity = allocs.capacity ? allocs.capacity * 2 : 64;
-		struct alloc **more = realloc(allocs.at, capacity * sizeof(struct alloc *));
-		if (!more)
-			return -ENOMEM;
-		allocs.at = more;
-		allocs.capacity = capacity;
-	}
-	size_t rank = table_rank(a->base);
-	memmove(&allocs.at[rank + 1], &allocs.at[rank],
-		(allocs.count - rank) * sizeof(struct alloc *));
-	allocs.at[rank] = a;
-	allocs.count++;
-	return 0;
-}
-
 static uint64_t *used_by(struct sim_dev *d, enum dev_mem kind)
 {
 	return kind == DEV_MEM_DEVICE ? &d->used_bytes : &d->used_host_bytes;
 }
 
-static void table_remove(size_t rank)
+static void release_memory(struct alloc *a)
 {
-	struct alloc *a = allocs.at[rank];
+	address_table_remove(&allocs, a->base);
 	*used_by(a->dev, a->kind) -= a->bytes;
-	memmove(&allocs.at[rank], &allocs.at[rank + 1],
-		(allocs.count - rank - 1) * sizeof(struct alloc *));
 	free(a->base);
 	free(a);
-	if (--allocs.count == 0) {
-		free(allocs.at);
-		allocs.at = NULL;
-		allocs.capacity = 0;
-	}
 }
 
 int sim_memory_alloc(struct sim_dev *d, enum dev_mem kind, uint64_t bytes, void **ptr_p)
@@ -128,7 +86,7 @@ int sim_memory_alloc(struct sim_dev *d, enum dev_mem kind, uint64_t bytes, void 
 	a->bytes = bytes;
 	a->kind = kind;
 	a->dev = d;
-	if (!a->base || table_insert(a)) {
+	if (!a->base || address_table_add(&allocs, a->base, a)) {
 		free(a->base);
 		free(a);
 		return err_note(-ENOMEM,
@@ -147,9 +105,8 @@ int sim_memory_free(struct sim_dev *d, void *ptr)
 {
 	if (!ptr)
 		return 0;
-	size_t rank = table_rank(ptr);
-	struct alloc *a = rank ? allocs.at[rank - 1] : NULL;
-	if (!a || a->base != ptr || a->dev != d)
+	struct alloc *a = address_table_find(&allocs, ptr);
+	if (!a || a->dev != d)
 		return err_note(-EFAULT,
 				"sim:%u: free %p: no allocation of this device starts there",
 				d->base.index, ptr);
@@ -157,13 +114,15 @@ int sim_memory_free(struct sim_dev *d, void *ptr)
 		return err_note(-EBUSY,
 				"sim:%u: free %llu bytes: %u queued operations still use them",
 				d->base.index, (unsigned long long)a->bytes, a->users);
-	table_remove(rank - 1);
+	release_memory(a);
 	return 0;
 }
 
 void sim_memory_free_all(struct sim_dev *d)
 {
-	for (size_t i = allocs.count; i > 0; i--)
-		if (allocs.at[i - 1]->dev == d)
-			table_remove(i - 1);
+	for (size_t i = allocs.count; i > 0; i--) {
+		struct alloc *a = allocs.at[i - 1].item;
+		if (a->dev == d)
+			release_memory(a);
+	}
 }
