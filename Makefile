@@ -41,7 +41,8 @@ warnings := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wconversion $
 optimise := $(if $(filter debug,$(VARIANT)),-O1 -g3,$(if $(SAN),-O1 -g1,-O2 -g))
 # GCC warns of what it can no longer follow where sanitizers add branches.
 sanitize := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -Wno-format-truncation)
-our_cppflags := -I. -D_GNU_SOURCE -DHAVE_HWLOC=$(HAVE_HWLOC)
+# Programs of builds in which nothing is measured open devices with DEV_CHECKED.
+our_cppflags := -I. -D_GNU_SOURCE -DHAVE_HWLOC=$(HAVE_HWLOC) $(if $(SAN)$(filter debug,$(VARIANT)),-DGPUSIG_CHECKED)
 our_cflags := -std=c11 $(optimise) $(warnings) $(sanitize) -pthread
 our_ldlibs := $(if $(filter 1,$(HAVE_HWLOC)),-lhwloc) -lm -ldl
 compile = $(CC) $(our_cppflags) $(CPPFLAGS) $(our_cflags) $(CFLAGS)

@@ -51,7 +51,7 @@ int bench_device_open(struct bench_run *r)
 	r->is_default_device = !r->o.device;
 	if (r->is_default_device)
 		r->o.device = default_device(r);
-	int status = dev_open(r->o.device, r->b->needs | r->b->wants, &r->set);
+	int status = dev_open(r->o.device, r->b->needs | r->b->wants | dev_want_by_build, &r->set);
 	if (status)
 		return status == -ENODEV ? add_available_devices(status) : status;
 	r->c.dev = r->set.dev[0];

@@ -9,6 +9,7 @@
  *    returns the most that it can create, at most DEV_MAX;
  *  - it passes `model` only when the spec has one; a backend without models answers -EINVAL;
  *  - it closes the devices of a set in reverse order, also when opening a later one fails;
+ *  - with DEV_CHECKED it refuses misuse before the backend gets it (device/dev_checked.h);
  *  - it rejects a GEMM with a zero dimension or a leading dimension that is too small.
  */
 #ifndef GPUSIG_BACKENDS_H
@@ -24,6 +25,18 @@ extern const struct dev_ops skeleton_ops; /* compiled and checked by a test, not
 
 /* 0, or -EINVAL when a required slot is NULL; the text names it. */
 int dev_ops_check(const struct dev_ops *ops);
+
+/* Memory that an operation uses. */
+struct dev_range {
+	const void *ptr;
+	uint64_t bytes;
+	bool pageable; /* pageable memory is allowed */
+};
+
+/* The memory of A, B, C and, if there are any, the counters of a GEMM that dev_gemm() has checked.
+ * Returns the number of ranges. */
+#define DEV_GEMM_RANGES 4
+size_t dev_gemm_ranges(const struct dev_gemm *g, struct dev_range ranges[DEV_GEMM_RANGES]);
 
 /* -ENOTSUP, for an operation whose slot is NULL; the text names it and the device. */
 int dev_note_not_supported(const struct dev *d, const char *what);

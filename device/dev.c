@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "device/dev.h"
 #include "device/backends.h"
+#include "device/dev_checked.h"
 #include "lib/err.h"
 
 #include <errno.h>
@@ -11,6 +12,14 @@
 static const struct dev_ops *const backends[] = {
 	&cuda_ops, &hip_ops, &host_ops, &sim_ops, NULL,
 };
+
+_Static_assert(DEV_CHECKED > DEV_CAP_ALL, "DEV_CHECKED is no capability's bit");
+
+#ifdef GPUSIG_CHECKED
+const uint32_t dev_want_by_build = DEV_CHECKED;
+#else
+const uint32_t dev_want_by_build = 0;
+#endif
 
 #define INDEX_LIMIT 65536u
 
@@ -36,13 +45,28 @@ int dev_ops_check(const struct dev_ops *ops)
 		const char *name;
 		size_t offset;
 	} required[] = {
-		SLOT(probe),        SLOT(open),        SLOT(close),
-		SLOT(clock_ns),     SLOT(alloc),       SLOT(free),
-		SLOT(copy),         SLOT(fill),        SLOT(stream_open),
-		SLOT(stream_close), SLOT(stream_sync), SLOT(stream_wait),
-		SLOT(event_open),   SLOT(event_close), SLOT(event_record),
-		SLOT(event_query),  SLOT(event_sync),  SLOT(event_elapsed_ns),
-		SLOT(kernel_find),  SLOT(occupancy),   SLOT(launch),
+		SLOT(probe),
+		SLOT(open),
+		SLOT(close),
+		SLOT(clock_ns),
+		SLOT(alloc),
+		SLOT(free),
+		SLOT(copy),
+		SLOT(fill),
+		SLOT(stream_open),
+		SLOT(stream_close),
+		SLOT(stream_sync),
+		SLOT(stream_query),
+		SLOT(stream_wait),
+		SLOT(event_open),
+		SLOT(event_close),
+		SLOT(event_record),
+		SLOT(event_query),
+		SLOT(event_sync),
+		SLOT(event_elapsed_ns),
+		SLOT(kernel_find),
+		SLOT(occupancy),
+		SLOT(launch),
 	};
 	static const slot_fn none;
 	if (!ops->name || !ops->name[0])
@@ -199,6 +223,17 @@ static int check_indices(const char *text, const struct spec *s)
 	return 0;
 }
 
+static int open_one(const struct spec *s, size_t i, uint32_t want, struct dev_set *set)
+{
+	int status = s->ops->open(s->model[0] ? s->model : NULL, s->index[i], (unsigned)s->count,
+				  want & ~DEV_CHECKED, &set->dev[i]);
+	if (status)
+		return status;
+	set->count++;
+	return want & DEV_CHECKED && !s->ops->always_checked ? dev_check_operations(set->dev[i])
+							     : 0;
+}
+
 int dev_open(const char *spec, uint32_t want, struct dev_set *set_p)
 {
 	struct spec s;
@@ -214,15 +249,13 @@ int dev_open(const char *spec, uint32_t want, struct dev_set *set_p)
 	if (status)
 		return status;
 	for (size_t i = 0; i < s.count; i++) {
-		status = s.ops->open(s.model[0] ? s.model : NULL, s.index[i], (unsigned)s.count,
-				     want, &set.dev[i]);
+		status = open_one(&s, i, want, &set);
 		if (status) {
 			char cause[512];
 			snprintf(cause, sizeof(cause), "%s", err_text());
 			dev_close(&set);
 			return err_note(status, "%s", cause);
 		}
-		set.count++;
 	}
 	*set_p = set;
 	return 0;
@@ -310,8 +343,13 @@ int dev_peer_enable(struct dev *d, struct dev *other)
 {
 	if (!d->ops->peer_enable)
 		return dev_note_not_supported(d, "peer_enable");
-	if (d->ops != other->ops)
+	if (strcmp(d->ops->name, other->ops->name) != 0)
 		return err_note(-ENOTSUP, "%s:%u and %s:%u: no peer access between backends",
+				d->ops->name, d->index, other->ops->name, other->index);
+	if (!d->checks != !other->checks)
+		return err_note(-EINVAL,
+				"%s:%u and %s:%u: one was opened with DEV_CHECKED, the "
+				"other without",
 				d->ops->name, d->index, other->ops->name, other->index);
 	return d->ops->peer_enable(d, other);
 }

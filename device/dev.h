@@ -27,12 +27,29 @@
  * as text; only closing is left.
  *
  * Memory. Pointers given to operations lie inside one live allocation of dev_alloc(), of this
- * device or of another one after dev_peer_enable(); anything else is -EFAULT. The host may read and
- * write PINNED and PAGEABLE memory directly, DEVICE memory only with DEV_CAP_HOST_ACCESS. PAGEABLE
- * memory is for dev_copy() alone. Copies of PAGEABLE memory, and copies from host memory to host
- * memory, are an exception to "Waiting": the call may return only when the copy is done, after all
- * that is queued before it. So never enqueue such a copy behind work that the same thread releases
- * later.
+ * device or of another one after dev_peer_enable(). The host may read and write PINNED and PAGEABLE
+ * memory directly, DEVICE memory only with DEV_CAP_HOST_ACCESS. PAGEABLE memory is for dev_copy()
+ * alone. Copies of PAGEABLE memory, and copies from host memory to host memory, are an exception to
+ * "Waiting": the call may return only when the copy is done, after all that is queued before it. So
+ * never enqueue such a copy behind work that the same thread releases later.
+ *
+ * Misuse. With DEV_CHECKED these are refused before anything is done; a simulated device always
+ * refuses them. Without it they are undefined, for checks would be timed with the operation, though
+ * a device may refuse some of them all the same:
+ *
+ * -EFAULT: memory of an operation is not as under "Memory"; what is freed is not an allocation of
+ * the device.
+ *
+ * -EBUSY: what is freed is used by queued work or by a graph.
+ *
+ * -EINVAL: a stream, event, graph or communicator is not open, or is another device's (but waits,
+ * queries and times take events of any device); a kernel was not found on the device; an argument
+ * of a kernel is missing or not aligned, or a number is not the multiple that device/kernels.h asks
+ * for; the ranges of a copy overlap; a value, or the counters of a GEMM, are not aligned.
+ *
+ * A call that has no result and is given such a handle does nothing, and the device's next
+ * operation returns the error. A stream that is closed with work left keeps the memory of that work
+ * in use until its device is closed. All other errors of the contract are reported in either case.
  *
  * Ownership. What an open, alloc or find returned belongs to the caller until the matching close or
  * free. Closing a device closes everything still open on it. Kernels belong to the device.
@@ -134,16 +151,25 @@ struct dev_ipc {
  * host divides this machine's cores evenly among the devices listed: "host:0,1" is two devices of
  * half the cores each. Its indices must be 0..n-1. */
 #define DEV_MAX 64
+
+/* A bit of `want`, beside DEV_CAP_*: check for "Misuse". For tests, and to find a program's
+ * mistake; never while something is measured. Devices that share memory are all opened with it or
+ * all without. */
+#define DEV_CHECKED (UINT32_C(1) << 31)
+
+/* What programs add to `want`: DEV_CHECKED in a build with a sanitizer or for debugging, else 0. */
+extern const uint32_t dev_want_by_build;
+
 struct dev_set {
 	size_t count;
 	struct dev *dev[DEV_MAX];
 };
 
 /* Open every device of `spec`, each warm and ready. `want` holds the DEV_CAP_* that the caller will
- * use: a backend may skip preparing others (opening a BLAS takes long). A wanted capability that is
- * missing does not fail the open; its bit is not set in props.caps. -EINVAL: malformed spec or
- * unknown backend. -ENODEV: the backend has no such device here; the text lists what there is.
- * Blocking. */
+ * use, and DEV_CHECKED: a backend may skip preparing others (opening a BLAS takes long). A wanted
+ * capability that is missing does not fail the open; its bit is not set in props.caps. -EINVAL:
+ * malformed spec or unknown backend. -ENODEV: the backend has no such device here; the text lists
+ * what there is. Blocking. */
 int dev_open(const char *spec, uint32_t want, struct dev_set *set_p);
 
 /* Work may still be queued: it ends first. Waits for values that block it are released, also those
@@ -164,6 +190,7 @@ size_t dev_backends(struct dev_backend_info *info, size_t capacity);
 /* Programs never touch it; they call the functions below. */
 struct dev_ops {
 	const char *name;
+	bool always_checked; /* its operations check for misuse, with DEV_CHECKED or without */
 
 	/* Required. */
 
@@ -183,6 +210,8 @@ struct dev_ops {
 	int (*stream_open)(struct dev *dev, int priority, struct dev_stream **s_p);
 	void (*stream_close)(struct dev *dev, struct dev_stream *s);
 	int (*stream_sync)(struct dev *dev, struct dev_stream *s);
+	/* -EAGAIN: work is left in the stream, or it is being captured. Does not wait. */
+	int (*stream_query)(struct dev *dev, struct dev_stream *s);
 	int (*stream_wait)(struct dev *dev, struct dev_stream *s, struct dev_event *e);
 	int (*event_open)(struct dev *dev, struct dev_event **e_p);
 	void (*event_close)(struct dev *dev, struct dev_event *e);
@@ -225,6 +254,7 @@ struct dev_ops {
 /* First member of every backend's own device struct. */
 struct dev {
 	const struct dev_ops *ops;
+	struct dev_checks *checks; /* of device/dev_checked.c; NULL without DEV_CHECKED */
 	unsigned index;
 	struct dev_props props;
 };
@@ -257,7 +287,7 @@ int dev_clock_rate(struct dev *d, double *hz_p);
  * memory. -EINVAL: 0 bytes. -ENOTSUP: the device lacks this kind of memory. */
 int dev_alloc(struct dev *d, enum dev_mem kind, uint64_t bytes, void **ptr_p);
 
-/* NULL is accepted. The caller has synchronised; memory that queued work still uses is -EBUSY.
+/* NULL is accepted. The caller has synchronised: no queued work and no graph uses the memory.
  * The parentheses protect the slot from a macro called free, such as a simulator's. */
 static inline int dev_free(struct dev *d, void *ptr) { return (d->ops->free)(d, ptr); }
 
@@ -405,7 +435,7 @@ int dev_peer_enable(struct dev *d, struct dev *other);
 
 /* Capture a graph: what is enqueued on `s` between begin and end is captured and not run. Meanwhile
  * no call on the device is allowed but those that enqueue on `s`. A launch runs the whole graph as
- * one operation; a graph may be launched any number of times. Memory that it uses is -EBUSY until
+ * one operation; a graph may be launched any number of times. Memory that it uses is freed after
  * it is closed. Copies of PAGEABLE memory and events cannot be captured, values only with
  * DEV_CAP_VALUE_IN_QUEUE. An operation that fails is not captured. -EINVAL: begin during a capture,
  * or end without one. The caller has synchronised before dev_graph_close(). [optional] */

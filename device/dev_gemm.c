@@ -71,3 +71,25 @@ int dev_gemm_chosen(struct dev *d, const struct dev_gemm *g, struct dev_gemm_cho
 	int status = check_gemm(d, g);
 	return status ? status : d->ops->gemm_chosen(d, g, choice_p);
 }
+
+/* Bytes from the first element of a matrix to past the last; UINT64_MAX on overflow. */
+static uint64_t matrix_bytes(uint64_t rows, uint64_t columns, uint64_t leading, uint64_t element)
+{
+	uint64_t elements = (rows - 1) * leading + columns;
+	return elements > UINT64_MAX / element ? UINT64_MAX : elements * element;
+}
+
+size_t dev_gemm_ranges(const struct dev_gemm *g, struct dev_range ranges[DEV_GEMM_RANGES])
+{
+	uint64_t in = dev_type_bytes(g->type), out = dev_type_result_bytes(g->type);
+	uint64_t b_rows = g->b_transposed ? g->n : g->k, b_columns = g->b_transposed ? g->k : g->n;
+	ranges[0] = (struct dev_range){.ptr = g->a, .bytes = matrix_bytes(g->m, g->k, g->lda, in)};
+	ranges[1] = (struct dev_range){.ptr = g->b,
+				       .bytes = matrix_bytes(b_rows, b_columns, g->ldb, in)};
+	ranges[2] = (struct dev_range){.ptr = g->c, .bytes = matrix_bytes(g->m, g->n, g->ldc, out)};
+	if (!g->done)
+		return 3;
+	uint64_t bands = (g->m - 1) / g->done_rows + 1;
+	ranges[3] = (struct dev_range){.ptr = g->done, .bytes = bands * sizeof(*g->done)};
+	return 4;
+}

@@ -53,6 +53,7 @@ enum dev_cap_bit { DEV_CAPS(DEV_CAP_BIT) DEV_CAP_COUNT };
 #define DEV_CAP_MASK(capability, name) capability = 1u << capability##_BIT,
 enum dev_cap { DEV_CAPS(DEV_CAP_MASK) };
 #undef DEV_CAP_MASK
+#define DEV_CAP_ALL ((UINT32_C(1) << DEV_CAP_COUNT) - 1)
 extern const char *const dev_cap_names[DEV_CAP_COUNT];
 
 /* Element types of GEMM: how A and B are stored, and how units multiply. Sums are f32; for f64 they

@@ -95,18 +95,25 @@ static int check_argument(const struct kernel_signature *k, unsigned i, const un
 	return 0;
 }
 
-int kernel_args_copy(const struct kernel_signature *k, const void *const *args,
-		     union kernel_arg *copies)
+int kernel_args_check(const struct kernel_signature *k, const void *const *args)
 {
 	for (unsigned i = 0; i < DEV_KERNEL_MAX_ARGS && k->parameters[i].size; i++) {
+		union kernel_arg copy;
 		if (!args || !args[i])
 			return err_note(-EINVAL, "launch %s: argument %u is missing", k->name, i);
-		memcpy(&copies[i], args[i], k->parameters[i].size);
-		int status = check_argument(k, i, &copies[i]);
+		memcpy(&copy, args[i], k->parameters[i].size);
+		int status = check_argument(k, i, &copy);
 		if (status)
 			return status;
 	}
 	return 0;
+}
+
+void kernel_args_copy(const struct kernel_signature *k, const void *const *args,
+		      union kernel_arg *copies)
+{
+	for (unsigned i = 0; i < DEV_KERNEL_MAX_ARGS && k->parameters[i].size; i++)
+		memcpy(&copies[i], args[i], k->parameters[i].size);
 }
 
 uint64_t kernel_args_extent(const struct kernel_signature *k, const union kernel_arg *args,

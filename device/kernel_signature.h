@@ -64,10 +64,13 @@ const struct kernel_signature *kernel_signatures(size_t *count_p);
 /* NULL if no kernel has that name. */
 const struct kernel_signature *kernel_signature_named(const char *name);
 
-/* Copies the arguments of a launch. -EINVAL: one is missing, misaligned or not a multiple of its
- * quantum. */
-int kernel_args_copy(const struct kernel_signature *k, const void *const *args,
-		     union kernel_arg *copies);
+/* The arguments of a launch. -EINVAL: one is missing, misaligned or not a multiple of its quantum.
+ */
+int kernel_args_check(const struct kernel_signature *k, const void *const *args);
+
+/* Copies arguments that are as they should be. */
+void kernel_args_copy(const struct kernel_signature *k, const void *const *args,
+		      union kernel_arg *copies);
 
 /* Bytes behind argument i; 0 if it is not a pointer. */
 uint64_t kernel_args_extent(const struct kernel_signature *k, const union kernel_arg *args,

@@ -60,15 +60,14 @@ static int skeleton_clock_rate(struct dev *dev, double *hz_p)
 	return note_no_device();
 }
 
-/* Allocate, aligned to 256 bytes or more, and remember the range: every other hook must
- * recognise the device's own memory. Required. */
+/* Allocate, aligned to 256 bytes or more. Required. */
 static int skeleton_alloc(struct dev *dev, enum dev_mem kind, uint64_t bytes, void **ptr_p)
 {
 	(void)dev, (void)kind, (void)bytes, (void)ptr_p;
 	return note_no_device();
 }
 
-/* Free what alloc gave; NULL is fine, memory that queued work still uses is -EBUSY. Required. */
+/* Free what alloc gave; NULL is fine. Required. */
 static int skeleton_free(struct dev *dev, void *ptr)
 {
 	(void)dev, (void)ptr;
@@ -103,6 +102,13 @@ static void skeleton_stream_close(struct dev *dev, struct dev_stream *s) { (void
 
 /* Wait for all its work and report the first failure since the last sync, once. Required. */
 static int skeleton_stream_sync(struct dev *dev, struct dev_stream *s)
+{
+	(void)dev, (void)s;
+	return note_no_device();
+}
+
+/* -EAGAIN while work is left or the stream is being captured; does not wait. Required. */
+static int skeleton_stream_query(struct dev *dev, struct dev_stream *s)
 {
 	(void)dev, (void)s;
 	return note_no_device();
@@ -194,7 +200,8 @@ static int skeleton_occupancy(struct dev *dev, struct dev_kernel *k, uint32_t bl
 	return note_no_device();
 }
 
-/* Enqueue a kernel; copy its arguments before returning. Required. */
+/* Enqueue a kernel; copy its arguments before returning. A grid of 0 and too much shared memory are
+ * -EINVAL, as everywhere; what the contract calls misuse is checked before. Required. */
 static int skeleton_launch(struct dev *dev, struct dev_stream *s, struct dev_kernel *k,
 			   const struct dev_launch *l)
 {
@@ -243,7 +250,7 @@ static int skeleton_graph_begin(struct dev *dev, struct dev_stream *s)
 	return note_no_device();
 }
 
-/* Keep the memory that the captured operations use until the graph is closed. Optional. */
+/* End the capture. Optional. */
 static int skeleton_graph_end(struct dev *dev, struct dev_stream *s, struct dev_graph **g_p)
 {
 	(void)dev, (void)s, (void)g_p;
@@ -282,7 +289,7 @@ static int skeleton_ipc_export(struct dev *dev, void *ptr, struct dev_ipc *handl
 	return note_no_device();
 }
 
-/* Enter another process's allocation in the registry as one of this device's. Optional. */
+/* Make another process's allocation usable as one of this device's. Optional. */
 static int skeleton_ipc_import(struct dev *dev, const struct dev_ipc *handle, uint64_t bytes,
 			       void **ptr_p)
 {
@@ -312,6 +319,7 @@ const struct dev_ops skeleton_ops = {
 	.stream_open = skeleton_stream_open,
 	.stream_close = skeleton_stream_close,
 	.stream_sync = skeleton_stream_sync,
+	.stream_query = skeleton_stream_query,
 	.stream_wait = skeleton_stream_wait,
 	.event_open = skeleton_event_open,
 	.event_close = skeleton_event_close,

@@ -43,8 +43,10 @@ class Variant:
     but: tuple[str, ...] = ()  # units and programs that another variant of the same build runs
     without: dict[str, str] = field(default_factory=dict)
     parts: dict[str, str] = field(default_factory=dict)  # of these units only tests with this word in their name
-    conformance: tuple[str, ...] = ()  # what it is run on: without this, all kinds of devices that need no driver
-    gpus: tuple[str, ...] = ()  # and with the fake drivers; {0} is the first backend of GPUs
+    # What conformance is run on, checked up to the word "unchecked": without this, all kinds of devices that need no driver;
+    # and with the fake drivers, {0} being the first backend of GPUs.
+    conformance: tuple[str, ...] = ()
+    gpus: tuple[str, ...] = ()
     programs: tuple[str, ...] = ("*",)
     devices: tuple[str, ...] = WITHOUT_DRIVER  # of programs
 
@@ -71,7 +73,7 @@ _FAULTS = "every driver's call fails once, in minutes under a sanitizer: --all"
 _ARCHITECTURES = "half a minute for all architectures: --all; stage gpu compilers has two"
 # A test that fails without a sanitizer fails with it. The quick run has both only where a sanitizer can't or need not look.
 RELEASE = Variant("release", units=("gpu_compile", "gpu_faults", *TIMED), without={"gpu_compile": _ARCHITECTURES})
-MEMORY = Variant("address,undefined", ("SAN=address,undefined",), gpus=("{0}:0,1",),
+MEMORY = Variant("address,undefined", ("SAN=address,undefined",), gpus=("{0}:0,1", "unchecked", "{0}:0,1"),
                  without={"gpu_compile": _COMPILERS, "gpu_faults": _FAULTS, "fakes_autotune": _CLOCK})
 # Units that start threads, of the host or of the fake drivers; and programs that use several streams or devices at once. The
 # other programs use threads of the host backend, which the units test harder. Arithmetic of kernels does not depend on threads,
@@ -80,13 +82,13 @@ _ARITHMETIC = ("conformance_gemm", "conformance_kernels", "conformance_tiled")
 THREAD = Variant(
     "thread", ("SAN=thread",),
     units=("bench", "bench_gate", "bench_telemetry", "conformance", "conformance_events", "conformance_mma",
-           "conformance_memory",
+           "conformance_memory", "conformance_misuse",
            "conformance_optional", "conformance_signals", "conformance_units", "dev", "device_executor",
            "equal_streams", "fakes", "fakes_*", "dynlib", "gpu_lost", "host_gemm", "host_queue", "host_waiters",
            "work_graph*", "trigger_order"),
     without={"fakes_autotune": _CLOCK},
     parts={"device_executor": "on_the_host", "host_gemm": "at_once", "trigger_order": "host"},
-    conformance=("host", "host:0,1"), gpus=("{0}:0,1",), devices=("host",),
+    conformance=("host", "host:0,1", "unchecked", "host:0,1"), gpus=("{0}:0,1", "unchecked", "{0}:0,1"), devices=("host",),
     programs=("overlap/*", "collectives/device_*", "micro/contention", "micro/launch", "micro/priority"))
 # Command-line tests run through bin meanwhile, and users after it: it stays where RELEASE put it.
 _NOT_BIN = "LINK=build/without-bin"
@@ -94,8 +96,10 @@ CLANG = Variant("clang", ("CC=clang", _NOT_BIN), "clang")
 ALONE = Variant("alone", ("HAVE_MPI=0", "HAVE_HWLOC=0", "HAVE_NVCC=0", _NOT_BIN))
 
 # Variants of --all only.
-RELEASE_REST = Variant("release rest", but=("gpu_faults", *TIMED), gpus=("{0}", "{1}", "{0}:0,1", "{1}:0,1"))
-MEMORY_REST = Variant("address,undefined rest", MEMORY.make, units=("conformance*",), gpus=("{1}:0,1",), devices=("{0}", "{1}"))
+RELEASE_REST = Variant("release rest", but=("gpu_faults", *TIMED),
+                       gpus=("{0}", "{1}", "{0}:0,1", "{1}:0,1", "unchecked", "{0}:0,1", "{1}:0,1"))
+MEMORY_REST = Variant("address,undefined rest", MEMORY.make, units=("conformance*",), gpus=("{1}:0,1", "unchecked", "{1}:0,1"),
+                      devices=("{0}", "{1}"))
 MEMORY_FAULTS = Variant("address,undefined faults", MEMORY.make, units=("gpu_faults",))
 THREAD_REST = Variant(
     "thread rest", THREAD.make, conformance=THREAD.conformance, devices=("host",),

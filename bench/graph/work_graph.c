@@ -79,8 +79,10 @@ uint32_t work_graph_kernel(struct work_graph *g, uint32_t lane, const char *kern
 	if (!can_add(g))
 		return 0;
 	int status = dev ? dev_kernel_find(dev, kernel, &node.kernel) : 0;
-	if (status == 0 && dev && signature)
-		status = kernel_args_copy(signature, args, node.args);
+	if (status == 0 && dev)
+		status = kernel_args_check(signature, args);
+	if (status == 0 && dev)
+		kernel_args_copy(signature, args, node.args);
 	if (status == 0 && dev && grid == 0)
 		node.grid = dev_wave_blocks(dev, node.kernel);
 	return err_keep(&g->error, status) ? 0 : add_node(g, &node);

@@ -45,7 +45,7 @@ static int open_rank_device(struct rank_device *d, const struct device_list *l)
 		return -ENODEV;
 	unsigned entry = (unsigned)mpi_job.local % here;
 	snprintf(spec, sizeof(spec), "%s:%u", l->backend, l->count ? l->index[entry] : entry);
-	int status = dev_open(spec, 0, &d->opened);
+	int status = dev_open(spec, dev_want_by_build, &d->opened);
 	if (status == 0)
 		d->dev = d->opened.dev[0];
 	return status;

@@ -212,6 +212,7 @@ bool gpu_idle(struct gpu_dev *d);
 int gpu_stream_open(struct dev *dev, int priority, struct dev_stream **s_p);
 void gpu_stream_close(struct dev *dev, struct dev_stream *s);
 int gpu_stream_sync(struct dev *dev, struct dev_stream *s);
+int gpu_stream_query(struct dev *dev, struct dev_stream *s);
 int gpu_stream_wait(struct dev *dev, struct dev_stream *s, struct dev_event *e);
 int gpu_event_open(struct dev *dev, struct dev_event **e_p);
 void gpu_event_close(struct dev *dev, struct dev_event *e);
@@ -304,18 +305,18 @@ void gpu_close(struct dev *dev);
 	.close = gpu_close, .clock_ns = gpu_clock_ns, .clock_rate = gpu_clock_rate,                \
 	.alloc = gpu_alloc, .free = gpu_free, .copy = gpu_copy, .fill = gpu_fill,                  \
 	.stream_open = gpu_stream_open, .stream_close = gpu_stream_close,                          \
-	.stream_sync = gpu_stream_sync, .stream_wait = gpu_stream_wait,                            \
-	.event_open = gpu_event_open, .event_close = gpu_event_close,                              \
-	.event_record = gpu_event_record, .event_query = gpu_event_query,                          \
-	.event_sync = gpu_event_sync, .event_elapsed_ns = gpu_event_elapsed_ns,                    \
-	.wait_value = gpu_wait_value, .write_value = gpu_write_value,                              \
-	.post_value = gpu_post_value, .kernel_find = gpu_kernel_find, .occupancy = gpu_occupancy,  \
-	.launch = gpu_launch, .gemm = gpu_gemm, .gemm_prepare = gpu_gemm_prepare,                  \
-	.gemm_chosen = gpu_gemm_chosen, .peer_enable = gpu_peer_enable,                            \
-	.graph_begin = gpu_graph_begin, .graph_end = gpu_graph_end,                                \
-	.graph_launch = gpu_graph_launch, .graph_close = gpu_graph_close,                          \
-	.comm_open = gpu_comm_open, .comm_close = gpu_comm_close, .allreduce = gpu_allreduce,      \
-	.ipc_export = gpu_ipc_export, .ipc_import = gpu_ipc_import,                                \
+	.stream_sync = gpu_stream_sync, .stream_query = gpu_stream_query,                          \
+	.stream_wait = gpu_stream_wait, .event_open = gpu_event_open,                              \
+	.event_close = gpu_event_close, .event_record = gpu_event_record,                          \
+	.event_query = gpu_event_query, .event_sync = gpu_event_sync,                              \
+	.event_elapsed_ns = gpu_event_elapsed_ns, .wait_value = gpu_wait_value,                    \
+	.write_value = gpu_write_value, .post_value = gpu_post_value,                              \
+	.kernel_find = gpu_kernel_find, .occupancy = gpu_occupancy, .launch = gpu_launch,          \
+	.gemm = gpu_gemm, .gemm_prepare = gpu_gemm_prepare, .gemm_chosen = gpu_gemm_chosen,        \
+	.peer_enable = gpu_peer_enable, .graph_begin = gpu_graph_begin,                            \
+	.graph_end = gpu_graph_end, .graph_launch = gpu_graph_launch,                              \
+	.graph_close = gpu_graph_close, .comm_open = gpu_comm_open, .comm_close = gpu_comm_close,  \
+	.allreduce = gpu_allreduce, .ipc_export = gpu_ipc_export, .ipc_import = gpu_ipc_import,    \
 	.telemetry_read = gpu_telemetry_read
 
 #endif

@@ -273,9 +273,11 @@ int gpu_launch(struct dev *dev, struct dev_stream *s, struct dev_kernel *k,
 		return err_note(-EINVAL, "launch %s: a grid of 0 blocks", k->signature->name);
 	int status = check_launch_shape(d, k, threads, l->shared_bytes);
 	if (!status)
-		status = kernel_args_copy(k->signature, l->args, args);
-	if (!status)
-		status = gpu_enqueue(d, s, ranges, argument_ranges(k, args, l->grid, ranges));
+		status = kernel_args_check(k->signature, l->args);
+	if (status)
+		return status;
+	kernel_args_copy(k->signature, l->args, args);
+	status = gpu_enqueue(d, s, ranges, argument_ranges(k, args, l->grid, ranges));
 	if (status)
 		return status;
 	for (; count < DEV_KERNEL_MAX_ARGS && k->signature->parameters[count].size; count++)

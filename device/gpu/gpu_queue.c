@@ -212,6 +212,15 @@ int gpu_stream_sync(struct dev *dev, struct dev_stream *s)
 	return 0;
 }
 
+int gpu_stream_query(struct dev *dev, struct dev_stream *s)
+{
+	struct gpu_dev *d = gpu_of(dev);
+	if (s->capturing)
+		return -EAGAIN;
+	int status = gpu_ctx_use(d);
+	return status ? status : gpu_check(d, d->driver->stream_query(s->handle));
+}
+
 int gpu_stream_wait(struct dev *dev, struct dev_stream *s, struct dev_event *e)
 {
 	struct gpu_dev *d = gpu_of(dev);

@@ -353,9 +353,11 @@ static int kernel_launch(struct dev *dev, struct dev_stream *s, struct dev_kerne
 		return err_note(-EINVAL, "launch %s: the grid is 0", k->signature.name);
 	int status = check_shape(l->block, l->shared_bytes);
 	if (!status)
-		status = kernel_args_copy(&k->signature, l->args, args);
-	if (!status)
-		status = host_op_begin(dev, s, HOST_OP_LAUNCH, &op);
+		status = kernel_args_check(&k->signature, l->args);
+	if (status)
+		return status;
+	kernel_args_copy(&k->signature, l->args, args);
+	status = host_op_begin(dev, s, HOST_OP_LAUNCH, &op);
 	if (status)
 		return status;
 	for (unsigned i = 0; i < DEV_KERNEL_MAX_ARGS && k->signature.parameters[i].size && !status;
@@ -458,6 +460,7 @@ const struct dev_ops host_ops = {
 	.stream_open = host_stream_open,
 	.stream_close = host_stream_close,
 	.stream_sync = host_stream_sync,
+	.stream_query = host_stream_query,
 	.stream_wait = host_stream_wait,
 	.event_open = host_event_open,
 	.event_close = host_event_close,

@@ -109,6 +109,7 @@ struct dev_stream {
 int host_stream_open(struct dev *dev, int priority, struct dev_stream **s_p);
 void host_stream_close(struct dev *dev, struct dev_stream *s);
 int host_stream_sync(struct dev *dev, struct dev_stream *s);
+int host_stream_query(struct dev *dev, struct dev_stream *s);
 int host_stream_wait(struct dev *dev, struct dev_stream *s, struct dev_event *e);
 int host_event_open(struct dev *dev, struct dev_event **e_p);
 void host_event_close(struct dev *dev, struct dev_event *e);

@@ -105,6 +105,15 @@ int host_stream_sync(struct dev *dev, struct dev_stream *s)
 	return status;
 }
 
+int host_stream_query(struct dev *dev, struct dev_stream *s)
+{
+	(void)dev;
+	host_lock();
+	int status = s->first ? -EAGAIN : 0;
+	host_unlock();
+	return status;
+}
+
 int host_stream_wait(struct dev *dev, struct dev_stream *s, struct dev_event *e)
 {
 	struct host_op *op;

@@ -387,6 +387,7 @@ static int sim_occupancy(struct dev *dev, struct dev_kernel *k, uint32_t block,
 
 const struct dev_ops sim_ops = {
 	.name = "sim",
+	.always_checked = true,
 	.probe = sim_probe,
 	.open = sim_open,
 	.close = sim_close,
@@ -399,6 +400,7 @@ const struct dev_ops sim_ops = {
 	.stream_open = sim_stream_open,
 	.stream_close = sim_stream_close,
 	.stream_sync = sim_stream_sync,
+	.stream_query = sim_stream_query,
 	.stream_wait = sim_stream_wait,
 	.event_open = sim_event_open,
 	.event_close = sim_event_close,

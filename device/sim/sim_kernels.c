@@ -126,7 +126,9 @@ static void count_flops(struct sim_dev *d, struct op *op)
 int kernel_prepare(struct sim_dev *d, struct op *op, const void *const *args)
 {
 	const struct kernel_signature *k = op->type->signature;
-	int status = kernel_args_copy(k, args, op->arg);
+	int status = kernel_args_check(k, args);
+	if (!status)
+		kernel_args_copy(k, args, op->arg);
 	for (unsigned i = 0; i < DEV_KERNEL_MAX_ARGS && !status; i++)
 		if (k->parameters[i].extent)
 			status = op_use(d, op, op->arg[i].pointer,

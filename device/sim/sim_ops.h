@@ -30,6 +30,7 @@ int sim_check_block(struct sim_dev *d, uint32_t block, uint64_t shared_bytes, ui
 int sim_stream_open(struct dev *dev, int priority, struct dev_stream **s_p);
 void sim_stream_close(struct dev *dev, struct dev_stream *s);
 int sim_stream_sync(struct dev *dev, struct dev_stream *s);
+int sim_stream_query(struct dev *dev, struct dev_stream *s);
 int sim_copy(struct dev *dev, struct dev_stream *s, void *dst, const void *src, uint64_t bytes);
 int sim_fill(struct dev *dev, struct dev_stream *s, void *dst, uint8_t byte, uint64_t bytes);
 int sim_event_open(struct dev *dev, struct dev_event **e_p);

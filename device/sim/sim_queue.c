@@ -102,6 +102,12 @@ int sim_stream_sync(struct dev *dev, struct dev_stream *s)
 	return sim_call_end(status ? err_note(status, "%s", s->failure) : 0);
 }
 
+int sim_stream_query(struct dev *dev, struct dev_stream *s)
+{
+	int status = sim_call_begin_on_stream(sim_of(dev), s);
+	return sim_call_end(status ? status : s->head ? -EAGAIN : 0);
+}
+
 /* ------------------------------------------------------------------ queueing */
 
 /* Begin a call that enqueues. NULL, with the error in *status_p: the stream is not valid. The lock

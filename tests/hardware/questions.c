@@ -440,7 +440,7 @@ int main(int argc, char **argv)
 	struct dev_set set;
 	alarm((unsigned)seconds);
 	uint64_t start_ns = clock_ns();
-	int status = dev_open(argv[1], UINT32_MAX, &set);
+	int status = dev_open(argv[1], DEV_CAP_ALL, &set);
 	if (status) {
 		fprintf(stderr, "questions: %s\n", err_text());
 		return status == -ENODEV ? 77 : 1;

@@ -167,7 +167,7 @@ static void no_watchdog_in_virtual_time(void)
 	struct dev_stream *s = NULL;
 	struct gate *g = NULL;
 	unsigned before = gate_overdue();
-	ok(dev_open("sim", UINT32_MAX, &sim));
+	ok(dev_open("sim", DEV_CAP_ALL, &sim));
 	ok(dev_stream_open(sim.dev[0], dev_props(sim.dev[0])->priority_normal, &s));
 	ok(gate_open(sim.dev[0], 1, &g));
 	ok(gate_shut(g, sim.dev[0], s));
@@ -291,7 +291,7 @@ static void a_case_without_samples_fails(void)
 int main(void)
 {
 	alarm(120);
-	if (dev_open("host", UINT32_MAX, &on.set))
+	if (dev_open("host", DEV_CAP_ALL | DEV_CHECKED, &on.set))
 		return 1;
 	on.d = on.set.dev[0];
 	if (dev_stream_open(on.d, 0, &on.s) || dev_stream_open(on.d, 0, &on.other))

@@ -68,7 +68,7 @@ static void opening_twice_gives_two_devices(void)
 	uint32_t *a = alloc_memory(DEV_MEM_PINNED, 4);
 	void *b = NULL;
 	*a = 1;
-	ok(dev_open(on.spec, 0, &twin));
+	open_twin(&twin);
 	expect(twin.count == on.set.count && twin.dev[0] != on.d);
 	ok(dev_alloc(twin.dev[0], DEV_MEM_PINNED, 4, &b));
 	*(uint32_t *)b = 2;
@@ -82,7 +82,7 @@ static void closing_a_busy_device_does_not_hang(void)
 {
 	struct dev_set twin;
 	struct dev *first = on.d;
-	ok(dev_open(on.spec, 0, &twin));
+	open_twin(&twin);
 	on.d = twin.dev[0];
 	struct dev_stream *s = open_stream(), *waits = open_stream();
 	struct dev_event *e = open_event();
@@ -102,7 +102,7 @@ static void closing_a_busy_stream_does_not_hang(void)
 	/* On a device of its own, since a backend may count it as misuse and report that later. */
 	struct dev_set twin;
 	struct dev *first = on.d;
-	ok(dev_open(on.spec, 0, &twin));
+	open_twin(&twin);
 	on.d = twin.dev[0];
 	struct dev_stream *s = open_stream();
 	gate_launch(s, 1, 0, 100 * MS);

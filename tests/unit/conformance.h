@@ -14,9 +14,12 @@
  *     conformance_gemm       dev_gemm() in every type
  *     conformance_tiled      tiled GEMM: shaped blocks, counters of finished rows
  *     conformance_optional   what only some devices have
+ *     conformance_misuse     handles and arguments that a checked device refuses
  *
- * Arguments are the device lists to test; the default is host, sim, host:0,1 and sim:0,1. A list
- * whose devices are absent is a skip. Nothing asserts speed; time limits only end what would hang.
+ * Arguments are the device lists to test, opened with DEV_CHECKED; after the word "unchecked" they
+ * are opened without, and what is misuse is not done. The default is host, sim, host:0,1, sim:0,1
+ * and, unchecked, host:0,1. A list whose devices are absent is a skip. Nothing asserts speed; time
+ * limits only end what would hang.
  */
 #ifndef GPUSIG_CONFORMANCE_H
 #define GPUSIG_CONFORMANCE_H
@@ -39,6 +42,8 @@
 /* The devices under test. Closing the device frees what a failed test leaves open. */
 static struct {
 	const char *spec;
+	uint32_t want;
+	bool checked; /* misuse is refused */
 	struct dev_set set;
 	struct dev *d, *other; /* `other` is NULL when there is one device */
 } on;
@@ -66,6 +71,19 @@ static struct {
 	do {                                                                                       \
 		expect_status(call, wanted);                                                       \
 		expect(err_text()[0] != '\0');                                                     \
+	} while (0)
+
+/* The contract's "Misuse": expects the error where it is checked, and is not done elsewhere. */
+#define expect_misuse(call, wanted)                                                                \
+	do {                                                                                       \
+		if (on.checked)                                                                    \
+			expect_error(call, wanted);                                                \
+	} while (0)
+
+#define need_checks()                                                                              \
+	do {                                                                                       \
+		if (!on.checked)                                                                   \
+			skip("the device does not check for misuse");                              \
 	} while (0)
 
 #define need(capability)                                                                           \
@@ -210,12 +228,18 @@ struct rule {
 #function, function                                                                \
 	}
 
+/* Other devices of the same list, opened as those under test. */
+static inline void open_twin(struct dev_set *twin)
+{
+	ok(dev_open(on.spec, (on.want & DEV_CHECKED) | DEV_CAP_PEER | DEV_CAP_WAIT_VALUE, twin));
+}
+
 static inline void run_spec(const char *spec, const struct rule *rules, size_t count)
 {
 	char name[256];
 	alarm(SPEC_SECONDS);
 	on.spec = spec;
-	int status = dev_open(spec, UINT32_MAX, &on.set);
+	int status = dev_open(spec, on.want, &on.set);
 	if (status == -ENODEV) {
 		printf("# %s: %s\n", spec, err_text());
 		printf("ok %d %s # SKIP no device\n", ++test_state.number, spec);
@@ -229,8 +253,10 @@ static inline void run_spec(const char *spec, const struct rule *rules, size_t c
 	}
 	on.d = on.set.dev[0];
 	on.other = on.set.count > 1 ? on.set.dev[1] : NULL;
+	on.checked = on.d->checks || on.d->ops->always_checked;
 	for (size_t i = 0; i < count; i++) {
-		snprintf(name, sizeof(name), "%s: %s", spec, rules[i].name);
+		snprintf(name, sizeof(name), "%s%s: %s", spec,
+			 on.want & DEV_CHECKED ? "" : " unchecked", rules[i].name);
 		test_run(name, rules[i].check);
 	}
 	dev_close(&on.set);
@@ -238,11 +264,18 @@ static inline void run_spec(const char *spec, const struct rule *rules, size_t c
 
 static inline int run_specs(int argc, char **argv, const struct rule *rules, size_t count)
 {
-	const char *const all[] = {"host", "sim", "host:0,1", "sim:0,1"};
-	for (int i = 1; i < argc; i++)
-		run_spec(argv[i], rules, count);
-	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]) && argc < 2; i++)
-		run_spec(all[i], rules, count);
+	char *all[] = {"", "host", "sim", "host:0,1", "sim:0,1", "unchecked", "host:0,1"};
+	if (argc < 2) {
+		argc = sizeof(all) / sizeof(all[0]);
+		argv = all;
+	}
+	on.want = DEV_CAP_ALL | DEV_CHECKED;
+	for (int i = 1; i < argc; i++) {
+		if (strcmp(argv[i], "unchecked") == 0)
+			on.want = DEV_CAP_ALL;
+		else
+			run_spec(argv[i], rules, count);
+	}
 	return test_done();
 }
 

@@ -156,13 +156,13 @@ static void gemm_is_checked(void)
 	g = good, g.ldb = 63;
 	expect_error(dev_gemm(on.d, s, &g), -EINVAL);
 	g = good, g.a = pageable;
-	expect_error(dev_gemm(on.d, s, &g), -EFAULT);
+	expect_misuse(dev_gemm(on.d, s, &g), -EFAULT);
 	g = good, g.b = pageable;
-	expect_error(dev_gemm(on.d, s, &g), -EFAULT);
+	expect_misuse(dev_gemm(on.d, s, &g), -EFAULT);
 	g = good, g.c = pageable;
-	expect_error(dev_gemm(on.d, s, &g), -EFAULT);
+	expect_misuse(dev_gemm(on.d, s, &g), -EFAULT);
 	g = good, g.m = 65;
-	expect_error(dev_gemm(on.d, s, &g), -EFAULT);
+	expect_misuse(dev_gemm(on.d, s, &g), -EFAULT);
 	g = good, g.shared_bytes = 1024;
 	int status = dev_gemm(on.d, s, &g);
 	expect(status == 0 || status == -ENOTSUP ||

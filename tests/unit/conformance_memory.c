@@ -30,6 +30,7 @@ static void allocations_are_checked_and_aligned(void)
 
 static void foreign_memory_is_efault(void)
 {
+	need_checks();
 	static _Alignas(DEV_KERNEL_ALIGN) char pageable[N];
 	struct dev_stream *s = open_stream();
 	char *a = alloc_memory(DEV_MEM_DEVICE, N), *p = alloc_memory(DEV_MEM_PINNED, N),
@@ -73,6 +74,7 @@ static void foreign_memory_is_efault(void)
 
 static void memory_in_use_is_ebusy(void)
 {
+	need_checks();
 	struct dev_stream *s = open_stream();
 	char *a = alloc_memory(DEV_MEM_DEVICE, N), *p = alloc_memory(DEV_MEM_PINNED, N);
 	struct gate g = gate_close(s);
@@ -157,7 +159,7 @@ static void upload_and_download(void)
 		ok(dev_upload(on.d, a, in, bytes));
 		ok(dev_download(on.d, out, a, bytes));
 		expect(memcmp(in, out, bytes) == 0);
-		expect_error(dev_upload(on.d, a, in, bytes + 2), -EFAULT);
+		expect_misuse(dev_upload(on.d, a, in, bytes + 2), -EFAULT);
 		free(in);
 		free(out);
 		free_memory(a);
@@ -193,14 +195,14 @@ static void peer_memory(void)
 	unsigned char *got = malloc(N);
 	require(got);
 	/* On devices of their own, since peer access cannot be disabled. */
-	ok(dev_open(on.spec, 0, &twin));
+	open_twin(&twin);
 	struct dev *d = twin.dev[0], *other = twin.dev[1];
 	ok(dev_stream_open(d, dev_props(d)->priority_normal, &s));
 	ok(dev_stream_open(other, dev_props(other)->priority_normal, &back));
 	ok(dev_alloc(d, DEV_MEM_DEVICE, N, &a));
 	ok(dev_alloc(other, DEV_MEM_DEVICE, N, &b));
-	expect_error(dev_copy(d, s, b, a, N), -EFAULT);
-	expect_error(dev_fill(other, back, a, 0, N), -EFAULT);
+	expect_misuse(dev_copy(d, s, b, a, N), -EFAULT);
+	expect_misuse(dev_fill(other, back, a, 0, N), -EFAULT);
 	if (dev_can(d, DEV_CAP_PEER) && dev_can(other, DEV_CAP_PEER)) {
 		ok(dev_peer_enable(d, other));
 		ok(dev_peer_enable(d, other));
@@ -223,6 +225,7 @@ static void memory_that_a_peer_uses_is_ebusy(void)
 {
 	if (!on.other || !dev_can(on.d, DEV_CAP_PEER))
 		skip("there is no peer");
+	need_checks();
 	struct dev_stream *s = open_stream();
 	void *here = alloc_memory(DEV_MEM_DEVICE, N), *there = NULL;
 	ok(dev_alloc(on.other, DEV_MEM_DEVICE, N, &there));

@@ -108,7 +108,7 @@ static void mma_launches_are_checked(void)
 		expect_error(dev_launch(on.d, s, find_kernel(mma_kernels[i].name), &l), -EINVAL);
 		l.block = 0;
 		fmas = DEV_MMA_QUANTUM / 2;
-		expect_error(dev_launch(on.d, s, find_kernel(mma_kernels[i].name), &l), -EINVAL);
+		expect_misuse(dev_launch(on.d, s, find_kernel(mma_kernels[i].name), &l), -EINVAL);
 		fmas = DEV_MMA_QUANTUM;
 	}
 	ok(dev_stream_sync(on.d, s));

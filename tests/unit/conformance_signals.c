@@ -213,7 +213,7 @@ static void another_device_may_wait(void)
 		skip("one device");
 	struct dev_set twin;
 	struct dev *first = on.d;
-	ok(dev_open(on.spec, DEV_CAP_PEER | DEV_CAP_WAIT_VALUE, &twin));
+	open_twin(&twin);
 	on.d = twin.dev[0];
 	struct dev *other = twin.dev[1];
 	if (!dev_can(on.d, DEV_CAP_PEER | DEV_CAP_WAIT_VALUE) || dev_peer_enable(on.d, other)) {
@@ -239,6 +239,7 @@ static void another_device_may_wait(void)
 
 static void foreign_flags_are_efault(void)
 {
+	need_checks();
 	static uint32_t pageable[64];
 	struct dev_stream *s = open_stream();
 	uint32_t *flag = alloc_memory(DEV_MEM_PINNED, 256), *wrong = pageable, value = 0;

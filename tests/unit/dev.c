@@ -214,6 +214,26 @@ static void every_optional_slot_may_be_missing(void)
 	expect(dev_telemetry_read(&bare, samples, &count) == 0 && count == 0);
 }
 
+static void devices_are_checked_where_that_is_wanted(void)
+{
+	struct dev_set plain, checked, simulated;
+	require(dev_open("host", 0, &plain) == 0);
+	require(dev_open("host", DEV_CHECKED, &checked) == 0);
+	require(dev_open("sim", DEV_CHECKED, &simulated) == 0);
+	expect(!plain.dev[0]->checks && plain.dev[0]->ops == &host_ops);
+	expect(checked.dev[0]->checks && checked.dev[0]->ops != &host_ops);
+	expect_str(checked.dev[0]->ops->name, "host");
+	expect(!checked.dev[0]->ops->graph_begin); /* what the backend lacks is still lacking */
+	expect(!simulated.dev[0]->checks && sim_ops.always_checked);
+	expect(dev_peer_enable(plain.dev[0], checked.dev[0]) == -EINVAL);
+	expect(dev_peer_enable(checked.dev[0], plain.dev[0]) == -EINVAL);
+	expect_str(err_text(), "host:0 and host:0: one was opened with DEV_CHECKED, the other "
+			       "without");
+	dev_close(&simulated);
+	dev_close(&checked);
+	dev_close(&plain);
+}
+
 int main(void)
 {
 	test(good_lists);
@@ -223,5 +243,6 @@ int main(void)
 	test(tables_are_checked);
 	test(a_missing_slot_is_not_supported);
 	test(every_optional_slot_may_be_missing);
+	test(devices_are_checked_where_that_is_wanted);
 	return test_done();
 }

@@ -32,7 +32,7 @@ static bool begin_devices(const char *spec)
 {
 	if (here.set.count)
 		dev_close(&here.set); /* still open after a test that ended early */
-	if (dev_open(spec, 0, &here.set)) {
+	if (dev_open(spec, DEV_CHECKED, &here.set)) {
 		printf("# %s: %s\n", spec, err_text());
 		return false;
 	}

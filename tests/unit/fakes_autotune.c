@@ -28,7 +28,7 @@ static struct dev *d;
 
 static void open_device(const char *spec)
 {
-	ok(dev_open(spec, DEV_CAP_GEMM, &set));
+	ok(dev_open(spec, DEV_CAP_GEMM | DEV_CHECKED, &set));
 	d = set.dev[0];
 }
 

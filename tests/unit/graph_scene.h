@@ -28,7 +28,7 @@ static inline void open_graph(void)
 
 static inline void open_devices(const char *spec)
 {
-	int status = dev_open(spec, DEV_CAP_GEMM, &here.set);
+	int status = dev_open(spec, DEV_CAP_GEMM | DEV_CHECKED, &here.set);
 	if (status)
 		printf("# %s: %s\n", spec, err_text());
 	require(status == 0);

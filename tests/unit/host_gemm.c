@@ -251,7 +251,7 @@ static void library_is_named(void)
 static void gemm_is_absent_unless_requested(void)
 {
 	struct dev_set plain;
-	ok(dev_open("host", 0, &plain));
+	ok(dev_open("host", DEV_CHECKED, &plain));
 	expect(!dev_can(plain.dev[0], DEV_CAP_GEMM));
 	expect(dev_props(plain.dev[0])->blas[0] == '\0');
 	dev_close(&plain);
@@ -263,7 +263,7 @@ int main(void)
 	alarm(120);
 	test(every_element_is_computed_once);
 	test(the_device_chooses_sensibly);
-	if (dev_open("host", DEV_CAP_GEMM, &devices))
+	if (dev_open("host", DEV_CAP_GEMM | DEV_CHECKED, &devices))
 		return 1;
 	d = devices.dev[0];
 	if (dev_alloc(d, DEV_MEM_DEVICE, MAX_ELEMENTS * 8, &a) ||

@@ -74,7 +74,7 @@ static inline int sim_try(const char *model, const char *devices)
 	}
 	close(file);
 	snprintf(spec, sizeof(spec), "sim:%s%s", path, devices);
-	int status = dev_open(spec, UINT32_MAX, &sim.set);
+	int status = dev_open(spec, DEV_CAP_ALL, &sim.set);
 	unlink(path);
 	sim.d = status ? NULL : sim.set.dev[0];
 	sim.other = status || sim.set.count < 2 ? NULL : sim.set.dev[1];

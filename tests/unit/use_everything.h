@@ -194,7 +194,7 @@ static int use_everything(const char *spec)
 	char text[512] = "";
 	alarm(SECONDS);
 	failed_status = 0;
-	keep_first_failure(dev_open(spec, UINT32_MAX, &set), "dev_open");
+	keep_first_failure(dev_open(spec, DEV_CAP_ALL | DEV_CHECKED, &set), "dev_open");
 	if (!failed_status) {
 		u.d = set.dev[0];
 		u.other = set.dev[1];
