@@ -249,13 +249,6 @@ int gpu_open(const struct gpu_vendor *vendor, const char *model, unsigned index,
 	return 0;
 }
 
-static void forget_peer(struct gpu_dev *d, const struct gpu_dev *gone)
-{
-	for (size_t i = 0; i < d->peer_count; i++)
-		if (d->peers[i] == gone)
-			d->peers[i--] = d->peers[--d->peer_count];
-}
-
 void gpu_close(struct dev *dev)
 {
 	struct gpu_dev *d = gpu_of(dev);
@@ -264,8 +257,6 @@ void gpu_close(struct dev *dev)
 	while (*at != d)
 		at = &(*at)->next;
 	*at = d->next;
-	for (struct gpu_dev *other = open_devices; other; other = other->next)
-		forget_peer(other, d);
 	gpu_unlock();
 	stop_device(d);
 }

@@ -8,7 +8,7 @@
  *   *_abi.h           the part of a vendor's stable ABI that we use; tests/abi compares it with the
  *                     vendor's headers
  *   gpu.c             open, close, properties
- *   gpu_memory.c      allocations, and which queued work uses which
+ *   gpu_memory.c      allocations, and memory of other processes and devices
  *   gpu_queue.c       streams and events
  *   gpu_work.c        copies, fills, values, graphs
  *   gpu_kernels.c     compiling, finding and launching kernels; occupancy

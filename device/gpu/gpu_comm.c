@@ -74,11 +74,8 @@ int gpu_allreduce(struct dev_comm *comm, struct dev_stream *const *streams, floa
 	int status = 0;
 	if (count == 0)
 		return err_note(-EINVAL, "allreduce: no elements");
-	for (size_t i = 0; i < comm->count && !status; i++) {
-		struct gpu_range range = {.ptr = buffers[i],
-					  .bytes = count > UINT64_MAX / 4 ? UINT64_MAX : 4 * count};
-		status = gpu_enqueue(c->devices[i], streams[i], &range, 1);
-	}
+	for (size_t i = 0; i < comm->count && !status; i++)
+		status = gpu_enqueue(c->devices[i], streams[i]);
 	if (!status)
 		status = gpu_check(c->devices[0], c->library->begin());
 	if (status)

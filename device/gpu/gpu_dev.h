@@ -2,14 +2,13 @@
  *
  * What the files gpu*.c share: the state of a GPU in this backend.
  *
- * One lock guards the registry of allocations and the lists of every device. It is never held
- * during a call into the driver that may wait. Calls that a caller must not make at the same time
- * (two on one stream) are not guarded.
+ * One lock guards the table of allocations and the lists of every device. It is never held during a
+ * call into the driver that may wait. Calls that a caller must not make at the same time (two on
+ * one stream) are not guarded, and a launch takes no lock.
  *
- * Queued work and its allocations. A stream numbers its operations as they are enqueued. An
- * allocation keeps, for each stream, the number of the last operation that used it. A stream keeps
- * the number up to which all operations are known to be done; a sync raises it, a recorded event
- * seen complete raises it, and dev_free() asks the driver.
+ * Queued work. A stream numbers its operations as they are enqueued. It keeps the number up to
+ * which all operations are known to be done: a sync raises it, and so does a recorded event that is
+ * seen complete. So it is known what a stream still waits for when its device is closed.
  *
  * Contexts. The driver works on the context that is current on the calling thread: gpu_ctx_use()
  * makes the device's context current, and remembers which one it was.
@@ -29,20 +28,12 @@ struct gpu_clock_map {
 	double ns_per_tick;
 };
 
-struct gpu_use {
-	struct dev_stream *stream;
-	uint64_t op;
-};
-
 struct gpu_memory {
 	char *start;
 	uint64_t bytes;
 	enum dev_mem kind;
 	struct gpu_dev *owner;
-	bool imported;        /* imported from another process */
-	unsigned graph_count; /* graphs that use it */
-	struct gpu_use *uses;
-	size_t use_count, use_capacity;
+	bool imported; /* imported from another process */
 };
 
 /* What an operation of a stream waits for: a value, or an operation of another stream. */
@@ -62,8 +53,10 @@ struct dev_stream {
 	struct gpu_dev *dev;
 	struct dev_stream *next;
 	void *handle;
-	uint64_t queued, done; /* operations */
-	bool closed;           /* closed by the caller with work left; freed with the device */
+	/* Operations. `queued` is written by the thread that enqueues, without the lock. */
+	_Atomic uint64_t queued;
+	uint64_t done;
+	bool closed; /* closed by the caller with work left; freed with the device */
 	struct dev_graph *capturing; /* NULL: the stream is not being captured */
 	struct gpu_waits waits;      /* that may still hold the stream up */
 	void *workspace;             /* workspace of the BLAS */
@@ -82,8 +75,6 @@ struct dev_graph {
 	struct gpu_dev *dev;
 	struct dev_graph *next;
 	void *handle;
-	struct gpu_memory **uses;
-	size_t use_count, use_capacity;
 	struct gpu_waits waits; /* for values */
 };
 
@@ -110,8 +101,6 @@ struct gpu_dev {
 	bool context_is_open;
 	struct gpu_traits traits;
 	struct gpu_dev *next; /* next open device */
-	struct gpu_dev *peers[DEV_MAX];
-	size_t peer_count;
 
 	struct dev_stream *streams;
 	struct dev_event *events;
@@ -168,16 +157,8 @@ int gpu_check(struct gpu_dev *d, int status);
 
 /* ---- gpu_memory.c. The lock is held unless stated otherwise. */
 
-/* The allocation that contains all of [ptr, ptr+bytes), if the device may use it; else NULL with
- * a text for -EFAULT. PAGEABLE memory only where `pageable`. */
-struct gpu_memory *gpu_memory_find(struct gpu_dev *d, const void *ptr, uint64_t bytes,
-				   bool pageable);
-
-/* Note that the stream's next operation, s->queued + 1, uses the allocation. -ENOMEM. */
-int gpu_memory_use(struct gpu_memory *m, struct dev_stream *s);
-
-/* Forget a stream's uses of all allocations; its work is done. */
-void gpu_memory_forget(const struct dev_stream *s);
+/* The allocation that contains all of [ptr, ptr+bytes), else NULL with a text for -EFAULT. */
+struct gpu_memory *gpu_memory_find(const struct gpu_dev *d, const void *ptr, uint64_t bytes);
 
 /* Lock NOT held. */
 int gpu_alloc(struct dev *dev, enum dev_mem kind, uint64_t bytes, void **ptr_p);
@@ -189,17 +170,12 @@ void gpu_memory_close(struct gpu_dev *d);
 
 /* ---- gpu_queue.c */
 
-/* Memory that an operation reads or writes. */
-struct gpu_range {
-	const void *ptr;
-	uint64_t bytes;
-	bool pageable;                  /* pageable memory is allowed */
-	const struct gpu_memory *found; /* set by gpu_enqueue() */
-};
+/* Begin an operation of the stream: make the context current and number the operation. The caller
+ * then calls the driver and returns gpu_check(). */
+int gpu_enqueue(struct gpu_dev *d, struct dev_stream *s);
 
-/* Begin an operation of the stream: check the device, the stream and the ranges, and count the
- * operation. The caller then calls the driver and returns gpu_check(). */
-int gpu_enqueue(struct gpu_dev *d, struct dev_stream *s, struct gpu_range *ranges, size_t count);
+/* -ENOTSUP while the stream is captured, else 0. */
+int gpu_refuse_capture(const struct dev_stream *s, const char *what);
 
 /* Note that the operation enqueued or captured last waits for this value, or for all values of a
  * graph. -ENOMEM. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "device/backends.h"
 #include "device/gpu/gpu_dev.h"
 
 #include <errno.h>
@@ -34,29 +35,6 @@ static struct gpu_gemm_problem problem_of_gemm(const struct dev_gemm *g)
 	return p;
 }
 
-/* Bytes from the first element of a matrix to past the last; UINT64_MAX on overflow. */
-static uint64_t matrix_bytes(uint64_t rows, uint64_t columns, uint64_t leading, uint64_t element)
-{
-	uint64_t elements = (rows - 1) * leading + columns;
-	return elements > UINT64_MAX / element ? UINT64_MAX : elements * element;
-}
-
-/* The memory of A, B, C and, for a tiled GEMM, its counters. Returns the number of ranges. */
-static size_t ranges_of_gemm(const struct dev_gemm *g, struct gpu_range ranges[4])
-{
-	uint64_t in = dev_type_bytes(g->type), out = dev_type_result_bytes(g->type);
-	uint64_t b_rows = g->b_transposed ? g->n : g->k, b_columns = g->b_transposed ? g->k : g->n;
-	ranges[0] = (struct gpu_range){.ptr = g->a, .bytes = matrix_bytes(g->m, g->k, g->lda, in)};
-	ranges[1] = (struct gpu_range){.ptr = g->b,
-				       .bytes = matrix_bytes(b_rows, b_columns, g->ldb, in)};
-	ranges[2] = (struct gpu_range){.ptr = g->c, .bytes = matrix_bytes(g->m, g->n, g->ldc, out)};
-	if (!g->done)
-		return 3;
-	uint64_t bands = (g->m - 1) / g->done_rows + 1;
-	ranges[3] = (struct gpu_range){.ptr = g->done, .bytes = bands * sizeof(*g->done)};
-	return 4;
-}
-
 static int check_library(const struct gpu_dev *d, const struct dev_gemm *g)
 {
 	const char *name = d->vendor->name;
@@ -90,10 +68,9 @@ static int alloc_workspace(struct gpu_dev *d, struct dev_stream *s)
 static int gemm_by_library(struct gpu_dev *d, struct dev_stream *s, const struct dev_gemm *g)
 {
 	struct gpu_gemm_problem p = problem_of_gemm(g);
-	struct gpu_range ranges[4];
 	int status = check_library(d, g);
 	if (!status)
-		status = gpu_enqueue(d, s, ranges, ranges_of_gemm(g, ranges));
+		status = gpu_enqueue(d, s);
 	if (!status)
 		status = alloc_workspace(d, s);
 	if (status)
@@ -134,7 +111,6 @@ static int gemm_by_tiles(struct gpu_dev *d, struct dev_stream *s, const struct d
 	uint64_t tiles = (uint64_t)((g->m - 1) / tile + 1) * ((g->n - 1) / tile + 1);
 	struct dev_gemm copy = *g;
 	float alpha = (float)g->alpha, beta = (float)g->beta;
-	struct gpu_range ranges[4];
 	void *args[] = {&copy.a,
 			&copy.b,
 			&copy.c,
@@ -150,7 +126,7 @@ static int gemm_by_tiles(struct gpu_dev *d, struct dev_stream *s, const struct d
 			&copy.done_rows};
 	int status = check_tiled(d, g, tiles, d->traits.shared_per_block_bytes - own_bytes);
 	if (!status)
-		status = gpu_enqueue(d, s, ranges, ranges_of_gemm(g, ranges));
+		status = gpu_enqueue(d, s);
 	if (status)
 		return status;
 	return gpu_check(d, d->driver->launch(s->handle, is_f64 ? d->gemm_f64 : d->gemm_f32,
@@ -167,7 +143,7 @@ int gpu_gemm(struct dev *dev, struct dev_stream *s, const struct dev_gemm *g)
 /* ------------------------------------------------------------------ choosing an algorithm */
 
 static int alloc_operands(struct gpu_dev *d, const struct dev_gemm *g,
-			  const struct gpu_range ranges[3], void *memory[3])
+			  const struct dev_range ranges[3], void *memory[3])
 {
 	int status = 0;
 	for (int i = 0; i < 3 && !status; i++)
@@ -184,11 +160,11 @@ static int alloc_operands(struct gpu_dev *d, const struct dev_gemm *g,
 static int autotune_on_scratch(struct gpu_dev *d, const struct dev_gemm *g,
 			       struct gpu_gemm_problem *p)
 {
-	struct gpu_range ranges[4];
+	struct dev_range ranges[DEV_GEMM_RANGES];
 	struct dev_gemm alone = *g;
 	void *memory[3] = {0};
 	alone.done = NULL;
-	ranges_of_gemm(&alone, ranges);
+	dev_gemm_ranges(&alone, ranges);
 	int status = alloc_operands(d, g, ranges, memory);
 	if (!status)
 		status = alloc_workspace(d, d->internal_stream);

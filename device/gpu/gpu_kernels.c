@@ -246,26 +246,10 @@ int gpu_occupancy(struct dev *dev, struct dev_kernel *k, uint32_t block, uint64_
 							  blocks_p));
 }
 
-/* Fills the memory ranges of the pointer arguments and returns their number. */
-static size_t argument_ranges(const struct dev_kernel *k, const union kernel_arg *args,
-			      uint32_t grid, struct gpu_range *ranges)
-{
-	const struct kernel_parameter *p = k->signature->parameters;
-	size_t count = 0;
-	for (unsigned i = 0; i < DEV_KERNEL_MAX_ARGS && p[i].size; i++)
-		if (p[i].extent)
-			ranges[count++] = (struct gpu_range){
-				.ptr = args[i].pointer,
-				.bytes = kernel_args_extent(k->signature, args, i, grid)};
-	return count;
-}
-
 int gpu_launch(struct dev *dev, struct dev_stream *s, struct dev_kernel *k,
 	       const struct dev_launch *l)
 {
 	struct gpu_dev *d = gpu_of(dev);
-	union kernel_arg args[DEV_KERNEL_MAX_ARGS];
-	struct gpu_range ranges[DEV_KERNEL_MAX_ARGS];
 	void *slots[DEV_KERNEL_MAX_ARGS + 1];
 	uint32_t threads = l->block ? l->block : GPU_BLOCK_THREADS;
 	unsigned count = 0;
@@ -273,16 +257,12 @@ int gpu_launch(struct dev *dev, struct dev_stream *s, struct dev_kernel *k,
 		return err_note(-EINVAL, "launch %s: a grid of 0 blocks", k->signature->name);
 	int status = check_launch_shape(d, k, threads, l->shared_bytes);
 	if (!status)
-		status = kernel_args_check(k->signature, l->args);
+		status = gpu_enqueue(d, s);
 	if (status)
 		return status;
-	kernel_args_copy(k->signature, l->args, args);
-	status = gpu_enqueue(d, s, ranges, argument_ranges(k, args, l->grid, ranges));
-	if (status)
-		return status;
-	for (; count < DEV_KERNEL_MAX_ARGS && k->signature->parameters[count].size; count++)
-		slots[count] = &args[count];
 	/* The driver copies the arguments before it returns. */
+	for (; count < DEV_KERNEL_MAX_ARGS && k->signature->parameters[count].size; count++)
+		slots[count] = (void *)(uintptr_t)l->args[count];
 	struct gpu_clock_map clock =
 		k->signature->timed ? gpu_clock_map(d) : (struct gpu_clock_map){0};
 	if (k->signature->timed)

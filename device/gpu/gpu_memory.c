@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "device/gpu/gpu_dev.h"
 #include "lib/address_table.h"
-#include "lib/vec.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -10,117 +9,17 @@
 /* Allocations of all devices, sorted by address. Guarded by the lock. */
 static struct address_table live;
 
-/* ------------------------------------------------------------------ the registry */
+/* ------------------------------------------------------------------ the table */
 
-static bool has_access(const struct gpu_dev *d, const struct gpu_dev *owner)
-{
-	bool found = d == owner;
-	for (size_t i = 0; i < d->peer_count && !found; i++)
-		found = d->peers[i] == owner;
-	return found;
-}
-
-struct gpu_memory *gpu_memory_find(struct gpu_dev *d, const void *ptr, uint64_t bytes,
-				   bool pageable)
+struct gpu_memory *gpu_memory_find(const struct gpu_dev *d, const void *ptr, uint64_t bytes)
 {
 	struct gpu_memory *m = address_table_below(&live, ptr);
 	uint64_t offset = m ? (uint64_t)((uintptr_t)ptr - (uintptr_t)m->start) : 0;
-	if (!m || offset >= m->bytes || bytes > m->bytes - offset) {
-		err_note(-EFAULT, "%s:%u: %llu bytes at %p are not inside one allocation",
-			 d->vendor->name, d->dev.index, (unsigned long long)bytes, ptr);
-		return NULL;
-	}
-	if (!has_access(d, m->owner)) {
-		err_note(-EFAULT, "%s:%u: %p belongs to %s:%u; peer access is not enabled",
-			 d->vendor->name, d->dev.index, ptr, m->owner->vendor->name,
-			 m->owner->dev.index);
-		return NULL;
-	}
-	if (m->kind == DEV_MEM_PAGEABLE && !pageable) {
-		err_note(-EFAULT, "%s:%u: %p is pageable memory, which only copies may use",
-			 d->vendor->name, d->dev.index, ptr);
-		return NULL;
-	}
-	return m;
-}
-
-/* ------------------------------------------------------------------ uses by streams and graphs */
-
-static struct gpu_use *find_use(struct gpu_memory *m, const struct dev_stream *s)
-{
-	for (size_t i = 0; i < m->use_count; i++)
-		if (m->uses[i].stream == s)
-			return &m->uses[i];
+	if (m && offset < m->bytes && bytes <= m->bytes - offset)
+		return m;
+	err_note(-EFAULT, "%s:%u: %llu bytes at %p are not inside one allocation", d->vendor->name,
+		 d->dev.index, (unsigned long long)bytes, ptr);
 	return NULL;
-}
-
-/* An entry for another stream; reuses the entry of a stream whose work is done. */
-static struct gpu_use *add_use(struct gpu_memory *m)
-{
-	for (size_t i = 0; i < m->use_count; i++)
-		if (m->uses[i].op <= m->uses[i].stream->done)
-			return &m->uses[i];
-	struct gpu_use *uses = vec_grow(m->uses, m->use_count, &m->use_capacity, sizeof(*uses));
-	if (!uses)
-		return NULL;
-	m->uses = uses;
-	return &m->uses[m->use_count++];
-}
-
-static int graph_add_use(struct dev_graph *g, struct gpu_memory *m)
-{
-	for (size_t i = 0; i < g->use_count; i++)
-		if (g->uses[i] == m)
-			return 0;
-	struct gpu_memory **uses =
-		vec_grow(g->uses, g->use_count, &g->use_capacity, sizeof(struct gpu_memory *));
-	if (!uses)
-		return err_note(-ENOMEM, "capture an operation: out of memory");
-	g->uses = uses;
-	g->uses[g->use_count++] = m;
-	m->graph_count++;
-	return 0;
-}
-
-int gpu_memory_use(struct gpu_memory *m, struct dev_stream *s)
-{
-	if (s->capturing)
-		return graph_add_use(s->capturing, m);
-	struct gpu_use *use = find_use(m, s);
-	if (!use)
-		use = add_use(m);
-	if (!use)
-		return err_note(-ENOMEM, "enqueue: out of memory");
-	*use = (struct gpu_use){.stream = s, .op = s->queued + 1};
-	return 0;
-}
-
-void gpu_memory_forget(const struct dev_stream *s)
-{
-	for (size_t i = 0; i < live.count; i++) {
-		struct gpu_memory *m = live.at[i].item;
-		struct gpu_use *use = find_use(m, s);
-		if (use)
-			*use = m->uses[--m->use_count];
-	}
-}
-
-/* Where our numbers do not tell, asks the driver, with each stream's own context. The lock is
- * held, since a query does not wait. */
-static bool in_use(const struct gpu_memory *m)
-{
-	if (m->graph_count)
-		return true;
-	for (size_t i = 0; i < m->use_count; i++) {
-		struct dev_stream *s = m->uses[i].stream;
-		if (m->uses[i].op <= s->done)
-			continue;
-		if (s->capturing || gpu_ctx_make_current(s->dev) ||
-		    s->dev->driver->stream_query(s->handle) == -EAGAIN)
-			return true;
-		s->done = s->queued;
-	}
-	return false;
 }
 
 /* ------------------------------------------------------------------ allocating */
@@ -238,19 +137,13 @@ int gpu_free(struct dev *dev, void *ptr)
 	struct gpu_memory *m = address_table_find(&live, ptr);
 	if (!m || m->owner != d)
 		status = -EFAULT;
-	else if (in_use(m))
-		status = -EBUSY;
 	else
 		address_table_remove(&live, ptr);
 	gpu_unlock();
-	if (status == -EFAULT)
+	if (status)
 		return err_note(status, "free %p: not the start of an allocation of this device",
 				ptr);
-	if (status)
-		return err_note(status, "free %p: queued work or a graph still uses it", ptr);
-	gpu_ctx_make_current(d); /* in_use() may have switched to another device's context */
 	status = release_memory(m);
-	free(m->uses);
 	free(m);
 	return status;
 }
@@ -272,7 +165,6 @@ void gpu_memory_close(struct gpu_dev *d)
 {
 	for (struct gpu_memory *m = registry_take_one(d); m; m = registry_take_one(d)) {
 		release_memory(m);
-		free(m->uses);
 		free(m);
 	}
 }
@@ -287,7 +179,7 @@ int gpu_ipc_export(struct dev *dev, void *ptr, struct dev_ipc *handle_p)
 	if (status)
 		return status;
 	gpu_lock();
-	struct gpu_memory *m = gpu_memory_find(d, ptr, 1, false);
+	const struct gpu_memory *m = gpu_memory_find(d, ptr, 1);
 	if (!m)
 		status = -EFAULT;
 	else if (m->start != ptr || m->kind != DEV_MEM_DEVICE || m->imported)
@@ -336,29 +228,9 @@ static int enable_access(struct gpu_dev *d, struct gpu_dev *other)
 		      : gpu_check(d, d->driver->peer_enable(other->ordinal, other->context));
 }
 
-static int add_peer(struct gpu_dev *d, struct gpu_dev *other)
-{
-	if (has_access(d, other))
-		return 0;
-	if (d->peer_count == DEV_MAX)
-		return err_note(-EMFILE, "%s:%u: more than %d peers", d->vendor->name, d->dev.index,
-				DEV_MAX);
-	d->peers[d->peer_count++] = other;
-	return 0;
-}
-
 int gpu_peer_enable(struct dev *dev, struct dev *other)
 {
 	struct gpu_dev *d = gpu_of(dev), *o = gpu_of(other);
 	int status = enable_access(d, o);
-	if (!status)
-		status = enable_access(o, d);
-	if (status)
-		return status;
-	gpu_lock();
-	status = add_peer(d, o);
-	if (!status)
-		status = add_peer(o, d);
-	gpu_unlock();
-	return status;
+	return status ? status : enable_access(o, d);
 }

@@ -7,40 +7,20 @@
 
 /* ------------------------------------------------------------------ enqueued operations */
 
-static int refuse_while_capturing(const struct dev_stream *s, const char *what)
+int gpu_refuse_capture(const struct dev_stream *s, const char *what)
 {
 	return s->capturing ? err_note(-ENOTSUP, "%s:%u: %s cannot be captured in a graph",
 				       s->dev->vendor->name, s->dev->dev.index, what)
 			    : 0;
 }
 
-static int check_stream(const struct gpu_dev *d, const struct dev_stream *s)
-{
-	return s->dev == d ? 0
-			   : err_note(-EINVAL, "%s:%u: the stream belongs to another device",
-				      d->vendor->name, d->dev.index);
-}
-
-int gpu_enqueue(struct gpu_dev *d, struct dev_stream *s, struct gpu_range *ranges, size_t count)
+int gpu_enqueue(struct gpu_dev *d, struct dev_stream *s)
 {
 	int status = gpu_ctx_use(d);
-	if (!status)
-		status = check_stream(d, s);
-	if (status)
-		return status;
-	gpu_lock();
-	for (size_t i = 0; i < count && !status; i++) {
-		struct gpu_memory *m =
-			gpu_memory_find(d, ranges[i].ptr, ranges[i].bytes, ranges[i].pageable);
-		if (m && m->kind == DEV_MEM_PAGEABLE)
-			status = refuse_while_capturing(s, "a copy of pageable memory");
-		if (!status)
-			status = m ? gpu_memory_use(m, s) : -EFAULT;
-		ranges[i].found = m;
-	}
 	if (!status && !s->capturing)
-		s->queued++;
-	gpu_unlock();
+		atomic_store_explicit(&s->queued,
+				      atomic_load_explicit(&s->queued, memory_order_relaxed) + 1,
+				      memory_order_relaxed);
 	return status;
 }
 
@@ -158,7 +138,6 @@ static void unlink_stream(struct dev_stream *s)
 	while (*at != s)
 		at = &(*at)->next;
 	*at = s->next;
-	gpu_memory_forget(s);
 	forget_waits_for(d, s); /* a closing device is in no list */
 	for (struct gpu_dev *open = gpu_open_devices(); open; open = open->next)
 		forget_waits_for(open, s);
@@ -177,8 +156,8 @@ static void destroy_stream(struct dev_stream *s)
 	free(s);
 }
 
-/* A stream with unfinished work, or of unknown state, stays until the device is closed: the memory
- * that it uses and the values that it waits for must be known. */
+/* A stream with unfinished work, or of unknown state, stays until the device is closed: the values
+ * that it waits for must be known. */
 void gpu_stream_close(struct dev *dev, struct dev_stream *s)
 {
 	struct gpu_dev *d = gpu_of(dev);
@@ -199,7 +178,7 @@ int gpu_stream_sync(struct dev *dev, struct dev_stream *s)
 	struct gpu_dev *d = gpu_of(dev);
 	int status = gpu_ctx_use(d);
 	if (!status)
-		status = refuse_while_capturing(s, "a wait of the host");
+		status = gpu_refuse_capture(s, "a wait of the host");
 	if (status)
 		return status;
 	uint64_t op = s->queued;
@@ -224,9 +203,9 @@ int gpu_stream_query(struct dev *dev, struct dev_stream *s)
 int gpu_stream_wait(struct dev *dev, struct dev_stream *s, struct dev_event *e)
 {
 	struct gpu_dev *d = gpu_of(dev);
-	int status = refuse_while_capturing(s, "an event");
+	int status = gpu_refuse_capture(s, "an event");
 	if (!status)
-		status = gpu_enqueue(d, s, NULL, 0);
+		status = gpu_enqueue(d, s);
 	if (status || !e->recorded)
 		return status;
 	status = record_event_wait(s, e);
@@ -274,12 +253,9 @@ void gpu_event_close(struct dev *dev, struct dev_event *e)
 int gpu_event_record(struct dev *dev, struct dev_stream *s, struct dev_event *e)
 {
 	struct gpu_dev *d = gpu_of(dev);
-	int status = refuse_while_capturing(s, "an event");
-	if (!status && e->dev != d)
-		status = err_note(-EINVAL, "%s:%u: the event belongs to another device",
-				  d->vendor->name, dev->index);
+	int status = gpu_refuse_capture(s, "an event");
 	if (!status)
-		status = gpu_enqueue(d, s, NULL, 0);
+		status = gpu_enqueue(d, s);
 	if (!status)
 		status = gpu_check(d, d->driver->event_record(s->handle, e->handle));
 	if (status)
@@ -375,7 +351,7 @@ static uint32_t *take_value(struct dev_stream *s, uint64_t op, struct gpu_dev **
 static void satisfy_value_wait(struct gpu_dev *d, uint32_t *at)
 {
 	gpu_lock();
-	const struct gpu_memory *m = gpu_memory_find(d, at, sizeof(*at), false);
+	const struct gpu_memory *m = gpu_memory_find(d, at, sizeof(*at));
 	bool pinned = m && m->kind == DEV_MEM_PINNED;
 	gpu_unlock();
 	if (pinned)

@@ -15,39 +15,45 @@ static enum gpu_copy_direction copy_direction(const struct gpu_memory *to,
 	return to_device ? GPU_COPY_UP : from_device ? GPU_COPY_DOWN : GPU_COPY_WITHIN_HOST;
 }
 
+/* -EFAULT: an end lies in no allocation, so the direction is not known. */
+static int find_ends(const struct dev_stream *s, const void *dst, const void *src, uint64_t bytes,
+		     enum gpu_copy_direction *direction_p)
+{
+	gpu_lock();
+	const struct gpu_memory *to = gpu_memory_find(s->dev, dst, bytes),
+				*from = to ? gpu_memory_find(s->dev, src, bytes) : NULL;
+	const bool pageable =
+		from && (to->kind == DEV_MEM_PAGEABLE || from->kind == DEV_MEM_PAGEABLE);
+	if (from)
+		*direction_p = copy_direction(to, from);
+	gpu_unlock();
+	if (!from)
+		return -EFAULT;
+	return pageable ? gpu_refuse_capture(s, "a copy of pageable memory") : 0;
+}
+
 int gpu_copy(struct dev *dev, struct dev_stream *s, void *dst, const void *src, uint64_t bytes)
 {
 	struct gpu_dev *d = gpu_of(dev);
-	uintptr_t to = (uintptr_t)dst, from = (uintptr_t)src;
-	struct gpu_range ends[] = {{.ptr = dst, .bytes = bytes, .pageable = true},
-				   {.ptr = src, .bytes = bytes, .pageable = true}};
-	if ((to < from ? from - to : to - from) < bytes)
-		return err_note(-EINVAL, "copy %llu bytes: source and destination overlap",
-				(unsigned long long)bytes);
-	int status = gpu_enqueue(d, s, ends, 2);
-	if (status)
-		return status;
-	const enum gpu_copy_direction direction = copy_direction(ends[0].found, ends[1].found);
-	return gpu_check(
-		d, d->driver->copy(s->handle, dst, src, bytes, direction, s->capturing != NULL));
+	enum gpu_copy_direction direction;
+	int status = gpu_ctx_use(d);
+	if (!status)
+		status = find_ends(s, dst, src, bytes, &direction);
+	if (!status)
+		status = gpu_enqueue(d, s);
+	return status ? status
+		      : gpu_check(d, d->driver->copy(s->handle, dst, src, bytes, direction,
+						     s->capturing != NULL));
 }
 
 int gpu_fill(struct dev *dev, struct dev_stream *s, void *dst, uint8_t byte, uint64_t bytes)
 {
 	struct gpu_dev *d = gpu_of(dev);
-	struct gpu_range range = {.ptr = dst, .bytes = bytes};
-	int status = gpu_enqueue(d, s, &range, 1);
+	int status = gpu_enqueue(d, s);
 	return status ? status : gpu_check(d, d->driver->fill(s->handle, dst, byte, bytes));
 }
 
 /* ------------------------------------------------------------------ values */
-
-static int check_aligned(const uint32_t *at)
-{
-	return (uintptr_t)at % sizeof(*at)
-		       ? err_note(-EINVAL, "value at %p: not aligned to 4 bytes", (const void *)at)
-		       : 0;
-}
 
 /* AMD's runtime would run them immediately, outside the graph. */
 static int check_value_capture(const struct gpu_dev *d, const struct dev_stream *s)
@@ -61,15 +67,12 @@ static int check_value_capture(const struct gpu_dev *d, const struct dev_stream 
 int gpu_wait_value(struct dev *dev, struct dev_stream *s, uint32_t *at, uint32_t value)
 {
 	struct gpu_dev *d = gpu_of(dev);
-	struct gpu_range range = {.ptr = at, .bytes = sizeof(*at)};
 	if (!dev_can(dev, DEV_CAP_WAIT_VALUE))
 		return err_note(-ENOTSUP, "%s:%u: waiting for values is not supported",
 				d->vendor->name, dev->index);
-	int status = check_aligned(at);
+	int status = check_value_capture(d, s);
 	if (!status)
-		status = check_value_capture(d, s);
-	if (!status)
-		status = gpu_enqueue(d, s, &range, 1);
+		status = gpu_enqueue(d, s);
 	if (!status)
 		status = gpu_record_value_wait(s, at);
 	return status ? status : gpu_check(d, d->driver->wait_value(s->handle, at, value));
@@ -78,15 +81,12 @@ int gpu_wait_value(struct dev *dev, struct dev_stream *s, uint32_t *at, uint32_t
 int gpu_write_value(struct dev *dev, struct dev_stream *s, uint32_t *at, uint32_t value)
 {
 	struct gpu_dev *d = gpu_of(dev);
-	struct gpu_range range = {.ptr = at, .bytes = sizeof(*at)};
 	if (!dev_can(dev, DEV_CAP_WAIT_VALUE))
 		return err_note(-ENOTSUP, "%s:%u: writing values is not supported", d->vendor->name,
 				dev->index);
-	int status = check_aligned(at);
+	int status = check_value_capture(d, s);
 	if (!status)
-		status = check_value_capture(d, s);
-	if (!status)
-		status = gpu_enqueue(d, s, &range, 1);
+		status = gpu_enqueue(d, s);
 	return status ? status : gpu_check(d, d->driver->write_value(s->handle, at, value));
 }
 
@@ -96,13 +96,11 @@ int gpu_write_value(struct dev *dev, struct dev_stream *s, uint32_t *at, uint32_
 int gpu_post_value(struct dev *dev, uint32_t *at, uint32_t value)
 {
 	struct gpu_dev *d = gpu_of(dev);
-	int status = check_aligned(at);
-	if (!status)
-		status = gpu_ctx_use(d);
+	int status = gpu_ctx_use(d);
 	if (status)
 		return status;
 	gpu_lock();
-	const struct gpu_memory *m = gpu_memory_find(d, at, sizeof(*at), false);
+	const struct gpu_memory *m = gpu_memory_find(d, at, sizeof(*at));
 	bool pinned = m && m->kind == DEV_MEM_PINNED;
 	status = m ? 0 : -EFAULT;
 	gpu_unlock();
@@ -118,11 +116,6 @@ int gpu_post_value(struct dev *dev, uint32_t *at, uint32_t value)
 
 static void destroy_graph(struct dev_graph *g)
 {
-	gpu_lock();
-	for (size_t i = 0; i < g->use_count; i++)
-		g->uses[i]->graph_count--;
-	gpu_unlock();
-	free(g->uses);
 	free(g->waits.list);
 	free(g);
 }
@@ -190,13 +183,10 @@ void gpu_capture_discard(struct dev_stream *s)
 int gpu_graph_launch(struct dev *dev, struct dev_stream *s, struct dev_graph *g)
 {
 	struct gpu_dev *d = gpu_of(dev);
-	if (g->dev != d)
-		return err_note(-EINVAL, "%s:%u: the graph belongs to another device",
-				d->vendor->name, dev->index);
 	if (s->capturing)
 		return err_note(-ENOTSUP, "%s:%u: a graph launch cannot be captured in a graph",
 				d->vendor->name, dev->index);
-	int status = gpu_enqueue(d, s, NULL, 0);
+	int status = gpu_enqueue(d, s);
 	if (!status)
 		status = gpu_record_graph_waits(s, g);
 	return status ? status : gpu_check(d, d->driver->graph_launch(s->handle, g->handle));
