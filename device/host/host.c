@@ -15,6 +15,8 @@
 /* The open devices by `id`. Guarded by the lock. */
 static struct host_dev *open_devices[HOST_MAX_OPEN];
 
+struct host_dev *host_open_device(unsigned id) { return open_devices[id]; }
+
 /* ------------------------------------------------------------------ open and close */
 
 static int probe_devices(unsigned *count_p)
@@ -90,9 +92,6 @@ static void unregister_device(struct host_dev *d)
 {
 	host_lock();
 	open_devices[d->id] = NULL;
-	for (unsigned id = 0; id < HOST_MAX_OPEN; id++)
-		if (open_devices[id])
-			open_devices[id]->peers[d->id] = false;
 	host_unlock();
 }
 
@@ -183,12 +182,10 @@ static int free_memory(struct dev *dev, void *ptr)
 	return ptr ? host_memory_free(host_dev_of(dev), ptr) : 0;
 }
 
+/* All memory is in one address space. */
 static int peer_enable(struct dev *dev, struct dev *other)
 {
-	host_lock();
-	host_dev_of(dev)->peers[host_dev_of(other)->id] = true;
-	host_dev_of(other)->peers[host_dev_of(dev)->id] = true;
-	host_unlock();
+	(void)dev, (void)other;
 	return 0;
 }
 
@@ -230,20 +227,33 @@ static int clock_rate(struct dev *dev, double *hz_p)
 
 /* ------------------------------------------------------------------ copies and values */
 
-static int enqueue_copy(struct dev *dev, struct dev_stream *s, const struct host_copy *work)
+/* Engine 1 copies from DEVICE to PINNED memory, engine 0 does the rest. -EFAULT: an end lies in no
+ * allocation. Lock held. */
+static int choose_engine(const struct host_copy *work, uint32_t *engine_p)
+{
+	const struct host_memory *to = host_memory_find(work->dst, work->bytes),
+				 *from = host_memory_find(work->src, work->bytes);
+	if (!to || !from)
+		return err_note(-EFAULT, "%llu bytes at %p are not inside one allocation",
+				(unsigned long long)work->bytes, to ? work->src : work->dst);
+	*engine_p = to->kind == DEV_MEM_PINNED && from->kind == DEV_MEM_DEVICE;
+	return 0;
+}
+
+static int enqueue_copy(struct dev_stream *s, const struct host_copy *work)
 {
 	struct host_op *op;
-	int status = host_op_begin(dev, s, HOST_OP_COPY, &op);
+	int status = host_op_begin(s, HOST_OP_COPY, &op);
 	if (status)
 		return status;
-	status = host_op_use(op, work->dst, work->bytes);
-	if (!status && work->src)
-		status = host_op_use(op, work->src, work->bytes);
+	if (work->src)
+		status = choose_engine(work, &op->copy.engine);
 	if (status)
 		return host_op_abandon(op, status);
+	host_op_use(op, work->dst);
+	if (work->src)
+		host_op_use(op, work->src);
 	op->copy.work = *work;
-	if (work->src && op->uses[0]->kind == DEV_MEM_PINNED && op->uses[1]->kind == DEV_MEM_DEVICE)
-		op->copy.engine = 1;
 	host_op_submit(op);
 	return 0;
 }
@@ -251,34 +261,24 @@ static int enqueue_copy(struct dev *dev, struct dev_stream *s, const struct host
 static int copy_memory(struct dev *dev, struct dev_stream *s, void *dst, const void *src,
 		       uint64_t bytes)
 {
-	const uintptr_t to = (uintptr_t)dst, from = (uintptr_t)src;
-	if (!src)
-		return err_note(-EFAULT, "copy %llu bytes: the source is NULL",
-				(unsigned long long)bytes);
-	if ((to < from ? from - to : to - from) < bytes)
-		return err_note(-EINVAL, "copy %llu bytes: source and destination overlap",
-				(unsigned long long)bytes);
-	return enqueue_copy(dev, s, &(struct host_copy){.dst = dst, .src = src, .bytes = bytes});
+	(void)dev;
+	return enqueue_copy(s, &(struct host_copy){.dst = dst, .src = src, .bytes = bytes});
 }
 
 static int fill_memory(struct dev *dev, struct dev_stream *s, void *dst, uint8_t byte,
 		       uint64_t bytes)
 {
-	return enqueue_copy(dev, s, &(struct host_copy){.dst = dst, .bytes = bytes, .byte = byte});
+	(void)dev;
+	return enqueue_copy(s, &(struct host_copy){.dst = dst, .bytes = bytes, .byte = byte});
 }
 
-static int enqueue_value(struct dev *dev, struct dev_stream *s, enum host_op_kind kind,
-			 uint32_t *at, uint32_t value)
+static int enqueue_value(struct dev_stream *s, enum host_op_kind kind, uint32_t *at, uint32_t value)
 {
 	struct host_op *op;
-	if ((uintptr_t)at % sizeof(*at))
-		return err_note(-EINVAL, "value at %p: not aligned to 4 bytes", (void *)at);
-	int status = host_op_begin(dev, s, kind, &op);
+	int status = host_op_begin(s, kind, &op);
 	if (status)
 		return status;
-	status = host_op_use(op, at, sizeof(*at));
-	if (status)
-		return host_op_abandon(op, status);
+	host_op_use(op, at);
 	op->value.at = at;
 	op->value.value = value;
 	host_op_submit(op);
@@ -287,27 +287,25 @@ static int enqueue_value(struct dev *dev, struct dev_stream *s, enum host_op_kin
 
 static int wait_value(struct dev *dev, struct dev_stream *s, uint32_t *at, uint32_t value)
 {
-	return enqueue_value(dev, s, HOST_OP_WAIT_VALUE, at, value);
+	(void)dev;
+	return enqueue_value(s, HOST_OP_WAIT_VALUE, at, value);
 }
 
 static int write_value(struct dev *dev, struct dev_stream *s, uint32_t *at, uint32_t value)
 {
-	return enqueue_value(dev, s, HOST_OP_WRITE_VALUE, at, value);
+	(void)dev;
+	return enqueue_value(s, HOST_OP_WRITE_VALUE, at, value);
 }
 
 static int post_value(struct dev *dev, uint32_t *at, uint32_t value)
 {
-	if ((uintptr_t)at % sizeof(*at))
-		return err_note(-EINVAL, "value at %p: not aligned to 4 bytes", (void *)at);
+	(void)dev;
 	host_lock();
-	int status = host_memory_of(host_dev_of(dev), at, sizeof(*at)) ? 0 : -EFAULT;
-	if (!status) {
-		/* Pairs with the acquire in poll_until(): what the caller wrote is visible. */
-		__atomic_store_n(at, value, __ATOMIC_RELEASE);
-		host_queue_progress(0);
-	}
+	/* Pairs with the acquire in poll_until(): what the caller wrote is visible. */
+	__atomic_store_n(at, value, __ATOMIC_RELEASE);
+	host_queue_progress(0);
 	host_unlock();
-	return status;
+	return 0;
 }
 
 /* ------------------------------------------------------------------ kernels */
@@ -347,41 +345,24 @@ static int kernel_occupancy(struct dev *dev, struct dev_kernel *k, uint32_t bloc
 static int kernel_launch(struct dev *dev, struct dev_stream *s, struct dev_kernel *k,
 			 const struct dev_launch *l)
 {
-	union kernel_arg args[DEV_KERNEL_MAX_ARGS];
 	struct host_op *op;
+	(void)dev;
 	if (l->grid == 0)
 		return err_note(-EINVAL, "launch %s: the grid is 0", k->signature.name);
 	int status = check_shape(l->block, l->shared_bytes);
 	if (!status)
-		status = kernel_args_check(&k->signature, l->args);
+		status = host_op_begin(s, HOST_OP_LAUNCH, &op);
 	if (status)
 		return status;
-	kernel_args_copy(&k->signature, l->args, args);
-	status = host_op_begin(dev, s, HOST_OP_LAUNCH, &op);
-	if (status)
-		return status;
-	for (unsigned i = 0; i < DEV_KERNEL_MAX_ARGS && k->signature.parameters[i].size && !status;
-	     i++)
+	kernel_args_copy(&k->signature, l->args, op->launch.args);
+	for (unsigned i = 0; i < DEV_KERNEL_MAX_ARGS && k->signature.parameters[i].size; i++)
 		if (k->signature.parameters[i].extent)
-			status = host_op_use(op, args[i].pointer,
-					     kernel_args_extent(&k->signature, args, i, l->grid));
-	if (status)
-		return host_op_abandon(op, status);
-	memcpy(op->launch.args, args, sizeof(args));
+			host_op_use(op, op->launch.args[i].pointer);
 	op->launch.work.run = k->run;
 	op->launch.work.grid = l->grid;
 	op->launch.work.claim_bytes = host_units_claim(l->shared_bytes);
 	host_op_submit(op);
 	return 0;
-}
-
-/* Bytes from the first to past the last element of a matrix; UINT64_MAX when they overflow. */
-static uint64_t matrix_bytes(const struct dev_gemm *g, uint32_t rows, uint32_t columns,
-			     uint32_t leading)
-{
-	const uint64_t element = dev_type_bytes(g->type);
-	const uint64_t elements = (uint64_t)(rows - 1) * leading + columns;
-	return elements > UINT64_MAX / element ? UINT64_MAX : elements * element;
 }
 
 static int check_gemm(const struct host_dev *d, const struct dev_gemm *g)
@@ -401,25 +382,7 @@ static int check_gemm(const struct host_dev *d, const struct dev_gemm *g)
 				-EINVAL,
 				"gemm %u x %u x %u: the BLAS library needs sizes below 2^31", g->m,
 				g->n, g->k);
-	if ((uintptr_t)g->done % sizeof(*g->done))
-		return err_note(-EINVAL, "gemm: counters at %p: not aligned to 4 bytes",
-				(void *)g->done);
 	return check_shape(1, g->shared_bytes);
-}
-
-static int use_operands(struct host_op *op, const struct dev_gemm *g)
-{
-	const uint32_t b_rows = g->b_transposed ? g->n : g->k,
-		       b_columns = g->b_transposed ? g->k : g->n;
-	int status = host_op_use(op, g->a, matrix_bytes(g, g->m, g->k, g->lda));
-	if (!status)
-		status = host_op_use(op, g->b, matrix_bytes(g, b_rows, b_columns, g->ldb));
-	if (!status)
-		status = host_op_use(op, g->c, matrix_bytes(g, g->m, g->n, g->ldc));
-	if (!status && g->done)
-		status = host_op_use(op, g->done,
-				     ((g->m - 1) / g->done_rows + 1) * (uint64_t)sizeof(*g->done));
-	return status;
 }
 
 static int launch_gemm(struct dev *dev, struct dev_stream *s, const struct dev_gemm *g)
@@ -431,12 +394,14 @@ static int launch_gemm(struct dev *dev, struct dev_stream *s, const struct dev_g
 	if (status)
 		return status;
 	host_gemm_cut(&job, (uint32_t)d->core_count);
-	status = host_op_begin(dev, s, HOST_OP_LAUNCH, &op);
+	status = host_op_begin(s, HOST_OP_LAUNCH, &op);
 	if (status)
 		return status;
-	status = use_operands(op, g);
-	if (status)
-		return host_op_abandon(op, status);
+	host_op_use(op, g->a);
+	host_op_use(op, g->b);
+	host_op_use(op, g->c);
+	if (g->done)
+		host_op_use(op, g->done);
 	op->launch.gemm = job;
 	op->launch.work.run = host_gemm_run;
 	op->launch.work.grid = job.rows * job.columns;

@@ -34,13 +34,15 @@ struct host_dev {
 	struct host_units units;
 	const struct host_blas *blas; /* NULL: no DEV_CAP_GEMM */
 	/* Guarded by the lock. */
-	bool peers[HOST_MAX_OPEN]; /* by `id` */
-	unsigned id;               /* unique among the open host devices */
-	bool dispatch;             /* on the dispatch list: blocks may be ready to be placed */
+	unsigned id;   /* unique among the open host devices */
+	bool dispatch; /* on the dispatch list: blocks may be ready to be placed */
 	struct host_dev *next_dispatch;
 	struct dev_stream *streams;
 	struct dev_event *events;
 };
+
+/* The open device with this `id`, or NULL. Lock held. */
+struct host_dev *host_open_device(unsigned id);
 
 static inline struct host_dev *host_dev_of(struct dev *d) { return (struct host_dev *)d; }
 

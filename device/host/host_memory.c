@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #define HUGE_PAGE ((size_t)2 << 20)
 #define SMALL_PAGE ((size_t)4096)
@@ -140,24 +139,16 @@ int host_memory_free(const void *owner, void *ptr)
 	int status = -EFAULT;
 	host_lock();
 	struct host_memory *m = address_table_find(&live, ptr);
-	if (m && m->owner == owner)
-		status = m->refs ? -EBUSY : 0;
-	if (!status)
+	if (m && m->owner == owner) {
 		address_table_remove(&live, ptr);
+		status = 0;
+	}
 	host_unlock();
-	if (status == -EFAULT)
-		return err_note(status, "free %p: no allocation of this device starts there", ptr);
 	if (status)
-		return err_note(status, "free %p: queued work still uses it", ptr);
+		return err_note(status, "free %p: no allocation of this device starts there", ptr);
 	munmap(m->map, m->map_bytes);
 	free(m);
 	return 0;
-}
-
-void host_memory_release(struct host_memory *m)
-{
-	if (--m->refs == 0 && m->dead)
-		free(m);
 }
 
 void host_memory_close(const void *owner)
@@ -168,16 +159,8 @@ void host_memory_close(const void *owner)
 		if (m->owner != owner)
 			continue;
 		address_table_remove(&live, m->start);
-		m->dead = true;
-		m->refs++;
-		while (m->running) {
-			host_unlock();
-			usleep(100);
-			host_lock();
-		}
 		munmap(m->map, m->map_bytes);
-		host_memory_release(m);
-		i = live.count;
+		free(m);
 	}
 	host_unlock();
 }

@@ -5,17 +5,12 @@
  * Allocations are mapped as whole pages, in huge pages where the kernel grants them. Threads on the
  * device's own cores touch them at once, each its share. So on a machine with several memories the
  * data of a block lies near the unit that runs the block.
- *
- * `refs` counts the queued operations that use an allocation, `running` those of them that are in
- * progress. An allocation is `dead` if its device was closed while work of another device still
- * refers to it. Such work fails when it is to start, and the last reference frees the descriptor.
  */
 #ifndef GPUSIG_HOST_MEMORY_H
 #define GPUSIG_HOST_MEMORY_H
 
 #include "device/dev.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,25 +21,19 @@ struct host_memory {
 	const void *owner; /* the device */
 	void *map;
 	size_t map_bytes;
-	unsigned refs, running;
-	bool dead;
 };
 
 /* Map and touch memory for a device with these cores, and register it. -ENOMEM. */
 int host_memory_alloc(const void *owner, const int *cores, size_t core_count, enum dev_mem kind,
 		      uint64_t bytes, void **ptr_p);
 
-/* -EFAULT: no allocation of `owner` starts at `ptr`. -EBUSY: queued work uses it. */
+/* -EFAULT: no allocation of `owner` starts at `ptr`. */
 int host_memory_free(const void *owner, void *ptr);
 
 /* The allocation that holds all of [ptr, ptr+bytes), or NULL. Lock held. */
 struct host_memory *host_memory_find(const void *ptr, uint64_t bytes);
 
-/* Drop one reference. Lock held. */
-void host_memory_release(struct host_memory *m);
-
-/* Free all memory of a device that is closing; waits for work in progress that uses it. Lock NOT
- * held. */
+/* Free all memory of a device that is closing, which no work uses any more. Lock NOT held. */
 void host_memory_close(const void *owner);
 
 #endif

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static struct host_pool ops = {.item_bytes = (sizeof(struct host_op) + 63) / 64 * 64};
 static struct host_pool stamps = {.item_bytes = (sizeof(struct host_event_stamp) + 63) / 64 * 64};
@@ -49,10 +50,6 @@ static void mark_ready(struct dev_stream *s)
 static void complete_first(struct dev_stream *s)
 {
 	struct host_op *op = s->first;
-	for (int i = 0; i < HOST_OP_USES && op->uses[i]; i++) {
-		op->uses[i]->running -= op->running;
-		host_memory_release(op->uses[i]);
-	}
 	if (op->kind == HOST_OP_RECORD || op->kind == HOST_OP_WAIT_EVENT)
 		host_event_stamp_drop(op->stamp);
 	s->first = op->next;
@@ -98,16 +95,6 @@ static void complete_value_waits(void)
 	}
 }
 
-static bool begin_memory_use(struct host_op *op)
-{
-	for (int i = 0; i < HOST_OP_USES && op->uses[i]; i++)
-		if (op->uses[i]->dead)
-			return false;
-	for (int i = 0; i < HOST_OP_USES && op->uses[i]; i++)
-		op->uses[i]->running++;
-	return op->running = true;
-}
-
 static void fail_stream(struct dev_stream *s, int code, const char *why)
 {
 	if (s->failure)
@@ -135,7 +122,7 @@ static bool start_first(struct dev_stream *s, uint64_t now_ns)
 	}
 	if (s->failure)
 		return false;
-	if (!begin_memory_use(op)) {
+	if (op->orphaned) {
 		fail_stream(s, -EFAULT, "queued work uses memory of a device that was closed");
 		return false;
 	}
@@ -254,11 +241,8 @@ void host_event_stamp_drop(struct host_event_stamp *r)
 
 /* ------------------------------------------------------------------ enqueueing */
 
-int host_op_begin(struct dev *dev, struct dev_stream *s, enum host_op_kind kind,
-		  struct host_op **op_p)
+int host_op_begin(struct dev_stream *s, enum host_op_kind kind, struct host_op **op_p)
 {
-	if (!s || &s->dev->dev != dev)
-		return err_note(-EINVAL, "the stream does not belong to this device");
 	host_lock();
 	struct host_op *op = host_pool_take(&ops);
 	if (!op) {
@@ -271,28 +255,12 @@ int host_op_begin(struct dev *dev, struct dev_stream *s, enum host_op_kind kind,
 	return 0;
 }
 
-struct host_memory *host_memory_of(const struct host_dev *d, const void *ptr, uint64_t bytes)
+void host_op_use(struct host_op *op, const void *ptr)
 {
-	struct host_memory *m = host_memory_find(ptr, bytes);
-	const struct host_dev *owner = m ? m->owner : NULL;
-	if (m && (owner == d || d->peers[owner->id]))
-		return m;
-	err_note(-EFAULT, "%llu bytes at %p are not inside one allocation that the device may use",
-		 (unsigned long long)bytes, ptr);
-	return NULL;
-}
-
-int host_op_use(struct host_op *op, const void *ptr, uint64_t bytes)
-{
-	struct host_memory *m = host_memory_of(op->stream->dev, ptr, bytes);
-	if (!m)
-		return -EFAULT;
 	int i = 0;
 	while (op->uses[i])
 		i++;
-	op->uses[i] = m;
-	m->refs++;
-	return 0;
+	op->uses[i] = ptr;
 }
 
 void host_op_submit(struct host_op *op)
@@ -317,8 +285,6 @@ void host_op_submit(struct host_op *op)
 
 int host_op_abandon(struct host_op *op, int status)
 {
-	for (int i = 0; i < HOST_OP_USES && op->uses[i]; i++)
-		host_memory_release(op->uses[i]);
 	host_pool_give(&ops, op);
 	host_unlock();
 	return status;
@@ -350,20 +316,50 @@ void host_stream_cancel(struct dev_stream *s)
 	host_queue_progress(0);
 }
 
-/* Fails waits for values in memory of a device that closes: nobody can write them any more. */
-static void fail_value_waits_on(const struct host_dev *d)
+static bool uses_memory_of(const struct host_op *op, const struct host_dev *d)
 {
-	for (struct dev_stream *s = value_waiting; s;) {
-		struct dev_stream *next = s->next_waiting;
-		if (s->first->uses[0]->owner == d) {
-			fail_stream(s, -EFAULT,
-				    "the stream waits for a value in memory of a device that was "
-				    "closed");
-			stop_waiting(s);
-		}
-		s = next;
+	bool uses = false;
+	for (int i = 0; i < HOST_OP_USES && op->uses[i] && !uses; i++) {
+		const struct host_memory *m = host_memory_find(op->uses[i], 0);
+		uses = m && m->owner == d;
 	}
-	host_queue_progress(0);
+	return uses;
+}
+
+/* Work of the stream that uses memory of a device that closes fails when it is to start, and waits
+ * for values there fail now, for nobody can write them any more. True: such work is running. */
+static bool orphan_stream(struct dev_stream *s, const struct host_dev *d)
+{
+	if (s->busy && s->first->kind == HOST_OP_WAIT_VALUE && uses_memory_of(s->first, d)) {
+		fail_stream(s, -EFAULT,
+			    "the stream waits for a value in memory of a device that was closed");
+		stop_waiting(s);
+	}
+	struct host_op *op = s->first;
+	const bool running = s->busy && uses_memory_of(op, d);
+	for (op = s->busy ? op->next : op; op; op = op->next)
+		op->orphaned |= uses_memory_of(op, d);
+	return running;
+}
+
+/* Returns once no work of other devices uses memory of this one. */
+static void orphan_users(const struct host_dev *d)
+{
+	bool running;
+	do {
+		running = false;
+		host_lock();
+		for (unsigned id = 0; id < HOST_MAX_OPEN; id++) {
+			struct host_dev *other = host_open_device(id);
+			for (struct dev_stream *s = other && other != d ? other->streams : NULL; s;
+			     s = s->next)
+				running |= orphan_stream(s, d);
+		}
+		host_queue_progress(0);
+		host_unlock();
+		if (running)
+			usleep(100);
+	} while (running);
 }
 
 void host_queue_close(struct host_dev *d)
@@ -371,8 +367,8 @@ void host_queue_close(struct host_dev *d)
 	host_lock();
 	for (struct dev_stream *s = d->streams; s; s = s->next)
 		host_stream_cancel(s);
-	fail_value_waits_on(d);
 	host_unlock();
+	orphan_users(d);
 	while (d->streams)
 		host_stream_close(&d->dev, d->streams);
 	while (d->events)

@@ -42,8 +42,8 @@ struct host_op {
 	enum host_op_kind kind;
 	struct host_op *next;
 	struct dev_stream *stream;
-	struct host_memory *uses[HOST_OP_USES];
-	bool running; /* counted in the `running` of what it uses */
+	const void *uses[HOST_OP_USES]; /* an address in each allocation that it uses */
+	bool orphaned;                  /* one was of a device that was closed */
 	union {
 		struct {
 			struct host_copy work;
@@ -123,16 +123,11 @@ int host_event_elapsed_ns(struct dev *dev, struct dev_event *from, struct dev_ev
  */
 
 /* Take the lock and an operation from the pool. After an error the lock is not held. */
-int host_op_begin(struct dev *dev, struct dev_stream *s, enum host_op_kind kind,
-		  struct host_op **op_p);
+int host_op_begin(struct dev_stream *s, enum host_op_kind kind, struct host_op **op_p);
 
-/* The allocation that holds all of [ptr, ptr+bytes), if the device may use it; else NULL, with the
- * reason in err_text(). Lock held. */
-struct host_memory *host_memory_of(const struct host_dev *d, const void *ptr, uint64_t bytes);
-
-/* The operation will use [ptr, ptr+bytes). -EFAULT: the range does not lie inside one allocation
- * that the device may use. */
-int host_op_use(struct host_op *op, const void *ptr, uint64_t bytes);
+/* The operation will use the allocation that contains this address, at most HOST_OP_USES of them.
+ */
+void host_op_use(struct host_op *op, const void *ptr);
 
 /* Append to the stream, start the operation if it is the first, release the lock. */
 void host_op_submit(struct host_op *op);

@@ -299,7 +299,6 @@ static void invalid_shapes_are_rejected(void)
 	struct dev_stream *s = open_stream(0);
 	expect(dev_launch(d, s, &crowd, &(struct dev_launch){.grid = 0}) == -EINVAL);
 	expect(dev_launch(d, s, &crowd, &(struct dev_launch){.grid = 1, .block = 2}) == -EINVAL);
-	expect(dev_launch(d, s, &where, &(struct dev_launch){.grid = 1}) == -EINVAL);
 	dev_stream_close(d, s);
 }
 
@@ -410,6 +409,7 @@ static void devices_may_share_a_core(void)
 int main(void)
 {
 	alarm(120);
+	/* Not with DEV_CHECKED, to which the kernels of these tests are unknown. */
 	if (dev_open("host", 0, &set))
 		return 77;
 	d = set.dev[0];

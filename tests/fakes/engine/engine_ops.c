@@ -94,7 +94,7 @@ static int start_polling(void)
 	return FAKE_OK;
 }
 
-/* The words that host streams wait for must be in memory of the host backend. */
+/* The words that host streams wait for go with the host device. */
 static struct fake_value_wait *find_free_wait(struct fake_gpu *g)
 {
 	void *memory = NULL;
@@ -116,10 +116,7 @@ static int run_host_value_op(struct fake_stream *s, enum host_op_kind kind, uint
 			     uint32_t value)
 {
 	struct host_op *op;
-	int status = host_op_begin(s->object.gpu->host, s->host, kind, &op);
-	if (!status && kind == HOST_OP_WAIT_VALUE && host_op_use(op, at, sizeof(*at)))
-		status = host_op_abandon(op, -EFAULT);
-	if (status)
+	if (host_op_begin(s->host, kind, &op))
 		return FAKE_OUT_OF_MEMORY;
 	op->value.at = at;
 	op->value.value = value;
@@ -145,7 +142,7 @@ static int run_wait(struct fake_stream *s, const struct fake_op *o)
 static int run_copy(struct fake_stream *s, const struct fake_op *o)
 {
 	struct host_op *op;
-	if (host_op_begin(s->object.gpu->host, s->host, HOST_OP_COPY, &op))
+	if (host_op_begin(s->host, HOST_OP_COPY, &op))
 		return FAKE_OUT_OF_MEMORY;
 	op->copy.work = (struct host_copy){.dst = o->copy.dst,
 					   .src = o->kind == FAKE_OP_COPY ? o->copy.src : NULL,
@@ -176,7 +173,7 @@ static int run_launch(struct fake_stream *s, const struct fake_op *o)
 	struct host_op *op;
 	if (!l)
 		return FAKE_OUT_OF_MEMORY;
-	if (host_op_begin(g->host, s->host, HOST_OP_LAUNCH, &op)) {
+	if (host_op_begin(s->host, HOST_OP_LAUNCH, &op)) {
 		free(l);
 		return FAKE_OUT_OF_MEMORY;
 	}
