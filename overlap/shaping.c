@@ -16,15 +16,10 @@
  *
  *     bin/overlap/shaping --device host --scenario mb-ar --shared 0,SHARED/4,SHARED/2 --blocks 2
  */
-#include "bench/bench_alloc.h"
 #include "lib/err.h"
-#include "overlap/shaping/shaping_metrics.h"
+#include "overlap/shaping/pipeline.h"
 
 #include <errno.h>
-
-/* Maximum of queue entries of one iteration in one stream: a GEMM, its event and waits, and a
- * communication. */
-#define QUEUED_PER_ITERATION (COMM_LOAD_MAX_OPERATIONS + 6u)
 
 static const char *const scenarios[] = {"cb-ar", "mb-ar", "cb-a2a", "mb-a2a", NULL};
 enum { CB_AR, MB_AR, CB_A2A, MB_A2A };
@@ -73,12 +68,7 @@ static const struct bench_metric primary[] = {
 	{"shaping_best_time_ratio", "time_ratio", NULL, NULL, "min", "", "lower"},
 	{0}};
 
-static struct shaping *case_shaping(const struct bench_case *c) { return c->state; }
-
-static double max_case_flops(const struct bench_case *c)
-{
-	return 1e6 * (double)axis_u64(c, "mflop");
-}
+static struct pipeline *case_pipeline(const struct bench_case *c) { return c->state; }
 
 static int admit(const struct bench_case *c)
 {
@@ -91,6 +81,8 @@ static int admit(const struct bench_case *c)
 		return err_note(-ENOTSUP,
 				"shared memory cannot be claimed: tiled GEMM is not supported "
 				"on this device");
+	if (c->devices->count > 1 && !dev_can(c->dev, DEV_CAP_PEER))
+		return err_note(-ENOTSUP, "the devices lack peer access to each other's memory");
 	if (claim > p->shared_per_block_bytes)
 		return err_note(-ENOTSUP, "a block of this device may claim at most %llu bytes",
 				(unsigned long long)p->shared_per_block_bytes);
@@ -99,53 +91,61 @@ static int admit(const struct bench_case *c)
 
 static int setup(struct bench_case *c)
 {
+	struct pipeline *p = case_pipeline(c);
 	unsigned scenario = axis_index(c, "scenario");
-	bool claims = axis_u64(c, "shared") > 0, urgent = dev_can(c->dev, DEV_CAP_PRIORITY);
-	struct pipeline_plan plan = {
-		.gemm = scenario == CB_AR || scenario == CB_A2A
-				? shaping_compute_bound(max_case_flops(c))
-				: shaping_memory_bound(max_case_flops(c)),
-		.kind = scenario == CB_AR || scenario == MB_AR ? COMM_LOAD_ALLREDUCE
-							       : COMM_LOAD_ALL_TO_ALL,
-		.message_bytes = shaping_message_bytes(max_case_flops(c), dev_type_bytes(DEV_F32)),
-		.claim_bytes = axis_u64(c, "shared"),
-		.blocks = (uint32_t)axis_u64(c, "blocks"),
-		.iterations = (unsigned)axis_u64(c, "iterations")};
-	for (unsigned v = 0; v < VARIANTS; v++) {
-		bench_queue_entries(c, v, plan.iterations * QUEUED_PER_ITERATION);
-		if ((shaping_rounds[v].claim && !claims) ||
-		    (shaping_rounds[v].queue == PIPELINE_URGENT && !urgent))
-			bench_variant_off(c, v);
-	}
-	return pipeline_open(&case_shaping(c)->pipeline, c, &plan);
+	double max_flops = 1e6 * (double)axis_u64(c, "mflop");
+	struct shape memory_bound = shaping_gemm(true, max_flops),
+		     gemm = shaping_gemm(scenario == MB_AR || scenario == MB_A2A, max_flops);
+	p->iterations = (unsigned)axis_u64(c, "iterations");
+	p->claim_bytes = axis_u64(c, "shared");
+	p->comm.all_to_all = scenario == CB_A2A || scenario == MB_A2A;
+	p->comm.bytes = (uint64_t)memory_bound.m * memory_bound.n * dev_type_bytes(DEV_F32);
+	p->comm.blocks = (uint32_t)axis_u64(c, "blocks");
+	return pipeline_open(p, c, &gemm);
 }
 
 static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
 {
 	int status = 0;
 	for (uint64_t i = 0; status == 0 && i < iterations; i++)
-		status = pipeline_enqueue(&case_shaping(c)->pipeline, &shaping_rounds[variant]);
+		status = work_graph_run(case_pipeline(c)->timed[variant]);
 	return status;
 }
 
 static void model(const struct bench_case *c, unsigned variant, struct bench_model *m)
 {
-	const struct pipeline *l = &case_shaping(c)->pipeline;
-	m->flops = shaping_rounds[variant].gemm ? shape_flops(&l->gemm.shape) * l->iterations : 0.0;
-	m->bytes = shaping_rounds[variant].comm ? (double)l->comm.bytes * l->iterations : 0.0;
+	const struct pipeline *p = case_pipeline(c);
+	long what = pipeline_variants[variant].param;
+	m->flops = what & HAS_GEMM ? shape_flops(&p->gemm[0].shape) * p->iterations : 0.0;
+	m->bytes = what & HAS_COMM ? (double)p->comm.bytes * p->iterations : 0.0;
 }
 
 static int poison(struct bench_case *c, unsigned variant)
 {
-	return pipeline_poison(&case_shaping(c)->pipeline, c, &shaping_rounds[variant]);
-}
-static int check(struct bench_case *c, unsigned variant)
-{
-	return pipeline_check(&case_shaping(c)->pipeline, c, &shaping_rounds[variant]);
+	const struct pipeline *p = case_pipeline(c);
+	long what = pipeline_variants[variant].param;
+	int status = 0;
+	for (int i = 0; what & HAS_GEMM && status == 0 && i < 2; i++)
+		status = bench_gemm_poison(&p->gemm[i], c);
+	for (size_t d = 0; what & HAS_COMM && status == 0 && d < p->comm.devices; d++)
+		status = dev_fill(c->dev, c->stream, p->comm.inbox[d], 0xa5, p->comm.bytes);
+	return status;
 }
 
-static int verify_mechanism(struct bench_case *c) { return shaping_verify(case_shaping(c), c); }
-static int derive(struct bench_case *c) { return shaping_derive(case_shaping(c), c); }
+static int check(struct bench_case *c, unsigned variant)
+{
+	const struct pipeline *p = case_pipeline(c);
+	long what = pipeline_variants[variant].param;
+	int status = 0;
+	for (int i = 0; what & HAS_GEMM && status == 0 && i < 2; i++)
+		status = bench_gemm_check(&p->gemm[i], c, 1);
+	if (status == 0 && what & HAS_COMM)
+		status = comm_load_check(&p->comm, c, p->gemm[(p->iterations - 1) % 2].c);
+	return status;
+}
+
+static int verify_mechanism(struct bench_case *c) { return pipeline_verify(case_pipeline(c), c); }
+static int derive(struct bench_case *c) { return pipeline_derive(case_pipeline(c), c); }
 
 static const struct bench bench = {
 	.name = "overlap/shaping",
@@ -164,9 +164,9 @@ static const struct bench bench = {
 		 DEV_CAP_PEER,
 	.share = 2.0,
 	.axes = axes,
-	.variants = shaping_variants,
+	.variants = pipeline_variants,
 	.primary = primary,
-	.state_bytes = sizeof(struct shaping),
+	.state_bytes = sizeof(struct pipeline),
 	.admit = admit,
 	.setup = setup,
 	.body = body,

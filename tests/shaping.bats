@@ -62,9 +62,9 @@ about() {
 	done
 }
 
-@test "every variant keeps the order, also with 2 and with 8 iterations and on several devices" {
+@test "every variant keeps the order, also with 2 and with 12 iterations and on several devices" {
 	for devices in sim sim:0-2 host:0,1; do
-		for iterations in 2 3 8; do
+		for iterations in 2 3 12; do
 			[ "$iterations" != 3 ] || [ "${GPUSIG_TEST_ALL:-}" = 1 ] || continue
 			measure "$devices" --scenario cb-ar,mb-a2a --shared SHARED/4 --mflop 4 --iterations "$iterations"
 			[ "$status" = 0 ] || [ "$status" = 3 ]
@@ -75,7 +75,7 @@ about() {
 }
 
 @test "one device is called a stand-in, several are called peers" {
-	for devices in 'sim stand-in' 'sim:0,1 peers'; do
+	for devices in 'sim stand-in' 'sim:0,1 peers' 'sim:0-8 peers'; do
 		measure "${devices% *}" --scenario mb-ar --shared 0 --mflop 4
 		json "all(r['facts']['exchange'].startswith('${devices#* }:') for r in rows if r['kind'] == 'case')" <<<"$output"
 	done
@@ -100,13 +100,18 @@ about() {
 	done
 }
 
-@test "a loop of one iteration, too many, no blocks or too many devices is refused" {
-	for words in '--iterations 1' '--iterations 9' '--blocks 0' '--mflop 0' '--scenario cb' '--shared x'; do
+@test "a loop of one iteration, too many or no blocks is refused" {
+	for words in '--iterations 1' '--iterations 129' '--blocks 0' '--mflop 0' '--scenario cb' '--shared x'; do
 		# shellcheck disable=SC2086 # words is a command line
 		measure sim $words
 		[ "$status" = 2 ]
 	done
-	measure sim:0-8 --scenario cb-ar --shared 0 --mflop 4
-	[ "$status" = 77 ]
-	[[ $stderr == *"at most 8"* ]]
+}
+
+@test "a round that is longer than a queue is skipped" {
+	printf '%s\n' 'like = quiet' 'max_queued = 64' >short.model
+	measure sim:./short.model --scenario cb-ar --shared 0 --mflop 4 --iterations 6,8
+	[ "$status" = 0 ]
+	json '[r["status"] for r in rows if r["kind"] == "case"] == ["ok", "skipped"]' <<<"$output"
+	[[ $output == *"queue entries"* ]]
 }

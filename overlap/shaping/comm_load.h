@@ -17,44 +17,32 @@
 #ifndef GPUSIG_COMM_LOAD_H
 #define GPUSIG_COMM_LOAD_H
 
-#include "bench/bench.h"
-
-enum comm_load_kind { COMM_LOAD_ALLREDUCE, COMM_LOAD_ALL_TO_ALL };
-
-enum { COMM_LOAD_MAX_DEVICES = 8 };
-/* Maximum operations of one communication. */
-#define COMM_LOAD_MAX_OPERATIONS (2u * COMM_LOAD_MAX_DEVICES + 2)
+#include "bench/graph/bench_graph.h"
 
 struct comm_load {
-	enum comm_load_kind kind;
-	struct dev *dev;
+	/* Set by the caller. */
+	bool all_to_all; /* else allreduce */
+	uint64_t bytes;  /* of a message; a multiple of DEV_KERNEL_ALIGN */
+	uint32_t blocks; /* of each kernel */
+	/* Set by comm_load_open(). */
 	size_t devices;
-	uint64_t bytes;
-	uint32_t blocks;
-	struct dev_kernel *empty, *copy, *copy_nt, *add;
-	char *arrived;                            /* result on the first device */
-	char *inbox[COMM_LOAD_MAX_DEVICES];       /* on the others; [0] is `arrived` */
-	char *contributed[COMM_LOAD_MAX_DEVICES]; /* allreduce: what the others contribute */
-	const float *pattern;                     /* that fills it */
+	const float *pattern;       /* of what peers contribute */
+	char *inbox[DEV_MAX];       /* by device: where messages and sums of `bytes` arrive */
+	char *contributed[DEV_MAX]; /* allreduce, by device: the peer's own message */
+	float *sent, *found;        /* on the host, for a check */
 };
 
-/* For messages of `bytes`, a multiple of DEV_KERNEL_ALIGN, and grids of `blocks` thread blocks on
- * the case's devices; the case owns what this opens. `pattern` is PATTERN_BYTES of floats. -ENOTSUP
- * where devices lack peer access. */
-int comm_load_open(struct comm_load *load, struct bench_case *c, enum comm_load_kind kind,
-		   uint64_t bytes, uint32_t blocks, const float *pattern);
+/* Over the case's devices, which have peer access; the case owns what this opens. `pattern` is
+ * PATTERN_BYTES of floats. Returns bench_status(). */
+int comm_load_open(struct comm_load *load, struct bench_case *c, const float *pattern);
 
-/* Enqueues the communication of the message at `from`. With `start_ns` a first kernel writes its
- * start time there; GEMMs then start with a stamp too, so one more empty kernel keeps the order. */
-int comm_load_send(const struct comm_load *load, struct dev_stream *stream, const char *from,
-		   struct dev_kernel *stamp, uint64_t *start_ns);
+/* Adds the communication of the message at `from` to a lane of the first device; returns its last
+ * node. With `start_ns`, a kernel writes the start time there. GEMMs then start with such a kernel
+ * too, so one more empty kernel keeps the order. */
+uint32_t comm_load_add(const struct comm_load *load, struct work_graph *g, uint32_t lane,
+		       const char *from, uint64_t *start_ns);
 
-/* Enqueues on c->stream: overwrites what arrived. Then checks that what was sent from `from`
- * arrived and is summed. */
-int comm_load_poison(const struct comm_load *load, struct bench_case *c);
+/* Checks that what was sent from `from` arrived and is summed. */
 int comm_load_check(const struct comm_load *load, struct bench_case *c, const char *from);
-
-/* A description of this communication. */
-const char *comm_load_label(const struct comm_load *load);
 
 #endif

@@ -3,40 +3,15 @@
 
 #include <math.h>
 
-static const struct shape compute_bound = {8192, 8192, 8192, 1},
-			  memory_bound = {8192, 57344, 8192, 1};
-
 #define SCALE_MAX 512u
 
-static struct shape shape_divided(const struct shape *s, uint32_t by)
+struct shape shaping_gemm(bool memory_bound, double max_flops)
 {
-	return (struct shape){s->m / by, s->n / by, s->k / by, by};
-}
-
-static uint32_t scale_for(double max_flops)
-{
-	for (uint32_t by = 1; by < SCALE_MAX; by *= 2) {
-		struct shape s = shape_divided(&memory_bound, by);
-		if (shape_flops(&s) <= max_flops)
-			return by;
-	}
-	return SCALE_MAX;
-}
-
-struct shape shaping_compute_bound(double max_flops)
-{
-	return shape_divided(&compute_bound, scale_for(max_flops));
-}
-
-struct shape shaping_memory_bound(double max_flops)
-{
-	return shape_divided(&memory_bound, scale_for(max_flops));
-}
-
-uint64_t shaping_message_bytes(double max_flops, uint64_t element_bytes)
-{
-	struct shape s = shaping_memory_bound(max_flops);
-	return (uint64_t)s.m * s.n * element_bytes;
+	struct shape s = {8192, 57344, 8192, 1};
+	while (shape_flops(&s) > max_flops && s.scale < SCALE_MAX)
+		s = (struct shape){s.m / 2, s.n / 2, s.k / 2, s.scale * 2};
+	s.n = memory_bound ? s.n : s.m;
+	return s;
 }
 
 uint64_t shaping_residents(uint64_t pool_bytes, uint64_t reserved_bytes, uint64_t granularity_bytes,
@@ -64,13 +39,10 @@ double shaping_overlap_rate(const struct shaping_span *gemm, const struct shapin
 {
 	double both = 0.0, begin = fmin(gemm[0].begin, comm[0].begin);
 	double end = fmax(gemm[iterations - 1].end, comm[iterations - 1].end);
-	for (unsigned g = 0; g < iterations; g++) {
-		for (unsigned c = 0; c < iterations; c++) {
-			double common =
-				fmin(gemm[g].end, comm[c].end) - fmax(gemm[g].begin, comm[c].begin);
-			both += fmax(common, 0.0);
-		}
-	}
+	for (unsigned g = 0; g < iterations; g++)
+		for (unsigned c = 0; c < iterations; c++)
+			both += fmax(0.0, fmin(gemm[g].end, comm[c].end) -
+						  fmax(gemm[g].begin, comm[c].begin));
 	return both / (end - begin);
 }
 

@@ -10,16 +10,14 @@
 
 #include <stdbool.h>
 
-enum { SHAPING_ITERATIONS_MAX = 8 };
+/* More than fit into the queue of a GPU. */
+enum { SHAPING_ITERATIONS_MAX = 128 };
 
 /* The paper's GEMMs: compute-bound 8192^3, memory-bound 8192 x 57344 x 8192. Both are divided by
- * the smallest power of two (512 at most) for which the memory-bound one has 2MNK <= max_flops. */
-struct shape shaping_compute_bound(double max_flops);
-struct shape shaping_memory_bound(double max_flops);
-
-/* A collective's message in either scenario: the result of the memory-bound GEMM, 896 MiB of
+ * the smallest power of two (512 at most) for which the memory-bound one has 2MNK <= max_flops.
+ * A collective's message in either scenario is the result of the memory-bound one: 896 MiB of
  * two-byte elements at full size. */
-uint64_t shaping_message_bytes(double max_flops, uint64_t element_bytes);
+struct shape shaping_gemm(bool memory_bound, double max_flops);
 
 /* Blocks that fit in a unit's shared memory: floor(pool / claim), where the claim is what a block
  * requests plus what the platform adds, rounded up to the granularity. UINT64_MAX if a block claims

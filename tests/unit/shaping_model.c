@@ -42,22 +42,21 @@ static void residents_are_a_step_function(void)
 
 static void scenarios_of_the_paper(void)
 {
-	struct shape cb = shaping_compute_bound(EVERYTHING), mb = shaping_memory_bound(EVERYTHING);
+	struct shape cb = shaping_gemm(false, EVERYTHING), mb = shaping_gemm(true, EVERYTHING);
 	expect(cb.m == 8192 && cb.n == 8192 && cb.k == 8192 && cb.scale == 1);
 	expect(mb.m == 8192 && mb.n == 57344 && mb.k == 8192 && mb.scale == 1);
-	expect(shaping_message_bytes(EVERYTHING, 2) == UINT64_C(896) << 20);
+	expect(2 * (uint64_t)mb.m * mb.n == UINT64_C(896) << 20);
 }
 
 static void scaling_keeps_proportions(void)
 {
 	for (double flops = 1.0; flops < 1e14; flops *= 3.0) {
-		struct shape cb = shaping_compute_bound(flops), mb = shaping_memory_bound(flops);
+		struct shape cb = shaping_gemm(false, flops), mb = shaping_gemm(true, flops);
 		expect(cb.scale == mb.scale && cb.m == cb.n && cb.m == cb.k);
 		expect(mb.m == cb.m && mb.n == 7 * mb.m && mb.k == mb.m && mb.m * mb.scale == 8192);
 		expect(shape_flops(&mb) <= flops || mb.scale == 512);
 		struct shape larger = {2 * mb.m, 2 * mb.n, 2 * mb.k, 1};
 		expect(mb.scale == 1 || shape_flops(&larger) > flops);
-		expect(shaping_message_bytes(flops, 4) == 4 * (uint64_t)mb.m * mb.n);
 	}
 }
 
