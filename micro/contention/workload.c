@@ -82,20 +82,24 @@ static void add_work(const struct workload *a, struct work_graph *g)
 }
 
 /* A fork and a join, because several pieces are queued at once. */
-static int build_piece(struct workload *a, struct bench_case *c)
+static int build_piece(struct workload *a, struct bench_case *c, uint32_t repeats)
 {
 	bool repeats_inside = a->kind == WORKLOAD_MEMORY || a->kind == WORKLOAD_KERNEL;
 	struct work_graph *g = a->piece = bench_graph(c, a->lanes);
+	a->repeats = repeats;
 	work_graph_fork(g, a->lane);
-	for (uint32_t i = 0; i < (repeats_inside ? 1 : a->repeats); i++)
+	for (uint32_t i = 0; i < (repeats_inside ? 1 : repeats); i++)
 		add_work(a, g);
 	work_graph_join(g);
 	return bench_status(c) ? bench_status(c) : work_graph_prepare(g);
 }
 
-static int time_piece(struct workload *a, struct bench_case *c, double *ns_p)
+static int time_repeats(struct workload *a, struct bench_case *c, uint32_t repeats, double *ns_p)
 {
-	int status = dev_event_record(c->dev, a->stream, a->begin);
+	int status = build_piece(a, c, repeats);
+	if (status)
+		return status;
+	status = dev_event_record(c->dev, a->stream, a->begin);
 	if (status == 0)
 		status = work_graph_run(a->piece);
 	if (status == 0)
@@ -111,19 +115,12 @@ static int choose_repeats(struct workload *a, struct bench_case *c)
 {
 	uint32_t max_repeats = dev_props(c->dev)->max_queued / QUEUE_SHARE;
 	double ns = 0.0;
-	a->repeats = 1;
-	int status = build_piece(a, c);
+	int status = time_repeats(a, c, 1, &ns);
 	if (status == 0)
-		status = time_piece(a, c, &ns);
-	if (status == 0)
-		status = time_piece(a, c, &ns);
-	while (status == 0 && ns < MIN_PIECE_NS && 2 * a->repeats <= max_repeats) {
-		a->repeats *= 2;
-		status = build_piece(a, c);
-		if (status == 0)
-			status = time_piece(a, c, &ns);
-	}
-	return bench_status_add(c, status);
+		status = time_repeats(a, c, 1, &ns);
+	while (status == 0 && ns < MIN_PIECE_NS && 2 * a->repeats <= max_repeats)
+		status = time_repeats(a, c, 2 * a->repeats, &ns);
+	return status;
 }
 
 static int open_kind(struct workload *a, struct bench_case *c)
