@@ -2,7 +2,7 @@
  *
  * Which allreduce among the devices of one process is best for which size? Compares the schedules
  * of collectives/schedules, executed by streams, peer copies and a kernel that adds
- * (collectives/devices/executor.h), with the vendor's own collective where there is one. The
+ * (collectives/devices/allreduce_graph.h), with the vendor's own collective where there is one. The
  * devices are those of --device, as a line; a message goes straight to its peer.
  *
  * Timed: one allreduce at a time, in place. It is enqueued completely before one write of the host
@@ -13,8 +13,6 @@
  *     bin/collectives/device_allreduce --device host:0,1 --algorithm ring,rd-l --size 32:1M:x4
  */
 #include "bench/blocking_kernel.h"
-#include "collectives/devices/device_group.h"
-#include "collectives/devices/executor.h"
 #include "collectives/devices/vectors.h"
 #include "device/kernels.h"
 #include "lib/err.h"
@@ -59,15 +57,14 @@ static const struct bench_metric primary[] = {
 	{"device_allreduce_busbw", "bus_bandwidth", NULL, NULL, "max", "byte/s", "higher"},
 	{0}};
 
-/* Queue entries for the gate and the events. */
-#define QUEUE_RESERVE 8u
 #define MAX_VERIFY_BYTES (64u << 10)
 
 struct state {
-	struct device_group group;
 	struct vectors vectors;
-	struct executor *executor[VARIANTS];
-	struct dev_comm *comm;
+	struct allreduce_plan plan[VARIANTS];
+	struct work_graph *graph[VARIANTS];
+	struct dev_comm *comm; /* the library's */
+	struct dev_stream *streams[DEV_MAX];
 	uint64_t runs[VARIANTS], max_iterations[VARIANTS];
 	double host_s[VARIANTS]; /* of the latest body with the most iterations */
 	char skipped[160];
@@ -86,76 +83,92 @@ static int admit(const struct bench_case *c)
 
 /* ------------------------------------------------------------------ set-up */
 
-static int open_executor(struct bench_case *c, unsigned v)
+static int plan_variant(struct bench_case *c, unsigned v)
 {
 	struct state *s = case_state(c);
-	const char *name = variants[v].name;
-	int status = executor_open(name, c->devices, axis_u64(c, "size") / sizeof(float),
-				   &s->executor[v]);
-	if (status)
-		return status;
-	uint32_t queued = executor_max_queued(s->executor[v]) + QUEUE_RESERVE,
-		 capacity = dev_props(c->dev)->max_queued;
-	return queued > capacity
-		       ? err_note(-ENOTSUP, "%s: needs %u queue entries; the stream holds %u", name,
-				  queued, capacity)
-		       : 0;
+	if (v == LIBRARY)
+		return dev_comm_open(c->devices, &s->comm);
+	return allreduce_plan(variants[v].name, (uint32_t)c->devices->count,
+			      axis_u64(c, "size") / sizeof(float), &s->plan[v]);
 }
 
-/* A variant that does not support this number of devices is skipped and named. */
-static int open_variant(struct bench_case *c, unsigned v)
+/* The library enqueues by itself, in front of a mark on each device. */
+static int build_variant(struct bench_case *c, unsigned v)
 {
 	struct state *s = case_state(c);
-	int status = v == LIBRARY ? dev_comm_open(c->devices, &s->comm) : open_executor(c, v);
-	if (status != -ENOTSUP)
-		return status;
-	bench_variant_off(c, v);
-	size_t used = strlen(s->skipped);
-	snprintf(s->skipped + used, sizeof(s->skipped) - used, "%s%s", used ? " " : "",
-		 variants[v].name);
-	return 0;
+	const struct allreduce_places *p = &s->vectors.places;
+	struct work_graph *g = s->graph[v] = bench_graph(c, s->vectors.lanes);
+	int status = bench_status(c);
+	if (status == 0 && v != LIBRARY)
+		status = allreduce_add(g, variants[v].name, s->vectors.count, p);
+	for (uint32_t i = 0; v == LIBRARY && i < p->devices; i++) {
+		work_graph_mark(g, p->lane[0][i]);
+		s->streams[i] = work_lane_stream(s->vectors.lanes, p->lane[0][i]);
+	}
+	if (status == 0)
+		status = work_graph_prepare(g);
+	return status ? err_note(status, "%s: %s", variants[v].name, err_text()) : 0;
+}
+
+/* A variant that does not support this number of devices, or needs more queue entries than there
+ * are, is skipped and named. */
+static int set_up_variants(struct bench_case *c, int (*set_up)(struct bench_case *, unsigned))
+{
+	struct state *s = case_state(c);
+	unsigned supported = 0;
+	for (unsigned v = 0; v < VARIANTS; v++) {
+		int status = bench_variant_on(c, v) ? set_up(c, v) : 0;
+		if (status && status != -ENOTSUP)
+			return status;
+		if (status) {
+			bench_variant_off(c, v);
+			size_t used = strlen(s->skipped);
+			snprintf(s->skipped + used, sizeof(s->skipped) - used, "%s%s",
+				 used ? " " : "", variants[v].name);
+		}
+		supported += bench_variant_on(c, v);
+	}
+	return supported ? 0 : -ENOTSUP;
 }
 
 static int setup(struct bench_case *c)
 {
 	struct state *s = case_state(c);
 	uint64_t staging = DEV_KERNEL_ALIGN;
-	bool any = false;
-	int status = device_group_open(&s->group, c->devices);
-	for (unsigned v = 0; status == 0 && v < VARIANTS; v++) {
-		status = bench_variant_on(c, v) ? open_variant(c, v) : 0;
-		any = any || bench_variant_on(c, v);
-		if (s->executor[v] && executor_staging_bytes(s->executor[v]) > staging)
-			staging = executor_staging_bytes(s->executor[v]);
-	}
-	if (status || !any)
-		return status ? status : -ENOTSUP;
-	memcpy(s->vectors.memory.stream, s->group.stream, sizeof(s->group.stream));
-	return vectors_open(&s->vectors, c, axis_u64(c, "size") / sizeof(float), staging);
+	int status = set_up_variants(c, plan_variant);
+	for (unsigned v = 0; v < VARIANTS; v++)
+		if (s->plan[v].staging_bytes > staging)
+			staging = s->plan[v].staging_bytes;
+	if (status == 0)
+		status = vectors_open(&s->vectors, c, axis_u64(c, "size") / sizeof(float), staging);
+	return status ? status : set_up_variants(c, build_variant);
 }
 
 /* ------------------------------------------------------------------ running */
 
+static int run_variant(struct state *s, unsigned variant, double *seconds_p)
+{
+	struct work_graph *g = s->graph[variant];
+	int status = work_graph_sync(s->vectors.restore, work_graph_run(s->vectors.restore));
+	if (status)
+		return status;
+	status = work_graph_hold(g);
+	if (status == 0 && variant == LIBRARY)
+		status = dev_allreduce(s->comm, s->streams, s->vectors.places.vector,
+				       s->vectors.count);
+	return work_graph_release(g, status ? status : work_graph_run(g), seconds_p);
+}
+
 static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
 {
 	struct state *s = case_state(c);
-	const struct executor_memory *m = &s->vectors.memory;
-	struct device_group_round round = {0};
-	double sum_s = 0.0, host_s = 0.0;
+	double sum_s = 0.0, host_s = 0.0, seconds = 0.0;
 	int status = 0;
 	for (uint64_t i = 0; status == 0 && i < iterations; i++) {
-		status = device_group_sync(&s->group, vectors_restore(&s->vectors));
-		if (status)
-			break;
-		status = device_group_hold(&s->group);
-		if (status == 0)
-			status = variant == LIBRARY ? dev_allreduce(s->comm, m->stream, m->vector,
-								    s->vectors.count)
-						    : executor_enqueue(s->executor[variant], m);
-		status = device_group_release(&s->group, status, &round);
+		status = run_variant(s, variant, &seconds);
 		s->runs[variant]++;
-		sum_s += round.longest_s;
-		host_s += round.host_s;
+		sum_s += seconds;
+		host_s += work_graph_host_seconds(s->graph[variant]);
 	}
 	c->self_seconds = sum_s;
 	if (iterations >= s->max_iterations[variant]) {
@@ -173,8 +186,9 @@ static void model(const struct bench_case *c, unsigned variant, struct bench_mod
 
 static int poison(struct bench_case *c, unsigned variant)
 {
+	struct work_graph *g = case_state(c)->vectors.poison;
 	(void)variant;
-	return device_group_sync(&case_state(c)->group, vectors_poison(&case_state(c)->vectors));
+	return work_graph_sync(g, work_graph_run(g));
 }
 
 static int check(struct bench_case *c, unsigned variant)
@@ -189,25 +203,22 @@ static int verify_mechanism(struct bench_case *c)
 	struct state *s = case_state(c);
 	uint64_t engine_variants = 0;
 	for (unsigned v = 0; v < LIBRARY; v++) {
-		uint64_t messages, bytes, planned_messages, planned_bytes;
+		const struct allreduce_plan *plan = &s->plan[v];
+		uint64_t copies, bytes, runs = s->runs[v];
 		char name[48];
 		if (!bench_variant_on(c, v))
 			continue;
 		engine_variants |= UINT64_C(1) << v;
-		executor_sent(s->executor[v], &messages, &bytes);
-		executor_planned(s->executor[v], &planned_messages, &planned_bytes);
+		work_graph_copied(s->graph[v], &copies, &bytes);
 		snprintf(name, sizeof(name), "%s ran", variants[v].name);
 		bench_mechanism(c, name,
-				messages == s->runs[v] * planned_messages &&
-					bytes == s->runs[v] * planned_bytes,
-				"%.4g messages and %.6g bytes were sent in each of %llu runs; the "
-				"schedule has %llu and %llu",
-				(double)messages / (double)s->runs[v],
-				(double)bytes / (double)s->runs[v], (unsigned long long)s->runs[v],
-				(unsigned long long)planned_messages,
-				(unsigned long long)planned_bytes);
+				copies == runs * plan->copies && bytes == runs * plan->bytes,
+				"%.4g copies and %.6g bytes were sent in each of %.0f runs; the "
+				"schedule has %.0f and %.0f",
+				(double)copies / (double)runs, (double)bytes / (double)runs,
+				(double)runs, (double)plan->copies, (double)plan->bytes);
 	}
-	float **vector = s->vectors.memory.vector;
+	float **vector = s->vectors.places.vector;
 	uint64_t verify_bytes =
 		s->vectors.bytes < MAX_VERIFY_BYTES ? s->vectors.bytes : MAX_VERIFY_BYTES;
 	return engine_variants ? blocking_kernel_verify_engine(c, engine_variants, vector[1],
@@ -245,16 +256,7 @@ static int derive(struct bench_case *c)
 	return status;
 }
 
-static void teardown(struct bench_case *c)
-{
-	struct state *s = case_state(c);
-	if (s->group.set)
-		device_group_sync(&s->group, 0);
-	for (unsigned v = 0; v < VARIANTS; v++)
-		executor_close(s->executor[v]);
-	dev_comm_close(s->comm);
-	device_group_close(&s->group);
-}
+static void teardown(struct bench_case *c) { dev_comm_close(case_state(c)->comm); }
 
 static const struct bench bench = {
 	.name = "collectives/device_allreduce",

@@ -37,11 +37,11 @@ measure() {
 	json 'all(r["check"]["status"] == "ok" for r in rows if r["kind"] == "case")' <<<"$output"
 }
 
-@test "the messages of ring and of Swing on four devices" {
+@test "the copies of ring and of Swing on four devices" {
 	measure sim:0-3 --algorithm swing-b,ring --size 4096
 	json '[m["name"] for r in rows if r["kind"] == "case" for m in r["mechanism"]][:2] == ["ring ran", "swing-b ran"]' \
-		'"24 messages and 24576 bytes" in rows[1]["mechanism"][0]["detail"]' \
-		'"16 messages and 24576 bytes" in rows[1]["mechanism"][1]["detail"]' <<<"$output"
+		'"24 copies and 24576 bytes" in rows[1]["mechanism"][0]["detail"]' \
+		'"16 copies and 24576 bytes" in rows[1]["mechanism"][1]["detail"]' <<<"$output"
 }
 
 @test "bus bandwidth counts as its users do" {

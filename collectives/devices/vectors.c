@@ -26,48 +26,40 @@ static int fill_device(struct vectors *v, struct rng *rng, size_t device)
 	return status;
 }
 
+static void open_device(struct vectors *v, struct bench_case *c, uint32_t i, uint64_t staging_bytes)
+{
+	struct allreduce_places *p = &v->places;
+	struct dev *dev = v->set->dev[i];
+	for (uint32_t k = 0; k < ALLREDUCE_PORTS; k++)
+		p->lane[k][i] = work_lane_normal(v->lanes, i);
+	v->original[i] = bench_alloc_on(c, dev, DEV_MEM_DEVICE, v->bytes);
+	p->vector[i] = bench_alloc_on(c, dev, DEV_MEM_DEVICE, v->bytes);
+	p->staging[i] = bench_alloc_on(c, dev, DEV_MEM_DEVICE, staging_bytes);
+	work_graph_copy(v->restore, p->lane[0][i], p->vector[i], v->original[i], v->bytes, 0);
+	work_graph_fill(v->poison, p->lane[0][i], p->vector[i], 0xff, v->bytes);
+	work_graph_fill(v->poison, p->lane[0][i], p->staging[i], 0xff, staging_bytes);
+}
+
 int vectors_open(struct vectors *v, struct bench_case *c, uint64_t count, uint64_t staging_bytes)
 {
 	v->count = count;
-	v->bytes = executor_bytes(count);
-	v->staging_bytes = staging_bytes;
+	v->bytes = allreduce_bytes(count);
 	v->set = c->devices;
+	v->places.devices = (uint32_t)v->set->count;
+	v->lanes = bench_lanes(c);
+	v->restore = bench_graph(c, v->lanes);
+	v->poison = bench_graph(c, v->lanes);
 	v->host_buffer = bench_alloc_host(c, BUFFER_FLOATS * sizeof(float));
 	v->sum = bench_alloc_host(c, count * sizeof(float));
-	for (size_t i = 0; i < v->set->count; i++) {
-		v->original[i] = bench_alloc_on(c, v->set->dev[i], DEV_MEM_DEVICE, v->bytes);
-		v->memory.vector[i] = bench_alloc_on(c, v->set->dev[i], DEV_MEM_DEVICE, v->bytes);
-		v->memory.staging[i] =
-			bench_alloc_on(c, v->set->dev[i], DEV_MEM_DEVICE, staging_bytes);
-	}
+	bench_enable_peers(c);
+	for (uint32_t i = 0; i < v->places.devices; i++)
+		open_device(v, c, i, staging_bytes);
 	if (bench_status(c) == 0)
 		memset(v->sum, 0, count * sizeof(float));
 	for (size_t i = 0; bench_status(c) == 0 && i < v->set->count; i++)
 		bench_status_add(c, fill_device(v, &c->rng, i));
-	return bench_status(c);
-}
-
-int vectors_restore(struct vectors *v)
-{
-	const struct executor_memory *m = &v->memory;
-	int status = 0;
-	for (size_t i = 0; status == 0 && i < v->set->count; i++)
-		status = dev_copy(v->set->dev[i], m->stream[i], m->vector[i], v->original[i],
-				  v->bytes);
-	return status;
-}
-
-int vectors_poison(struct vectors *v)
-{
-	const struct executor_memory *m = &v->memory;
-	int status = 0;
-	for (size_t i = 0; status == 0 && i < v->set->count; i++) {
-		status = dev_fill(v->set->dev[i], m->stream[i], m->vector[i], 0xff, v->bytes);
-		if (status == 0)
-			status = dev_fill(v->set->dev[i], m->stream[i], m->staging[i], 0xff,
-					  v->staging_bytes);
-	}
-	return status;
+	bench_graph_prepare(c, v->poison);
+	return bench_graph_prepare(c, v->restore);
 }
 
 static int check_device(struct vectors *v, size_t device)
@@ -75,7 +67,7 @@ static int check_device(struct vectors *v, size_t device)
 	for (uint64_t at = 0, n; at < v->count; at += n) {
 		n = buffer_count(v, at);
 		int status = dev_download(v->set->dev[device], v->host_buffer,
-					  v->memory.vector[device] + at, n * sizeof(float));
+					  v->places.vector[device] + at, n * sizeof(float));
 		if (status)
 			return status;
 		for (uint64_t i = 0; i < n; i++) {
