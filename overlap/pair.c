@@ -18,49 +18,26 @@
 #include "overlap/pair/pair_metrics.h"
 #include "overlap/pair/pair_run.h"
 
-#define ROW(label)                                                                                 \
-	{                                                                                          \
-		.name = (label), .timing = BENCH_SELF                                              \
-	}
-static const struct bench_variant variants[] = {ROW("gemm_alone"),
-						ROW("transfer_alone"),
-						ROW("serial"),
-						ROW("gemm_first"),
-						ROW("transfer_first"),
-						ROW("gemm_in_gemm_first"),
-						ROW("transfer_in_gemm_first"),
-						ROW("gemm_in_transfer_first"),
-						ROW("transfer_in_transfer_first"),
+static const struct bench_variant variants[] = {BENCH_ROW("gemm_alone", BENCH_SELF),
+						BENCH_ROW("transfer_alone", BENCH_SELF),
+						BENCH_ROW("serial", BENCH_SELF),
+						BENCH_ROW("gemm_first", BENCH_SELF),
+						BENCH_ROW("transfer_first", BENCH_SELF),
+						BENCH_ROW("gemm_in_gemm_first", BENCH_SELF),
+						BENCH_ROW("transfer_in_gemm_first", BENCH_SELF),
+						BENCH_ROW("gemm_in_transfer_first", BENCH_SELF),
+						BENCH_ROW("transfer_in_transfer_first", BENCH_SELF),
 						{0}};
 
 static const struct axis axes[] = {
-	{.name = "type",
-	 .help = "element type",
-	 .kind = AXIS_WORD,
-	 .words = dev_type_names,
-	 .types = true,
-	 .quick = "f32",
-	 .gpu_class = "f32,bf16",
-	 .gpu_class_full = "f32,bf16,f8"},
-	{.name = "shape",
-	 .help = "nSIDE, MxNxK, or g1..g16 scaled",
-	 .kind = AXIS_WORD,
-	 .accept = shape_accept,
-	 .quick = "n512,g5",
-	 .simulated = "n256,g5",
-	 .full = "n256,n512,n1024,g1,g2,g3,g5,g6,g8,g14",
-	 .gpu_class = "n4096,g5,g6",
-	 .gpu_class_full =
-		 "n2048,n4096,n8192,g1,g2,g3,g4,g5,g6,g7,g8,g9,g10,g11,g12,g13,g14,g15,g16"},
-	{.name = "mflop",
-	 .help = "g1..g16 are scaled to at most this many million flops",
-	 .kind = AXIS_COUNT,
-	 .min = 1,
-	 .quick = "500",
-	 .full = "4000",
-	 .simulated = "20",
-	 .gpu_class = "200000",
-	 .gpu_class_full = "2000000"},
+	BENCH_GEMM_TYPES(.quick = "f32", .gpu_class = "f32,bf16", .gpu_class_full = "f32,bf16,f8"),
+	BENCH_GEMM_SHAPES(.quick = "n512,g5", .simulated = "n256,g5",
+			  .full = "n256,n512,n1024,g1,g2,g3,g5,g6,g8,g14",
+			  .gpu_class = "n4096,g5,g6",
+			  .gpu_class_full = "n2048,n4096,n8192,g1,g2,g3,g4,g5,g6,g7,g8,g9,g10,g11,"
+					    "g12,g13,g14,g15,g16"),
+	BENCH_GEMM_MFLOP(.quick = "500", .full = "4000", .simulated = "20", .gpu_class = "200000",
+			 .gpu_class_full = "2000000"),
 	{.name = "transfer",
 	 .help = "transfer that is concurrent with the GEMM",
 	 .kind = AXIS_WORD,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "overlap/pair/pair_metrics.h"
 #include "bench/bench_alloc.h"
+#include "bench/bench_overlap.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -9,26 +10,6 @@
 #define EQUAL_WITHIN 1.15
 /* Smaller differences count as noise even on a quiet machine. */
 #define MIN_NOISE 0.02
-
-/* Of a variant that runs both at once. */
-static double speedup_over_serial(const struct bench_round *r)
-{
-	return r->seconds[SERIAL] / r->seconds[r->variant];
-}
-
-static double ideal_speedup(const struct bench_round *r)
-{
-	const double *s = r->seconds;
-	return (s[GEMM] + s[TRANSFER]) / fmax(s[GEMM], s[TRANSFER]);
-}
-
-/* NaN where the ideal gain is within noise. */
-static double fraction_of_ideal(const struct bench_round *r)
-{
-	const bool *gain_is_significant = r->arg;
-	return *gain_is_significant ? (speedup_over_serial(r) - 1.0) / (ideal_speedup(r) - 1.0)
-				    : NAN;
-}
 
 static double exposed_tail(const struct bench_round *r)
 {
@@ -83,21 +64,16 @@ static bool record_class(struct bench_case *c, double gemm, double transfer)
 	return false;
 }
 
-static void derive_order(struct bench_case *c, unsigned both, unsigned gemm, unsigned transfer,
-			 bool gain_is_significant)
+static void derive_order(struct bench_case *c, const struct bench_overlap *o, unsigned both,
+			 unsigned gemm, unsigned transfer)
 {
-	const uint64_t alone = BIT(GEMM) | BIT(TRANSFER), with_serial = BIT(SERIAL) | BIT(both);
 	int variant = (int)both;
-	bench_status_add(c, bench_derive(c, "S", variant, "", with_serial, speedup_over_serial,
-					 NULL, "serial / both"));
-	bench_status_add(c, bench_derive(c, "fraction_of_ideal", variant, "", with_serial | alone,
-					 fraction_of_ideal, &gain_is_significant,
-					 "(S - 1) / (S_ideal - 1), unclamped"));
+	bench_status_add(c, bench_derive_overlap(c, o, both));
 	bench_status_add(c, bench_ratio(c, "TimeRatio", both, SERIAL, "both / serial"));
 	bench_status_add(c, bench_derive(c, "exposed_tail", variant, "s", BIT(both) | BIT(GEMM),
 					 exposed_tail, NULL, "both - gemm_alone"));
-	bench_status_add(c, bench_derive(c, "fraction_of_bound", variant, "", BIT(both) | alone,
-					 fraction_of_bound, NULL,
+	bench_status_add(c, bench_derive(c, "fraction_of_bound", variant, "",
+					 BIT(both) | o->longest, fraction_of_bound, NULL,
 					 "max(gemm_alone, transfer_alone) / both"));
 	bench_bound(c, "fraction_of_bound", variant, 1.0, "the longer side alone");
 	bench_status_add(c, bench_ratio(c, "CIL", gemm, GEMM,
@@ -109,13 +85,14 @@ static void derive_order(struct bench_case *c, unsigned both, unsigned gemm, uns
 
 int pair_derive(struct bench_case *c)
 {
+	const uint64_t alone = BIT(GEMM) | BIT(TRANSFER);
 	bool gain_is_significant =
 		record_class(c, bench_median(c, GEMM), bench_median(c, TRANSFER));
+	const struct bench_overlap o = {SERIAL, alone, alone, gain_is_significant ? 0.0 : INFINITY};
 	record_slowed_side(c, "slowed_side_gemm_first", G_IN_GF, T_IN_GF);
 	record_slowed_side(c, "slowed_side_transfer_first", G_IN_TF, T_IN_TF);
-	bench_status_add(c, bench_derive(c, "S_ideal", -1, "", BIT(GEMM) | BIT(TRANSFER),
-					 ideal_speedup, NULL, "(t_g + t_c) / max(t_g, t_c)"));
-	derive_order(c, GEMM_FIRST, G_IN_GF, T_IN_GF, gain_is_significant);
-	derive_order(c, TRANSFER_FIRST, G_IN_TF, T_IN_TF, gain_is_significant);
+	bench_status_add(c, bench_derive_ideal(c, &o));
+	derive_order(c, &o, GEMM_FIRST, G_IN_GF, T_IN_GF);
+	derive_order(c, &o, TRANSFER_FIRST, G_IN_TF, T_IN_TF);
 	return bench_status(c);
 }
