@@ -200,6 +200,8 @@ void work_graph_stamp_end(struct work_graph *g, uint32_t node)
 
 int work_graph_prepare(struct work_graph *g)
 {
+	if (!g)
+		return err_note(-EINVAL, "a graph that was not opened");
 	if (can_add(g))
 		g->prepared = true;
 	return g->error.status ? err_kept(&g->error) : work_plan(g);

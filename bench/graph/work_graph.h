@@ -26,9 +26,9 @@
  *            waits. An edge that others imply, along whatever path, costs nothing.
  *
  * Errors.    They are sticky while lanes are added and a graph is built: work_graph_open() and
- *            work_graph_prepare() return the first one, so results before need no check; NULL
- *            is accepted and does nothing. A run that fails half-way leaves nothing that waits
- *            for ever.
+ *            work_graph_prepare() return the first one, so results before need no check. NULL
+ *            does nothing until prepare, which is -EINVAL. A run that fails half-way leaves nothing
+ * that waits for ever.
  *
  * Waiting.   work_graph_run() neither allocates nor waits, as long as the queues of the lanes hold
  *            work_graph_max_queued() entries, and the gate and its events; otherwise prepare

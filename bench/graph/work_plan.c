@@ -147,7 +147,8 @@ static int check_queues(struct work_graph *g)
 {
 	for (size_t i = 0; i < g->node_count; i++) {
 		const struct node *n = &g->nodes[i];
-		/* The node itself was counted before; a mark has no entry. */
+		/* Each node was counted before as one entry; a mark alone has none of its own, but
+		 * a lane with work is never empty. */
 		g->work[n->lane].queued += n->waits + n->stamped;
 	}
 	for (size_t i = 0; i < g->lane_count; i++) {
