@@ -179,7 +179,9 @@ static int verify_mechanism(struct bench_case *c)
 {
 	const struct producers *s = &case_state(c)->producers;
 	uint64_t overlapped = 1u << SPLIT | 1u << TRIGGERED | 1u << STAGGERED | 1u << COPY_THEN_ADD;
-	uint64_t bytes = s->band_bytes < VERIFY_BYTES ? s->band_bytes : VERIFY_BYTES;
+	/* The last band is the shortest, and every chunk has one at least. */
+	uint64_t bytes = producers_bytes(s, s->bands - 1, s->bands);
+	bytes = bytes < VERIFY_BYTES ? bytes : VERIFY_BYTES;
 	const struct chunk *chunk = &s->producer[0].chunk[s->chunks > 1 ? 1 : 0];
 	return s->copies_by_kernel ? 0
 				   : blocking_kernel_verify_engine(c, overlapped, chunk->to,

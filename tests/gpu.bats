@@ -348,3 +348,11 @@ gates_of() {
 			"('waits' in rows[1]['facts']) == ('$device' == 'hip')"
 	done
 }
+
+@test "where the last band is short, the mechanism of trigger's engine is verified within the memory of one band" {
+	for device in cuda hip; do
+		program overlap/trigger "$device:0,1" --shape 258x64x16 --bands 2 --direction exchange --copy-method engine --variant send_alone,triggered
+		ran
+		cases "rows[1]['status'] == 'ok' and rows[1]['facts']['band_rows'] == 256 and rows[1]['facts']['bands_sent'] == 2"
+	done
+}
