@@ -14,7 +14,6 @@
  *
  *     bin/overlap/trigger --device host --shape n1024 --direction down --bands 4,16
  */
-#include "bench/bench_alloc.h"
 #include "bench/blocking_kernel.h"
 #include "overlap/trigger/trigger_metrics.h"
 
@@ -79,9 +78,7 @@ static const struct bench_metric primary[] = {
 
 struct state {
 	struct producers producers;
-	struct dev_event *begin;
-	struct gate *gate;
-	uint32_t loaded; /* variants that have run once, bit mask */
+	struct producer_round rounds[VARIANTS];
 };
 
 static struct state *case_state(const struct bench_case *c) { return c->state; }
@@ -89,79 +86,60 @@ static struct state *case_state(const struct bench_case *c) { return c->state; }
 static int setup(struct bench_case *c)
 {
 	struct state *s = case_state(c);
-	int status = producers_open(&s->producers, c,
-				    bench_variant_on(c, SPLIT) || bench_variant_on(c, FIRST_SPLIT));
-	s->begin = bench_event(c);
-	s->gate = bench_gate(c, GATE_LIMIT_NS);
-	for (unsigned v = 0; v < VARIANTS; v++)
-		if (!trigger_strategies[v].records_first)
-			bench_queue_entries(c, v, producers_max_queued(c));
+	if (producers_open(&s->producers, c))
+		return bench_status(c);
 	if (s->producers.count < 2)
 		bench_variant_off(c, STAGGERED);
 	if (!s->producers.adds) {
 		bench_variant_off(c, ARRIVE_ADD);
 		bench_variant_off(c, COPY_THEN_ADD);
 	}
-	return status ? status : bench_status(c);
+	/* Before a round, counters may be set to 0. */
+	unsigned restart = work_graph_max_queued(s->producers.restart);
+	for (unsigned v = 0; v < VARIANTS; v++)
+		if (bench_variant_on(c, v) &&
+		    producers_prepare(&s->producers, c, &trigger_strategies[v], &s->rounds[v]) == 0)
+			bench_queue_entries(c, v,
+					    restart + work_graph_max_queued(s->rounds[v].graph));
+	return bench_status(c);
 }
 
-static int time_gated_round(struct bench_case *c, unsigned variant, double *seconds_p)
+static int time_first_copy(struct state *s, const struct producer_round *r, double *seconds_p)
 {
-	struct state *s = case_state(c);
-	double ns = 0.0;
-	int status = gate_shut(s->gate, c->dev, c->stream);
+	double whole_s;
+	int status = work_graph_hold(r->graph);
 	if (status == 0)
-		status = dev_event_record(c->dev, c->stream, s->begin);
-	if (status == 0)
-		status = producers_round(&s->producers, c, &trigger_strategies[variant]);
-	int opened = gate_release(s->gate), drained = dev_stream_sync(c->dev, c->stream);
-	status = status ? status : opened ? opened : drained;
-	if (status == 0)
-		status = dev_event_elapsed_ns(c->dev, s->begin, s->producers.first, &ns);
-	*seconds_p = 1e-9 * ns;
-	return status;
+		status = producers_round(&s->producers, r);
+	status = work_graph_release(r->graph, status, &whole_s);
+	return status ? status
+		      : work_graph_seconds(r->graph, WORK_GRAPH_BEGIN, r->first_copy, seconds_p);
 }
 
-/* The first run has no gate: it may load code, which may wait for all streams. */
-static int time_first_arrival(struct bench_case *c, unsigned variant, uint64_t iterations)
+static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
 {
 	struct state *s = case_state(c);
+	const struct producer_round *r = &s->rounds[variant];
 	double seconds = 0.0, sum = 0.0;
 	int status = 0;
-	if (!(s->loaded & 1u << variant)) {
-		status = producers_round(&s->producers, c, &trigger_strategies[variant]);
-		int drained = dev_stream_sync(c->dev, c->stream);
-		status = status ? status : drained;
-		s->loaded |= 1u << variant;
-	}
 	for (uint64_t i = 0; status == 0 && i < iterations; i++) {
-		status = time_gated_round(c, variant, &seconds);
+		status = r->strategy->stamps_first ? time_first_copy(s, r, &seconds)
+						   : producers_round(&s->producers, r);
 		sum += seconds;
 	}
 	c->self_seconds = sum;
 	return status;
 }
 
-static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
-{
-	int status = 0;
-	if (trigger_strategies[variant].records_first)
-		return time_first_arrival(c, variant, iterations);
-	for (uint64_t i = 0; status == 0 && i < iterations; i++)
-		status =
-			producers_round(&case_state(c)->producers, c, &trigger_strategies[variant]);
-	return status;
-}
-
 static void model(const struct bench_case *c, unsigned variant, struct bench_model *m)
 {
 	const struct producers *s = &case_state(c)->producers;
-	if (trigger_strategies[variant].records_first)
+	const struct strategy *strategy = &trigger_strategies[variant];
+	if (strategy->stamps_first)
 		return;
-	m->flops = trigger_strategies[variant].produce == PRODUCE_NONE
-			   ? 0.0
-			   : shape_flops(&s->producer[0].gemm.shape) * (double)s->count;
-	m->bytes = trigger_strategies[variant].send == SEND_NONE ? 0.0 : (double)s->sent_bytes;
+	if (strategy->produce != PRODUCE_NONE)
+		m->flops = shape_flops(&s->shape) * s->count;
+	if (strategy->send != SEND_NONE)
+		m->bytes = (double)s->bytes * (s->count > 1 ? s->count - 1 : 1);
 }
 
 static int poison(struct bench_case *c, unsigned variant)
@@ -172,20 +150,21 @@ static int poison(struct bench_case *c, unsigned variant)
 
 static int check(struct bench_case *c, unsigned variant)
 {
-	return producers_check(&case_state(c)->producers, &trigger_strategies[variant]);
+	return producers_check(&case_state(c)->producers, c, &trigger_strategies[variant]);
 }
 
 static int verify_mechanism(struct bench_case *c)
 {
 	const struct producers *s = &case_state(c)->producers;
 	uint64_t overlapped = 1u << SPLIT | 1u << TRIGGERED | 1u << STAGGERED | 1u << COPY_THEN_ADD;
-	/* The last band is the shortest, and every chunk has one at least. */
+	/* The last band is the shortest, and every inbox has a place for one. */
 	uint64_t bytes = producers_bytes(s, s->bands - 1, s->bands);
-	bytes = bytes < VERIFY_BYTES ? bytes : VERIFY_BYTES;
-	const struct chunk *chunk = &s->producer[0].chunk[s->chunks > 1 ? 1 : 0];
-	return s->copies_by_kernel ? 0
-				   : blocking_kernel_verify_engine(c, overlapped, chunk->to,
-								   s->producer[0].gemm.c, bytes);
+	return s->copies_by_kernel
+		       ? 0
+		       : blocking_kernel_verify_engine(c, overlapped,
+						       s->producer[s->count > 1 ? 1 : 0].inbox,
+						       s->producer[0].gemm.c,
+						       bytes < VERIFY_BYTES ? bytes : VERIFY_BYTES);
 }
 
 static int derive(struct bench_case *c)
@@ -202,7 +181,7 @@ static int derive(struct bench_case *c)
 	bench_fact_number(c, "devices_that_send", (double)s->count);
 	bench_fact_number(c, "bands_sent", s->bands);
 	bench_fact_number(c, "band_rows", s->band_rows);
-	bench_fact_number(c, "band_bytes", (double)s->band_bytes);
+	bench_fact_number(c, "band_bytes", (double)(s->band_rows * s->row_bytes));
 	return trigger_derive(c, s);
 }
 

@@ -7,54 +7,40 @@
 #define MIN_IDEAL 1.02
 #define MODEL_GPUS 8u /* where fewer than three devices send */
 
-#define ROW(label)                                                                                 \
-	{                                                                                          \
-		.name = (label), .timing = BENCH_DEVICE                                            \
-	}
+#define VARIANT(id, label, how, ...) {.name = (label), .timing = BENCH_##how},
+#define STRATEGY(id, label, how, produces, ...)                                                    \
+	{.stamps_first = BENCH_##how == BENCH_SELF,                                                \
+	 .produce = PRODUCE_##produces,                                                            \
+	 .send = __VA_ARGS__},
 
-const struct bench_variant trigger_variants[] = {
-	[GEMM_ALONE] = ROW("gemm_alone"),
-	[GEMM_TILED] = ROW("gemm_tiled"),
-	[GEMM_COUNTING] = ROW("gemm_counting"),
-	[SEND_ALONE] = ROW("send_alone"),
-	[WHOLE] = ROW("whole_then_send"),
-	[WHOLE_TILED] = ROW("whole_tiled_then_send"),
-	[SPLIT] = ROW("split"),
-	[TRIGGERED] = ROW("triggered"),
-	[STAGGERED] = ROW("triggered_staggered"),
-	[ARRIVE_ADD] = ROW("arrive_add"),
-	[COPY_THEN_ADD] = ROW("copy_then_add"),
-	[FIRST_WHOLE] = {.name = "first_of_whole", .timing = BENCH_SELF},
-	[FIRST_SPLIT] = {.name = "first_of_split", .timing = BENCH_SELF},
-	[FIRST_TRIGGERED] = {.name = "first_of_triggered", .timing = BENCH_SELF},
-	{0}};
+const struct bench_variant trigger_variants[] = {TRIGGER_VARIANTS(VARIANT){0}};
+const struct strategy trigger_strategies[VARIANTS] = {TRIGGER_VARIANTS(STRATEGY)};
 
-const struct strategy trigger_strategies[VARIANTS] = {
-	[GEMM_ALONE] = {.produce = PRODUCE_LIBRARY},
-	[GEMM_TILED] = {.produce = PRODUCE_TILED},
-	[GEMM_COUNTING] = {.produce = PRODUCE_COUNTING},
-	[SEND_ALONE] = {.send = SEND_WHOLE},
-	[WHOLE] = {.produce = PRODUCE_LIBRARY, .send = SEND_WHOLE},
-	[WHOLE_TILED] = {.produce = PRODUCE_TILED, .send = SEND_WHOLE},
-	[SPLIT] = {.produce = PRODUCE_PIECES, .send = SEND_BANDS, .staggered = true},
-	[TRIGGERED] = {.produce = PRODUCE_COUNTING, .send = SEND_BANDS},
-	[STAGGERED] = {.produce = PRODUCE_COUNTING, .send = SEND_BANDS, .staggered = true},
-	[ARRIVE_ADD] = {.produce = PRODUCE_COUNTING, .send = SEND_BANDS, .add = ADD_FROM_SENDER},
-	[COPY_THEN_ADD] = {.produce = PRODUCE_COUNTING, .send = SEND_BANDS, .add = ADD_FROM_COPY},
-	[FIRST_WHOLE] = {.produce = PRODUCE_LIBRARY, .send = SEND_WHOLE, .records_first = true},
-	[FIRST_SPLIT] = {.produce = PRODUCE_PIECES,
-			 .send = SEND_BANDS,
-			 .staggered = true,
-			 .records_first = true},
-	[FIRST_TRIGGERED] = {.produce = PRODUCE_COUNTING,
-			     .send = SEND_BANDS,
-			     .records_first = true},
+/* ------------------------------------------------------------------ times */
+
+/* From the times of a variant, of the one it is compared with (-1: none), and of those in `reads`,
+ * for every variant in `of`, or (0) for the case. Sets are bit masks. */
+struct quantity {
+	const char *name, *unit;
+	uint64_t of, reads;
+	int other;
+	bench_formula f;
+	const char *formula;
 };
 
-static double speedup_over_whole(const struct bench_round *r)
+static double own_time(const struct bench_round *r) { return r->seconds[r->variant]; }
+
+static double other_time(const struct bench_round *r)
 {
-	return r->seconds[WHOLE] / r->seconds[r->variant];
+	const struct quantity *q = r->arg;
+	return r->seconds[q->other];
 }
+
+static double divide_by_other(const struct bench_round *r) { return own_time(r) / other_time(r); }
+
+static double divide_other(const struct bench_round *r) { return other_time(r) / own_time(r); }
+
+static double exposed_tail(const struct bench_round *r) { return own_time(r) - other_time(r); }
 
 static double longer_part(const struct bench_round *r)
 {
@@ -70,74 +56,51 @@ static double ideal_speedup(const struct bench_round *r)
 static double fraction_of_ideal(const struct bench_round *r)
 {
 	double ideal = ideal_speedup(r);
-	return ideal < MIN_IDEAL ? NAN : (speedup_over_whole(r) - 1.0) / (ideal - 1.0);
+	return ideal < MIN_IDEAL ? NAN : (divide_other(r) - 1.0) / (ideal - 1.0);
 }
 
-static double speedup_tiled(const struct bench_round *r)
+#define ON(variant) (UINT64_C(1) << (variant))
+#define TRIGGERS (ON(TRIGGERED) | ON(STAGGERED))
+#define FIRSTS (ON(FIRST_WHOLE) | ON(FIRST_SPLIT) | ON(FIRST_TRIGGERED))
+#define PARTS (ON(GEMM_ALONE) | ON(SEND_ALONE))
+#define TAIL "seconds - seconds(its GEMM alone: gemm_alone, gemm_tiled or gemm_counting)"
+
+static const struct quantity quantities[] = {
+	{"tracker_cost", "", ON(GEMM_COUNTING), 0, GEMM_TILED, divide_by_other,
+	 "seconds(gemm_counting) / seconds(gemm_tiled)"},
+	{"tiling_cost", "", ON(GEMM_TILED), 0, GEMM_ALONE, divide_by_other,
+	 "seconds(gemm_tiled) / seconds(gemm_alone), the library's"},
+	{"stagger_gain", "", ON(TRIGGERED), 0, STAGGERED, divide_by_other,
+	 "seconds(triggered) / seconds(triggered_staggered)"},
+	{"exposed_tail", "s", ON(WHOLE) | ON(SPLIT), 0, GEMM_ALONE, exposed_tail, TAIL},
+	{"exposed_tail", "s", ON(WHOLE_TILED), 0, GEMM_TILED, exposed_tail, TAIL},
+	{"exposed_tail", "s", TRIGGERS, 0, GEMM_COUNTING, exposed_tail, TAIL},
+	{"S", "", ON(WHOLE_TILED) | ON(SPLIT) | TRIGGERS, 0, WHOLE, divide_other,
+	 "seconds(whole_then_send) / seconds; software trigger"},
+	{"fraction_of_ideal", "", ON(SPLIT) | TRIGGERS, PARTS, WHOLE, fraction_of_ideal,
+	 "(S - 1) / (S_ideal - 1), unclamped; none where S_ideal < 1.02; software trigger"},
+	{"S_tiled", "", TRIGGERS, 0, WHOLE_TILED, divide_other,
+	 "seconds(whole_tiled_then_send) / seconds: the same GEMM; software trigger"},
+	{"time_to_first_byte", "s", FIRSTS, 0, -1, own_time,
+	 "from the release to the end of the first device's first copy; of one round"},
+	{"S_ideal", "", 0, PARTS, -1, ideal_speedup,
+	 "(t_g + t_c) / max(t_g, t_c) of gemm_alone and send_alone"},
+	{"overlap_bound", "s", 0, PARTS, -1, longer_part,
+	 "max(t_g, t_c) of gemm_alone and send_alone"},
+};
+
+static int derive_quantity(struct bench_case *c, const struct quantity *q)
 {
-	return r->seconds[WHOLE_TILED] / r->seconds[r->variant];
+	uint64_t reads = q->reads | (q->other < 0 ? 0 : ON(q->other));
+	int status = q->of ? 0 : bench_derive(c, q->name, -1, q->unit, reads, q->f, q, q->formula);
+	for (int v = 0; status == 0 && v < VARIANTS; v++)
+		if (q->of & ON(v))
+			status = bench_derive(c, q->name, v, q->unit, reads | ON(v), q->f, q,
+					      q->formula);
+	return status;
 }
 
-/* The variant that is the GEMM of this one, alone. */
-static unsigned gemm_of_variant(unsigned v)
-{
-	enum produce_mode produce = trigger_strategies[v].produce;
-	return produce == PRODUCE_COUNTING ? GEMM_COUNTING
-	       : produce == PRODUCE_TILED  ? GEMM_TILED
-					   : GEMM_ALONE;
-}
-
-static double exposed_tail(const struct bench_round *r)
-{
-	return r->seconds[r->variant] - r->seconds[gemm_of_variant((unsigned)r->variant)];
-}
-
-static double own_time(const struct bench_round *r) { return r->seconds[r->variant]; }
-
-static int derive_sent(struct bench_case *c, unsigned v)
-{
-	uint64_t own = 1u << v, baselines = 1u << GEMM_ALONE | 1u << SEND_ALONE;
-	int status = 0;
-	if (v != WHOLE)
-		status = bench_derive(c, "S", (int)v, "", own | 1u << WHOLE, speedup_over_whole,
-				      NULL, "seconds(whole_then_send) / seconds; software trigger");
-	if (status == 0 && v > WHOLE_TILED)
-		status = bench_derive(c, "fraction_of_ideal", (int)v, "",
-				      own | 1u << WHOLE | baselines, fraction_of_ideal, NULL,
-				      "(S - 1) / (S_ideal - 1), unclamped; none where S_ideal < "
-				      "1.02; software trigger");
-	if (status == 0 && trigger_strategies[v].produce == PRODUCE_COUNTING)
-		status = bench_derive(c, "S_tiled", (int)v, "", own | 1u << WHOLE_TILED,
-				      speedup_tiled, NULL,
-				      "seconds(whole_tiled_then_send) / seconds: the same GEMM; "
-				      "software trigger");
-	return status ? status
-		      : bench_derive(c, "exposed_tail", (int)v, "s", own | 1u << gemm_of_variant(v),
-				     exposed_tail, NULL,
-				     "seconds - seconds(its GEMM alone: gemm_alone, gemm_tiled "
-				     "or gemm_counting)");
-}
-
-static int derive_times(struct bench_case *c)
-{
-	int status = 0;
-	for (unsigned v = WHOLE; status == 0 && v <= STAGGERED; v++)
-		status = bench_variant_on(c, v) ? derive_sent(c, v) : 0;
-	for (unsigned v = FIRST_WHOLE; status == 0 && v < VARIANTS; v++)
-		if (bench_variant_on(c, v))
-			status = bench_derive(c, "time_to_first_byte", (int)v, "s", 1u << v,
-					      own_time, NULL,
-					      "from the release to the end of the first device's "
-					      "first copy; of one round");
-	if (status == 0)
-		status = bench_derive(c, "S_ideal", -1, "", 1u << GEMM_ALONE | 1u << SEND_ALONE,
-				      ideal_speedup, NULL,
-				      "(t_g + t_c) / max(t_g, t_c) of gemm_alone and send_alone");
-	return status ? status
-		      : bench_derive(c, "overlap_bound", -1, "s",
-				     1u << GEMM_ALONE | 1u << SEND_ALONE, longer_part, NULL,
-				     "max(t_g, t_c) of gemm_alone and send_alone");
-}
+/* ------------------------------------------------------------------ traffic */
 
 /* Traffic of the data that arrives, as in micro/reduce: it is read, the sum is read and written; a
  * copy is written and read in addition. */
@@ -157,8 +120,7 @@ static int derive_adding(struct bench_case *c, const struct producers *s)
 static int derive_model(struct bench_case *c, const struct producers *s)
 {
 	struct t3_traffic sequential[T3_TRAFFIC_MAX_GPUS], t3[T3_TRAFFIC_MAX_GPUS];
-	uint32_t gpus =
-		s->count >= 3 && s->count <= T3_TRAFFIC_MAX_GPUS ? (uint32_t)s->count : MODEL_GPUS;
+	uint32_t gpus = s->count >= 3 && s->count <= T3_TRAFFIC_MAX_GPUS ? s->count : MODEL_GPUS;
 	int status = t3_traffic_count(T3_TRAFFIC_SEQUENTIAL, gpus, &c->rng, sequential);
 	if (status == 0)
 		status = t3_traffic_count(T3_TRAFFIC_T3, gpus, &c->rng, t3);
@@ -176,16 +138,9 @@ static int derive_model(struct bench_case *c, const struct producers *s)
 
 int trigger_derive(struct bench_case *c, const struct producers *s)
 {
-	int status = bench_ratio(c, "tracker_cost", GEMM_COUNTING, GEMM_TILED,
-				 "seconds(gemm_counting) / seconds(gemm_tiled)");
-	if (status == 0)
-		status = bench_ratio(c, "tiling_cost", GEMM_TILED, GEMM_ALONE,
-				     "seconds(gemm_tiled) / seconds(gemm_alone), the library's");
-	if (status == 0 && bench_variant_on(c, STAGGERED))
-		status = bench_ratio(c, "stagger_gain", TRIGGERED, STAGGERED,
-				     "seconds(triggered) / seconds(triggered_staggered)");
-	if (status == 0)
-		status = derive_times(c);
+	int status = 0;
+	for (size_t i = 0; status == 0 && i < sizeof(quantities) / sizeof(quantities[0]); i++)
+		status = derive_quantity(c, &quantities[i]);
 	if (status == 0)
 		status = derive_adding(c, s);
 	return status ? status : derive_model(c, s);

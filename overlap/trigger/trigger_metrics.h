@@ -7,28 +7,29 @@
 
 #include "overlap/trigger/producer.h"
 
-/* The program's variants, in the order of trigger_variants. */
-enum {
-	GEMM_ALONE,
-	GEMM_TILED,
-	GEMM_COUNTING,
-	SEND_ALONE,
-	WHOLE,
-	WHOLE_TILED,
-	SPLIT,
-	TRIGGERED,
-	STAGGERED,
-	ARRIVE_ADD,
-	COPY_THEN_ADD,
-	FIRST_WHOLE,
-	FIRST_SPLIT,
-	FIRST_TRIGGERED,
-	VARIANTS
-};
+/* The program's variants: identifier, name, timing, and the strategy: what produces, what is sent,
+ * and more. The first copy is what BENCH_SELF times. */
+#define TRIGGER_VARIANTS(V)                                                                        \
+	V(GEMM_ALONE, "gemm_alone", DEVICE, LIBRARY, SEND_NONE)                                    \
+	V(GEMM_TILED, "gemm_tiled", DEVICE, TILED, SEND_NONE)                                      \
+	V(GEMM_COUNTING, "gemm_counting", DEVICE, COUNTING, SEND_NONE)                             \
+	V(SEND_ALONE, "send_alone", DEVICE, NONE, SEND_WHOLE)                                      \
+	V(WHOLE, "whole_then_send", DEVICE, LIBRARY, SEND_WHOLE)                                   \
+	V(WHOLE_TILED, "whole_tiled_then_send", DEVICE, TILED, SEND_WHOLE)                         \
+	V(SPLIT, "split", DEVICE, SPLIT, SEND_BANDS, .staggered = true)                            \
+	V(TRIGGERED, "triggered", DEVICE, COUNTING, SEND_BANDS)                                    \
+	V(STAGGERED, "triggered_staggered", DEVICE, COUNTING, SEND_BANDS, .staggered = true)       \
+	V(ARRIVE_ADD, "arrive_add", DEVICE, COUNTING, SEND_BANDS, .add = ADD_FROM_SENDER)          \
+	V(COPY_THEN_ADD, "copy_then_add", DEVICE, COUNTING, SEND_BANDS, .add = ADD_FROM_COPY)      \
+	V(FIRST_WHOLE, "first_of_whole", SELF, LIBRARY, SEND_WHOLE)                                \
+	V(FIRST_SPLIT, "first_of_split", SELF, SPLIT, SEND_BANDS, .staggered = true)               \
+	V(FIRST_TRIGGERED, "first_of_triggered", SELF, COUNTING, SEND_BANDS)
+
+#define TRIGGER_ENUM(id, ...) id,
+enum { TRIGGER_VARIANTS(TRIGGER_ENUM) VARIANTS };
+#undef TRIGGER_ENUM
 
 extern const struct bench_variant trigger_variants[];
-
-/* The strategy of each variant. */
 extern const struct strategy trigger_strategies[VARIANTS];
 
 /* In derive: speedups, exposed tails, costs, and the traffic that T3's hardware would have, as a

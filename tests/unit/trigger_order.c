@@ -31,6 +31,7 @@ static struct {
 } watch;
 
 static struct producers senders;
+static struct producer_round rounds[VARIANTS];
 
 /* ------------------------------------------------------------------ between program and device */
 
@@ -113,41 +114,44 @@ static unsigned copies_to(const char *to, uint64_t bytes)
 	return found;
 }
 
-/* Was each band of each chunk copied `times` times, and nothing else? */
+static uint64_t bytes_of_band(uint32_t band)
+{
+	uint32_t from = band * senders.band_rows, left = senders.shape.m - from;
+	return senders.row_bytes * (left < senders.band_rows ? left : senders.band_rows);
+}
+
+/* Was each band, but those of the chunk that a producer keeps in an exchange, copied `times` times
+ * to its place among the chunks of all producers, and nothing else? */
 static bool copies_match(unsigned times)
 {
 	size_t all = 0;
-	for (size_t i = 0; i < senders.count; i++) {
-		const struct producer *one = &senders.producer[i];
-		uint64_t row_bytes = senders.bytes / one->gemm.shape.m;
-		for (uint32_t j = 0; j < senders.chunks; j++) {
-			const struct chunk *chunk = &one->chunk[j];
-			for (uint32_t band = chunk->first; chunk->to && band < chunk->end;
-			     band++, all += times) {
-				uint64_t from = band * senders.band_bytes,
-					 left = one->gemm.shape.m * row_bytes - from;
-				uint64_t bytes =
-					left < senders.band_bytes ? left : senders.band_bytes;
-				if (copies_to(chunk->to +
-						      (band - chunk->first) * senders.band_bytes,
-					      bytes) != times)
+	for (uint32_t i = 0; i < senders.count; i++)
+		for (uint32_t j = 0; j < senders.count; j++) {
+			uint32_t first = senders.bands * j / senders.count,
+				 end = senders.bands * (j + 1) / senders.count;
+			const char *to = senders.producer[j].inbox;
+			for (uint32_t band = first; band < end; band++)
+				to += i * bytes_of_band(band);
+			bool stays = i == j && senders.count > 1;
+			for (uint32_t band = first; !stays && band < end; band++, all += times) {
+				if (copies_to(to, bytes_of_band(band)) != times)
 					return false;
+				to += bytes_of_band(band);
 			}
 		}
-	}
 	return watch.copies == all;
 }
 
 /* Enqueues rounds without a wait between them, each on a poisoned C. */
-static int enqueue_rounds(struct bench_case *c, const struct strategy *strategy, unsigned rounds)
+static int enqueue_rounds(struct bench_case *c, const struct producer_round *r, unsigned count)
 {
 	int status = 0;
 	watch.copies = 0;
 	watch.watching = true;
-	for (unsigned i = 0; status == 0 && i < rounds; i++) {
+	for (unsigned i = 0; status == 0 && i < count; i++) {
 		status = producers_poison(&senders, c);
 		if (status == 0)
-			status = producers_round(&senders, c, strategy);
+			status = producers_round(&senders, r);
 	}
 	watch.watching = false;
 	int synced = dev_stream_sync(c->dev, c->stream);
@@ -161,29 +165,44 @@ static void note_result(int status)
 		snprintf(watch.text, sizeof(watch.text), "%s", err_text());
 }
 
-static void run_triggered(struct bench_case *c)
+static int open_rounds(struct bench_case *c)
 {
-	static const unsigned found[] = {TRIGGERED, STAGGERED, COPY_THEN_ADD, ARRIVE_ADD};
+	producers_open(&senders, c);
+	for (unsigned v = SPLIT; v <= COPY_THEN_ADD; v++)
+		if (senders.adds || trigger_strategies[v].add == ADD_NONE)
+			producers_prepare(&senders, c, &trigger_strategies[v], &rounds[v]);
+	return bench_status(c);
+}
+
+/* A GEMM for each band waits for no value. */
+static const struct producer_round *choose_round(void)
+{
+	static const unsigned found[] = {SPLIT, TRIGGERED, STAGGERED, COPY_THEN_ADD, ARRIVE_ADD};
+	unsigned first = watch.no_waits ? 1 : 0, end = senders.adds ? 5 : 3;
+	return &rounds[found[first + rng_below(&watch.rng, end - first)]];
+}
+
+static void run_rounds(struct bench_case *c)
+{
 	rng_seed(&watch.rng, 7, axis_u64(c, "bands"));
 	intercept_device(c);
 	struct dev_stream *concurrent = bench_stream(c, dev_props(c->dev)->priority_high);
 	uint64_t *start_ns = bench_alloc(c, DEV_MEM_PINNED, 8192 * sizeof(*start_ns));
 	uint32_t *words = bench_alloc(c, DEV_MEM_PINNED, 256);
-	int status = producers_open(&senders, c, false);
+	int status = open_rounds(c);
 	if (status == 0)
 		memset(words, 0, 256);
 	for (unsigned round = 0; status == 0 && round < ROUNDS; round++) {
-		const struct strategy *strategy =
-			&trigger_strategies[found[rng_below(&watch.rng, senders.adds ? 4 : 2)]];
+		const struct producer_round *r = choose_round();
 		unsigned times = 1 + (unsigned)rng_below(&watch.rng, 3);
 		status = occupy_slots(c, concurrent, words, start_ns);
 		if (status == 0)
-			status = enqueue_rounds(c, strategy, times);
+			status = enqueue_rounds(c, r, times);
 		if (status)
 			break;
 		watch.rounds++;
-		note_result(producers_check(&senders, strategy));
-		watch.miscounted += !copies_match(strategy->add == ADD_FROM_SENDER ? 0 : times);
+		note_result(producers_check(&senders, c, r->strategy));
+		watch.miscounted += !copies_match(r->strategy->add == ADD_FROM_SENDER ? 0 : times);
 		status = dev_stream_sync(c->dev, concurrent);
 	}
 	if (status)
@@ -245,7 +264,7 @@ static int run_stage(void (*scene)(struct bench_case *c), const char *device)
 
 static void in_order_on(const char *device, unsigned min_rounds)
 {
-	int code = run_stage(run_triggered, device);
+	int code = run_stage(run_rounds, device);
 	if (code == 77)
 		skip("the device lacks a GEMM that counts rows, or stream waits for values");
 	expect(code == 0);
@@ -265,7 +284,7 @@ static void in_order_on_hosts(void) { in_order_on("host:0,1", 200); }
 static void run_without_waits(struct bench_case *c)
 {
 	watch.no_waits = true;
-	run_triggered(c);
+	run_rounds(c);
 }
 
 static void early_bands_are_found(void)
@@ -279,24 +298,23 @@ static void early_bands_are_found(void)
 /* As after years: the next GEMMs would exceed the range of stream waits. */
 static void old_counters(struct bench_case *c)
 {
-	int status = producers_open(&senders, c, false);
-	struct producer *one = &senders.producer[0];
+	int status = open_rounds(c);
 	uint32_t *values = bench_alloc_host(c, senders.bands * sizeof(*values));
 	if (status || bench_status(c))
 		return;
-	const uint32_t n = one->gemm.shape.n, m = one->gemm.shape.m;
-	one->gemms_counted = DEV_VALUE_MAX / (senders.band_rows * n) - 2;
-	for (uint32_t band = 0; band < senders.bands; band++) {
-		uint32_t left = m - band * senders.band_rows;
-		values[band] = one->gemms_counted *
-			       (left < senders.band_rows ? left : senders.band_rows) * n;
-	}
-	status = dev_upload(c->dev, one->counters, values, senders.bands * sizeof(*values));
+	const uint32_t n = senders.shape.n;
+	senders.gemms_counted = DEV_VALUE_MAX / (senders.band_rows * n) - 2;
+	for (uint32_t band = 0; band < senders.bands; band++)
+		values[band] = (uint32_t)(senders.gemms_counted * bytes_of_band(band) * n /
+					  senders.row_bytes);
+	for (uint32_t i = 0; status == 0 && i < senders.count; i++)
+		status = dev_upload(c->devices->dev[i], senders.producer[i].counters, values,
+				    senders.bands * sizeof(*values));
 	if (status == 0)
-		status = enqueue_rounds(c, &trigger_strategies[TRIGGERED], 5);
+		status = enqueue_rounds(c, &rounds[TRIGGERED], 5);
 	watch.rounds++;
-	if (status == 0 && one->gemms_counted == 3)
-		note_result(producers_check(&senders, &trigger_strategies[TRIGGERED]));
+	if (status == 0 && senders.gemms_counted == 3)
+		note_result(producers_check(&senders, c, rounds[TRIGGERED].strategy));
 	else
 		watch.wrong++;
 	bench_status_add(c, status);
@@ -304,8 +322,8 @@ static void old_counters(struct bench_case *c)
 
 static void counters_start_anew_before_they_are_full(void)
 {
-	static const char *const devices[] = {"sim", "host"};
-	for (size_t i = 0; i < 2; i++) {
+	static const char *const devices[] = {"sim", "sim:0-2", "host", "host:0,1"};
+	for (size_t i = 0; i < 4; i++) {
 		expect(run_stage(old_counters, devices[i]) == 0);
 		expect(watch.rounds > 10);
 		expect(watch.wrong == 0);
