@@ -20,32 +20,17 @@
 static const char *const copy_methods[] = {"engine", "kernel", NULL};
 
 static const struct axis axes[] = {
-	{.name = "type",
-	 .help = "element type",
-	 .kind = AXIS_WORD,
-	 .words = dev_type_names,
-	 .types = true,
-	 .quick = "f32",
-	 .full = "f32,f64"},
-	{.name = "shape",
-	 .help = "nSIDE, MxNxK, or g1..g16 scaled",
-	 .kind = AXIS_WORD,
-	 .accept = shape_accept,
-	 .quick = "g1,g5,n1024,2048x2048x128",
-	 .simulated = "g1,g5,n256,512x512x64",
-	 .full = "g1,g2,g3,g4,g5,g6,g7,g8,g9,g10,g11,g12,g13,g14,g15,g16,n1024,n2048,2048x2048x128",
-	 .gpu_class = "g1,g5,n4096,8192x8192x512",
-	 .gpu_class_full = "g1,g2,g3,g4,g5,g6,g7,g8,g9,g10,g11,g12,g13,g14,g15,g16,n4096,n8192,"
-			   "8192x8192x512"},
-	{.name = "mflop",
-	 .help = "g1..g16 are scaled to at most this many million flops",
-	 .kind = AXIS_COUNT,
-	 .min = 1,
-	 .quick = "500",
-	 .full = "4000",
-	 .simulated = "60",
-	 .gpu_class = "2000000",
-	 .gpu_class_full = "8000000"},
+	BENCH_GEMM_TYPES(.quick = "f32", .full = "f32,f64"),
+	BENCH_GEMM_SHAPES(.quick = "g1,g5,n1024,2048x2048x128",
+			  .simulated = "g1,g5,n256,512x512x64",
+			  .full = "g1,g2,g3,g4,g5,g6,g7,g8,g9,g10,g11,g12,g13,g14,g15,g16,n1024,"
+				  "n2048,2048x2048x128",
+			  .gpu_class = "g1,g5,n4096,8192x8192x512",
+			  .gpu_class_full = "g1,g2,g3,g4,g5,g6,g7,g8,g9,g10,g11,g12,g13,g14,g15,"
+					    "g16,n4096,n8192,"
+					    "8192x8192x512"),
+	BENCH_GEMM_MFLOP(.quick = "500", .full = "4000", .simulated = "60", .gpu_class = "2000000",
+			 .gpu_class_full = "8000000"),
 	{.name = "direction",
 	 .help = "where C is sent",
 	 .kind = AXIS_WORD,
