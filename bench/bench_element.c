@@ -47,3 +47,13 @@ double element_load(enum dev_type type, const void *elements, uint64_t i)
 		return (double)minifloat_decode(format_of(type), ((const uint8_t *)elements)[i]);
 	}
 }
+
+void element_gemv(const struct element_matrix *x, bool transposed, const double *t, double *y)
+{
+	for (uint32_t row = 0; row < x->rows; row++)
+		for (uint32_t column = 0; column < x->columns; column++)
+			y[transposed ? column : row] +=
+				element_load(x->type, x->elements,
+					     (uint64_t)row * x->columns + column) *
+				t[transposed ? row : column];
+}

@@ -197,38 +197,7 @@ int bench_gemm_poison(const struct bench_gemm *p, struct bench_case *c)
 
 /* ---------------------------------------------------------------- the check */
 
-struct matrix {
-	enum dev_type type;
-	const void *elements;
-	uint32_t rows, columns;
-};
-
 static enum dev_type result_type(const struct bench_gemm *p) { return dev_types[p->type].result; }
-
-/* out[row] = sum over columns of x[row][column] * t[column], in double. */
-static void times_vector(const struct matrix *x, const double *t, double *out)
-{
-	for (uint32_t row = 0; row < x->rows; row++) {
-		double sum = 0.0;
-		for (uint32_t column = 0; column < x->columns; column++)
-			sum += element_load(x->type, x->elements,
-					    (uint64_t)row * x->columns + column) *
-			       t[column];
-		out[row] = sum;
-	}
-}
-
-/* The same for the transposed matrix. */
-static void transposed_times_vector(const struct matrix *x, const double *t, double *out)
-{
-	for (uint32_t column = 0; column < x->columns; column++)
-		out[column] = 0.0;
-	for (uint32_t row = 0; row < x->rows; row++)
-		for (uint32_t column = 0; column < x->columns; column++)
-			out[column] += element_load(x->type, x->elements,
-						    (uint64_t)row * x->columns + column) *
-				       t[row];
-}
 
 /* How far rounding alone can move an entry of C t; bench_gemm.h derives it. */
 static double rounding_limit(const struct bench_gemm *p, uint32_t writes)
@@ -268,22 +237,19 @@ int bench_gemm_check(const struct bench_gemm *p, struct bench_case *c, uint32_t 
 {
 	const struct shape *s = &p->shape;
 	void *found = malloc(p->c_bytes);
-	double *t = malloc(((size_t)s->n + s->k + 2 * (size_t)s->m) * sizeof(*t));
+	double *t = calloc((size_t)s->n + s->k + 2 * (size_t)s->m, sizeof(*t));
 	int status = found && t ? dev_download(p->dev, found, p->c, p->c_bytes)
 				: err_note(-ENOMEM, "check of C: out of memory");
 	if (status == 0) {
-		const struct matrix a = {p->type, p->host_a, s->m, s->k},
-				    found_c = {result_type(p), found, s->m, s->n};
-		const struct matrix b = {p->type, p->host_b, p->b_transposed ? s->n : s->k,
-					 p->b_transposed ? s->k : s->n};
+		const struct element_matrix a = {p->type, p->host_a, s->m, s->k},
+					    found_c = {result_type(p), found, s->m, s->n};
+		const struct element_matrix b = {p->type, p->host_b, p->b_transposed ? s->n : s->k,
+						 p->b_transposed ? s->k : s->n};
 		double *bt = t + s->n, *abt = bt + s->k, *ct = abt + s->m;
 		rng_fill_f64(&c->rng, t, s->n);
-		if (p->b_transposed)
-			transposed_times_vector(&b, t, bt);
-		else
-			times_vector(&b, t, bt);
-		times_vector(&a, bt, abt);
-		times_vector(&found_c, t, ct);
+		element_gemv(&b, p->b_transposed, t, bt);
+		element_gemv(&a, false, bt, abt);
+		element_gemv(&found_c, false, t, ct);
 		status = compare_vectors(p, writes, ct, abt);
 	}
 	free(found);

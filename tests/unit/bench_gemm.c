@@ -155,6 +155,18 @@ static void fast_accumulation_is_allowed_on_request(void)
 	expect(fast_as_exact == -EBADMSG && fast_shifted == -EBADMSG);
 }
 
+static void matrices_times_vectors(void)
+{
+	const float rows[] = {1, 2, 3, 4, 5, 6};
+	const struct element_matrix x = {DEV_F32, rows, 2, 3};
+	const double t[] = {1, 10, 100};
+	double y[] = {1000, 2000}, transposed[] = {0, 0, 1};
+	element_gemv(&x, false, t, y);
+	expect(y[0] == 1321 && y[1] == 2654);
+	element_gemv(&x, true, t, transposed);
+	expect(transposed[0] == 41 && transposed[1] == 52 && transposed[2] == 64);
+}
+
 /* Pieces lie where the whole GEMM has them, whichever way B is stored. */
 static unsigned placed;
 
@@ -213,6 +225,7 @@ static void pieces_are_placed(void)
 
 int main(void)
 {
+	test(matrices_times_vectors);
 	test(rounding_passes_and_errors_fail);
 	test(fast_accumulation_is_allowed_on_request);
 	test(what_can_be_cut);
