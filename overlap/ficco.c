@@ -18,29 +18,9 @@
 #include "bench/bench_gemm.h"
 #include "bench/blocking_kernel.h"
 #include "lib/err.h"
-#include "overlap/ficco/ficco_metrics.h"
+#include "overlap/ficco/variants.h"
 
 #include <errno.h>
-
-#define WHOLE(label)                                                                               \
-	{                                                                                          \
-		.name = (label), .timing = BENCH_SELF                                              \
-	}
-#define PART(label)                                                                                \
-	{                                                                                          \
-		.name = (label), .timing = BENCH_SELF, .reference = true, .always = true           \
-	}
-
-/* Of FICCO_SCHEDULE_TABLE, in the order that overlap/ficco/variants.h defines. The parts of the
- * baseline are the whole GEMM and the whole communication. */
-#define WHOLE_VARIANT(id, label, ...) WHOLE(label),
-#define NO_PARTS(id, label, ...)
-#define PART_VARIANTS(id, label, ...)                                                              \
-	PART(label "-gemms"), PART(label "-transfers"), PART(label "-concurrent"),
-
-static const struct bench_variant variants[VARIANTS_ALL + 1] = {
-	FICCO_SCHEDULE_TABLE(WHOLE_VARIANT, WHOLE_VARIANT) PART("gemm"), PART("communication"),
-	FICCO_SCHEDULE_TABLE(NO_PARTS, PART_VARIANTS){0}};
 
 enum { ENGINE, KERNEL };
 static const char *const copy_methods[] = {"engine", "kernel", NULL};
@@ -52,30 +32,11 @@ static const struct axis axes[] = {
 	 .words = ficco_ops,
 	 .quick = "ag-gemm,gemm-rs",
 	 .full = "ag-gemm,gemm-rs,a2a-gemm,a2a-gemm-uneven"},
-	{.name = "shape",
-	 .help = "nSIDE, MxNxK, or g1..g16 scaled: the GEMM of each device",
-	 .kind = AXIS_WORD,
-	 .accept = shape_accept,
-	 .quick = "g1,g2,g5,g6",
-	 .simulated = "g1,g5",
-	 .full = "g1,g2,g3,g4,g5,g6,g7,g8,g9,g10,g11,g12,g13,g14,g15,g16"},
-	{.name = "mflop",
-	 .help = "g1..g16 are scaled to at most this many million flops",
-	 .kind = AXIS_COUNT,
-	 .min = 1,
-	 .quick = "300",
-	 .full = "4000",
-	 .simulated = "20",
-	 .gpu_class = "2000000",
-	 .gpu_class_full = "8000000"},
-	{.name = "type",
-	 .help = "element type",
-	 .kind = AXIS_WORD,
-	 .words = dev_type_names,
-	 .types = true,
-	 .quick = "f32",
-	 .full = "f32,bf16",
-	 .gpu_class = "f32,bf16"},
+	BENCH_GEMM_SHAPES(.quick = "g1,g2,g5,g6", .simulated = "g1,g5",
+			  .full = "g1,g2,g3,g4,g5,g6,g7,g8,g9,g10,g11,g12,g13,g14,g15,g16"),
+	BENCH_GEMM_MFLOP(.quick = "300", .full = "4000", .simulated = "20", .gpu_class = "2000000",
+			 .gpu_class_full = "8000000"),
+	BENCH_GEMM_TYPES(.quick = "f32", .full = "f32,bf16", .gpu_class = "f32,bf16"),
 	{.name = "copy-method",
 	 .help = "copy engine or kernel",
 	 .kind = AXIS_WORD,
@@ -100,8 +61,6 @@ static const struct bench_metric primary[] = {
 
 #define DEFAULT_RANKS 4u
 #define VERIFY_BYTES (64u << 10)
-
-static struct variants *case_variants(const struct bench_case *c) { return c->state; }
 
 static uint32_t rank_count(const struct bench_case *c)
 {
@@ -152,29 +111,8 @@ static int setup(struct bench_case *c)
 					.k = shape.k,
 					.seed = rng_u64(&c->rng)};
 	return status ? status
-		      : variants_open(case_variants(c), c, &problem,
-				      (enum dev_type)axis_index(c, "type"), copy_blocks(c));
-}
-
-static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
-{
-	return variants_run(case_variants(c), variant, iterations, &c->self_seconds);
-}
-
-static void model(const struct bench_case *c, unsigned variant, struct bench_model *m)
-{
-	variants_model(case_variants(c), variant, m);
-}
-
-static int poison(struct bench_case *c, unsigned variant)
-{
-	(void)variant;
-	return variants_poison(case_variants(c));
-}
-
-static int check(struct bench_case *c, unsigned variant)
-{
-	return variants_check(case_variants(c), c, variant);
+		      : variants_open(c, &problem, (enum dev_type)axis_index(c, "type"),
+				      copy_blocks(c));
 }
 
 /* All variants except GEMMs alone depend on copies that need no thread block. */
@@ -183,7 +121,7 @@ static int verify_mechanism(struct bench_case *c)
 	uint64_t uses = 0;
 	for (unsigned v = 0; v < VARIANTS_ALL; v++)
 		uses |= (uint64_t)(variants_part(v) != FLOW_GEMMS) << v;
-	if (case_variants(c)->blocks)
+	if (axis_index(c, "copy-method") == KERNEL)
 		return 0;
 	bool alone = c->devices->count == 1;
 	void *from = bench_alloc(c, alone ? DEV_MEM_PINNED : DEV_MEM_DEVICE, VERIFY_BYTES);
@@ -195,21 +133,19 @@ static int verify_mechanism(struct bench_case *c)
 
 static int derive(struct bench_case *c)
 {
-	const struct variants *r = case_variants(c);
-	const struct ficco_problem *p = &r->serial->problem;
+	const struct variants *all = c->state;
+	const struct ficco_problem *p = &all->plan[FICCO_SERIAL]->problem;
 	bench_fact_number(c, "m", p->m);
 	bench_fact_number(c, "n", p->n);
 	bench_fact_number(c, "k", p->k);
 	bench_fact_number(c, "ranks", p->devices);
-	bench_fact_number(c, "max_rows", ficco_plan_max_rows(r->serial));
-	bench_fact_number(c, "copy_blocks", r->blocks);
+	bench_fact_number(c, "max_rows", all->plan[FICCO_SERIAL]->max_rows);
+	bench_fact_number(c, "copy_blocks", all->blocks);
 	bench_fact_text(c, "peers_are", c->devices->count > 1 ? "devices" : "pinned host memory");
-	bench_fact_text(c, "skipped", r->skipped);
-	bench_fact_text(c, "skipped_why", r->skipped_why);
-	return ficco_derive(r, c);
+	bench_fact_text(c, "skipped", all->skipped);
+	bench_fact_text(c, "skipped_why", all->skipped_why);
+	return variants_derive(c);
 }
-
-static void teardown(struct bench_case *c) { variants_close(case_variants(c)); }
 
 static const struct bench bench = {
 	.name = "overlap/ficco",
@@ -227,18 +163,18 @@ static const struct bench bench = {
 	.share = 4.0,
 	.axes = axes,
 	.variant_option = "schedule",
-	.variants = variants,
+	.variants = ficco_variants,
 	.primary = primary,
 	.state_bytes = sizeof(struct variants),
 	.admit = admit,
 	.setup = setup,
-	.body = body,
-	.model = model,
-	.poison = poison,
-	.check = check,
+	.body = variants_body,
+	.model = variants_model,
+	.poison = variants_poison,
+	.check = variants_check,
 	.verify_mechanism = verify_mechanism,
 	.derive = derive,
-	.teardown = teardown,
+	.teardown = variants_teardown,
 };
 
 int main(int argc, char **argv) { return bench_main(&bench, argc, argv); }

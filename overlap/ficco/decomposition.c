@@ -56,15 +56,14 @@ static void route_rows(struct ficco_plan *p)
 	for (uint32_t d = 0; d < devices; d++)
 		popular[d] = MIN_POPULAR + (MAX_POPULAR - MIN_POPULAR) * rng_unit(&r);
 	for (uint32_t from = 0; from < devices; from++) {
-		double weight[FICCO_MAX_DEVICES], all = 0.0, sum = 0.0;
+		double sum[FICCO_MAX_DEVICES], all = 0.0;
 		uint32_t given = 0;
 		for (uint32_t d = 0; d < devices; d++)
-			all += weight[d] = popular[d] * (MIN_POPULAR + (MAX_POPULAR - MIN_POPULAR) *
-									       rng_unit(&r));
+			sum[d] = all += popular[d] *
+					(MIN_POPULAR + (MAX_POPULAR - MIN_POPULAR) * rng_unit(&r));
 		for (uint32_t d = 0; d < devices; d++) {
-			sum += weight[d];
 			uint32_t end = d + 1 == devices ? p->problem.m
-							: (uint32_t)(sum / all * p->problem.m);
+							: (uint32_t)(sum[d] / all * p->problem.m);
 			p->rows[d][from] = end - given;
 			given = end;
 		}
@@ -82,6 +81,7 @@ static void assign_rows(struct ficco_plan *p)
 	for (uint32_t d = 0; d < devices; d++) {
 		for (uint32_t r = 0; r < devices; r++)
 			p->all_rows[d] += p->rows[d][r];
+		p->max_rows = p->all_rows[d] > p->max_rows ? p->all_rows[d] : p->max_rows;
 		if (p->problem.op == FICCO_AG_GEMM)
 			p->send_elements[d] = (uint64_t)p->rows[d][d] * p->problem.k;
 		else if (p->problem.op == FICCO_GEMM_RS)
@@ -102,40 +102,27 @@ uint64_t ficco_plan_send_offset(const struct ficco_plan *p, uint32_t from, uint3
 	return rows * p->problem.k;
 }
 
-uint32_t ficco_plan_max_rows(const struct ficco_plan *p)
-{
-	uint32_t max = 0;
-	for (uint32_t d = 0; d < p->problem.devices; d++)
-		max = p->all_rows[d] > max ? p->all_rows[d] : max;
-	return max;
-}
-
-static int check_row_parts(const struct ficco_plan *p, uint32_t parts)
-{
-	for (uint32_t d = 0; d < p->problem.devices; d++)
-		for (uint32_t r = 0; r < p->problem.devices; r++)
-			if (p->rows[d][r] < parts)
-				return err_note(-EINVAL,
-						"%s on %u devices: %u rows of %u on device %u "
-						"cannot be cut into %u",
-						ficco_schedules[p->schedule], p->problem.devices,
-						p->rows[d][r], p->all_rows[d], d, parts);
-	return 0;
-}
-
 static int admit(const struct ficco_plan *p)
 {
 	const struct ficco_problem *o = &p->problem;
-	const struct ficco_rules *rules = &ficco_schedule_rules[p->schedule];
-	if (o->op == FICCO_GEMM_RS && rules->columns_cut)
+	const char *name = ficco_schedules[p->schedule];
+	if (o->op == FICCO_GEMM_RS && p->k_steps > 1)
 		return err_note(-ENOTSUP,
 				"%s: no element of C is finished before the last part of K, so "
 				"gemm-rs has nothing to send",
-				ficco_schedules[p->schedule]);
-	if (rules->columns_cut && o->k < o->devices)
-		return err_note(-EINVAL, "%s on %u devices: K of %u cannot be cut into %u",
-				ficco_schedules[p->schedule], o->devices, o->k, o->devices);
-	return check_row_parts(p, row_parts(rules, o->devices));
+				name);
+	if (o->k < p->k_steps)
+		return err_note(-EINVAL, "%s on %u devices: K of %u cannot be cut into %u", name,
+				o->devices, o->k, p->k_steps);
+	for (uint32_t i = 0; i < o->devices * o->devices; i++) {
+		uint32_t d = i / o->devices, rows = p->rows[d][i % o->devices];
+		if (rows < p->row_parts)
+			return err_note(-EINVAL,
+					"%s on %u devices: %u rows of %u on device %u cannot be "
+					"cut into %u",
+					name, o->devices, rows, p->all_rows[d], d, p->row_parts);
+	}
+	return 0;
 }
 
 /* ------------------------------------------------------------------ chunks, pieces, transfers */
@@ -144,153 +131,94 @@ static int admit(const struct ficco_plan *p)
 struct plan_builder {
 	struct ficco_plan *p;
 	const struct ficco_rules *rules;
-	uint32_t device, parts, at; /* at: rows placed so far */
+	uint32_t device, at; /* at: rows placed so far */
 };
-
-static uint32_t peer_at_distance(const struct plan_builder *b, uint32_t distance)
-{
-	return (b->device + distance) % b->p->problem.devices;
-}
 
 static struct ficco_chunk add_chunk(struct plan_builder *b, uint32_t group, uint32_t part)
 {
 	uint32_t rows = b->p->rows[b->device][group];
 	struct ficco_chunk chunk = {.device = b->device,
 				    .group = group,
-				    .first = ficco_part_begin(rows, b->parts, part),
-				    .rows = part_width(rows, b->parts, part),
-				    .at = b->at};
+				    .first = ficco_part_begin(rows, b->p->row_parts, part),
+				    .rows = part_width(rows, b->p->row_parts, part),
+				    .at = b->at,
+				    .piece = b->p->piece_count};
 	b->p->chunks[b->p->chunk_count++] = chunk;
 	b->at += chunk.rows;
 	return chunk;
 }
 
-/* Places all parts of the device's own group, one after the other. */
-static void add_own_chunks(struct plan_builder *b)
+/* The element at which a row starts in a slab of a matrix that has `rows` rows. */
+static uint64_t slab_offset(const struct ficco_plan *p, uint32_t slab, uint64_t rows, uint64_t row)
 {
-	for (uint32_t part = 0; part < b->parts; part++)
+	uint32_t column = ficco_part_begin(p->problem.k, p->k_steps, slab);
+	return rows * column + row * part_width(p->problem.k, p->k_steps, slab);
+}
+
+/* With gemm-rs a piece waits for nothing. */
+static void add_piece(struct plan_builder *b, uint32_t row, uint32_t rows, uint32_t slab,
+		      uint32_t first_transfer)
+{
+	struct ficco_plan *p = b->p;
+	bool waits = p->problem.op != FICCO_GEMM_RS;
+	p->pieces[p->piece_count++] =
+		(struct ficco_piece){.device = b->device,
+				     .row = row,
+				     .rows = rows,
+				     .column = ficco_part_begin(p->problem.k, p->k_steps, slab),
+				     .columns = part_width(p->problem.k, p->k_steps, slab),
+				     .a_offset = slab_offset(p, slab, p->all_rows[b->device], row),
+				     .first_transfer = first_transfer,
+				     .transfers = waits ? p->transfer_count - first_transfer : 0};
+}
+
+/* The device's own group as a GEMM of its own, its parts one after the other. */
+static void add_own_group(struct plan_builder *b)
+{
+	uint32_t row = b->at;
+	for (uint32_t part = 0; part < b->p->row_parts; part++)
 		add_chunk(b, b->device, part);
+	add_piece(b, row, b->at - row, 0, b->p->transfer_count);
 }
 
-static uint32_t add_piece(struct plan_builder *b, uint32_t step, uint32_t row, uint32_t rows,
-			  uint32_t slab, uint32_t first_transfer)
+struct ficco_transfer ficco_arriving_transfer(const struct ficco_plan *p,
+					      const struct ficco_chunk *chunk, uint32_t slab)
 {
-	struct ficco_plan *p = b->p;
-	uint32_t column = ficco_part_begin(p->problem.k, p->k_steps, slab),
-		 columns = part_width(p->problem.k, p->k_steps, slab);
-	p->pieces[p->piece_count] = (struct ficco_piece){
-		.device = b->device,
-		.step = step,
-		.row = row,
-		.rows = rows,
-		.column = column,
-		.columns = columns,
-		.lda = columns,
-		.a_offset = (uint64_t)p->all_rows[b->device] * column + (uint64_t)row * columns,
-		.adds = slab > 0,
-		.first_transfer = first_transfer,
-		.transfers = (uint32_t)p->transfer_count - first_transfer};
-	return (uint32_t)p->piece_count++;
-}
-
-/* Adds the transfer of a chunk's slab from the peer that has the group. */
-static void add_arrival(struct plan_builder *b, const struct ficco_chunk *chunk, uint32_t step,
-			uint32_t slab, uint32_t distance)
-{
-	struct ficco_plan *p = b->p;
-	uint32_t column = ficco_part_begin(p->problem.k, p->k_steps, slab),
-		 columns = part_width(p->problem.k, p->k_steps, slab);
-	uint64_t group_rows = p->rows[b->device][chunk->group];
-	p->transfers[p->transfer_count++] = (struct ficco_transfer){
-		.from = chunk->group,
-		.to = b->device,
-		.step = step,
+	uint32_t from = chunk->group, to = chunk->device;
+	return (struct ficco_transfer){
+		.from = from,
+		.to = to,
 		.piece = FICCO_NONE,
-		.link = b->rules->one_link ? 0 : distance - 1,
-		.from_offset = ficco_plan_send_offset(p, chunk->group, b->device) +
-			       group_rows * column + (uint64_t)chunk->first * columns,
-		.to_offset =
-			(uint64_t)p->all_rows[b->device] * column + (uint64_t)chunk->at * columns,
-		.count = (uint64_t)chunk->rows * columns};
+		.from_offset = ficco_plan_send_offset(p, from, to) +
+			       slab_offset(p, slab, p->rows[to][from], chunk->first),
+		.to_offset = slab_offset(p, slab, p->all_rows[to], chunk->at),
+		.count = (uint64_t)chunk->rows * part_width(p->problem.k, p->k_steps, slab)};
 }
 
-/* Adds the transfer of a chunk's partial sums to the device that the group belongs to. */
-static void add_departure(struct plan_builder *b, const struct ficco_chunk *chunk, uint32_t step,
-			  uint32_t piece, uint32_t distance)
+/* Partial sums leave for the device that the group belongs to, after the piece that is added
+ * next. Those of each sender arrive in a slot of their own. */
+static struct ficco_transfer departing_transfer(const struct ficco_plan *p,
+						const struct ficco_chunk *chunk, uint64_t slot)
 {
-	struct ficco_plan *p = b->p;
-	uint64_t n = p->problem.n,
-		 slot = (uint64_t)(distance - 1) * p->rows[chunk->group][chunk->group];
-	p->transfers[p->transfer_count++] =
-		(struct ficco_transfer){.from = b->device,
-					.to = chunk->group,
-					.step = step,
-					.piece = piece,
-					.link = b->rules->one_link ? 0 : distance - 1,
-					.from_offset = chunk->at * n,
-					.to_offset = (slot + chunk->first) * n,
-					.count = chunk->rows * n};
+	uint64_t n = p->problem.n, slot_rows = p->rows[chunk->group][chunk->group];
+	return (struct ficco_transfer){.from = chunk->device,
+				       .to = chunk->group,
+				       .piece = p->piece_count,
+				       .from_offset = chunk->at * n,
+				       .to_offset = (slot * slot_rows + chunk->first) * n,
+				       .count = chunk->rows * n};
 }
 
-/* GEMMs wait for what arrives. Where columns are cut, the first slab places the rows for all. */
-static void build_arrivals(struct plan_builder *b)
+static void add_transfer(struct plan_builder *b, const struct ficco_chunk *chunk, uint32_t step,
+			 uint32_t slab, uint32_t link)
 {
 	struct ficco_plan *p = b->p;
-	uint32_t devices = p->problem.devices;
-	struct ficco_chunk chunk[FICCO_MAX_DEVICES] = {{0}};
-	if (b->rules->own_separate) {
-		add_own_chunks(b);
-		add_piece(b, 0, 0, b->at, 0, (uint32_t)p->transfer_count);
-	}
-	for (uint32_t part = 0; part < b->parts; part++) {
-		for (uint32_t slab = 0; slab < p->k_steps; slab++) {
-			uint32_t step = part * p->k_steps + slab,
-				 first = (uint32_t)p->transfer_count;
-			uint32_t row = slab ? chunk[0].at : b->at;
-			for (uint32_t i = b->rules->own_separate; i < devices; i++) {
-				if (slab == 0)
-					chunk[i] = add_chunk(b, peer_at_distance(b, i), part);
-				if (i > 0)
-					add_arrival(b, &chunk[i], b->rules->one_link ? i - 1 : step,
-						    slab, i);
-				if (!b->rules->fused)
-					add_piece(b, step, chunk[i].at, chunk[i].rows, slab,
-						  (uint32_t)p->transfer_count - 1);
-			}
-			if (b->rules->fused)
-				add_piece(b, step, row, b->at - row, slab, first);
-		}
-	}
-}
-
-/* The mirror image: a transfer waits for its GEMM, and the own group comes last, concurrent with
- * the last transfers. */
-static void build_departures(struct plan_builder *b)
-{
-	struct ficco_plan *p = b->p;
-	uint32_t devices = p->problem.devices;
-	struct ficco_chunk chunk[FICCO_MAX_DEVICES];
-	for (uint32_t part = 0; part < b->parts; part++) {
-		uint32_t row = b->at, fused = (uint32_t)p->piece_count;
-		for (uint32_t i = b->rules->own_separate; i < devices; i++)
-			chunk[i] = add_chunk(b, peer_at_distance(b, i), part);
-		if (b->rules->fused)
-			add_piece(b, part, row, b->at - row, 0, (uint32_t)p->transfer_count);
-		for (uint32_t i = b->rules->own_separate; i < devices; i++) {
-			uint32_t piece = fused;
-			if (!b->rules->fused)
-				piece = add_piece(b, part, chunk[i].at, chunk[i].rows, 0,
-						  (uint32_t)p->transfer_count);
-			if (i > 0)
-				add_departure(b, &chunk[i], b->rules->one_link ? i - 1 : part,
-					      piece, i);
-		}
-	}
-	if (b->rules->own_separate) {
-		uint32_t row = b->at;
-		add_own_chunks(b);
-		add_piece(b, b->parts, row, b->at - row, 0, (uint32_t)p->transfer_count);
-	}
+	struct ficco_transfer t = p->problem.op == FICCO_GEMM_RS
+					  ? departing_transfer(p, chunk, link)
+					  : ficco_arriving_transfer(p, chunk, slab);
+	t.step = b->rules->one_link ? link : step;
+	t.link = b->rules->one_link ? 0 : link;
+	p->transfers[p->transfer_count++] = t;
 }
 
 /* ------------------------------------------------------------------ reductions */
@@ -301,101 +229,96 @@ static uint32_t incoming_transfer(const struct plan_builder *b, uint32_t part, u
 {
 	uint32_t devices = b->p->problem.devices,
 		 sender = (b->device + devices - slot - 1) % devices;
-	return (sender * b->parts + part) * (devices - 1) + slot;
+	return (sender * b->p->row_parts + part) * (devices - 1) + slot;
 }
 
-/* Finds the chunk with this part of the device's own group, and the piece that computes it. */
-static const struct ficco_chunk *own_chunk(const struct plan_builder *b, uint32_t part,
-					   uint32_t *piece_p)
-{
-	const struct ficco_plan *p = b->p;
-	uint32_t first = ficco_part_begin(p->rows[b->device][b->device], b->parts, part);
-	size_t c = (size_t)b->device * p->problem.devices * b->parts,
-	       i = b->device * p->piece_count / p->problem.devices;
-	while (p->chunks[c].group != b->device || p->chunks[c].first != first)
-		c++;
-	while (p->chunks[c].at - p->pieces[i].row >= p->pieces[i].rows)
-		i++;
-	*piece_p = (uint32_t)i;
-	return &p->chunks[c];
-}
-
-/* A device that computes its own group last adds up the partial sums of the others meanwhile, in
- * the slot of the first one. */
-static void build_reductions(struct plan_builder *b)
+/* Adds a slot's partial sums of a part of the own group to C. A device that computes its own group
+ * last adds up those of the others meanwhile, in slot 0. */
+static void add_reduction(struct plan_builder *b, const struct ficco_chunk *own, uint32_t part,
+			  uint32_t slot)
 {
 	struct ficco_plan *p = b->p;
-	uint32_t own = p->rows[b->device][b->device], slots = p->problem.devices - 1,
-		 last = b->rules->own_separate ? 1 : slots;
-	uint64_t n = p->problem.n, slot_size = own * n;
-	for (uint32_t part = 0; part < b->parts; part++) {
-		uint64_t at = ficco_part_begin(own, b->parts, part) * n,
-			 count = part_width(own, b->parts, part) * n;
-		for (uint32_t slot = last; slot < slots; slot++)
-			p->reductions[p->reduction_count++] = (struct ficco_reduction){
-				.device = b->device,
-				.to_staging = true,
-				.from_offset = slot * slot_size + at,
-				.to_offset = at,
-				.count = count,
-				.transfer = {incoming_transfer(b, part, 0),
-					     incoming_transfer(b, part, slot)},
-				.piece = FICCO_NONE};
-	}
-	for (uint32_t part = 0; part < b->parts; part++) {
-		uint32_t piece;
-		const struct ficco_chunk *chunk = own_chunk(b, part, &piece);
-		for (uint32_t slot = 0; slot < last; slot++)
-			p->reductions[p->reduction_count++] = (struct ficco_reduction){
-				.device = b->device,
-				.from_offset = slot * slot_size + chunk->first * n,
-				.to_offset = chunk->at * n,
-				.count = chunk->rows * n,
-				.transfer = {incoming_transfer(b, part, slot), FICCO_NONE},
-				.piece = piece};
+	bool to_staging = b->rules->own_separate && slot > 0;
+	uint32_t first = incoming_transfer(b, part, 0);
+	uint64_t n = p->problem.n, slot_rows = p->rows[b->device][b->device];
+	p->reductions[p->reduction_count++] = (struct ficco_reduction){
+		.device = b->device,
+		.to_staging = to_staging,
+		.from_offset = (slot * slot_rows + own->first) * n,
+		.to_offset = (to_staging ? own->first : own->at) * n,
+		.count = own->rows * n,
+		.transfer = {incoming_transfer(b, part, slot), to_staging ? first : FICCO_NONE},
+		.piece = to_staging ? FICCO_NONE : own->piece};
+}
+
+static void add_reductions(struct plan_builder *b, uint32_t first_slot, uint32_t end_slot)
+{
+	const struct ficco_plan *p = b->p;
+	uint32_t part = 0;
+	for (uint32_t i = b->device * p->problem.devices * p->row_parts; i < p->chunk_count; i++) {
+		if (p->chunks[i].group != b->device)
+			continue;
+		for (uint32_t slot = first_slot; slot < end_slot; slot++)
+			add_reduction(b, &p->chunks[i], part, slot);
+		part++;
 	}
 }
 
 /* ------------------------------------------------------------------ the plan */
+
+/* GEMMs wait for what arrives, and an own group of its own comes first. gemm-rs is the mirror
+ * image: a transfer waits for its GEMM, and the own group comes last, concurrent with the last
+ * transfers. Where columns are cut, the first slab places the rows for all. */
+static void build_device(struct plan_builder *b)
+{
+	struct ficco_plan *p = b->p;
+	uint32_t devices = p->problem.devices;
+	bool separate = b->rules->own_separate, sums = p->problem.op == FICCO_GEMM_RS;
+	struct ficco_chunk chunk[FICCO_MAX_DEVICES] = {{0}};
+	b->at = 0;
+	if (separate && !sums)
+		add_own_group(b);
+	for (uint32_t step = 0; step < p->row_parts * p->k_steps; step++) {
+		uint32_t part = step / p->k_steps, slab = step % p->k_steps, first = 0, row = 0;
+		for (uint32_t i = separate; i < devices; i++) {
+			if (slab == 0)
+				chunk[i] = add_chunk(b, (b->device + i) % devices, part);
+			if (!b->rules->fused || i == separate) {
+				first = p->transfer_count;
+				row = chunk[i].at;
+			}
+			if (i > 0)
+				add_transfer(b, &chunk[i], step, slab, i - 1);
+			if (!b->rules->fused || i + 1 == devices)
+				add_piece(b, row, chunk[i].at + chunk[i].rows - row, slab, first);
+		}
+	}
+	if (separate && sums) {
+		add_own_group(b);
+		add_reductions(b, 1, devices - 1);
+	}
+	if (sums)
+		add_reductions(b, 0, separate ? 1 : devices - 1);
+}
 
 /* A device has at most one of each for every part and slab of its G groups, and the GEMM of its
  * own group. */
 static int alloc_arrays(struct ficco_plan *p)
 {
 	size_t devices = p->problem.devices,
-	       parts = row_parts(&ficco_schedule_rules[p->schedule], p->problem.devices),
-	       each = devices * parts * p->k_steps + 1;
-	p->chunks = calloc(devices * each, sizeof(*p->chunks));
-	p->transfers = calloc(devices * each, sizeof(*p->transfers));
-	p->pieces = calloc(devices * each, sizeof(*p->pieces));
-	p->reductions = calloc(devices * each, sizeof(*p->reductions));
+	       count = 1 + devices * (devices * p->row_parts * p->k_steps + 1);
+	p->chunks = calloc(count, sizeof(*p->chunks));
+	p->transfers = calloc(count, sizeof(*p->transfers));
+	p->pieces = calloc(count, sizeof(*p->pieces));
+	p->reductions = calloc(count, sizeof(*p->reductions));
 	bool all = p->chunks && p->transfers && p->pieces && p->reductions;
 	return all ? 0 : err_note(-ENOMEM, "a schedule of %zu devices: out of memory", devices);
-}
-
-static void build_plan(struct ficco_plan *p)
-{
-	const struct ficco_rules *rules = &ficco_schedule_rules[p->schedule];
-	struct plan_builder b = {
-		.p = p, .rules = rules, .parts = row_parts(rules, p->problem.devices)};
-	p->steps = b.parts * p->k_steps;
-	if (rules->one_link)
-		p->steps = p->problem.devices - 1;
-	for (b.device = 0; b.device < p->problem.devices; b.device++) {
-		b.at = 0;
-		if (p->problem.op == FICCO_GEMM_RS)
-			build_departures(&b);
-		else
-			build_arrivals(&b);
-	}
-	for (b.device = 0; p->problem.op == FICCO_GEMM_RS && b.device < p->problem.devices;
-	     b.device++)
-		build_reductions(&b);
 }
 
 int ficco_plan_open(const struct ficco_problem *problem, enum ficco_schedule schedule,
 		    struct ficco_plan **p_p)
 {
+	const struct ficco_rules *rules = &ficco_schedule_rules[schedule];
 	if (problem->devices < 2 || problem->devices > FICCO_MAX_DEVICES)
 		return err_note(-EINVAL, "%u devices: must be within 2..%u", problem->devices,
 				FICCO_MAX_DEVICES);
@@ -408,13 +331,16 @@ int ficco_plan_open(const struct ficco_problem *problem, enum ficco_schedule sch
 				problem->devices);
 	p->problem = *problem;
 	p->schedule = schedule;
-	p->k_steps = column_parts(&ficco_schedule_rules[schedule], problem->devices);
+	p->row_parts = row_parts(rules, problem->devices);
+	p->k_steps = column_parts(rules, problem->devices);
+	p->steps = rules->one_link ? problem->devices - 1 : p->row_parts * p->k_steps;
 	assign_rows(p);
 	int status = admit(p);
 	if (status == 0)
 		status = alloc_arrays(p);
-	if (status == 0)
-		build_plan(p);
+	struct plan_builder b = {.p = p, .rules = rules};
+	for (; status == 0 && b.device < problem->devices; b.device++)
+		build_device(&b);
 	if (status)
 		ficco_plan_close(p);
 	else

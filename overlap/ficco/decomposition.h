@@ -94,9 +94,10 @@ struct ficco_problem {
 	uint64_t seed; /* for the router of a2a-gemm-uneven */
 };
 
-/* Rows [first, first + rows) of a group, stored from row `at` on in the device's A and C. */
+/* Rows [first, first + rows) of a group, stored from row `at` on in the device's A and C; `piece`
+ * is the first one that computes them. */
 struct ficco_chunk {
-	uint32_t device, group, first, rows, at;
+	uint32_t device, group, first, rows, at, piece;
 };
 
 /* `count` elements, from from_offset of what device `from` sends (gemm-rs: of its C) to to_offset
@@ -109,13 +110,12 @@ struct ficco_transfer {
 };
 
 /* One GEMM: rows [row, row + rows) of C from columns [column, column + columns) of A, which start
- * at element a_offset of A with leading dimension lda; `adds`: the result is added to C. It starts
- * after transfers [first_transfer, first_transfer + transfers). The pieces of a device follow each
- * other. */
+ * at element a_offset of A, in a slab of so many columns. From column 0 it overwrites C, from any
+ * other it adds to C. It starts after transfers [first_transfer, first_transfer + transfers). The
+ * pieces of a device follow each other. */
 struct ficco_piece {
-	uint32_t device, step, row, rows, column, columns, lda;
+	uint32_t device, row, rows, column, columns;
 	uint64_t a_offset;
-	bool adds;
 	uint32_t first_transfer, transfers;
 };
 
@@ -134,14 +134,15 @@ struct ficco_plan {
 	enum ficco_schedule schedule;
 	uint32_t rows[FICCO_MAX_DEVICES][FICCO_MAX_DEVICES]; /* [d][r]: of group r on device d */
 	uint32_t all_rows[FICCO_MAX_DEVICES];                /* of device d: their sum */
+	uint32_t max_rows; /* of a device; more than m only with the uneven router */
 	uint64_t send_elements[FICCO_MAX_DEVICES];    /* that device d sends; 0 for gemm-rs */
 	uint64_t staging_elements[FICCO_MAX_DEVICES]; /* 0 except for gemm-rs */
-	uint32_t steps, k_steps;
-	struct ficco_chunk *chunks;       /* by device, then row */
+	uint32_t steps, row_parts, k_steps; /* parts of each group's rows, and of A's columns */
+	struct ficco_chunk *chunks;         /* by device, then row */
 	struct ficco_transfer *transfers; /* by the device whose GEMM needs or made it, then step */
 	struct ficco_piece *pieces;       /* by device, in order */
 	struct ficco_reduction *reductions; /* by device, in order */
-	size_t chunk_count, transfer_count, piece_count, reduction_count;
+	uint32_t chunk_count, transfer_count, piece_count, reduction_count;
 };
 
 /* -EINVAL: fewer than 2 or more than FICCO_MAX_DEVICES devices, or fewer rows (columns) than parts.
@@ -150,11 +151,13 @@ int ficco_plan_open(const struct ficco_problem *problem, enum ficco_schedule sch
 		    struct ficco_plan **p_p);
 void ficco_plan_close(struct ficco_plan *p); /* NULL is accepted */
 
-/* Rows of the device that has most; more than m only with the uneven router. */
-uint32_t ficco_plan_max_rows(const struct ficco_plan *p);
-
 /* Elements between the start of what device `from` sends and its part for device `to`. */
 uint64_t ficco_plan_send_offset(const struct ficco_plan *p, uint32_t from, uint32_t to);
+
+/* The transfer of a slab of a chunk to its device; a device's own rows come from what it sends,
+ * too. Without step and link. Not for gemm-rs. */
+struct ficco_transfer ficco_arriving_transfer(const struct ficco_plan *p,
+					      const struct ficco_chunk *chunk, uint32_t slab);
 
 /* Where part `number` of `parts` of a side begins; number == parts gives the end. */
 uint32_t ficco_part_begin(uint32_t side, uint32_t parts, uint32_t number);

@@ -1,272 +1,219 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "overlap/ficco/operands.h"
 #include "bench/bench_element.h"
-#include "device/kernels.h"
 #include "lib/err.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
-enum { MAX_VALUE = 3, VALUES = 2 * MAX_VALUE + 1 };
+enum { MAX_VALUE = 3, VALUES = 2 * MAX_VALUE + 1, POISON = 0x7f };
 
-/* ------------------------------------------------------------------ integers as elements */
+/* Bytes of what a rank has; `source` is there twice where columns are cut. */
+struct sizes {
+	uint64_t b, c, arrivals, scratch, source, received;
+};
 
-static void encode_elements(enum dev_type type, const int8_t *from, uint64_t count, void *to)
+static struct sizes sizes_of(const struct operands *o, uint32_t i)
 {
-	for (uint64_t i = 0; i < count; i++)
-		element_store(type, to, i, from[i]);
+	const struct ficco_plan *p = o->plan;
+	uint64_t k_bytes = p->problem.k * o->element_bytes,
+		 n_bytes = p->problem.n * o->result_bytes, a = p->all_rows[i] * k_bytes,
+		 c = p->all_rows[i] * n_bytes;
+	return (struct sizes){.b = p->problem.n * k_bytes,
+			      .c = c,
+			      .arrivals = o->sums ? p->staging_elements[i] * o->result_bytes : a,
+			      .scratch = o->sums ? c : a,
+			      .received =
+				      o->sums ? p->rows[i][i] * n_bytes : p->rows[i][0] * k_bytes,
+			      .source = !o->sums         ? p->send_elements[i] * o->element_bytes
+					: i < o->devices ? a
+							 : p->rows[0][0] * n_bytes};
 }
 
-static int8_t *draw_integers(struct bench_case *c, uint64_t count)
+/* ------------------------------------------------------------------ sources */
+
+/* What a peer in host memory has is on the host already. */
+static char *alloc_on_host(struct bench_case *c, const struct ficco_rank *m, uint64_t bytes)
 {
-	int8_t *drawn = bench_alloc_host(c, count);
-	for (uint64_t i = 0; drawn && i < count;) {
+	return m->dev ? bench_alloc_host(c, bytes) : bench_alloc(c, DEV_MEM_PINNED, bytes);
+}
+
+static char *copy_to_rank(struct bench_case *c, const struct ficco_rank *m, char *host,
+			  uint64_t bytes)
+{
+	char *copy = m->dev ? bench_alloc_on(c, m->dev, DEV_MEM_DEVICE, bytes) : host;
+	if (m->dev && copy)
+		bench_status_add(c, dev_upload(m->dev, copy, host, bytes));
+	return copy;
+}
+
+static char *draw_integers(const struct operands *o, struct bench_case *c,
+			   const struct ficco_rank *m, uint64_t bytes)
+{
+	char *drawn = alloc_on_host(c, m, bytes);
+	for (uint64_t i = 0, count = bytes / o->element_bytes; drawn && i < count;) {
 		uint64_t random = rng_u64(&c->rng);
 		for (int byte = 0; byte < 8 && i < count; byte++, random >>= 8)
-			drawn[i++] = (int8_t)((int)((random & 0xff) % VALUES) - MAX_VALUE);
+			element_store(o->type, drawn, i++,
+				      (double)((random & 0xff) % VALUES) - MAX_VALUE);
 	}
 	return drawn;
 }
 
-/* Allocates memory that the case owns, and fills it with the host's integers as elements. */
-static char *alloc_encoded(struct operands *o, struct bench_case *c, struct dev *dev,
-			   enum dev_mem kind, const int8_t *from, uint64_t count,
-			   uint64_t bytes_each)
-{
-	char *memory = bench_alloc_on(c, dev, kind, count * bytes_each);
-	void *encoded = memory ? malloc(count * bytes_each) : NULL;
-	if (memory && !encoded)
-		bench_status_add(c, err_note(-ENOMEM, "%llu elements on the host: out of memory",
-					     (unsigned long long)count));
-	if (encoded) {
-		encode_elements(o->type, from, count, encoded);
-		bench_status_add(c, dev_upload(dev, memory, encoded, count * bytes_each));
-	}
-	free(encoded);
-	return memory;
-}
-
-/* ------------------------------------------------------------------ set-up */
-
-double operands_bytes(const struct ficco_plan *p, enum dev_type type, bool columns_cut)
-{
-	double max_bytes = 0.0, each = dev_type_bytes(type), sums = dev_type_result_bytes(type);
-	bool rs = p->problem.op == FICCO_GEMM_RS;
-	for (uint32_t d = 0; d < p->problem.devices; d++) {
-		double a = (double)p->all_rows[d] * p->problem.k * each,
-		       result_bytes = (double)p->all_rows[d] * p->problem.n * sums;
-		double all = a + result_bytes + (double)p->problem.k * p->problem.n * each +
-			     (rs ? result_bytes : a);
-		all += (double)p->send_elements[d] * each * (columns_cut ? 2.0 : 1.0) +
-		       (double)p->staging_elements[d] * sums;
-		max_bytes = all > max_bytes ? all : max_bytes;
-	}
-	return max_bytes;
-}
-
 /* Copies what a rank sends into slabs of columns, group after group. */
-static int8_t *cut_into_slabs(struct operands *o, struct bench_case *c, uint32_t sender)
+static char *cut_into_slabs(const struct operands *o, struct bench_case *c, uint32_t sender,
+			    uint64_t all_bytes)
 {
 	const struct ficco_plan *p = o->plan;
-	uint32_t k = p->problem.k, parts = p->problem.devices,
-		 groups = p->problem.op == FICCO_AG_GEMM ? 1 : parts;
-	int8_t *slabs = bench_alloc_host(c, p->send_elements[sender]), *at = slabs;
-	const int8_t *from = o->rank[sender].host_a;
+	const struct ficco_rank *m = &o->rank[sender];
+	uint32_t parts = p->problem.devices, groups = p->problem.op == FICCO_AG_GEMM ? 1 : parts;
+	uint64_t row_bytes = p->problem.k * o->element_bytes;
+	char *slabs = alloc_on_host(c, m, all_bytes), *at = slabs;
+	const char *from = m->host_source[0];
 	for (uint32_t group = 0; slabs && from && group < groups; group++) {
 		uint32_t rows = p->rows[groups == 1 ? sender : group][sender];
 		for (uint32_t slab = 0; slab < parts; slab++) {
-			uint32_t first = ficco_part_begin(k, parts, slab),
-				 width = ficco_part_begin(k, parts, slab + 1) - first;
-			for (uint32_t row = 0; row < rows; row++, at += width)
-				memcpy(at, from + (uint64_t)row * k + first, width);
+			uint32_t column = ficco_part_begin(p->problem.k, parts, slab),
+				 end = ficco_part_begin(p->problem.k, parts, slab + 1);
+			uint64_t first = column * o->element_bytes,
+				 bytes = (end - column) * o->element_bytes;
+			for (uint32_t row = 0; row < rows; row++, at += bytes)
+				memcpy(at, from + row * row_bytes + first, bytes);
 		}
-		from += (uint64_t)rows * k;
+		from += rows * row_bytes;
 	}
 	return slabs;
 }
 
-/* The device's partial sums of the peer's rows, or what the device has for the peer. */
-uint64_t operands_received_bytes(const struct operands *o, uint32_t i)
+/* ------------------------------------------------------------------ set-up */
+
+static void open_lanes(struct operands *o, uint32_t i)
 {
-	const struct ficco_plan *p = o->plan;
-	if (operands_reduce_scatter(o))
-		return (uint64_t)p->rows[i][i] * p->problem.n * o->result_bytes;
-	return (uint64_t)p->rows[i][0] * p->problem.k * o->element_bytes;
+	struct ficco_rank *m = &o->rank[i];
+	for (uint32_t k = m->dev ? LANE_SETUP : LANE_LINK; k < LANE_LINK + o->ranks - 1; k++)
+		if (i > o->devices)
+			m->lane[k] = o->rank[o->devices].lane[k];
+		else if (k != LANE_ADD || o->sums)
+			m->lane[k] = work_lane_normal(o->lanes, m->dev ? i : 0);
 }
 
-static void open_sends(struct operands *o, struct bench_case *c, uint32_t i, bool columns_cut)
+/* Memory of a rank that the graph fills. */
+static char *alloc_filled(struct bench_case *c, const struct ficco_rank *m, uint64_t bytes,
+			  struct work_graph *g, uint8_t byte)
 {
-	const struct ficco_plan *p = o->plan;
-	struct ficco_rank *m = &o->rank[i];
-	struct dev *dev = m->dev ? m->dev : c->dev;
-	enum dev_mem kind = m->dev ? DEV_MEM_DEVICE : DEV_MEM_PINNED;
-	m->host_a = draw_integers(c, p->send_elements[i]);
-	m->send = alloc_encoded(o, c, dev, kind, m->host_a, p->send_elements[i], o->element_bytes);
-	if (!m->dev)
-		m->received = bench_alloc(c, DEV_MEM_PINNED, operands_received_bytes(o, i));
-	if (columns_cut && bench_status(c) == 0)
-		m->slabs = alloc_encoded(o, c, dev, kind, cut_into_slabs(o, c, i),
-					 p->send_elements[i], o->element_bytes);
+	char *at = m->dev ? bench_alloc_on(c, m->dev, DEV_MEM_DEVICE, bytes)
+			  : bench_alloc(c, DEV_MEM_PINNED, bytes);
+	work_graph_fill(g, m->lane[LANE_SETUP], at, byte, bytes);
+	return at;
 }
 
-/* Partial sums have C's type; those of a peer in host memory are random integers. */
-static void open_partials(struct operands *o, struct bench_case *c, uint32_t i)
+/* Zeros: no denormals, and no growth when scratch memory is added to itself. */
+static void open_device(struct operands *o, struct bench_case *c, struct ficco_rank *m,
+			const struct sizes *bytes, struct work_graph *zero)
 {
-	const struct ficco_plan *p = o->plan;
-	struct ficco_rank *m = &o->rank[i];
-	uint64_t rows = p->all_rows[i], mine = (uint64_t)p->rows[0][0] * p->problem.n;
-	if (m->dev) {
-		m->host_a = draw_integers(c, rows * p->problem.k);
-		m->a = alloc_encoded(o, c, m->dev, DEV_MEM_DEVICE, m->host_a, rows * p->problem.k,
-				     o->element_bytes);
-		m->staging = bench_alloc_on(c, m->dev, DEV_MEM_DEVICE,
-					    p->staging_elements[i] * o->result_bytes);
-	} else {
-		m->host_a = draw_integers(c, mine);
-		m->partials = alloc_encoded(o, c, c->dev, DEV_MEM_PINNED, m->host_a, mine,
-					    o->result_bytes);
-		m->received = bench_alloc(c, DEV_MEM_PINNED, operands_received_bytes(o, i));
+	m->host_b = draw_integers(o, c, m, bytes->b);
+	m->b = copy_to_rank(c, m, m->host_b, bytes->b);
+	m->c = alloc_filled(c, m, bytes->c, o->poison, POISON);
+	m->scratch = alloc_filled(c, m, bytes->scratch, zero, 0);
+	m->arrivals = alloc_filled(c, m, bytes->arrivals, zero, 0);
+	work_graph_fill(o->poison, m->lane[LANE_SETUP], m->arrivals, POISON, bytes->arrivals);
+}
+
+static int check_memory(const struct operands *o, const struct dev_set *set, bool columns_cut)
+{
+	const struct ficco_problem *p = &o->plan->problem;
+	for (uint32_t i = 0; i < o->devices; i++) {
+		struct sizes bytes = sizes_of(o, i);
+		double memory = (double)dev_props(set->dev[i])->memory_bytes,
+		       needed = (double)(bytes.b + bytes.c + bytes.arrivals + bytes.scratch +
+					 bytes.source * (columns_cut ? 2 : 1));
+		if (needed > 0.8 * memory)
+			return err_note(-ENOMEM,
+					"%s of %ux%ux%u needs %.3g GB per device; device %u has "
+					"%.3g GB free",
+					ficco_ops[p->op], p->m, p->n, p->k, 1e-9 * needed, i,
+					1e-9 * memory);
 	}
-}
-
-static void open_device(struct operands *o, struct bench_case *c, uint32_t i)
-{
-	const struct ficco_plan *p = o->plan;
-	struct ficco_rank *m = &o->rank[i];
-	uint64_t a = (uint64_t)p->all_rows[i] * p->problem.k * o->element_bytes;
-	uint64_t sums = (uint64_t)p->all_rows[i] * p->problem.n * o->result_bytes,
-		 scratch = operands_reduce_scatter(o) ? sums : a;
-	m->dev = c->devices->dev[i];
-	m->stream = bench_stream_on(c, m->dev, dev_props(m->dev)->priority_normal);
-	m->host_b = draw_integers(c, (uint64_t)p->problem.k * p->problem.n);
-	m->b = alloc_encoded(o, c, m->dev, DEV_MEM_DEVICE, m->host_b,
-			     (uint64_t)p->problem.k * p->problem.n, o->element_bytes);
-	m->c = bench_alloc_on(c, m->dev, DEV_MEM_DEVICE, sums);
-	m->scratch = bench_alloc_on(c, m->dev, DEV_MEM_DEVICE, scratch);
-	if (!operands_reduce_scatter(o))
-		m->a = bench_alloc_on(c, m->dev, DEV_MEM_DEVICE, a);
-	/* Zeros: no denormals, and no growth when scratch memory is added to itself. */
-	if (bench_status(c) == 0)
-		bench_status_add(c, dev_fill(m->dev, m->stream, m->scratch, 0, scratch));
-	if (bench_status(c) == 0 && !operands_reduce_scatter(o))
-		bench_status_add(c, dev_fill(m->dev, m->stream, m->a, 0, a));
-	if (bench_status(c) == 0)
-		bench_status_add(c, dev_stream_sync(m->dev, m->stream));
+	return 0;
 }
 
 int operands_open(struct operands *o, struct bench_case *c, const struct ficco_plan *plan,
 		  enum dev_type type, bool columns_cut)
 {
-	uint32_t devices = (uint32_t)c->devices->count;
+	bool sums = plan->problem.op == FICCO_GEMM_RS;
 	*o = (struct operands){.plan = plan,
+			       .sums = sums,
 			       .type = type,
 			       .element_bytes = dev_type_bytes(type),
-			       .ranks = plan->problem.devices,
 			       .result_bytes = dev_type_result_bytes(type),
-			       .devices = devices};
-	double needed = operands_bytes(plan, type, columns_cut);
-	for (uint32_t i = 0; i < devices; i++)
-		if (needed > 0.8 * (double)dev_props(c->devices->dev[i])->memory_bytes)
-			return bench_status_add(
-				c,
-				err_note(-ENOMEM,
-					 "%s of %ux%ux%u needs %.3g GB per device; device %u has "
-					 "%.3g GB free",
-					 ficco_ops[plan->problem.op], plan->problem.m,
-					 plan->problem.n, plan->problem.k, 1e-9 * needed, i,
-					 1e-9 * (double)dev_props(c->devices->dev[i])
-							 ->memory_bytes));
+			       .sent_bytes =
+				       sums ? dev_type_result_bytes(type) : dev_type_bytes(type),
+			       .ranks = plan->problem.devices,
+			       .devices = (uint32_t)c->devices->count};
+	if (bench_status_add(c, check_memory(o, c->devices, columns_cut)))
+		return bench_status(c);
+	o->lanes = bench_lanes(c);
+	o->poison = bench_graph(c, o->lanes);
+	struct work_graph *zero = bench_graph(c, o->lanes);
 	for (uint32_t i = 0; i < o->ranks && bench_status(c) == 0; i++) {
-		if (i < devices)
-			open_device(o, c, i);
-		if (operands_reduce_scatter(o))
-			open_partials(o, c, i);
+		struct ficco_rank *m = &o->rank[i];
+		struct sizes bytes = sizes_of(o, i);
+		m->dev = i < o->devices ? c->devices->dev[i] : NULL;
+		open_lanes(o, i);
+		if (m->dev)
+			open_device(o, c, m, &bytes, zero);
 		else
-			open_sends(o, c, i, columns_cut);
+			m->received = alloc_filled(c, m, bytes.received, o->poison, POISON);
+		m->host_source[0] = draw_integers(o, c, m, bytes.source);
+		m->source[0] = copy_to_rank(c, m, m->host_source[0], bytes.source);
+		if (!columns_cut)
+			continue;
+		m->host_source[1] = cut_into_slabs(o, c, i, bytes.source);
+		m->source[1] = copy_to_rank(c, m, m->host_source[1], bytes.source);
 	}
-	return bench_status(c);
+	if (bench_status(c) == 0)
+		bench_status_add(c, work_graph_prepare(o->poison));
+	return bench_graph_prepare(c, zero);
 }
 
 struct dev_gemm operands_gemm(const struct operands *o, const struct ficco_piece *g)
 {
 	const struct ficco_problem *p = &o->plan->problem;
 	const struct ficco_rank *m = &o->rank[g->device];
+	const char *a = o->sums ? m->source[0] : m->arrivals;
 	bool transposed = dev_types[o->type].multiple > 1;
 	return (struct dev_gemm){.type = o->type,
 				 .m = g->rows,
 				 .n = p->n,
 				 .k = g->columns,
 				 .alpha = 1.0,
-				 .beta = g->adds ? 1.0 : 0.0,
-				 .a = m->a + g->a_offset * o->element_bytes,
+				 .beta = g->column ? 1.0 : 0.0,
+				 .a = a + g->a_offset * o->element_bytes,
 				 .b = m->b + (uint64_t)g->column * (transposed ? 1 : p->n) *
 						     o->element_bytes,
 				 .c = m->c + (uint64_t)g->row * p->n * o->result_bytes,
-				 .lda = g->lda,
+				 .lda = g->columns,
 				 .ldb = transposed ? p->k : p->n,
 				 .ldc = p->n,
 				 .b_transposed = transposed};
 }
 
-/* ------------------------------------------------------------------ before a run or a check */
-
-static int wait_for_all(const struct operands *o, int status)
+struct work_graph *operands_arrange(const struct operands *o, struct bench_case *c,
+				    const struct ficco_plan *p)
 {
-	for (uint32_t d = 0; d < o->devices; d++) {
-		int synced = dev_stream_sync(o->rank[d].dev, o->rank[d].stream);
-		status = status ? status : synced;
+	struct work_graph *g = bench_graph(c, o->lanes);
+	uint64_t each = o->element_bytes;
+	for (uint32_t i = 0; !o->sums && i < p->chunk_count; i++) {
+		const struct ficco_chunk *chunk = &p->chunks[i];
+		const struct ficco_rank *m = &o->rank[chunk->device];
+		bool own = m->dev && chunk->group == chunk->device;
+		for (uint32_t slab = 0; own && slab < p->k_steps; slab++) {
+			struct ficco_transfer t = ficco_arriving_transfer(p, chunk, slab);
+			work_graph_copy(g, m->lane[LANE_SETUP], m->arrivals + t.to_offset * each,
+					m->source[p->k_steps > 1] + t.from_offset * each,
+					t.count * each, 0);
+		}
 	}
-	return status;
-}
-
-static int arrange_chunk(const struct operands *o, const struct ficco_plan *p,
-			 const struct ficco_chunk *chunk)
-{
-	const struct ficco_rank *m = &o->rank[chunk->device];
-	const char *from =
-		(p->k_steps > 1 ? m->slabs : m->send) +
-		ficco_plan_send_offset(p, chunk->device, chunk->device) * o->element_bytes;
-	uint64_t group_rows = p->rows[chunk->device][chunk->device];
-	int status = 0;
-	for (uint32_t slab = 0; status == 0 && slab < p->k_steps; slab++) {
-		uint64_t column = ficco_part_begin(p->problem.k, p->k_steps, slab);
-		uint64_t width = ficco_part_begin(p->problem.k, p->k_steps, slab + 1) - column;
-		uint64_t to_offset = p->all_rows[chunk->device] * column + chunk->at * width,
-			 from_offset = group_rows * column + chunk->first * width;
-		status = dev_copy(m->dev, m->stream, m->a + to_offset * o->element_bytes,
-				  from + from_offset * o->element_bytes,
-				  chunk->rows * width * o->element_bytes);
-	}
-	return status;
-}
-
-int operands_arrange(const struct operands *o, const struct ficco_plan *p)
-{
-	int status = 0;
-	for (size_t i = 0; status == 0 && !operands_reduce_scatter(o) && i < p->chunk_count; i++)
-		if (p->chunks[i].group == p->chunks[i].device && p->chunks[i].device < o->devices)
-			status = arrange_chunk(o, p, &p->chunks[i]);
-	return wait_for_all(o, status);
-}
-
-int operands_poison(const struct operands *o)
-{
-	const struct ficco_plan *p = o->plan;
-	int status = 0;
-	for (uint32_t d = 0; status == 0 && d < o->devices; d++) {
-		const struct ficco_rank *m = &o->rank[d];
-		status = dev_fill(m->dev, m->stream, m->c, 0x7f,
-				  (uint64_t)p->all_rows[d] * p->problem.n * o->result_bytes);
-		if (status == 0 && operands_reduce_scatter(o))
-			status = dev_fill(m->dev, m->stream, m->staging, 0x7f,
-					  p->staging_elements[d] * o->result_bytes);
-		else if (status == 0)
-			status = dev_fill(m->dev, m->stream, m->a, 0x7f,
-					  (uint64_t)p->all_rows[d] * p->problem.k *
-						  o->element_bytes);
-	}
-	for (uint32_t i = o->devices; i < o->ranks; i++)
-		memset(o->rank[i].received, 0x7f, operands_received_bytes(o, i));
-	return wait_for_all(o, status);
+	bench_graph_prepare(c, g);
+	return g;
 }

@@ -9,41 +9,50 @@
  * small integers, C t must equal A (B t), exactly; in types whose C cannot hold the sums (f16,
  * bf16, f8), up to their rounding. Only the right C passes, so a result that passes after any
  * schedule equals the one of serial, bit for bit.
+ *
+ * Lanes. Each device has a lane for set-up and poison, and those of the schedules: one for GEMMs,
+ * one for reductions, and one for each outgoing link. Peers in host memory share one lane for each
+ * link, of the one device.
  */
 #ifndef GPUSIG_OPERANDS_H
 #define GPUSIG_OPERANDS_H
 
-#include "bench/bench_alloc.h"
+#include "bench/graph/bench_graph.h"
 #include "overlap/ficco/decomposition.h"
 
 /* Enough for any node; each further rank needs G more streams. */
 #define OPERANDS_MAX_RANKS 16u
 
+enum { LANE_SETUP, LANE_COMPUTE, LANE_ADD, LANE_LINK };
+#define RANK_LANES (LANE_LINK + OPERANDS_MAX_RANKS - 1)
+
 /* A participant in the communication: a device, or a peer that host memory stands for. */
 struct ficco_rank {
 	struct dev *dev;           /* NULL: a peer in host memory */
-	struct dev_stream *stream; /* for set-up and checks */
-	char *a, *b, *c;
-	char *scratch;  /* instead of A (gemm-rs: of C) where transfers must not depend on GEMMs */
-	char *send;     /* as plans lay it out, columns whole; a peer's is in host memory */
-	char *slabs;    /* the same with columns cut */
-	char *staging;  /* gemm-rs: where partial sums arrive */
-	char *partials; /* gemm-rs, of a peer in host memory: its partial sums for the device */
-	char *received; /* of a peer in host memory: what it gets from the device */
-	int8_t *host_a; /* on the host: A for gemm-rs, else what is sent, row after row */
-	int8_t *host_b; /* on the host: B */
+	uint32_t lane[RANK_LANES]; /* 0, a lane for set-up, where the rank has none */
+	char *b, *c;
+	char *arrivals;       /* of a device: A; gemm-rs: where partial sums arrive */
+	char *scratch;        /* instead of A (gemm-rs: C) where transfers depend on no GEMM */
+	char *source[2];      /* what the rank sends, as plans lay it out: columns whole, and cut.
+				 gemm-rs: A; of a peer in host memory its partial sums */
+	char *received;       /* of a peer in host memory: what it gets from the device */
+	char *host_source[2]; /* the same as `source` on the host */
+	char *host_b;
+	double *expected; /* C t by rows, as operands_expect() lays them out */
 };
 
 struct operands {
 	const struct ficco_plan *plan; /* any plan of the problem; only its rows are used */
+	struct work_lanes *lanes;
+	struct work_graph *poison; /* what a schedule writes becomes what no GEMM gives */
+	bool sums;                 /* gemm-rs: every device has a partial sum of all of C */
+	double *t;                 /* by columns of C: +-1 .. +-4 */
 	enum dev_type type;
 	uint64_t element_bytes, result_bytes; /* of A and B, and of C */
+	uint64_t sent_bytes;                  /* of an element that is sent */
 	uint32_t ranks, devices;              /* G; how many of them are devices: G or 1 */
 	struct ficco_rank rank[OPERANDS_MAX_RANKS];
 };
-
-/* In admit or setup: bytes that a device needs for this operation. */
-double operands_bytes(const struct ficco_plan *plan, enum dev_type type, bool columns_cut);
 
 /* In setup. The plan outlives it; `columns_cut`: some schedule cuts columns. Peer access is enabled
  * before. -ENOMEM when device memory does not suffice. */
@@ -53,23 +62,18 @@ int operands_open(struct operands *o, struct bench_case *c, const struct ficco_p
 /* The GEMM of a piece on its device. */
 struct dev_gemm operands_gemm(const struct operands *o, const struct ficco_piece *piece);
 
-/* Lays A out for a schedule: puts a device's own rows where the plan needs them. Waits. Does
- * nothing for gemm-rs, where a plan only decides which device owns which row. */
-int operands_arrange(const struct operands *o, const struct ficco_plan *plan);
+/* In setup. A prepared graph that lays A out for a schedule: it copies a device's own rows to where
+ * the plan needs them. Empty for gemm-rs, where a plan only decides which device owns which row. */
+struct work_graph *operands_arrange(const struct operands *o, struct bench_case *c,
+				    const struct ficco_plan *plan);
 
-/* Overwrites everything that a schedule writes with values that no GEMM gives. Waits. */
-int operands_poison(const struct operands *o);
+/* In setup, for the check: draws t and computes A (B t). That of row i of group r is at r m + i of
+ * a device's `expected`; for gemm-rs that of C's row i is at i, and a peer in host memory has its
+ * partial sums times t. */
+int operands_expect(struct operands *o, struct bench_case *c);
 
 /* Checks that every device holds the result (its rows of the sum), and every peer in host memory
  * what it must receive. 0, -EBADMSG with the place, or an error of a device. */
-int operands_check(const struct operands *o, struct bench_case *c, const struct ficco_plan *plan);
-
-/* For the check. Bytes that a peer in host memory receives. */
-uint64_t operands_received_bytes(const struct operands *o, uint32_t rank);
-/* For gemm-rs every device has a partial sum of all of C. */
-static inline bool operands_reduce_scatter(const struct operands *o)
-{
-	return o->plan->problem.op == FICCO_GEMM_RS;
-}
+int operands_check(const struct operands *o, const struct ficco_plan *plan);
 
 #endif

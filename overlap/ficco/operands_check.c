@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "bench/bench_alloc.h"
 #include "bench/bench_element.h"
 #include "lib/err.h"
 #include "overlap/ficco/operands.h"
@@ -11,169 +10,145 @@
 
 enum { T_VALUES = 4 }; /* t holds +-1 .. +-T_VALUES */
 
-static double decode_result(enum dev_type type, const void *at, uint64_t i)
-{
-	return element_load(dev_types[type].result, at, i);
-}
+/* ------------------------------------------------------------------ what C must be */
 
-/* Relative error of rounding to a narrow C; 0: C holds the sums exactly. */
-static double rounding_error(enum dev_type type)
+/* A (B t) of a device; of a peer in host memory its partial sums times t. */
+static void expect_rank(const struct operands *o, uint32_t i, double *bt)
 {
-	const struct dev_type_traits *c = &dev_types[dev_types[type].result];
-	return c->bytes == 2 ? ldexp(1.0, -c->mantissa_bits - 1) : 0.0;
-}
-
-struct checker {
-	const struct operands *o;
-	const struct ficco_plan *p;
-	double *t, *bt[OPERANDS_MAX_RANKS];
-	void *c;
-};
-
-/* Computes B t, for B stored as k x n or, transposed, as n x k. */
-static void multiply_by_t(const struct operands *o, const int8_t *b, const double *t, double *bt)
-{
-	uint32_t n = o->plan->problem.n, k = o->plan->problem.k;
+	const struct ficco_plan *p = o->plan;
+	const struct ficco_rank *m = &o->rank[i];
+	uint32_t n = p->problem.n, k = p->problem.k;
 	bool transposed = dev_types[o->type].multiple > 1;
-	for (uint32_t i = 0; i < k; i++)
-		bt[i] = 0.0;
-	for (uint32_t row = 0; row < (transposed ? n : k); row++)
-		for (uint32_t column = 0; column < (transposed ? k : n); column++)
-			bt[transposed ? column : row] +=
-				b[(uint64_t)row * (transposed ? k : n) + column] *
-				t[transposed ? row : column];
+	struct element_matrix b = {o->type, m->host_b, transposed ? n : k, transposed ? k : n},
+			      a = {o->type, m->host_source[0], p->all_rows[i], k},
+			      partials = {o->type, m->host_source[0], p->rows[0][0], n};
+	memset(bt, 0, k * sizeof(double));
+	if (m->dev)
+		element_gemv(&b, transposed, o->t, bt);
+	if (o->sums)
+		element_gemv(m->dev ? &a : &partials, false, m->dev ? bt : o->t, m->expected);
+	for (uint32_t group = 0; m->dev && !o->sums && group < o->ranks; group++) {
+		a.rows = p->rows[i][group];
+		a.elements = o->rank[group].host_source[0] +
+			     ficco_plan_send_offset(p, group, i) * o->element_bytes;
+		element_gemv(&a, false, bt, m->expected + (uint64_t)group * p->problem.m);
+	}
 }
 
-static double dot_with_t(const int8_t *a, const double *x, uint32_t count)
+int operands_expect(struct operands *o, struct bench_case *c)
 {
-	double sum = 0.0;
-	for (uint32_t i = 0; i < count; i++)
-		sum += a[i] * x[i];
+	const struct ficco_problem *p = &o->plan->problem;
+	uint64_t rows = (uint64_t)p->m * (o->sums ? 1 : o->ranks),
+		 bytes = (p->n + p->k + rows * o->ranks) * sizeof(double);
+	double *t = bench_alloc_host(c, bytes);
+	if (!t)
+		return bench_status(c);
+	memset(t, 0, bytes);
+	for (uint32_t i = 0; i < p->n; i++)
+		t[i] = (rng_below(&c->rng, 2) ? 1.0 : -1.0) *
+		       (1.0 + (double)rng_below(&c->rng, T_VALUES));
+	o->t = t;
+	for (uint32_t i = 0; i < o->ranks; i++) {
+		o->rank[i].expected = t + p->n + p->k + rows * i;
+		expect_rank(o, i, t + p->n);
+	}
+	return 0;
+}
+
+/* A row of the sum consists of the partial sums of all devices, each of which stores this part at
+ * rows of its own, and of all peers in host memory. */
+static double expected_row(const struct operands *o, const struct ficco_plan *p,
+			   const struct ficco_chunk *chunk, uint32_t row)
+{
+	const double *own = o->rank[chunk->device].expected;
+	if (!o->sums)
+		return own[(uint64_t)chunk->group * p->problem.m + chunk->first + row];
+	double sum = own[chunk->at + row];
+	if (chunk->group != chunk->device)
+		return sum;
+	for (uint32_t i = 0; i < p->chunk_count; i++) {
+		const struct ficco_chunk *other = &p->chunks[i];
+		if (other->group == chunk->group && other->first == chunk->first &&
+		    other->device != chunk->device && other->device < o->devices)
+			sum += o->rank[other->device].expected[other->at + row];
+	}
+	for (uint32_t i = o->devices; i < o->ranks; i++)
+		sum += o->rank[i].expected[chunk->first + row];
 	return sum;
 }
 
-/* Compares a row of C, times t, with the expected value. Where parts of K are added into a narrow
- * C, each addition rounds: random sums of -3..3 x -3..3 reach about 4 sqrt(K), and hardly ever 8
- * times that. */
-static int compare_row(const struct checker *x, const void *c, uint64_t row, double expected,
-		       const char *where, uint32_t device)
+/* ------------------------------------------------------------------ what C is */
+
+/* Compares a row of a chunk of C, times t, with the expected value. Where parts of K are added into
+ * a narrow C, each addition rounds: random sums of -3..3 x -3..3 reach about 4 sqrt(K), and hardly
+ * ever 8 times that. */
+static int check_row(const struct operands *o, const struct ficco_plan *p,
+		     const struct ficco_chunk *chunk, uint32_t row, const char *c)
 {
-	uint32_t n = x->p->problem.n, k_steps = x->p->k_steps;
-	double sum = 0.0, rounds = 0.0, walk = 32.0 * sqrt(x->p->problem.k);
-	for (uint32_t i = 0; i < n; i++) {
-		double value = decode_result(x->o->type, c, row * n + i);
-		sum += value * x->t[i];
-		rounds += fabs(x->t[i]) * (fabs(value) + (k_steps - 1) * walk);
+	enum dev_type type = dev_types[o->type].result;
+	uint64_t at = (uint64_t)(chunk->at + row) * p->problem.n;
+	double sum = 0.0, rounds = 0.0, walk = 32.0 * sqrt(p->problem.k),
+	       expected = expected_row(o, p, chunk, row);
+	for (uint32_t i = 0; i < p->problem.n; i++) {
+		double value = element_load(type, c, at + i);
+		sum += value * o->t[i];
+		rounds += fabs(o->t[i]) * (fabs(value) + (p->k_steps - 1) * walk);
 	}
-	/* The comparison is false for NaN. */
-	if (fabs(sum - expected) <= rounding_error(x->o->type) * rounds)
+	/* A wider C holds the sums exactly. The comparison is false for NaN. */
+	bool narrow = dev_types[type].bytes == 2;
+	double limit = narrow ? ldexp(rounds, -dev_types[type].mantissa_bits - 1) : 0.0;
+	if (fabs(sum - expected) <= limit)
 		return 0;
-	return bench_wrong("row %llu of %s %u gives %.17g, expected %.17g", (unsigned long long)row,
-			   where, device, sum, expected);
+	return bench_wrong("row %u of C on device %u gives %.17g, expected %.17g", chunk->at + row,
+			   chunk->device, sum, expected);
 }
 
-/* The row of the device's A that gives this row of C. */
-static const int8_t *row_of_a(const struct checker *x, const struct ficco_chunk *chunk,
-			      uint32_t row)
+static int check_received(uint32_t peer, const char *received, const char *sent, uint64_t bytes)
 {
-	const struct ficco_plan *p = x->p;
-	if (p->problem.op == FICCO_GEMM_RS)
-		return x->o->rank[chunk->device].host_a +
-		       (uint64_t)(chunk->at + row) * p->problem.k;
-	return x->o->rank[chunk->group].host_a +
-	       ficco_plan_send_offset(p, chunk->group, chunk->device) +
-	       (uint64_t)(chunk->first + row) * p->problem.k;
-}
-
-/* A row of the sum: the partial sums of all devices, each of which stores this part at a row of its
- * own, and of all peers in host memory. */
-static double sum_of_partials(const struct checker *x, const struct ficco_chunk *own, uint32_t row)
-{
-	const struct ficco_plan *p = x->p;
-	uint32_t n = p->problem.n;
-	double sum = 0.0;
-	for (size_t i = 0; i < p->chunk_count; i++) {
-		const struct ficco_chunk *chunk = &p->chunks[i];
-		if (chunk->group == own->group && chunk->first == own->first &&
-		    chunk->device < x->o->devices)
-			sum += dot_with_t(row_of_a(x, chunk, row), x->bt[chunk->device],
-					  p->problem.k);
-	}
-	for (uint32_t i = x->o->devices; i < x->o->ranks; i++)
-		sum += dot_with_t(x->o->rank[i].host_a + (uint64_t)(own->first + row) * n, x->t, n);
-	return sum;
+	if (memcmp(received, sent, bytes) == 0)
+		return 0;
+	return bench_wrong("peer %u did not receive what the device sent", peer);
 }
 
 /* Checks a chunk of C on a device, and the copy of it that a peer in host memory received. */
-static int check_chunk(const struct checker *x, const struct ficco_chunk *chunk)
+static int check_chunk(const struct operands *o, const struct ficco_plan *p,
+		       const struct ficco_chunk *chunk, const char *c)
 {
-	const struct operands *o = x->o;
-	bool scattered = operands_reduce_scatter(o) && chunk->group != chunk->device,
-	     sums = operands_reduce_scatter(o) && !scattered;
+	uint64_t row_bytes = p->problem.n * o->result_bytes;
+	const char *received = o->rank[chunk->group].received;
 	int status = 0;
-	for (uint32_t row = 0; status == 0 && row < chunk->rows; row++) {
-		double expected = sums ? sum_of_partials(x, chunk, row)
-				       : dot_with_t(row_of_a(x, chunk, row), x->bt[chunk->device],
-						    x->p->problem.k);
-		status = compare_row(x, x->c, chunk->at + row, expected, "C on device",
-				     chunk->device);
-		if (status == 0 && scattered && chunk->group >= o->devices)
-			status = compare_row(x, o->rank[chunk->group].received, chunk->first + row,
-					     expected, "what arrived at peer", chunk->group);
-	}
+	for (uint32_t row = 0; status == 0 && row < chunk->rows; row++)
+		status = check_row(o, p, chunk, row, c);
+	if (status == 0 && o->sums && chunk->group >= o->devices)
+		status = check_received(chunk->group, received + chunk->first * row_bytes,
+					c + chunk->at * row_bytes, chunk->rows * row_bytes);
 	return status;
 }
 
-static int check_device(struct checker *x, uint32_t device)
+static int check_device(const struct operands *o, const struct ficco_plan *p, uint32_t device)
 {
-	const struct ficco_rank *m = &x->o->rank[device];
-	const struct ficco_plan *p = x->p;
-	uint64_t bytes = (uint64_t)p->all_rows[device] * p->problem.n * x->o->result_bytes;
-	x->c = malloc(bytes + 1); /* a device may have no rows */
-	int status = x->c ? dev_download(m->dev, x->c, m->c, bytes)
-			  : err_note(-ENOMEM, "check of C: out of memory");
-	for (size_t i = 0; status == 0 && i < p->chunk_count; i++)
+	uint64_t bytes = (uint64_t)p->all_rows[device] * p->problem.n * o->result_bytes;
+	char *c = malloc(bytes);
+	int status = c ? dev_download(o->rank[device].dev, c, o->rank[device].c, bytes)
+		       : err_note(-ENOMEM, "check of C: out of memory");
+	for (uint32_t i = 0; status == 0 && i < p->chunk_count; i++)
 		if (p->chunks[i].device == device)
-			status = check_chunk(x, &p->chunks[i]);
-	free(x->c);
+			status = check_chunk(o, p, &p->chunks[i], c);
+	free(c);
 	return status;
 }
 
-/* Checks that a peer in host memory received what the device had for it, in the plan's layout. */
-static int check_received(const struct operands *o, const struct ficco_plan *p, uint32_t peer)
+int operands_check(const struct operands *o, const struct ficco_plan *p)
 {
-	const struct ficco_rank *m = &o->rank[0];
-	uint64_t bytes = operands_received_bytes(o, peer),
-		 at = ficco_plan_send_offset(p, 0, peer) * o->element_bytes;
-	void *sent = malloc(bytes + 1);
-	int status =
-		sent ? dev_download(m->dev, sent, (p->k_steps > 1 ? m->slabs : m->send) + at, bytes)
-		     : err_note(-ENOMEM, "check of peer %u: out of memory", peer);
-	if (status == 0 && memcmp(sent, o->rank[peer].received, bytes) != 0)
-		status = bench_wrong("peer %u did not receive what the device sent", peer);
-	free(sent);
-	return status;
-}
-
-int operands_check(const struct operands *o, struct bench_case *c, const struct ficco_plan *plan)
-{
-	uint32_t n = plan->problem.n, k = plan->problem.k;
-	struct checker x = {.o = o,
-			    .p = plan,
-			    .t = calloc((uint64_t)n + (uint64_t)o->devices * k, sizeof(double))};
-	int status = x.t ? 0 : err_note(-ENOMEM, "check of C: out of memory");
-	for (uint32_t i = 0; status == 0 && i < n; i++)
-		x.t[i] = (rng_below(&c->rng, 2) ? 1.0 : -1.0) *
-			 (1.0 + (double)rng_below(&c->rng, T_VALUES));
-	for (uint32_t d = 0; status == 0 && d < o->devices; d++) {
-		x.bt[d] = x.t + n + (uint64_t)d * k;
-		multiply_by_t(o, o->rank[d].host_b, x.t, x.bt[d]);
-	}
+	uint64_t row_bytes = p->problem.k * o->element_bytes;
+	/* What the device had for its peers, in the plan's layout. */
+	const char *sent = o->rank[0].host_source[p->k_steps > 1];
+	int status = 0;
 	for (uint32_t d = 0; status == 0 && d < o->devices; d++)
-		status = check_device(&x, d);
-	for (uint32_t i = o->devices; status == 0 && !operands_reduce_scatter(o) && i < o->ranks;
-	     i++)
-		status = check_received(o, plan, i);
-	free(x.t);
+		status = check_device(o, p, d);
+	for (uint32_t i = o->devices; status == 0 && !o->sums && i < o->ranks; i++)
+		status = check_received(i, o->rank[i].received,
+					sent + ficco_plan_send_offset(p, 0, i) * o->element_bytes,
+					p->rows[i][0] * row_bytes);
 	return status;
 }

@@ -3,206 +3,214 @@
 #include "lib/err.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-enum ficco_schedule variants_schedule(unsigned v)
-{
-	if (v < FICCO_SCHEDULES)
-		return (enum ficco_schedule)v;
-	return v < VARIANTS_PARTS ? FICCO_SERIAL
-				  : (enum ficco_schedule)((v - VARIANTS_PARTS) / 3 + 1);
-}
+#define WHOLE(id, label, ...)                                                                      \
+	{.name = (label), .timing = BENCH_SELF, .param = FICCO_##id * FLOW_PARTS + FLOW_WHOLE},
+#define PART(id, label, part)                                                                      \
+	{.name = (label),                                                                          \
+	 .timing = BENCH_SELF,                                                                     \
+	 .reference = true,                                                                        \
+	 .always = true,                                                                           \
+	 .param = FICCO_##id * FLOW_PARTS + (part)},
+#define PARTS(id, label, ...)                                                                      \
+	PART(id, label "-gemms", FLOW_GEMMS)                                                       \
+	PART(id, label "-transfers", FLOW_TRANSFERS)                                               \
+	PART(id, label "-concurrent", FLOW_CONCURRENT)
+#define BASELINE_PARTS(id, label, ...)
 
-enum flow_part variants_part(unsigned v)
-{
-	if (v < FICCO_SCHEDULES)
-		return FLOW_WHOLE;
-	if (v < VARIANTS_PARTS)
-		return v == VARIANTS_GEMM ? FLOW_GEMMS : FLOW_TRANSFERS;
-	return (enum flow_part)((v - VARIANTS_PARTS) % 3 + 1);
-}
+const struct bench_variant ficco_variants[VARIANTS_ALL + 1] = {
+	FICCO_SCHEDULE_TABLE(WHOLE, WHOLE)            /**/
+	PART(SERIAL, "gemm", FLOW_GEMMS)              /**/
+	PART(SERIAL, "communication", FLOW_TRANSFERS) /**/
+	FICCO_SCHEDULE_TABLE(BASELINE_PARTS, PARTS){0}};
 
 unsigned variants_variant(enum ficco_schedule schedule, enum flow_part part)
 {
-	if (part == FLOW_WHOLE)
-		return schedule;
-	if (schedule == FICCO_SERIAL)
-		return part == FLOW_GEMMS ? VARIANTS_GEMM : VARIANTS_COMM;
-	return VARIANTS_PARTS + 3 * (schedule - 1u) + part - 1u;
+	unsigned v = 0;
+	while (variants_schedule(v) != schedule || variants_part(v) != part)
+		v++;
+	return v;
 }
 
 /* ------------------------------------------------------------------ set-up */
 
-static void skip_schedule(struct variants *all, struct bench_case *c, enum ficco_schedule schedule)
+static void skip_schedule(struct bench_case *c, enum ficco_schedule schedule)
 {
+	struct variants *all = c->state;
 	size_t used = strlen(all->skipped);
-	bench_variant_off(c, schedule);
+	for (unsigned v = 0; v < VARIANTS_ALL; v++)
+		if (variants_schedule(v) == schedule)
+			bench_variant_off(c, v);
 	snprintf(all->skipped + used, sizeof(all->skipped) - used, "%s%s", used ? " " : "",
 		 ficco_schedules[schedule]);
 	snprintf(all->skipped_why, sizeof(all->skipped_why), "%.159s", err_text());
 }
 
-/* Skips a schedule that the plan or the devices refuse; returns other errors. */
-static int open_plan(struct variants *all, struct bench_case *c,
-		     const struct ficco_problem *problem, enum dev_type type,
+static int check_any_left(const struct bench_case *c)
+{
+	bool any = false;
+	for (unsigned s = 0; s < FICCO_SCHEDULES; s++)
+		any = any || bench_variant_on(c, s);
+	return any ? 0 : err_note(-ENOTSUP, "%s", err_text());
+}
+
+/* Skips a schedule that the plan or the devices refuse; returns other errors. What serial refuses,
+ * the references need. */
+static int open_plan(struct bench_case *c, const struct ficco_problem *problem, enum dev_type type,
 		     enum ficco_schedule schedule)
 {
+	struct variants *all = c->state;
 	int status = ficco_plan_open(problem, schedule, &all->plan[schedule]);
 	if (status == 0)
 		status = flow_admit(all->plan[schedule], type, all->blocks);
 	if (status != -EINVAL && status != -ENOTSUP)
 		return status;
-	skip_schedule(all, c, schedule);
-	ficco_plan_close(all->plan[schedule]);
-	all->plan[schedule] = NULL;
+	if (schedule == FICCO_SERIAL)
+		return err_note(-ENOTSUP, "%s", err_text());
+	skip_schedule(c, schedule);
 	return 0;
 }
 
-static int open_plans(struct variants *all, struct bench_case *c,
-		      const struct ficco_problem *problem, enum dev_type type)
+/* Skips a schedule with too many operations for a queue. */
+static int open_graph(struct bench_case *c, unsigned v)
 {
-	bool any = false;
-	int status = ficco_plan_open(problem, FICCO_SERIAL, &all->serial);
-	if (status == 0)
-		status = flow_admit(all->serial, type, all->blocks);
-	for (unsigned s = 0; status == 0 && s < FICCO_SCHEDULES; s++) {
-		if (bench_variant_on(c, s))
-			status = open_plan(all, c, problem, type, (enum ficco_schedule)s);
-		any = any || all->plan[s];
-	}
-	if (status == -EINVAL || (status == 0 && !any))
-		return err_note(-ENOTSUP, "%s", err_text());
-	return status;
-}
-
-static int open_graph(struct variants *all, struct bench_case *c, unsigned v)
-{
-	const struct ficco_plan *plan = v == VARIANTS_GEMM || v == VARIANTS_COMM
-						? all->serial
-						: all->plan[variants_schedule(v)];
-	if (!plan) {
+	struct variants *all = c->state;
+	enum ficco_schedule schedule = variants_schedule(v);
+	if (!all->plan[schedule])
 		bench_variant_off(c, v);
-		return 0;
-	}
 	if (!bench_variant_on(c, v))
 		return 0;
-	int status = flow_open(&all->lanes, &all->operands, plan, variants_part(v), all->blocks,
-			       &all->graph[v]);
-	if (status != -ENOTSUP)
-		return status;
-	/* Too many operations for a queue: turn off the schedule's parts as well. */
-	skip_schedule(all, c, variants_schedule(v));
-	for (unsigned other = 0; other < VARIANTS_ALL; other++)
-		if (variants_schedule(other) == variants_schedule(v))
-			bench_variant_off(c, other);
-	return 0;
+	int status = flow_open(&all->operands, c, all->plan[schedule], variants_part(v),
+			       all->blocks, &all->graph[v]);
+	if (status == -ENOTSUP)
+		skip_schedule(c, schedule);
+	return status == -ENOTSUP ? 0 : status;
 }
 
-static bool any_columns_cut(const struct variants *all)
+int variants_open(struct bench_case *c, const struct ficco_problem *problem, enum dev_type type,
+		  uint32_t blocks)
 {
-	bool any = false;
-	for (unsigned s = 0; s < FICCO_SCHEDULES; s++)
-		any = any || (all->plan[s] && all->plan[s]->k_steps > 1);
-	return any;
-}
-
-int variants_open(struct variants *all, struct bench_case *c, const struct ficco_problem *problem,
-		  enum dev_type type, uint32_t blocks)
-{
-	*all = (struct variants){.blocks = blocks, .arranged = FICCO_SCHEDULES};
-	const struct dev_set *set = c->devices;
-	int status = open_plans(all, c, problem, type);
-	for (size_t i = 1; status == 0 && i < set->count; i++)
-		for (size_t k = 0; status == 0 && k < i; k++)
-			status = dev_peer_enable(set->dev[i], set->dev[k]);
+	struct variants *all = c->state;
+	bool columns_cut = false;
+	int status = 0;
+	all->blocks = blocks;
+	all->arranged = FICCO_SCHEDULES;
+	for (unsigned s = 0; status == 0 && s < FICCO_SCHEDULES; s++) {
+		if (s == FICCO_SERIAL || bench_variant_on(c, s))
+			status = open_plan(c, problem, type, (enum ficco_schedule)s);
+		columns_cut |= status == 0 && bench_variant_on(c, s) && all->plan[s]->k_steps > 1;
+	}
 	if (status == 0)
-		status = operands_open(&all->operands, c, all->serial, type, any_columns_cut(all));
+		status = check_any_left(c);
 	if (status == 0)
-		status = flow_lanes_open(&all->lanes, set, problem->devices,
-					 problem->op == FICCO_GEMM_RS);
+		status = bench_enable_peers(c);
+	if (status == 0)
+		status = operands_open(&all->operands, c, all->plan[FICCO_SERIAL], type,
+				       columns_cut);
+	if (status == 0 && bench_checked(c))
+		status = operands_expect(&all->operands, c);
 	for (unsigned v = 0; status == 0 && v < VARIANTS_ALL; v++)
-		status = open_graph(all, c, v);
-	bool any = false;
-	for (unsigned s = 0; s < FICCO_SCHEDULES; s++)
-		any = any || all->graph[s];
-	return status || any ? status : err_note(-ENOTSUP, "%s", err_text());
+		status = open_graph(c, v);
+	for (unsigned s = 0; status == 0 && s < FICCO_SCHEDULES; s++)
+		if (bench_variant_on(c, s))
+			all->arrange[s] = operands_arrange(&all->operands, c, all->plan[s]);
+	return status ? status : check_any_left(c);
 }
 
-void variants_close(struct variants *all)
+void variants_teardown(struct bench_case *c)
 {
-	for (unsigned v = 0; v < VARIANTS_ALL; v++)
-		work_graph_close(all->graph[v]);
-	flow_lanes_close(&all->lanes);
+	struct variants *all = c->state;
 	for (unsigned s = 0; s < FICCO_SCHEDULES; s++)
 		ficco_plan_close(all->plan[s]);
-	ficco_plan_close(all->serial);
 }
 
 /* ------------------------------------------------------------------ running */
 
-static int arrange_operands(struct variants *all, unsigned v)
+static int run_now(struct work_graph *g) { return work_graph_sync(g, work_graph_run(g)); }
+
+/* Adds the seconds of the longest GEMM lane, and of the longest of all other lanes. */
+static int add_side_seconds(const struct operands *o, const struct work_graph *g, double sum_s[2])
 {
-	enum ficco_schedule schedule = variants_schedule(v);
-	if (variants_part(v) != FLOW_WHOLE || all->arranged == schedule)
-		return 0;
-	int status = operands_arrange(&all->operands, all->plan[schedule]);
-	all->arranged = status ? FICCO_SCHEDULES : schedule;
-	return status;
+	double longest_s[2] = {0.0, 0.0}, seconds;
+	for (uint32_t i = 0; i < o->ranks * RANK_LANES; i++) {
+		uint32_t kind = i % RANK_LANES, side = kind != LANE_COMPUTE;
+		int status =
+			work_graph_lane_seconds(g, o->rank[i / RANK_LANES].lane[kind], &seconds);
+		if (status && status != -ENOENT)
+			return status;
+		if (status == 0)
+			longest_s[side] = fmax(longest_s[side], seconds);
+	}
+	sum_s[0] += longest_s[0];
+	sum_s[1] += longest_s[1];
+	return 0;
 }
 
-int variants_run(struct variants *all, unsigned v, uint64_t iterations, double *seconds_p)
+/* The time is that of the GEMM side. */
+static int time_concurrent(struct bench_case *c, unsigned v, uint64_t iterations)
 {
-	double sum = 0.0, transfers = 0.0;
-	int status = arrange_operands(all, v);
+	struct variants *all = c->state;
+	enum ficco_schedule s = variants_schedule(v);
+	double sum_s[2] = {0.0, 0.0}, seconds;
+	int status = 0;
 	for (uint64_t i = 0; status == 0 && i < iterations; i++) {
-		double seconds = 0.0, others = 0.0;
-		status = work_graph_hold(all->graph[v]);
-		status = status ? status : work_graph_run(all->graph[v]);
-		status = work_graph_release(all->graph[v], status, &seconds);
-		if (status == 0 && variants_part(v) == FLOW_CONCURRENT)
-			status = flow_side_seconds(&all->lanes, all->graph[v], &seconds, &others);
-		sum += seconds;
-		transfers += others;
+		status = work_graph_time(all->graph[v], &seconds);
+		if (status == 0)
+			status = add_side_seconds(&all->operands, all->graph[v], sum_s);
 	}
-	if (iterations >= all->max_iterations[v]) {
-		all->max_iterations[v] = iterations;
-		all->transfer_s[v] = transfers / (double)iterations;
+	if (iterations >= all->max_iterations[s]) {
+		all->max_iterations[s] = iterations;
+		all->transfer_s[s] = sum_s[1] / (double)iterations;
 	}
-	*seconds_p = sum;
+	c->self_seconds = sum_s[0];
 	return status;
 }
 
-void variants_model(const struct variants *all, unsigned v, struct bench_model *m)
+int variants_body(struct bench_case *c, unsigned v, uint64_t iterations)
 {
-	const struct ficco_plan *p = v == VARIANTS_GEMM || v == VARIANTS_COMM
-					     ? all->serial
-					     : all->plan[variants_schedule(v)];
-	enum flow_part part = variants_part(v);
+	struct variants *all = c->state;
+	enum ficco_schedule schedule = variants_schedule(v);
+	int status = 0;
+	if (variants_part(v) == FLOW_CONCURRENT)
+		return time_concurrent(c, v, iterations);
+	if (variants_part(v) == FLOW_WHOLE && all->arranged != schedule) {
+		all->arranged = schedule;
+		status = run_now(all->arrange[schedule]);
+	}
+	return status ? status : bench_graph_time(c, all->graph[v], iterations);
+}
+
+void variants_model(const struct bench_case *c, unsigned v, struct bench_model *m)
+{
+	const struct variants *all = c->state;
 	const struct operands *o = &all->operands;
+	const struct ficco_plan *p = all->plan[variants_schedule(v)];
+	enum flow_part part = variants_part(v);
 	for (uint32_t d = 0; part != FLOW_TRANSFERS && d < o->devices; d++)
 		m->flops += 2.0 * p->all_rows[d] * p->problem.n * p->problem.k;
-	for (size_t i = 0; (part == FLOW_WHOLE || part == FLOW_TRANSFERS) && i < p->transfer_count;
-	     i++) {
-		const struct ficco_transfer *t = &p->transfers[i];
-		if (!o->rank[t->from].dev && !o->rank[t->to].dev)
-			continue;
-		m->bytes += (double)t->count * (double)(p->problem.op == FICCO_GEMM_RS
-								? o->result_bytes
-								: o->element_bytes);
-		m->messages += 1.0;
-	}
+	for (uint32_t i = 0;
+	     (part == FLOW_WHOLE || part == FLOW_TRANSFERS) && i < p->transfer_count; i++)
+		if (flow_carries(o, &p->transfers[i])) {
+			m->bytes += (double)(p->transfers[i].count * o->sent_bytes);
+			m->messages += 1.0;
+		}
 }
 
-int variants_poison(struct variants *all)
+int variants_poison(struct bench_case *c, unsigned v)
 {
+	struct variants *all = c->state;
+	(void)v;
 	all->arranged = FICCO_SCHEDULES;
-	return operands_poison(&all->operands);
+	return run_now(all->operands.poison);
 }
 
-int variants_check(const struct variants *all, struct bench_case *c, unsigned v)
+int variants_check(struct bench_case *c, unsigned v)
 {
+	const struct variants *all = c->state;
 	return variants_part(v) == FLOW_WHOLE
-		       ? operands_check(&all->operands, c, all->plan[variants_schedule(v)])
+		       ? operands_check(&all->operands, all->plan[variants_schedule(v)])
 		       : 0;
 }

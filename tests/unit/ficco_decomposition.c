@@ -159,13 +159,12 @@ static bool try_piece(struct world *w, size_t i)
 	for (uint32_t row = 0; row < g->rows; row++) {
 		uint32_t first = expected_name(p, g->device, g->row + row, g->column);
 		for (uint32_t k = 0; k < g->columns; k++)
-			w->wrong += w->a[g->device][g->a_offset + (uint64_t)row * g->lda + k] !=
+			w->wrong += w->a[g->device][g->a_offset + (uint64_t)row * g->columns + k] !=
 				    first + k;
 		for (uint32_t n = 0; n < p->problem.n; n++) {
 			struct cell *cell =
 				&w->c[g->device][(uint64_t)(g->row + row) * p->problem.n + n];
-			w->wrong += g->adds ? cell->columns != g->column
-					    : cell->columns != 0 || g->column != 0;
+			w->wrong += cell->columns != g->column;
 			cell->columns += g->columns;
 			cell->terms = 1u << g->device;
 		}
@@ -270,6 +269,10 @@ static void check_chunks_cover(const struct ficco_plan *p)
 		}
 		wrong += chunk->at != at || chunk->rows == 0 ||
 			 chunk->first != rows[chunk->device][chunk->group];
+		const struct ficco_piece *piece = &p->pieces[chunk->piece];
+		wrong += piece->device != chunk->device || piece->column != 0 ||
+			 chunk->at < piece->row ||
+			 chunk->at + chunk->rows > piece->row + piece->rows;
 		at += chunk->rows;
 		rows[chunk->device][chunk->group] += chunk->rows;
 	}
