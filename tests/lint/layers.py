@@ -242,6 +242,12 @@ RULES = (
     Rule("no-wall-clock-timing", "a clock that can step times nothing", C_PRODUCT,
          ("lib/provenance*.c", "lib/clock.c", "bench/bench_output.c"),
          r"(?<![\w.>])(gettimeofday|time|clock)\s*\(|CLOCK_REALTIME"),
+    Rule("one-executor", "what runs on several streams or devices is a graph of bench/graph/work_graph.h",
+         ("overlap/*.[ch]", "collectives/device*.[ch]"), (),
+         r"(?<![\w.>])(gate_(open|shut|release)|dev_event_\w+|dev_stream_(open|wait)|dev_(wait|write)_value|"
+         r"bench_(stream|event|gate)(_on)?|bench_follow)\s*\("),
+    Rule("no-forged-cases", "the kit takes a device; a copied case with another device lies",
+         ("bench/*.[ch]", *IN_PROGRAM_FOLDERS), ("bench/bench_run.h",), r"\bstruct bench_case\s+(?!\*)\w+\s*[=;]"),
     Rule("mutable-variables", "state is passed; what has to outlive a call is in MAY_CHANGE with its reason",
          ("bench/*.[ch]", *IN_PROGRAM_FOLDERS), check=mutable_variables),
     Rule("program-size", "a program is a declaration of about 150 lines", PROGRAMS,

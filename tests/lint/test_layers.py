@@ -107,6 +107,17 @@ class Rules(unittest.TestCase):
         self.catches("mutable-variables", "bench/out.c", "static int failure;\nstatic int other;")
         self.catches("mutable-variables", "bench/out.c", "static const int failure;")  # a row of MAY_CHANGE too many
 
+    def test_executors_and_cases_of_a_program_s_own_are_caught(self) -> None:
+        self.catches("one-executor", "overlap/pair/a.c", "\tstatus = gate_shut(gate, dev, stream);")
+        self.catches("one-executor", "overlap/a.c", "\tstatus = dev_event_record(dev, stream, event);")
+        self.catches("one-executor", "collectives/devices/a.c", "\tstatus = dev_stream_wait(dev, stream, event);")
+        self.catches("one-executor", "overlap/a.c", "\ts->other = bench_stream(c, 0);")
+        self.allows("one-executor", "overlap/a.c", "\tstatus = dev_stream_sync(dev, stream);\n\tg = bench_graph(c, lanes);")
+        self.allows("one-executor", "micro/launch.c", "\tstatus = gate_shut(gate, dev, stream);")
+        self.catches("no-forged-cases", "overlap/a.c", "\tstruct bench_case there = *c;")
+        self.catches("no-forged-cases", "overlap/a.h", "\tstruct bench_case on;")
+        self.allows("no-forged-cases", "overlap/a.c", "static int setup(struct bench_case *c)\nstruct bench_case;")
+
     def test_what_is_too_long_is_caught(self) -> None:
         self.catches("function-size", "lib/a.c", "int f(void)\n{\n" + "\tx = 1;\n" * 46 + "}")
         self.catches("program-size", "micro/a.c", "/* */\n" * 291)
