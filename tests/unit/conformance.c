@@ -87,7 +87,7 @@ static void closing_a_busy_device_does_not_hang(void)
 	struct dev_stream *s = open_stream(), *waits = open_stream();
 	struct dev_event *e = open_event();
 	char *memory = alloc_memory(DEV_MEM_DEVICE, N);
-	struct gate g = gate_launch(s, 1, 0, 100 * MS);
+	struct blocking g = blocking_launch(s, 1, 0, 100 * MS);
 	(void)g;
 	ok(dev_fill(on.d, s, memory, 1, N));
 	ok(dev_event_record(on.d, s, e));
@@ -105,7 +105,7 @@ static void closing_a_busy_stream_does_not_hang(void)
 	open_twin(&twin);
 	on.d = twin.dev[0];
 	struct dev_stream *s = open_stream();
-	gate_launch(s, 1, 0, 100 * MS);
+	blocking_launch(s, 1, 0, 100 * MS);
 	dev_stream_close(on.d, s);
 	dev_close(&twin);
 	on.d = first;
@@ -216,16 +216,16 @@ static void streams_are_independent(void)
 	struct dev_stream *shut = open_stream(), *free_one = open_stream();
 	struct dev_event *e = open_event();
 	char *a = alloc_memory(DEV_MEM_PINNED, N);
-	struct gate g = gate_close(shut);
+	struct blocking g = blocking_hold(shut);
 	ok(dev_event_record(on.d, shut, e));
 	ok(dev_fill(on.d, free_one, a, 9, N));
 	ok(launch_kernel(free_one, "empty", 1, NULL));
 	ok(dev_stream_sync(on.d, free_one));
 	expect(a[0] == 9 && a[N - 1] == 9);
 	expect_status(dev_event_query(on.d, e), -EAGAIN);
-	gate_open(&g);
+	blocking_release(&g);
 	ok(dev_stream_sync(on.d, shut));
-	gate_free(&g);
+	blocking_free(&g);
 	expect_status(dev_event_query(on.d, e), 0);
 	free_memory(a);
 	dev_event_close(on.d, e);
@@ -243,7 +243,7 @@ static void queueing_does_not_wait(void)
 	uint32_t reps = 1;
 	memset(in, 3, N);
 	memset(out, 4, N);
-	struct gate g = gate_close(s);
+	struct blocking g = blocking_hold(s);
 	ok(dev_copy(on.d, s, dev, in, N));
 	ok(dev_copy(on.d, s, out, dev, N / 2));
 	ok(dev_fill(on.d, s, dev, 5, N / 2));
@@ -254,12 +254,12 @@ static void queueing_does_not_wait(void)
 	spend_ns(MS);
 	for (uint32_t i = 0; i < N; i++)
 		require(out[i] == 4); /* nothing ran before the gate opened */
-	gate_open(&g);
+	blocking_release(&g);
 	ok(dev_event_sync(on.d, e));
 	ok(dev_stream_sync(on.d, s));
 	for (uint32_t i = 0; i < N; i++)
 		require(out[i] == (i < N / 2 ? 5 : 3));
-	gate_free(&g);
+	blocking_free(&g);
 	free_memory(dev);
 	free_memory(in);
 	free_memory(out);
@@ -273,15 +273,15 @@ static void a_queue_takes_max_queued(void)
 	struct dev_stream *s = open_stream();
 	struct dev_event *e = open_event();
 	uint32_t *a = alloc_memory(DEV_MEM_PINNED, 256);
-	struct gate g = gate_close(s);
+	struct blocking g = blocking_hold(s);
 	ok(dev_event_record(on.d, s, e));
 	for (uint32_t i = 2; i < capacity && i < 4096; i++)
 		ok(dev_fill(on.d, s, a, (uint8_t)i, 256));
 	expect_status(dev_event_query(on.d, e), -EAGAIN);
 	expect(load_acquire(g.arrived + 1) == 0);
-	gate_open(&g);
+	blocking_release(&g);
 	ok(dev_stream_sync(on.d, s));
-	gate_free(&g);
+	blocking_free(&g);
 	/* Queueing more than max_queued may wait, but works. */
 	for (uint32_t i = 0; i < capacity + 100 && i < 6000; i++)
 		ok(dev_fill(on.d, s, a, (uint8_t)(i % 100), 256));

@@ -158,9 +158,9 @@ static inline void spend_ns(uint64_t ns)
 }
 
 /* Blocks of blocking_kernel that block a stream until the gate opens. Allocating and finding
- * kernels may wait for all running work, so call gate_prepare() for all gates before the first
- * gate_start(). */
-struct gate {
+ * kernels may wait for all running work, so call blocking_prepare() for all gates before the first
+ * blocking_start(). */
+struct blocking {
 	struct dev_kernel *blocking_kernel;
 	uint32_t *flag, *arrived;
 	uint64_t *start_ns;
@@ -168,11 +168,11 @@ struct gate {
 	void *memory;
 };
 
-static inline struct gate gate_prepare(uint32_t grid)
+static inline struct blocking blocking_prepare(uint32_t grid)
 {
-	struct gate g = {.blocking_kernel = find_kernel("blocking_kernel"),
-			 .grid = grid,
-			 .memory = alloc_memory(DEV_MEM_PINNED, 512 + 8 * (uint64_t)grid)};
+	struct blocking g = {.blocking_kernel = find_kernel("blocking_kernel"),
+			     .grid = grid,
+			     .memory = alloc_memory(DEV_MEM_PINNED, 512 + 8 * (uint64_t)grid)};
 	memset(g.memory, 0, 512);
 	g.flag = g.memory;
 	g.arrived = (uint32_t *)g.memory + 64;
@@ -180,33 +180,36 @@ static inline struct gate gate_prepare(uint32_t grid)
 	return g;
 }
 
-static inline void gate_start(const struct gate *g, struct dev_stream *s, uint64_t shared_bytes,
-			      uint64_t timeout_ns)
+static inline void blocking_start(const struct blocking *g, struct dev_stream *s,
+				  uint64_t shared_bytes, uint64_t timeout_ns)
 {
 	const void *args[] = {&g->flag, &g->arrived, &g->start_ns, &timeout_ns};
 	struct dev_launch l = {.grid = g->grid, .shared_bytes = shared_bytes, .args = args};
 	ok(dev_launch(on.d, s, g->blocking_kernel, &l));
 }
 
-static inline struct gate gate_launch(struct dev_stream *s, uint32_t grid, uint64_t shared_bytes,
-				      uint64_t timeout_ns)
+static inline struct blocking blocking_launch(struct dev_stream *s, uint32_t grid,
+					      uint64_t shared_bytes, uint64_t timeout_ns)
 {
-	struct gate g = gate_prepare(grid);
-	gate_start(&g, s, shared_bytes, timeout_ns);
+	struct blocking g = blocking_prepare(grid);
+	blocking_start(&g, s, shared_bytes, timeout_ns);
 	return g;
 }
 
-static inline struct gate gate_close(struct dev_stream *s)
+static inline struct blocking blocking_hold(struct dev_stream *s)
 {
-	struct gate g = gate_launch(s, 1, 0, GATE_NS);
+	struct blocking g = blocking_launch(s, 1, 0, GATE_NS);
 	require(reaches_value(g.arrived, 1));
 	return g;
 }
 
-static inline void gate_open(const struct gate *g) { ok(dev_post_value(on.d, g->flag, 1)); }
+static inline void blocking_release(const struct blocking *g)
+{
+	ok(dev_post_value(on.d, g->flag, 1));
+}
 
 /* Call it after the stream was synchronised. No block may have timed out. */
-static inline void gate_free(const struct gate *g)
+static inline void blocking_free(const struct blocking *g)
 {
 	expect(load_acquire(g->arrived + 1) == 0);
 	free_memory(g->memory);

@@ -194,15 +194,15 @@ static void gemm_waits_for_its_turn(void)
 	ok(dev_stream_sync(on.d, s));
 	for (int i = 0; i < 16; i++)
 		c[i] = 100;
-	struct gate gate = gate_close(s);
+	struct blocking gate = blocking_hold(s);
 	ok(dev_gemm(on.d, s, &g));
 	memset(&g, 0, sizeof(g)); /* the backend has copied the description */
 	spend_ns(MS);
 	expect_near((double)c[5], 100, 0);
-	gate_open(&gate);
+	blocking_release(&gate);
 	ok(dev_stream_sync(on.d, s));
 	expect_near((double)c[5], 4, 1e-6);
-	gate_free(&gate);
+	blocking_free(&gate);
 	free_memory(a);
 	free_memory(c);
 	dev_stream_close(on.d, s);

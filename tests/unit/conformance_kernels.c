@@ -384,16 +384,17 @@ static void blocking_kernel_does_its_work(void)
 	const uint32_t blocks = max_resident_blocks(0);
 	const uint64_t short_ns = 2 * MS;
 	struct dev_stream *s = open_stream();
-	struct gate shut = gate_launch(s, blocks, 0, short_ns), open = gate_prepare(blocks);
+	struct blocking shut = blocking_launch(s, blocks, 0, short_ns),
+			open = blocking_prepare(blocks);
 	ok(dev_stream_sync(on.d, s));
 	expect(load_acquire(shut.arrived) == blocks && load_acquire(shut.arrived + 1) == blocks);
 	for (uint32_t i = 0; i < blocks; i++)
 		expect(shut.start_ns[i] != 0);
-	gate_open(&open);
-	gate_start(&open, s, 0, GATE_NS);
+	blocking_release(&open);
+	blocking_start(&open, s, 0, GATE_NS);
 	ok(dev_stream_sync(on.d, s));
 	expect(load_acquire(open.arrived) == blocks);
-	gate_free(&open);
+	blocking_free(&open);
 	free_memory(shut.memory);
 	dev_stream_close(on.d, s);
 }

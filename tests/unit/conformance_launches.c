@@ -30,7 +30,7 @@ static void arguments_are_copied(void)
 	uint32_t reps = 1, word = 0x01010101;
 	memset(dst, 0, 4096);
 	memset(other, 0, 4096);
-	struct gate g = gate_close(s);
+	struct blocking g = blocking_hold(s);
 	{
 		char *target = dst;
 		const void *args[] = {&target, &bytes, &reps, &word};
@@ -42,10 +42,10 @@ static void arguments_are_copied(void)
 		memset(args, 0, sizeof(args));
 		memset(&l, 0, sizeof(l));
 	}
-	gate_open(&g);
+	blocking_release(&g);
 	ok(dev_stream_sync(on.d, s));
 	expect(dst[0] == 1 && dst[4095] == 1 && other[0] == 0);
-	gate_free(&g);
+	blocking_free(&g);
 	free_memory(dst);
 	free_memory(other);
 	dev_stream_close(on.d, s);

@@ -141,13 +141,13 @@ static void memory_of_finished_work_is_free(void)
 	ok(dev_stream_wait(on.d, waits, e));
 	ok(dev_stream_sync(on.d, waits));
 	free_memory(early); /* nothing is left in the stream, though nobody waited for it */
-	struct gate g = gate_close(waits);
+	struct blocking g = blocking_hold(waits);
 	ok(dev_fill(on.d, waits, late, 1, N));
 	expect_error(dev_free(on.d, late), -EBUSY);
-	gate_open(&g);
+	blocking_release(&g);
 	ok(dev_stream_sync(on.d, waits));
 	free_memory(late);
-	gate_free(&g);
+	blocking_free(&g);
 	dev_event_close(on.d, e);
 	dev_stream_close(on.d, s);
 	dev_stream_close(on.d, waits);

@@ -184,7 +184,7 @@ static void a_graph_runs_in_stream_order(void)
 	char *after = alloc_memory(DEV_MEM_DEVICE, N), seen[N];
 	ok(dev_fill(on.d, s, after, 0, N));
 	ok(dev_stream_sync(on.d, s));
-	struct gate g = gate_close(s);
+	struct blocking g = blocking_hold(s);
 	ok(dev_graph_launch(on.d, s, c.graph));
 	ok(dev_copy(on.d, s, after, c.out, N));
 	ok(dev_event_record(on.d, s, e));
@@ -192,9 +192,9 @@ static void a_graph_runs_in_stream_order(void)
 	expect(all_equal(c.out, 1));
 	expect_status(dev_event_query(on.d, e), -EAGAIN);
 	c.out[0] = 9; /* overwritten by the graph */
-	gate_open(&g);
+	blocking_release(&g);
 	ok(dev_stream_sync(on.d, s));
-	gate_free(&g);
+	blocking_free(&g);
 	ok(dev_download(on.d, seen, after, N));
 	expect(all_equal(c.out, 1) && memcmp(seen, c.out, N) == 0);
 	free_captured(&c);

@@ -11,7 +11,7 @@
 struct full_device {
 	struct dev_stream *others_stream, *last_stream;
 	struct dev_kernel *stamp;
-	struct gate others, last;
+	struct blocking others, last;
 	bool has_others;
 };
 
@@ -24,28 +24,28 @@ static inline struct full_device fill_all_slots(void)
 	uint32_t all = max_resident_blocks(0);
 	f.has_others = all > 1;
 	if (f.has_others)
-		f.others = gate_prepare(all - 1);
-	f.last = gate_prepare(1);
+		f.others = blocking_prepare(all - 1);
+	f.last = blocking_prepare(1);
 	if (f.has_others) {
-		gate_start(&f.others, f.others_stream, 0, GATE_NS);
+		blocking_start(&f.others, f.others_stream, 0, GATE_NS);
 		require(reaches_value(f.others.arrived, all - 1));
 	}
-	gate_start(&f.last, f.last_stream, 0, GATE_NS);
+	blocking_start(&f.last, f.last_stream, 0, GATE_NS);
 	require(reaches_value(f.last.arrived, 1));
 	return f;
 }
 
-static inline void free_one_slot(struct full_device *f) { gate_open(&f->last); }
+static inline void free_one_slot(struct full_device *f) { blocking_release(&f->last); }
 
 static inline void free_all_slots(struct full_device *f)
 {
 	if (f->has_others)
-		gate_open(&f->others);
+		blocking_release(&f->others);
 	ok(dev_stream_sync(on.d, f->others_stream));
 	ok(dev_stream_sync(on.d, f->last_stream));
-	gate_free(&f->last);
+	blocking_free(&f->last);
 	if (f->has_others)
-		gate_free(&f->others);
+		blocking_free(&f->others);
 	dev_stream_close(on.d, f->others_stream);
 	dev_stream_close(on.d, f->last_stream);
 }

@@ -341,13 +341,13 @@ static void counters_in_use_are_ebusy(void)
 	struct dev_stream *s = open_stream();
 	struct counters c = counters_create(&p.g, DEV_MEM_DEVICE, 0);
 	p.g.done = c.at;
-	struct gate g = gate_close(s);
+	struct blocking g = blocking_hold(s);
 	ok(dev_gemm(on.d, s, &p.g));
 	expect_error(dev_free(on.d, c.at), -EBUSY);
 	expect_error(dev_free(on.d, p.b.dev), -EBUSY);
-	gate_open(&g);
+	blocking_release(&g);
 	ok(dev_stream_sync(on.d, s));
-	gate_free(&g);
+	blocking_free(&g);
 	free_memory(c.at);
 	gemm_case_free(&p);
 	dev_stream_close(on.d, s);

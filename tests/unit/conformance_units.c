@@ -10,8 +10,8 @@
 static void a_blocking_kernel_ends_with_its_flag(void)
 {
 	struct dev_stream *s = open_stream();
-	struct gate g = gate_close(s);
-	gate_open(&g);
+	struct blocking g = blocking_hold(s);
+	blocking_release(&g);
 	ok(dev_stream_sync(on.d, s));
 	expect(load_acquire(g.arrived) == 1 && g.start_ns[0] > 0);
 	/* The flag is set already: the kernel ends at once. Its arrival is added. */
@@ -20,14 +20,14 @@ static void a_blocking_kernel_ends_with_its_flag(void)
 	ok(launch_kernel(s, "blocking_kernel", 1, args));
 	ok(dev_stream_sync(on.d, s));
 	expect(load_acquire(g.arrived) == 2);
-	gate_free(&g);
+	blocking_free(&g);
 	if (dev_can(on.d, DEV_CAP_WAIT_VALUE) && max_resident_blocks(0) > 1) {
 		struct dev_stream *writes = open_stream();
-		g = gate_close(s);
+		g = blocking_hold(s);
 		ok(dev_write_value(on.d, writes, g.flag, 1));
 		ok(dev_stream_sync(on.d, s));
 		ok(dev_stream_sync(on.d, writes));
-		gate_free(&g);
+		blocking_free(&g);
 		dev_stream_close(on.d, writes);
 	}
 	dev_stream_close(on.d, s);
@@ -38,7 +38,7 @@ static void a_blocking_kernel_reports_its_time_out(void)
 	struct dev_stream *s = open_stream();
 	uint32_t grid = max_resident_blocks(0) + 1;
 	uint64_t before = dev_clock_ns(on.d);
-	struct gate g = gate_launch(s, grid, 0, 2 * MS);
+	struct blocking g = blocking_launch(s, grid, 0, 2 * MS);
 	ok(dev_stream_sync(on.d, s));
 	expect(dev_clock_ns(on.d) - before >= 2 * MS);
 	expect(load_acquire(g.arrived) == grid);
@@ -92,14 +92,14 @@ static void occupancy_equals_resident_blocks(void)
 	for (uint64_t parts = 0; parts <= 4; parts++) {
 		uint64_t shared = parts ? p->shared_per_block_bytes / 4 * parts : 0;
 		uint32_t resident = max_resident_blocks(shared), grid = resident + 5;
-		struct gate g = gate_launch(s, grid, shared, GATE_NS);
+		struct blocking g = blocking_launch(s, grid, shared, GATE_NS);
 		expect(reaches_value(g.arrived, resident));
 		spend_ns(2 * MS);
 		expect(load_acquire(g.arrived) == resident);
-		gate_open(&g);
+		blocking_release(&g);
 		ok(dev_stream_sync(on.d, s));
 		expect(load_acquire(g.arrived) == grid);
-		gate_free(&g);
+		blocking_free(&g);
 	}
 	dev_stream_close(on.d, s);
 }
@@ -262,19 +262,19 @@ static void a_waiting_stream_leaves_the_other_slots(void)
 	struct dev_stream *waits = open_stream(), *holds = open_stream();
 	uint32_t *at = alloc_memory(DEV_MEM_PINNED, 256);
 	*at = 0;
-	struct gate g = gate_prepare(all);
+	struct blocking g = blocking_prepare(all);
 	ok(dev_wait_value(on.d, waits, at, 1));
 	spend_ns(2 * MS); /* until it polls */
-	gate_start(&g, holds, 0, GATE_NS);
+	blocking_start(&g, holds, 0, GATE_NS);
 	expect(reaches_value(g.arrived, left));
 	spend_ns(2 * MS);
 	expect(load_acquire(g.arrived) == left);
 	ok(dev_post_value(on.d, at, 1));
 	ok(dev_stream_sync(on.d, waits));
 	expect(reaches_value(g.arrived, all));
-	gate_open(&g);
+	blocking_release(&g);
 	ok(dev_stream_sync(on.d, holds));
-	gate_free(&g);
+	blocking_free(&g);
 	free_memory(at);
 	dev_stream_close(on.d, waits);
 	dev_stream_close(on.d, holds);
