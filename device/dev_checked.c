@@ -17,18 +17,22 @@ static void checked_close(struct dev *d)
 
 /* ------------------------------------------------------------------ memory */
 
-static int checked_alloc(struct dev *d, enum dev_mem kind, uint64_t bytes, void **ptr_p)
+/* Gives new memory to the caller, or back to the device if it cannot be registered. */
+static int keep_memory(struct dev *d, enum dev_mem kind, void *ptr, uint64_t bytes, void **ptr_p)
 {
-	void *ptr;
-	int status = inner_of(d)->alloc(d, kind, bytes, &ptr);
-	if (status)
-		return status;
-	status = registry_add_memory(d, kind, ptr, bytes);
+	int status = registry_add_memory(d, kind, ptr, bytes);
 	if (status)
 		inner_of(d)->free(d, ptr);
 	else
 		*ptr_p = ptr;
 	return status;
+}
+
+static int checked_alloc(struct dev *d, enum dev_mem kind, uint64_t bytes, void **ptr_p)
+{
+	void *ptr;
+	int status = inner_of(d)->alloc(d, kind, bytes, &ptr);
+	return status ? status : keep_memory(d, kind, ptr, bytes, ptr_p);
 }
 
 static int checked_free(struct dev *d, void *ptr)
@@ -49,14 +53,7 @@ static int checked_ipc_import(struct dev *d, const struct dev_ipc *handle, uint6
 {
 	void *ptr;
 	int status = inner_of(d)->ipc_import(d, handle, bytes, &ptr);
-	if (status)
-		return status;
-	status = registry_add_memory(d, DEV_MEM_DEVICE, ptr, bytes);
-	if (status)
-		inner_of(d)->free(d, ptr);
-	else
-		*ptr_p = ptr;
-	return status;
+	return status ? status : keep_memory(d, DEV_MEM_DEVICE, ptr, bytes, ptr_p);
 }
 
 static int checked_peer_enable(struct dev *d, struct dev *other)
