@@ -9,17 +9,8 @@
 #include "collectives/ranks/collective.h"
 #include "collectives/ranks/session.h"
 
-static const struct axis axes[] = {COLLECTIVE_SHAPE_AXIS,
-				   COLLECTIVE_TYPE_AXIS,
-				   {.name = "size",
-				    .help = "bytes of the whole vector",
-				    .kind = AXIS_SIZE,
-				    .min = 8,
-				    .max = SESSION_MAX_BYTES,
-				    .multiple = 8,
-				    .quick = "32,128K,2M",
-				    .full = "32:128M:x4,256M"},
-				   {0}};
+static const struct axis axes[] = {
+	COLLECTIVE_SHAPE_AXIS, COLLECTIVE_TYPE_AXIS, COLLECTIVE_WHOLE_SIZE_AXIS, {0}};
 
 static const struct bench_metric primary[] = {
 	{"allgather_busbw", "bus_bandwidth", NULL, NULL, "max", "byte/s", "higher"}, {0}};

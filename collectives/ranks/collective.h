@@ -48,6 +48,13 @@ extern const struct bench_variant collective_indexed[];
 		.name = "op", .help = "operation", .kind = AXIS_WORD, .words = data_ops,           \
 		.quick = "sum", .full = "sum,max"                                                  \
 	}
+/* Of a vector that is gathered or scattered. */
+#define COLLECTIVE_WHOLE_SIZE_AXIS                                                                 \
+	{                                                                                          \
+		.name = "size", .help = "bytes of the whole vector", .kind = AXIS_SIZE, .min = 8,  \
+		.max = SESSION_MAX_BYTES, .multiple = 8, .quick = "32,128K,2M",                    \
+		.full = "32:128M:x4,256M"                                                          \
+	}
 #define COLLECTIVE_LIMITS                                                                          \
 	"ranks on one host communicate through its memory: no network, no torus; more ranks than " \
 	"cores measure the scheduler; messages between devices, also those of the library, are "   \
