@@ -22,23 +22,19 @@
 #include <string.h>
 
 #define MAX_BYTES (UINT64_C(16) << 30)
-#define ROW(label)                                                                                 \
-	{                                                                                          \
-		.name = (label), .timing = BENCH_SELF                                              \
-	}
 
 /* On a line with one port, bucket equals ring and rd-mirrored equals rd-b. */
 enum { LIBRARY = 9, VARIANTS };
-static const struct bench_variant variants[] = {ROW("ring"),
-						ROW("rd-l"),
-						ROW("rd-b"),
-						ROW("rabenseifner"),
-						ROW("swing-l"),
-						ROW("swing-b"),
-						ROW("bruck"),
-						ROW("trivance"),
-						ROW("bine"),
-						[LIBRARY] = ROW("library"),
+static const struct bench_variant variants[] = {BENCH_ROW("ring", BENCH_SELF),
+						BENCH_ROW("rd-l", BENCH_SELF),
+						BENCH_ROW("rd-b", BENCH_SELF),
+						BENCH_ROW("rabenseifner", BENCH_SELF),
+						BENCH_ROW("swing-l", BENCH_SELF),
+						BENCH_ROW("swing-b", BENCH_SELF),
+						BENCH_ROW("bruck", BENCH_SELF),
+						BENCH_ROW("trivance", BENCH_SELF),
+						BENCH_ROW("bine", BENCH_SELF),
+						[LIBRARY] = BENCH_ROW("library", BENCH_SELF),
 						{0}};
 
 static const struct axis axes[] = {{.name = "size",
@@ -149,7 +145,7 @@ static int setup(struct bench_case *c)
 static int run_variant(struct state *s, unsigned variant, double *seconds_p)
 {
 	struct work_graph *g = s->graph[variant];
-	int status = work_graph_sync(s->vectors.restore, work_graph_run(s->vectors.restore));
+	int status = work_graph_complete(s->vectors.restore);
 	if (status)
 		return status;
 	status = work_graph_hold(g);
@@ -186,9 +182,8 @@ static void model(const struct bench_case *c, unsigned variant, struct bench_mod
 
 static int poison(struct bench_case *c, unsigned variant)
 {
-	struct work_graph *g = case_state(c)->vectors.poison;
 	(void)variant;
-	return work_graph_sync(g, work_graph_run(g));
+	return work_graph_complete(case_state(c)->vectors.poison);
 }
 
 static int check(struct bench_case *c, unsigned variant)

@@ -9,7 +9,7 @@ int bench_graph_prepare(struct bench_case *c, struct work_graph *g)
 	int status = bench_status(c);
 	if (status == 0)
 		status = work_graph_prepare(g);
-	return bench_status_add(c, status ? status : work_graph_sync(g, work_graph_run(g)));
+	return bench_status_add(c, status ? status : work_graph_complete(g));
 }
 
 int bench_graph_time(struct bench_case *c, struct work_graph *g, uint64_t iterations)
@@ -40,7 +40,7 @@ int bench_verify_independent(struct bench_case *c, uint64_t uses, const char *na
 	if (status == 0)
 		status = work_graph_run(held);
 	if (status == 0)
-		status = work_graph_sync(other, work_graph_run(other));
+		status = work_graph_complete(other);
 	if (status == 0)
 		status = work_graph_unfinished(held, &devices);
 	status = work_graph_release(held, status, &seconds);

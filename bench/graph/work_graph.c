@@ -296,6 +296,8 @@ int work_graph_sync(struct work_graph *g, int status)
 	return err_kept(&first);
 }
 
+int work_graph_complete(struct work_graph *g) { return work_graph_sync(g, work_graph_run(g)); }
+
 int work_graph_hold(struct work_graph *g)
 {
 	const struct work_lanes *l = g->all;

@@ -129,6 +129,9 @@ int work_graph_run(struct work_graph *g);
  * not 0, else the first error. */
 int work_graph_sync(struct work_graph *g, int status);
 
+/* work_graph_run() and work_graph_sync(), for work that is not timed. */
+int work_graph_complete(struct work_graph *g);
+
 /* Blocks the lanes until work_graph_release(). Between the two the caller may enqueue other work on
  * their streams; it belongs to the time if it comes before work_graph_run(). */
 int work_graph_hold(struct work_graph *g);

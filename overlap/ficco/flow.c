@@ -149,7 +149,7 @@ int flow_open(const struct operands *o, struct bench_case *c, const struct ficco
 	add_reductions(&b);
 	int status = work_graph_prepare(b.g);
 	if (status == 0)
-		status = work_graph_sync(b.g, work_graph_run(b.g));
+		status = work_graph_complete(b.g);
 	if (status == 0)
 		*g_p = b.g;
 	return status;

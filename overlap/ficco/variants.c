@@ -129,8 +129,6 @@ void variants_teardown(struct bench_case *c)
 
 /* ------------------------------------------------------------------ running */
 
-static int run_now(struct work_graph *g) { return work_graph_sync(g, work_graph_run(g)); }
-
 /* Adds the seconds of the longest GEMM lane, and of the longest of all other lanes. */
 static int add_side_seconds(const struct operands *o, const struct work_graph *g, double sum_s[2])
 {
@@ -178,7 +176,7 @@ int variants_body(struct bench_case *c, unsigned v, uint64_t iterations)
 		return time_concurrent(c, v, iterations);
 	if (variants_part(v) == FLOW_WHOLE && all->arranged != schedule) {
 		all->arranged = schedule;
-		status = run_now(all->arrange[schedule]);
+		status = work_graph_complete(all->arrange[schedule]);
 	}
 	return status ? status : bench_graph_time(c, all->graph[v], iterations);
 }
@@ -204,7 +202,7 @@ int variants_poison(struct bench_case *c, unsigned v)
 	struct variants *all = c->state;
 	(void)v;
 	all->arranged = FICCO_SCHEDULES;
-	return run_now(all->operands.poison);
+	return work_graph_complete(all->operands.poison);
 }
 
 int variants_check(struct bench_case *c, unsigned v)
