@@ -247,11 +247,15 @@ typedef double (*bench_formula)(const struct bench_round *r);
 
 /* A quantity of several variants. `f` is applied round by round with `arg`; the median over
  * rounds and its 95 % interval are recorded. Rounds with a result that is not finite are left
- * out. The quantity is valid when every variant in `uses` (bit mask) is valid; nothing is
- * recorded where one of them is off. `variant`: the one it is reported under, or -1. `formula`
- * says in words what `f` computes. */
+ * out, and the record says of how many rounds the statistic is. The quantity is valid when every
+ * variant in `uses` (bit mask) is valid; nothing is recorded where one of them is off. `variant`:
+ * the one it is reported under, or -1. `formula` says in words what `f` computes. */
 int bench_derive(struct bench_case *c, const char *name, int variant, const char *unit,
 		 uint64_t uses, bench_formula f, const void *arg, const char *formula);
+
+/* The same of `n` values that the program collected itself, one an observation: `x` is not kept. */
+int bench_derive_samples(struct bench_case *c, const char *name, int variant, const char *unit,
+			 uint64_t uses, const double *x, size_t n, const char *formula);
 
 /* seconds[numerator] / seconds[denominator], round by round. */
 int bench_ratio(struct bench_case *c, const char *name, unsigned numerator, unsigned denominator,
@@ -260,6 +264,11 @@ int bench_ratio(struct bench_case *c, const char *name, unsigned numerator, unsi
 /* A single number that is no statistic of the samples. NaN: unknown; it is recorded as null. */
 void bench_value(struct bench_case *c, const char *name, int variant, double value,
 		 const char *unit, const char *formula);
+
+/* What a model or a formula gives, in place of a measurement: recorded, valid whatever befell the
+ * samples, and no metric of a signature. */
+void bench_model_value(struct bench_case *c, const char *name, int variant, double value,
+		       const char *unit, const char *formula);
 
 /* Record a derived quantity of this variant, or one of the harness's own, under a second name
  * that says what it means in this case, with the same interval and bound. */

@@ -184,6 +184,42 @@ static struct bench_derived *add_derived(struct bench_case *c, const char *name,
 	return d;
 }
 
+/* Whether all variants in the bit mask were measured. */
+static bool variants_on(const struct bench_case *c, uint64_t uses)
+{
+	for (unsigned v = 0; v < c->run->variant_count; v++)
+		if (uses >> v & 1 && !bench_variant_on(c, v))
+			return false;
+	return true;
+}
+
+int bench_derive_samples(struct bench_case *c, const char *name, int variant, const char *unit,
+			 uint64_t uses, const double *x, size_t n, const char *formula)
+{
+	if (!variants_on(c, uses))
+		return 0;
+	double *finite = malloc((n + 1) * 2 * sizeof(*finite));
+	if (!finite)
+		return err_note(-ENOMEM, "derive %s: out of memory", name);
+	size_t count = 0;
+	for (size_t i = 0; i < n; i++)
+		if (isfinite(x[i]))
+			finite[count++] = x[i];
+	struct bench_derived *d = add_derived(c, name, variant, unit, formula);
+	if (d) {
+		d->uses = uses;
+		d->rounds = count;
+	}
+	if (d && count) {
+		struct stats_summary s = stats_summarise(finite, count, finite + n + 1);
+		d->value = s.median;
+		d->low = s.ci_low;
+		d->high = s.ci_high;
+	}
+	free(finite);
+	return d ? 0 : bench_status(c);
+}
+
 int bench_derive(struct bench_case *c, const char *name, int variant, const char *unit,
 		 uint64_t uses, bench_formula f, const void *arg, const char *formula)
 {
@@ -191,31 +227,19 @@ int bench_derive(struct bench_case *c, const char *name, int variant, const char
 	double seconds[BENCH_VARIANTS];
 	const struct bench_round round = {
 		.c = c, .seconds = seconds, .variant = variant, .arg = arg};
-	for (unsigned v = 0; v < c->run->variant_count; v++)
-		if (uses >> v & 1 && !now->samples[v].on)
-			return 0;
-	double *x = malloc((now->rounds + 1) * 2 * sizeof(*x));
+	if (!variants_on(c, uses))
+		return 0;
+	double *x = malloc((now->rounds + 1) * sizeof(*x));
 	if (!x)
 		return err_note(-ENOMEM, "derive %s: out of memory", name);
-	size_t finite = 0;
 	for (size_t i = 0; i < now->rounds; i++) {
 		for (unsigned v = 0; v < c->run->variant_count; v++)
 			seconds[v] = now->samples[v].on ? now->samples[v].seconds[i] : NAN;
-		double value = f(&round);
-		if (isfinite(value))
-			x[finite++] = value;
+		x[i] = f(&round);
 	}
-	struct bench_derived *d = add_derived(c, name, variant, unit, formula);
-	if (d)
-		d->uses = uses;
-	if (d && finite) {
-		struct stats_summary s = stats_summarise(x, finite, x + now->rounds + 1);
-		d->value = s.median;
-		d->low = s.ci_low;
-		d->high = s.ci_high;
-	}
+	int status = bench_derive_samples(c, name, variant, unit, uses, x, now->rounds, formula);
 	free(x);
-	return d ? 0 : bench_status(c);
+	return status;
 }
 
 static double divide_by_variant(const struct bench_round *r)
@@ -242,6 +266,16 @@ void bench_value(struct bench_case *c, const char *name, int variant, double val
 	d->uses = variant >= 0 ? UINT64_C(1) << variant : 0;
 }
 
+void bench_model_value(struct bench_case *c, const char *name, int variant, double value,
+		       const char *unit, const char *formula)
+{
+	struct bench_derived *d = add_derived(c, name, variant, unit, formula);
+	if (!d)
+		return;
+	d->value = value;
+	d->modelled = true;
+}
+
 static struct bench_derived *find_derived(struct bench_current *now, const char *name, int variant)
 {
 	for (size_t i = now->derived_count; i-- > 0;)
@@ -266,6 +300,8 @@ void bench_alias(struct bench_case *c, const char *name, int variant, const char
 	to->low = from.low;
 	to->high = from.high;
 	to->bound = from.bound;
+	to->rounds = from.rounds;
+	to->modelled = from.modelled;
 	memcpy(to->bound_name, from.bound_name, sizeof(to->bound_name));
 }
 
@@ -341,6 +377,7 @@ static void add_rate(struct bench_run *r, unsigned v, const char *name, double w
 	if (!d)
 		return;
 	d->uses = UINT64_C(1) << v;
+	d->rounds = s->n;
 	d->value = work / s->median;
 	d->low = work / s->ci_high;
 	d->high = s->ci_low > 0.0 ? work / s->ci_low : NAN;
@@ -353,6 +390,7 @@ static void add_time(struct bench_run *r, unsigned v)
 	if (!d)
 		return;
 	d->uses = UINT64_C(1) << v;
+	d->rounds = s->n;
 	d->value = s->median;
 	d->low = s->ci_low;
 	d->high = s->ci_high;

@@ -212,7 +212,11 @@ static void put_samples(struct bench_run *r, unsigned v)
 
 static bool derived_valid(const struct bench_run *r, const struct bench_derived *d)
 {
-	if (!isfinite(d->value) || bench_flagged(r, d->variant))
+	if (!isfinite(d->value))
+		return false;
+	if (d->modelled)
+		return true;
+	if (bench_flagged(r, d->variant))
 		return false;
 	for (int v = 0; v < (int)r->variant_count; v++)
 		if (d->uses >> v & 1 && bench_flagged(r, v))
@@ -237,6 +241,8 @@ static void put_derived(struct bench_run *r)
 		json_number(j, "value", d->value);
 		json_number(j, "ci_low", d->low);
 		json_number(j, "ci_high", d->high);
+		json_number(j, "rounds", d->rounds ? (double)d->rounds : NAN);
+		json_bool(j, "modelled", d->modelled);
 		json_string(j, "unit", d->unit);
 		json_string(j, "formula", d->formula);
 		json_number(j, "bound", d->bound);
@@ -244,8 +250,9 @@ static void put_derived(struct bench_run *r)
 		json_bool(j, "valid", derived_valid(r, d));
 		if (!isfinite(d->value))
 			json_string(j, "reason",
-				    variant_lost(r, d) ? "gate: every sample was lost"
-						       : "no round gave a finite value");
+				    d->modelled          ? "the model has no value"
+				    : variant_lost(r, d) ? "gate: every sample was lost"
+							 : "no round gave a finite value");
 		json_object_end(j);
 	}
 	json_array_end(j);
@@ -340,7 +347,7 @@ static void table_derived(const struct bench_run *r)
 		if (!isnan(d->low))
 			out_print(" [%s, %s]", units_show(b, sizeof(b), d->low, d->unit),
 				  units_show(c, sizeof(c), d->high, d->unit));
-		out_print("\n");
+		out_print(d->modelled ? " (model)\n" : "\n");
 	}
 }
 

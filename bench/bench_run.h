@@ -62,6 +62,8 @@ struct bench_derived {
 	int variant; /* variant, or -1 */
 	uint64_t uses;
 	double value, low, high, bound; /* NaN: unknown */
+	size_t rounds;                  /* that the statistic is of; 0: it is none */
+	bool modelled;
 };
 
 struct bench_flag {

@@ -72,7 +72,9 @@ def flags_of(case: Case, derived: Derived) -> List[str]:
 
 
 def samples_behind(case: Case, derived: Derived) -> int:
-    """Samples a value rests on: its variant's, or the fewest of all variants where it belongs to none."""
+    """Samples a value rests on: the rounds of its statistic, else its variant's samples, or the fewest of all variants."""
+    if derived.rounds:
+        return derived.rounds
     variant = case.variant(derived.variant)
     if variant:
         return variant.n

@@ -139,11 +139,11 @@ def is_stated_by_rate(case: Case, derived: Derived) -> bool:
 
 
 def all_of(group: Group, suffix: str) -> Dict[str, Json]:
-    """Every valid derived value that a rate does not state already, named by program, quantity, variant and case."""
+    """Every valid measured value that a rate does not state already, named by program, quantity, variant and case."""
     found = {}
     for case in group.cases.values():
         for derived in case.derived:
-            if not why_invalid(case, derived) and not is_stated_by_rate(case, derived):
+            if not derived.modelled and not why_invalid(case, derived) and not is_stated_by_rate(case, derived):
                 labels = dict({"variant": derived.variant or ""}, **case.axes)
                 found[metric_name(group.program, derived.name, labels, suffix)] = _of_case(group, case, derived)
     return found

@@ -75,6 +75,8 @@ class Derived:
     bound_name: str
     valid: bool
     reason: str
+    rounds: Optional[int] = None  # that the statistic is of; None: it is none
+    modelled: bool = False  # no measurement
 
 
 @dataclass(frozen=True)
@@ -264,11 +266,13 @@ def _variant(reader: Reader) -> Variant:
 
 
 def _derived(reader: Reader) -> Derived:
+    rounds = reader.real("rounds")
     return Derived(
         name=reader.text("name"), variant=reader.text_or("variant") or None, value=reader.real("value"),
         ci_low=reader.real("ci_low"), ci_high=reader.real("ci_high"), unit=reader.text_or("unit"),
         formula=reader.text_or("formula"), bound=reader.real("bound"), bound_name=reader.text_or("bound_name"),
-        valid=reader.truth("valid"), reason=reader.text_or("reason"))
+        valid=reader.truth("valid"), reason=reader.text_or("reason"), rounds=int(rounds) if rounds else None,
+        modelled=reader.json.get("modelled") is True)
 
 
 def _axis_values(reader: Reader) -> Dict[str, Scalar]:

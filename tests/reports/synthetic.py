@@ -85,8 +85,9 @@ def unstarted(program: str, status: str, reason: str) -> str:
 
 
 def value(name: str, variant: Optional[str], number: Optional[float], unit: str = "", **more: Any) -> Json:
-    entry = {"name": name, "variant": variant, "value": number, "ci_low": None, "ci_high": None, "unit": unit,
-             "formula": name + " as measured", "bound": None, "bound_name": None, "valid": number is not None}
+    entry = {"name": name, "variant": variant, "value": number, "ci_low": None, "ci_high": None, "rounds": None,
+             "modelled": False, "unit": unit, "formula": name + " as measured", "bound": None, "bound_name": None,
+             "valid": number is not None}
     entry.update(more)
     return entry
 

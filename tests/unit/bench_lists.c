@@ -88,6 +88,33 @@ static void aliases_are_copies(void)
 	expect(bounds == MANY + 1);
 }
 
+/* Of eight values two are not finite: the statistic is of six, and its interval is their range. */
+static int derive_samples(struct bench_case *c)
+{
+	static const double x[] = {3, INFINITY, 1, 2, NAN, 4, 6, 5};
+	bench_model_value(c, "modelled", -1, 2.0, "", "a formula");
+	bench_flag(c, "test", "everything measured is invalid");
+	return bench_derive_samples(c, "measured", -1, "s", 0, x, sizeof(x) / sizeof(x[0]), "them");
+}
+
+static void statistics_say_of_how_many_values(void)
+{
+	expect(run_deriving(derive_samples) == 3);
+	expect(strstr(output, "\"name\":\"measured\",\"variant\":null,\"value\":3.5,\"ci_low\":1,"
+			      "\"ci_high\":6,\"rounds\":6,\"modelled\":false"));
+}
+
+static void models_are_no_measurements(void)
+{
+	expect(run_deriving(derive_samples) == 3);
+	expect(strstr(output, "\"name\":\"modelled\",\"variant\":null,\"value\":2,\"ci_low\":null,"
+			      "\"ci_high\":null,\"rounds\":null,\"modelled\":true,\"unit\":\"\","
+			      "\"formula\":\"a formula\",\"bound\":null,\"bound_name\":null,"
+			      "\"valid\":true"));
+	expect(strstr(output, "\"formula\":\"them\",\"bound\":null,\"bound_name\":null,"
+			      "\"valid\":false"));
+}
+
 /* A list that is too large to grow, for one call. */
 #define WITHOUT_MEMORY(c, list, call)                                                              \
 	do {                                                                                       \
@@ -146,6 +173,8 @@ int main(void)
 {
 	test(nothing_is_left_out);
 	test(aliases_are_copies);
+	test(statistics_say_of_how_many_values);
+	test(models_are_no_measurements);
 	test(what_is_lost_fails_the_case);
 	return test_done();
 }
