@@ -41,7 +41,7 @@ static void catch_signals(void)
 static int resolve_axes(struct bench_run *r)
 {
 	const struct dev_props *p = dev_props(r->c.dev);
-	struct axis_capacities known = {
+	r->known = (struct axis_capacities){
 		.l1 = p->l1_bytes * p->units,
 		.l2 = p->l2_bytes * p->units,
 		.llc = p->llc_bytes,
@@ -52,14 +52,14 @@ static int resolve_axes(struct bench_run *r)
 		.types = p->gemm_types,
 		.devices = r->set.count,
 	};
-	bool gpu_class = (uint64_t)p->units * p->block_threads >= GPU_CLASS_THREADS;
+	r->gpu_class = (uint64_t)p->units * p->block_threads >= GPU_CLASS_THREADS;
 	r->count.total = 1;
 	for (size_t a = 0; a < r->axis_count; a++) {
 		const struct axis *axis = &r->b->axes[a];
-		const char *text =
-			r->o.axis[a] ? r->o.axis[a]
-				     : axis_default(axis, r->o.full, gpu_class, bench_virtual(r));
-		int status = axis_parse(axis, text, r->o.axis[a] != NULL, &known, &r->axes[a]);
+		const char *text = r->o.axis[a] ? r->o.axis[a]
+						: axis_default(axis, r->o.full, r->gpu_class,
+							       bench_virtual(r));
+		int status = axis_parse(axis, text, r->o.axis[a] != NULL, &r->known, &r->axes[a]);
 		if (status)
 			return status;
 		r->count.total *= r->axes[a].count;
@@ -250,7 +250,11 @@ static void list_cases(struct bench_run *r)
 {
 	for (size_t i = 0; i < r->count.total; i++) {
 		set_point(r, i);
-		if (!already_done(r))
+		if (already_done(r))
+			continue;
+		if (r->o.json)
+			bench_headlines_list(r);
+		else
 			out_print("%s\n", r->current.key);
 	}
 }

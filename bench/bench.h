@@ -97,17 +97,17 @@ struct bench_model {
 	double bytes, flops, messages;
 };
 
-/* A headline number that the report takes from the valid derived values of a run's cases: always
- * one of them, with its own case and interval, never a mixture. `where` narrows the cases,
- * "op=triad size=4K": all of these words must hold; NULL takes all. `reduce` picks of the rest
- * the "max", the "min", the "median" (of an even number the lower of the two in the middle) or
- * the "last", which is the case recorded last. */
+/* A headline number: one derived quantity of one variant in one case, the same on every run on a
+ * kind of device, or missing with the reason; never another case in its place. `where` names the
+ * case by the axes that have several values in a default list, "op=triad footprint=16LLC". Where
+ * kinds of devices differ an axis has three values: "shape=n2048|n8192|n1024" is n8192 on a
+ * GPU-class device, n1024 where time is virtual and n2048 elsewhere. Every default list for that
+ * kind must hold the case (tests/headlines.bats). */
 struct bench_metric {
 	const char *metric;  /* name in the signature */
 	const char *derived; /* which derived quantity */
-	const char *variant; /* of which variant; NULL: any */
-	const char *where;
-	const char *reduce; /* "max", "min", "median" or "last" of the cases that match */
+	const char *variant; /* of which variant; NULL: of the whole case */
+	const char *where;   /* NULL: the program has one case */
 	const char *unit;
 	const char *better; /* "higher" or "lower" */
 };
@@ -276,10 +276,12 @@ void bench_alias(struct bench_case *c, const char *name, int variant, const char
 		 const char *formula);
 
 /* The latest derived quantity of this name, or one of the harness's own, can't exceed `bound`;
- * more than 2 % above it flags the variant. The bound is recorded, so that the report can show
- * the fraction. */
+ * more than 2 % above it flags the variant. The bound is recorded, and value / bound as its share,
+ * which tables and reports show. bench_bound_share() replaces this share by another derived
+ * quantity of the variant; NULL: no device reaches the bound, so there is no share. */
 void bench_bound(struct bench_case *c, const char *name, int variant, double bound,
 		 const char *bound_name);
+void bench_bound_share(struct bench_case *c, const char *name, int variant, const char *share);
 
 /* Facts are not measurements: counts, names. */
 void bench_fact_text(struct bench_case *c, const char *name, const char *value);

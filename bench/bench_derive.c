@@ -176,8 +176,12 @@ static struct bench_derived *add_derived(struct bench_case *c, const char *name,
 	}
 	now->derived = grown;
 	struct bench_derived *d = &grown[now->derived_count++];
-	*d = (struct bench_derived){
-		.variant = variant, .value = NAN, .low = NAN, .high = NAN, .bound = NAN};
+	*d = (struct bench_derived){.variant = variant,
+				    .value = NAN,
+				    .low = NAN,
+				    .high = NAN,
+				    .bound = NAN,
+				    .share = NAN};
 	snprintf(d->name, sizeof(d->name), "%s", name);
 	snprintf(d->unit, sizeof(d->unit), "%s", unit);
 	snprintf(d->formula, sizeof(d->formula), "%s", formula);
@@ -300,6 +304,7 @@ void bench_alias(struct bench_case *c, const char *name, int variant, const char
 	to->low = from.low;
 	to->high = from.high;
 	to->bound = from.bound;
+	to->share = from.share;
 	to->rounds = from.rounds;
 	to->modelled = from.modelled;
 	memcpy(to->bound_name, from.bound_name, sizeof(to->bound_name));
@@ -312,12 +317,22 @@ void bench_bound(struct bench_case *c, const char *name, int variant, double bou
 	if (!d)
 		return;
 	d->bound = bound;
+	d->share = d->value / bound;
 	snprintf(d->bound_name, sizeof(d->bound_name), "%s", bound_name);
 	/* Flag only when the whole interval lies above the bound. */
 	double min_value = isnan(d->low) ? d->value : d->low;
 	if (min_value > bound * (1.0 + BOUND_TOLERANCE))
 		bench_flag_variant(c->run, "above_bound", variant, "%s %.4g %s is above %s, %.4g",
 				   name, d->value, d->unit, bound_name, bound);
+}
+
+void bench_bound_share(struct bench_case *c, const char *name, int variant, const char *share)
+{
+	struct bench_derived *d = find_derived(&c->run->current, name, variant);
+	const struct bench_derived *of =
+		share ? find_derived(&c->run->current, share, variant) : NULL;
+	if (d)
+		d->share = of ? of->value : NAN;
 }
 
 /* NULL without memory; then the case fails. */

@@ -96,7 +96,10 @@ static const struct option {
 	{"done", "FILE", "skip the cases whose keys FILE lists, one per line", take_text,
 	 offsetof(struct bench_options, done), BENCH_RUN},
 	{"full", NULL, "more sizes and shapes (takes longer)", NULL, 0, BENCH_RUN},
-	{"list", NULL, "print the keys of the cases that would run", NULL, 0, BENCH_LIST},
+	{"list", NULL,
+	 "print the keys of the cases that would run; with --format json also "
+	 "their headline numbers",
+	 NULL, 0, BENCH_LIST},
 	{"about", NULL, "print the description of this program, as JSON", NULL, 0, BENCH_ABOUT},
 	{"devices", NULL, "print the backends and their devices, as JSON lines", NULL, 0,
 	 BENCH_DEVICES},

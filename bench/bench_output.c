@@ -98,23 +98,6 @@ static void put_axes(struct bench_run *r)
 	json_array_end(j);
 }
 
-static void put_primary(struct json *j, const struct bench_metric *m)
-{
-	json_array_begin(j, "primary");
-	for (; m && m->metric; m++) {
-		json_object_begin(j, NULL);
-		json_string(j, "metric", m->metric);
-		json_string(j, "derived", m->derived);
-		json_string(j, "variant", m->variant);
-		json_string(j, "where", m->where);
-		json_string(j, "reduce", m->reduce);
-		json_string(j, "unit", m->unit);
-		json_string(j, "better", m->better);
-		json_object_end(j);
-	}
-	json_array_end(j);
-}
-
 int bench_output_run(struct bench_run *r)
 {
 	struct json *j = &r->json;
@@ -140,7 +123,7 @@ int bench_output_run(struct bench_run *r)
 		put_job(j, r->b->job);
 	put_options(j, &r->o);
 	put_axes(r);
-	put_primary(j, r->b->primary);
+	bench_headlines_write(r);
 	provenance_write(j);
 	if (!r->o.json) {
 		const struct dev_props *p = dev_props(r->c.dev);
@@ -247,6 +230,7 @@ static void put_derived(struct bench_run *r)
 		json_string(j, "formula", d->formula);
 		json_number(j, "bound", d->bound);
 		json_string(j, "bound_name", d->bound_name[0] ? d->bound_name : NULL);
+		json_number(j, "share", d->share);
 		json_bool(j, "valid", derived_valid(r, d));
 		if (!isfinite(d->value))
 			json_string(j, "reason",
@@ -325,9 +309,8 @@ static void table_variants(const struct bench_run *r)
 			if (d->variant != (int)v || !is_rate(d))
 				continue;
 			out_print("  %12s", units_show(text, sizeof(text), d->value, d->unit));
-			if (!isnan(d->bound))
-				out_print("  %.0f %% of %s", 100.0 * d->value / d->bound,
-					  d->bound_name);
+			if (!isnan(d->share))
+				out_print("  %.0f %% of %s", 100.0 * d->share, d->bound_name);
 		}
 		out_print("\n");
 	}

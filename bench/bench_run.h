@@ -61,8 +61,8 @@ struct bench_derived {
 	char name[48], unit[16], formula[160], bound_name[64];
 	int variant; /* variant, or -1 */
 	uint64_t uses;
-	double value, low, high, bound; /* NaN: unknown */
-	size_t rounds;                  /* that the statistic is of; 0: it is none */
+	double value, low, high, bound, share; /* NaN: unknown */
+	size_t rounds;                         /* that the statistic is of; 0: it is none */
 	bool modelled;
 };
 
@@ -135,6 +135,8 @@ struct bench_run {
 	struct dev_set set;
 	bool is_default_device;     /* no --device was given */
 	char skipped_backends[400]; /* why the default is no other backend */
+	struct axis_capacities known;
+	bool gpu_class;
 	struct axis_list axes[BENCH_AXES];
 	size_t axis_count, variant_count;
 	uint64_t selected; /* variants the user wants, bit mask */
@@ -176,6 +178,11 @@ size_t bench_variant_count(const struct bench *b);
 int bench_device_open(struct bench_run *r);
 void bench_device_list(void);
 void bench_device_write(struct bench_run *r, struct dev *dev);
+
+/* bench_headline.c. _write: `primary` of the run record, each number with its case as the device
+ * resolves it. _list: print the key of the current point and the headline numbers it gives. */
+void bench_headlines_write(struct bench_run *r);
+void bench_headlines_list(struct bench_run *r);
 
 /* bench_telemetry.c. _read: read a device; a failure is a sample without a value. _explains:
  * whether the device reports why it throttles. _throttle: the reason, or NULL when it does not

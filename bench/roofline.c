@@ -81,7 +81,7 @@ static double best_rate(const struct roofline *x, const struct bench_case *c, un
 }
 
 void roofline_bound(const struct roofline *x, struct bench_case *c, unsigned variant, double reads,
-		    double writes)
+		    double writes, bool one_memory)
 {
 	/* fmax() ignores the NaN of what was not measured. */
 	double read = best_rate(x, c, READ),
@@ -89,5 +89,7 @@ void roofline_bound(const struct roofline *x, struct bench_case *c, unsigned var
 	if (isnan(read) || isnan(write))
 		return;
 	bench_bound(c, "bandwidth", (int)variant, 1.0 / fmax(reads / read, writes / write),
-		    "measured rate of its reads and writes alone");
+		    "measured rate of its reads and writes, both at once");
+	if (one_memory)
+		bench_bound_share(c, "bandwidth", (int)variant, NULL);
 }

@@ -7,7 +7,7 @@
  * No datasheet says what a processor's memory delivers, and the sum of both directions is no bound:
  * where reads and writes have separate paths, a copy moves more bytes a second than reading alone.
  * The roofline bound holds on either kind of memory; where both share one path, even a perfect copy
- * stays near half of it.
+ * stays near half of it, so a share of it would say little (bench_bound_share()).
  *
  * A program puts ROOFLINE_VARIANTS among its variants and passes the index of the first one to
  * roofline_open().
@@ -56,8 +56,9 @@ void roofline_model(const struct roofline *x, unsigned variant, struct bench_mod
 
 /* In derive: bench_bound() for "bandwidth" of `variant`, which reads and writes so many bytes
  * for each byte that it counts. Uses the best samples, so that noise in the roofline flags
- * nothing. Does nothing when a part was not measured. */
+ * nothing. Does nothing when a part was not measured. There is no share where one memory is read
+ * and written. */
 void roofline_bound(const struct roofline *x, struct bench_case *c, unsigned variant, double reads,
-		    double writes);
+		    double writes, bool one_memory);
 
 #endif

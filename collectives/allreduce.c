@@ -50,8 +50,12 @@ static const struct axis axes[] = {
 	{0}};
 
 static const struct bench_metric primary[] = {
-	{"allreduce_latency", "time", NULL, "size=32", "min", "s", "lower"},
-	{"allreduce_busbw", "bus_bandwidth", NULL, NULL, "max", "byte/s", "higher"},
+	{"allreduce_ring_busbw", "bus_bandwidth", "ring", "ports=one type=f32 op=sum size=2M",
+	 "byte/s", "higher"},
+	{"allreduce_library_busbw", "bus_bandwidth", "library", "ports=one type=f32 op=sum size=2M",
+	 "byte/s", "higher"},
+	{"allreduce_library_latency", "time", "library", "ports=one type=f32 op=sum size=32", "s",
+	 "lower"},
 	{0}};
 
 static const struct bench bench = {

@@ -44,13 +44,19 @@ static const struct axis axes[] = {{.name = "size",
 				    .max = MAX_BYTES,
 				    .multiple = 4,
 				    .quick = "32,2K,128K,2M,16M",
-				    .full = "32:128M:x4,256M",
+				    .full = "32:128M:x4,16M,256M",
+				    .gpu_class = "32,2K,128K,2M,16M,256M",
+				    .gpu_class_full = "32:128M:x4,256M",
 				    .simulated = "32,2K,128K,2M"},
 				   {0}};
 
 static const struct bench_metric primary[] = {
-	{"device_allreduce_latency", "time", NULL, "size=32", "min", "s", "lower"},
-	{"device_allreduce_busbw", "bus_bandwidth", NULL, NULL, "max", "byte/s", "higher"},
+	{"device_allreduce_ring_busbw", "bus_bandwidth", "ring", "size=16M|256M|2M", "byte/s",
+	 "higher"},
+	{"device_allreduce_library_busbw", "bus_bandwidth", "library", "size=16M|256M|2M", "byte/s",
+	 "higher"},
+	{"device_allreduce_ring_latency", "time", "ring", "size=32", "s", "lower"},
+	{"device_allreduce_library_latency", "time", "library", "size=32", "s", "lower"},
 	{0}};
 
 #define MAX_VERIFY_BYTES (64u << 10)

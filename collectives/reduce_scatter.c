@@ -15,8 +15,12 @@ static const struct axis axes[] = {COLLECTIVE_SHAPE_AXIS,
 				   COLLECTIVE_WHOLE_SIZE_AXIS,
 				   {0}};
 
-static const struct bench_metric primary[] = {
-	{"reduce_scatter_busbw", "bus_bandwidth", NULL, NULL, "max", "byte/s", "higher"}, {0}};
+static const struct bench_metric primary[] = {{"reduce_scatter_ring_busbw", "bus_bandwidth", "ring",
+					       "type=f32 op=sum size=2M", "byte/s", "higher"},
+					      {"reduce_scatter_library_busbw", "bus_bandwidth",
+					       "library", "type=f32 op=sum size=2M", "byte/s",
+					       "higher"},
+					      {0}};
 
 static const struct bench bench = {
 	.name = "collectives/reduce_scatter",

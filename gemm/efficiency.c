@@ -35,17 +35,22 @@ static const struct axis axes[] = {
 			 .gpu_class_full = "8000000"),
 	{0}};
 
-#define FLOP_RATE(type, name, ...)                                                                 \
-	{"gemm_" #name "_flop_rate", "flop_rate", "gemm", "type=" #name, "max", "flop/s", "higher"},
+#define AT(type) "type=" type " shape=n2048|n8192|n1024", "flop/s", "higher"
+#define FLOP_RATE(type, name, ...) {"gemm_" #name "_flop_rate", "flop_rate", "gemm", AT(#name)},
+#define MATRIX_PEAKS(type)                                                                         \
+	{"mma_peak_" type "_flop_rate", "flop_rate", "mma_peak", AT(type)},                        \
+	{                                                                                          \
+		"wgmma_peak_" type "_flop_rate", "flop_rate", "wgmma_peak", AT(type)               \
+	}
 
 static const struct bench_metric primary[] = {
-	DEV_TYPE_LIST(FLOP_RATE){"gemm_f8_fast_flop_rate", "flop_rate", "gemm_fast", "type=f8",
-				 "max", "flop/s", "higher"},
-	{"peak_f32_flop_rate", "flop_rate", "peak", "type=f32", "max", "flop/s", "higher"},
-	{"peak_tf32_flop_rate", "peak_flop_rate", NULL, "type=tf32", "max", "flop/s", "higher"},
-	{"peak_f16_flop_rate", "peak_flop_rate", NULL, "type=f16", "max", "flop/s", "higher"},
-	{"peak_bf16_flop_rate", "peak_flop_rate", NULL, "type=bf16", "max", "flop/s", "higher"},
-	{"peak_f8_flop_rate", "peak_flop_rate", NULL, "type=f8", "max", "flop/s", "higher"},
+	DEV_TYPE_LIST(FLOP_RATE){"gemm_f8_fast_flop_rate", "flop_rate", "gemm_fast", AT("f8")},
+	{"peak_f32_flop_rate", "flop_rate", "peak", AT("f32")},
+	{"peak_f64_flop_rate", "flop_rate", "peak", AT("f64")},
+	MATRIX_PEAKS("tf32"),
+	MATRIX_PEAKS("f16"),
+	MATRIX_PEAKS("bf16"),
+	MATRIX_PEAKS("f8"),
 	{0}};
 
 struct state {

@@ -45,8 +45,8 @@ enum { WHOLE, VARIANTS = sizeof(variants) / sizeof(variants[0]) - 1 };
 static const struct axis axes[] = {
 	BENCH_GEMM_TYPES(.quick = "f32,bf16", .full = "f32,f64,tf32,f16,bf16,f8"),
 	BENCH_GEMM_SHAPES(.quick = "g1,g2,g5,g6,g7,g8,n512", .simulated = "g1,g2,g5,g6,n256",
-			  .full = "g1,g2,g3,g4,g5,g6,g7,g8,g9,g10,g11,g12,g13,g14,g15,g16,n1024,"
-				  "n2048",
+			  .full = "g1,g2,g3,g4,g5,g6,g7,g8,g9,g10,g11,g12,g13,g14,g15,g16,n256,"
+				  "n512,n1024,n2048",
 			  .gpu_class = "g1,g2,g5,g6,g7,g8,n4096",
 			  .gpu_class_full = "g1,g2,g3,g4,g5,g6,g7,g8,g9,g10,g11,g12,g13,g14,g15,"
 					    "g16,n4096,n8192"),
@@ -55,8 +55,8 @@ static const struct axis axes[] = {
 	{0}};
 
 static const struct bench_metric primary[] = {
-	{"gemm_dil_m8", "DIL", "m8", "type=f32", "median", "", "lower"},
-	{"gemm_dil_k8", "DIL", "k8", "type=f32", "median", "", "lower"},
+	{"gemm_dil_m8", "DIL", "m8", "type=f32 shape=n512|n4096|n256", "", "lower"},
+	{"gemm_dil_k8", "DIL", "k8", "type=f32 shape=n512|n4096|n256", "", "lower"},
 	{0}};
 
 static struct bench_gemm *case_gemm(const struct bench_case *c) { return c->state; }

@@ -58,8 +58,8 @@ static const struct bench_variant variants[] = {
 	{0}};
 
 static const struct bench_metric primary[] = {
-	{"launch_round_trip", "time", "round_trip", NULL, "min", "s", "lower"},
-	{"launch_back_to_back", "time", "back_to_back", NULL, "min", "s", "lower"},
+	{"launch_round_trip", "time", "round_trip", NULL, "s", "lower"},
+	{"launch_back_to_back", "time", "back_to_back", NULL, "s", "lower"},
 	{0}};
 
 struct state {

@@ -52,9 +52,15 @@ static const struct bench_variant variants[] = {{.name = "regular", .timing = BE
 enum { REGULAR, NONTEMPORAL, ROOFLINE, MAX_L1 = sizeof(variants) / sizeof(variants[0]) - 2 };
 
 static const struct bench_metric primary[] = {
-	{"memory_read_bandwidth", "memory_bandwidth", NULL, "op=read", "max", "byte/s", "higher"},
-	{"memory_triad_bandwidth", "memory_bandwidth", NULL, "op=triad", "max", "byte/s", "higher"},
-	{"best_read_bandwidth", "bandwidth", "regular", "op=read", "max", "byte/s", "higher"},
+	{"memory_read_bandwidth", "memory_bandwidth", "regular", "op=read footprint=16LLC",
+	 "byte/s", "higher"},
+	{"memory_triad_bandwidth", "memory_bandwidth", "regular", "op=triad footprint=16LLC",
+	 "byte/s", "higher"},
+	{"memory_triad_nt_bandwidth", "memory_bandwidth", "nontemporal", "op=triad footprint=16LLC",
+	 "byte/s", "higher"},
+	{"llc_read_bandwidth", "bandwidth", "regular", "op=read footprint=LLC/2", "byte/s",
+	 "higher"},
+	{"l1_read_bandwidth", "bandwidth", "regular", "op=read footprint=L1/2", "byte/s", "higher"},
 	{0}};
 
 /* A launch moves at least this much, so its start weighs little; more on a device with many
@@ -206,7 +212,7 @@ static int derive(struct bench_case *c)
 	/* The bound is measured with the cache that these have; regular_max_l1 has more, so no
 	 * bound. */
 	for (unsigned v = 0; v < ROOFLINE; v++) {
-		roofline_bound(&s->roofline, c, v, 1.0 - written, written);
+		roofline_bound(&s->roofline, c, v, 1.0 - written, written, true);
 		if (llc && axis_u64(c, "footprint") >= BEYOND_CACHE * llc)
 			bench_alias(c, "bandwidth", (int)v, "memory_bandwidth",
 				    "bytes / median_s, footprint at least 16 last-level caches");

@@ -31,7 +31,7 @@ static const struct axis axes[] = {{.name = "waves",
 				   {0}};
 
 static const struct bench_metric primary[] = {
-	{"priority_wait_ratio", "wait_ratio", "high", NULL, "median", "", "lower"}, {0}};
+	{"priority_wait_ratio", "wait_ratio", "high", "waves=4", "", "lower"}, {0}};
 
 /* Work of one block of the backlog: about 100 us on an otherwise idle CPU core. */
 #define BLOCK_FMAS (UINT64_C(1024) * DEV_FMA_QUANTUM)

@@ -61,7 +61,7 @@ static const struct bench_variant variants[] = {
 	{0}};
 
 static const struct bench_metric primary[] = {{"staging_time_ratio", "time_ratio", "engine_staged",
-					       "direction=local size=16M", "median", "", "lower"},
+					       "direction=local size=16M", "", "lower"},
 					      {0}};
 
 #define VERIFY_BYTES (64u << 10)
@@ -207,7 +207,7 @@ static int derive(struct bench_case *c)
 		bench_value(c, "moved_bytes", (int)v, (v == ON_ARRIVAL ? 3.0 : 5.0) * size, "byte",
 			    "traffic of a chunk of n bytes: on arrival 3 n, staged 5 n");
 		/* All variants read the local chunk and write the result. */
-		roofline_bound(&case_state(c)->roofline, c, v, 1.0, 1.0);
+		roofline_bound(&case_state(c)->roofline, c, v, 1.0, 1.0, true);
 		if (v != ON_ARRIVAL)
 			status = bench_ratio(
 				c, "time_ratio", v, ON_ARRIVAL,

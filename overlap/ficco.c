@@ -32,8 +32,12 @@ static const struct axis axes[] = {
 	 .words = ficco_ops,
 	 .quick = "ag-gemm,gemm-rs",
 	 .full = "ag-gemm,gemm-rs,a2a-gemm,a2a-gemm-uneven"},
-	BENCH_GEMM_SHAPES(.quick = "g1,g2,g5,g6", .simulated = "g1,g5",
-			  .full = "g1,g2,g3,g4,g5,g6,g7,g8,g9,g10,g11,g12,g13,g14,g15,g16"),
+	BENCH_GEMM_SHAPES(
+			.quick = "g1,g2,g5,g6,n512", .simulated = "g1,g5,n256",
+			.full = "g1,g2,g3,g4,g5,g6,g7,g8,g9,g10,g11,g12,g13,g14,g15,g16,n256,n512",
+			.gpu_class = "g1,g2,g5,g6,n8192",
+			.gpu_class_full =
+				"g1,g2,g3,g4,g5,g6,g7,g8,g9,g10,g11,g12,g13,g14,g15,g16,n8192"),
 	BENCH_GEMM_MFLOP(.quick = "300", .full = "4000", .simulated = "20", .gpu_class = "2000000",
 			 .gpu_class_full = "8000000"),
 	BENCH_GEMM_TYPES(.quick = "f32", .full = "f32,bf16", .gpu_class = "f32,bf16"),
@@ -55,8 +59,10 @@ static const struct axis axes[] = {
 	{0}};
 
 static const struct bench_metric primary[] = {
-	{"ficco_best_speedup", "best_speedup", NULL, "type=f32", "max", "", "higher"},
-	{"ficco_median_best_speedup", "best_speedup", NULL, "type=f32", "median", "", "higher"},
+	{"ficco_shard_speedup", "speedup", "shard",
+	 "op=ag-gemm shape=n512|n8192|n256 type=f32 copy-method=engine", "", "higher"},
+	{"ficco_hetero_fused_speedup", "speedup", "hetero-fused-1d",
+	 "op=ag-gemm shape=n512|n8192|n256 type=f32 copy-method=engine", "", "higher"},
 	{0}};
 
 #define DEFAULT_RANKS 4u

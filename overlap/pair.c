@@ -62,10 +62,10 @@ static const struct axis axes[] = {
 	{0}};
 
 static const struct bench_metric primary[] = {
-	{"pair_of_ideal_engine", "fraction_of_ideal", NULL,
-	 "transfer=up copy-method=engine size=1x", "median", "", "higher"},
-	{"pair_of_ideal_kernel", "fraction_of_ideal", NULL,
-	 "transfer=up copy-method=kernel size=1x", "median", "", "higher"},
+	{"pair_of_ideal_engine", "fraction_of_ideal", "transfer_first",
+	 "type=f32 shape=n512|n4096|n256 transfer=up copy-method=engine size=1x", "", "higher"},
+	{"pair_of_ideal_kernel", "fraction_of_ideal", "transfer_first",
+	 "type=f32 shape=n512|n4096|n256 transfer=up copy-method=kernel size=1x", "", "higher"},
 	{0}};
 
 #define VERIFY_BYTES (64u << 10)

@@ -64,8 +64,10 @@ static const struct axis axes[] = {
 	{0}};
 
 static const struct bench_metric primary[] = {
-	{"shaping_best_normalised_time", "normalised_time", NULL, NULL, "min", "", "lower"},
-	{"shaping_best_time_ratio", "time_ratio", NULL, NULL, "min", "", "lower"},
+	{"shaping_normalised_time", "normalised_time", "shaped_priority",
+	 "scenario=cb-ar shared=SHARED/4 blocks=2|16|8", "", "lower"},
+	{"shaping_time_ratio", "time_ratio", "shaped_priority",
+	 "scenario=cb-ar shared=SHARED/4 blocks=2|16|8", "", "lower"},
 	{0}};
 
 static struct pipeline *case_pipeline(const struct bench_case *c) { return c->state; }

@@ -23,8 +23,8 @@ static const struct axis axes[] = {
 	BENCH_GEMM_TYPES(.quick = "f32", .full = "f32,f64"),
 	BENCH_GEMM_SHAPES(.quick = "g1,g5,n1024,2048x2048x128",
 			  .simulated = "g1,g5,n256,512x512x64",
-			  .full = "g1,g2,g3,g4,g5,g6,g7,g8,g9,g10,g11,g12,g13,g14,g15,g16,n1024,"
-				  "n2048,2048x2048x128",
+			  .full = "g1,g2,g3,g4,g5,g6,g7,g8,g9,g10,g11,g12,g13,g14,g15,g16,n256,"
+				  "n1024,n2048,2048x2048x128",
 			  .gpu_class = "g1,g5,n4096,8192x8192x512",
 			  .gpu_class_full = "g1,g2,g3,g4,g5,g6,g7,g8,g9,g10,g11,g12,g13,g14,g15,"
 					    "g16,n4096,n8192,"
@@ -53,10 +53,11 @@ static const struct axis axes[] = {
 	{0}};
 
 static const struct bench_metric primary[] = {
-	{"trigger_speedup", "S_tiled", "triggered", "type=f32 direction=down copy-method=engine",
-	 "max", "", "higher"},
-	{"trigger_tracker_cost", "tracker_cost", "gemm_counting", "type=f32 copy-method=engine",
-	 "median", "", "lower"},
+	{"trigger_speedup", "S_tiled", "triggered",
+	 "type=f32 shape=n1024|n4096|n256 direction=down bands=16 copy-method=engine", "",
+	 "higher"},
+	{"trigger_tracker_cost", "tracker_cost", "gemm_counting",
+	 "type=f32 shape=n1024|n4096|n256 direction=down bands=16 copy-method=engine", "", "lower"},
 	{0}};
 
 #define VERIFY_BYTES (64u << 10)

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""python -m reports build DIR      DIR/records.jsonl -> DIR/signature.json and DIR/report.html, and the headline
+"""python -m reports build DIR [--strict]   DIR/records.jsonl -> DIR/signature.json and DIR/report.html, and the headline
 python -m reports advise SIGNATURE  which schedule for a GEMM with its communication: reports/advise_command.py
 python -m reports validate FILE     check every line of records, a signature, or advice, against the schema
 
-Exit codes: 0 ok, 1 something measured was wrong or failed, 2 usage, 3 no valid metric, 77 no page: jinja2 is missing.
+Exit codes: 0 ok, 1 something measured was wrong or failed, 2 usage, 3 no valid metric, or with
+--strict a doubtful run, 77 no page: jinja2 is missing.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import List
 
 from reports import advise_command, validate
 from reports.headline import headline
+from reports.machine import verdict
 from reports.records import read
 from reports.report import MissingDependency, render
 from reports.signature import MixedMachines, Signature, build
@@ -51,7 +53,7 @@ def write_page(path: Path, signature: Signature) -> bool:
     return True
 
 
-def build_folder(folder: Path) -> int:
+def build_folder(folder: Path, strict: bool) -> int:
     source = folder / "records.jsonl"
     try:
         records = read(source)
@@ -78,20 +80,24 @@ def build_folder(folder: Path) -> int:
         return WRONG
     if not page:
         return NO_PAGE
-    return OK if signature.json["metrics"] else NOTHING
+    doubtful = strict and verdict(signature).doubtful
+    return NOTHING if doubtful or not signature.json["metrics"] else OK
 
 
 def main(arguments: List[str]) -> int:
     if arguments in (["-h"], ["--help"]):
         print(__doc__, end="")
         return OK
+    strict = arguments[:1] == ["build"] and "--strict" in arguments
+    if strict:
+        arguments.remove("--strict")
     if len(arguments) == 2 and arguments[0] == "build":
-        return build_folder(Path(arguments[1]))
+        return build_folder(Path(arguments[1]), strict)
     if len(arguments) == 2 and arguments[0] == "validate":
         return validate.validate_file(Path(arguments[1]))
     if arguments[:1] == ["advise"]:
         return advise_command.main(arguments[1:])
-    complain("usage: python -m reports build DIR | advise SIGNATURE ... | validate FILE")
+    complain("usage: python -m reports build DIR [--strict] | advise SIGNATURE ... | validate FILE")
     return USAGE
 
 

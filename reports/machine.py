@@ -204,6 +204,50 @@ def skipped(signature: Json) -> List[Note]:
             + _unfinished(signature))
 
 
+@dataclass(frozen=True)
+class Verdict:
+    """How far a run can be trusted, in one sentence."""
+
+    doubtful: bool
+    text: str
+
+
+_MANY_INVALID = 0.1  # of all values
+_CAUSES = (("noisy or contended", ("noisy", "contended", "few_samples")), ("did not run", (NO_CASE,)))
+
+
+def _cause(reason: str) -> str:
+    return next((cause for cause, words in _CAUSES if any(word in reason for word in words)), "invalid")
+
+
+def verdict(signature: Signature) -> Verdict:
+    """Doubtful where something failed, a headline number is missing that this machine supports, or more than a tenth of all
+    values are invalid."""
+    json = signature.json
+    valid, invalid = len(signature.primary), len(json["invalid"])
+    missing = [e for e in json["primary_missing"] if not e["reason"].startswith("its case was skipped")]
+    causes = Counter(_cause(e["reason"]) for e in missing)
+    found = []
+    if missing:
+        found.append("%d of %s valid (%s)" % (
+            valid, plural(valid + len(missing), "headline number is", "headline numbers are"),
+            ", ".join("%d %s" % (n, cause) for cause, n in causes.most_common())))
+    if invalid > _MANY_INVALID * (invalid + len(json["metrics"])):
+        found.append("%d of %d values are invalid" % (invalid, invalid + len(json["metrics"])))
+    if signature.failed:
+        return Verdict(True, "Something failed or gave a wrong result: do not use this run before that is understood%s."
+                       % "".join("; " + text for text in found))
+    if found:
+        advice = [text for cause, text in (("noisy or contended", "repeat it on an idle machine"),
+                                           ("did not run", "give it a larger --budget")) if causes[cause]]
+        advised = "; " + " and ".join(advice) if advice else ""
+        return Verdict(True, "Use this run with care: %s%s." % (" and ".join(found), advised))
+    if not valid:
+        return Verdict(False, "This run has no headline numbers: its programs or options left them out.")
+    return Verdict(False, "All %s of this run can be used: each is valid, and nothing failed."
+                   % plural(valid, "headline number"))
+
+
 def counts(signature: Signature) -> str:
     """"214 cases ok, 2 skipped; 530 valid values, 3 invalid" """
     total: Dict[str, int] = {"ok": 0, "failed": 0, "skipped": 0}

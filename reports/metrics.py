@@ -3,15 +3,13 @@
 
 from __future__ import annotations
 
-import statistics
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 from reports.curves import samples_behind, why_invalid
-from reports.jsonl import Json, is_number
+from reports.jsonl import Json
+from reports.quantity import axis_value
 from reports.records import Case, Derived, Group, Primary, Scalar
 
-MAX_PRIMARY = 20
-_SUFFIX = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 _COSTS = ("cil", "dil", "latency", "time_ratio", "slowdown")
 
 Found = Tuple[Case, Derived]
@@ -31,7 +29,8 @@ def metric_name(program: str, quantity: str, labels: Mapping[str, Scalar], suffi
 
 # Fields of headline numbers only; for the others, the entry of their program has formula and case.
 _WITH_PRIMARY = ("formula", "program", "device", "key")
-NO_CASE = "no case ran"  # of a headline number
+NO_CASE = "its case did not run"  # of a headline number
+_SIZES = ("size", "footprint")  # axes that go without saying
 _DIGITS = 9  # of a number in a signature; no measurement has more
 
 
@@ -39,7 +38,7 @@ def metric(group: Group, value: float, unit: str, formula: str, **rest: Any) -> 
     """One entry; whatever is not given is null."""
     entry: Json = {"value": value, "unit": unit, "formula": formula, "program": group.program, "device": group.device,
                    "ci_low": None, "ci_high": None, "n": 0, "better": None, "primary": False, "key": "",
-                   "bound": None, "bound_name": None}
+                   "bound": None, "bound_name": None, "share": None}
     entry.update(rest)
     return entry
 
@@ -47,60 +46,70 @@ def metric(group: Group, value: float, unit: str, formula: str, **rest: Any) -> 
 def _of_case(group: Group, case: Case, derived: Derived) -> Json:
     return metric(group, derived.value, derived.unit, derived.formula or group.run.formula, ci_low=derived.ci_low,
                   ci_high=derived.ci_high, n=samples_behind(case, derived), key=case.key, bound=derived.bound,
-                  bound_name=derived.bound_name or None, better=better_of(derived.name, derived.unit))
+                  bound_name=derived.bound_name or None, share=derived.share,
+                  better=better_of(derived.name, derived.unit))
 
 
-def _same(value: Scalar, wanted: str) -> bool:
-    if is_number(value) and wanted[-1:] in _SUFFIX and wanted[:-1].isdigit():
-        return value == int(wanted[:-1]) * _SUFFIX[wanted[-1]]
-    return str(value) == wanted
+def _cases_of(group: Group, primary: Primary) -> List[Case]:
+    return [case for case in group.cases.values() if all(case.axes.get(name) == value for name, value in primary.where.items())]
 
 
-def matching(group: Group, primary: Primary) -> List[Found]:
-    """The derived values that a headline number may be taken from, valid or not."""
-    return [(case, derived) for case in group.cases.values() for derived in case.derived
-            if derived.name == primary.derived and primary.variant in (None, derived.variant)
-            and all(_same(case.axes.get(name, ""), wanted) for name, wanted in primary.where.items())]
+def _why_no_case(group: Group, primary: Primary) -> str:
+    """Empty where the options or the device leave it out: without f8 in the list of types, f8 is not missing."""
+    listed: Dict[str, set] = {}
+    for run in group.runs:
+        for axis in run.axes:
+            listed.setdefault(axis.name, set()).update(axis.values)
+    terms = [(value, listed[name]) for name, value in primary.where.items() if listed.get(name)]
+    unknown = [str(value) for value, values in terms if isinstance(value, str) and all(v.isdigit() for v in values)]
+    if unknown:
+        return "this device does not report what %s is" % " and ".join(unknown)
+    return NO_CASE if all(str(value) in values for value, values in terms) else ""
 
 
-def reduce(found: Sequence[Found], how: str) -> Optional[Found]:
-    """One of the values, never a mean, so that its interval and its case belong to it."""
-    if not found:
-        return None
-    if how == "median":
-        middle = statistics.median_low([d.value for _, d in found])
-        return next(f for f in found if f[1].value == middle)
-    if how in ("max", "min"):
-        return (max if how == "max" else min)(found, key=lambda f: f[1].value)
-    return found[-1]
+def _value_of(group: Group, primary: Primary) -> Tuple[Optional[Case], Optional[Derived], str]:
+    """The case and the value, or why there is none; all empty where the device or the options leave it out."""
+    cases = _cases_of(group, primary)
+    if not cases:
+        return None, None, _why_no_case(group, primary)
+    if len(cases) > 1:
+        return None, None, "%d cases fit: %s" % (len(cases), "; ".join(c.key for c in cases[:3]))
+    case = cases[0]
+    if case.status != "ok":
+        return None, None, "its case %s: %s" % ("failed" if case.status == "failed" else "was skipped", case.reason)
+    found = [d for d in case.derived if d.name == primary.derived and d.variant == primary.variant]
+    if not found:  # a variant that this device does not have, or that the options left out
+        return None, None, "" if case.variant(primary.variant) is None else "no value in " + case.key
+    return case, found[-1], why_invalid(case, found[-1])
 
 
-def _asked(group: Group, primary: Primary) -> bool:
-    """Whether the options selected a case of it: without f8 in the list of types, f8 is not missing."""
-    lists = {axis.name: [int(v) if v.isdigit() else v for v in axis.values] for axis in group.run.axes}
-    return all(any(_same(value, wanted) for value in lists[name]) for name, wanted in primary.where.items() if lists.get(name))
+def condition_of(group: Group, case: Case, primary: Primary) -> str:
+    """What the number holds for: "f32, 2048³"."""
+    units = {axis.name: axis.unit for axis in group.run.axes}
+    words = []
+    for name, value in primary.where.items():
+        if name == "shape" and all(case.facts.get(side) for side in "mnk"):
+            sides = ["%d" % case.facts[side] for side in "mnk"]
+            words.append(sides[0] + "³" if len(set(sides)) == 1 else "×".join(sides))
+        elif isinstance(value, str) or name in _SIZES:
+            words.append(axis_value(value, units.get(name, "")))
+        else:
+            words.append("%s %s" % (name, axis_value(value, units.get(name, ""))))
+    return ", ".join(words)
 
 
 def primary_of(group: Group, suffix: str) -> Tuple[Dict[str, Json], List[Json]]:
     """Headline numbers in the program's order, and the missing ones with their reasons."""
     taken, missing = {}, []
     for primary in group.run.primary:
-        found = matching(group, primary)
-        valid = [f for f in found if not why_invalid(*f)]
-        best = reduce(valid, primary.reduce)
-        if best is None and not _asked(group, primary):
+        case, derived, why = _value_of(group, primary)
+        if why:
+            missing.append({"program": group.program, "device": group.device, "metric": primary.metric, "reason": why})
+        if why or case is None or derived is None:
             continue
-        if best is None:
-            reason = why_invalid(*found[0]) if found else NO_CASE
-            missing.append({"program": group.program, "device": group.device, "metric": primary.metric, "reason": reason})
-            continue
-        entry = _of_case(group, *best)
-        where = " ".join("%s=%s" % t for t in primary.where.items())
-        entry.update(primary=True, better=primary.better, variant=best[1].variant,
-                     formula="%s of %s over %s; %s" % (primary.reduce, primary.derived,
-                                                       "cases with " + where if where else "all cases", entry["formula"]))
-        name = primary.metric if "/" in primary.metric else "%s/%s" % (group.program, primary.metric)
-        taken[name + suffix] = entry
+        entry = _of_case(group, case, derived)
+        entry.update(primary=True, better=primary.better, variant=derived.variant, condition=condition_of(group, case, primary))
+        taken["%s/%s%s" % (group.program, primary.metric, suffix)] = entry
     return taken, missing
 
 
@@ -128,7 +137,7 @@ def brief(entry: Json) -> Json:
     """A metric as it is written down."""
     if entry["primary"]:
         return shortened(entry)
-    unbound = ("bound", "bound_name") if entry["bound"] is None else ()
+    unbound = ("bound", "bound_name", "share") if entry["bound"] is None else ()
     return shortened({name: value for name, value in entry.items() if name not in _WITH_PRIMARY + unbound})
 
 
@@ -147,15 +156,3 @@ def all_of(group: Group, suffix: str) -> Dict[str, Json]:
                 labels = dict({"variant": derived.variant or ""}, **case.axes)
                 found[metric_name(group.program, derived.name, labels, suffix)] = _of_case(group, case, derived)
     return found
-
-
-def choose_primary(by_group: Sequence[Dict[str, Json]]) -> Dict[str, Json]:
-    """At most MAX_PRIMARY stay primary. Programs take turns, so that each has some."""
-    chosen: Dict[str, Json] = {}
-    longest = max((len(g) for g in by_group), default=0)
-    for turn in range(longest):
-        for group in by_group:
-            if turn < len(group):
-                name = list(group)[turn]
-                chosen[name] = dict(group[name], primary=len(chosen) < MAX_PRIMARY)
-    return chosen

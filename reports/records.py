@@ -32,13 +32,12 @@ class Axis:
 
 @dataclass(frozen=True)
 class Primary:
-    """How one headline number is taken from the cases of a program."""
+    """One headline number: a quantity of one variant in one case."""
 
     metric: str
     derived: str
     variant: Optional[str]
-    where: Mapping[str, str]
-    reduce: str
+    where: Mapping[str, Scalar]
     unit: str
     better: str
 
@@ -77,6 +76,7 @@ class Derived:
     reason: str
     rounds: Optional[int] = None  # that the statistic is of; None: it is none
     modelled: bool = False  # no measurement
+    share: Optional[float] = None  # of the bound
 
 
 @dataclass(frozen=True)
@@ -199,27 +199,14 @@ class Records:
 # ------------------------------------------------------------------ from JSON to records
 
 
-def where_terms(text: str, path: str = "where") -> Dict[str, str]:
-    """"op=triad footprint=1048576" as a mapping."""
-    terms: Dict[str, str] = {}
-    for term in text.split():
-        name, equals, value = term.partition("=")
-        if not (name and equals):
-            raise BadRecord("%s has a term without '='" % path)
-        terms[name] = value
-    return terms
-
-
-def _where(reader: Reader) -> Dict[str, str]:
-    value = reader.json.get("where")
-    if isinstance(value, dict):
-        return {k: str(v) for k, v in reader.scalars("where").items()}
-    return where_terms(reader.text_or("where"), reader.path + ".where")
+def _numbers(values: Mapping[str, Scalar]) -> Dict[str, Scalar]:
+    """With integers above 2^53, which come as strings, as numbers."""
+    return {k: int(v) if isinstance(v, str) and _BIG.match(v) else v for k, v in values.items()}
 
 
 def _primary(reader: Reader) -> Primary:
-    return Primary(reader.text("metric"), reader.text("derived"), reader.text_or("variant") or None, _where(reader),
-                   reader.text_or("reduce") or "last", reader.text_or("unit"), reader.text_or("better") or "higher")
+    return Primary(reader.text("metric"), reader.text("derived"), reader.text_or("variant") or None,
+                   _numbers(reader.scalars("where")), reader.text_or("unit"), reader.text_or("better") or "higher")
 
 
 def _provenance(reader: Reader) -> Tuple[Dict[str, Optional[Scalar]], Dict[str, Scalar]]:
@@ -272,12 +259,7 @@ def _derived(reader: Reader) -> Derived:
         ci_low=reader.real("ci_low"), ci_high=reader.real("ci_high"), unit=reader.text_or("unit"),
         formula=reader.text_or("formula"), bound=reader.real("bound"), bound_name=reader.text_or("bound_name"),
         valid=reader.truth("valid"), reason=reader.text_or("reason"), rounds=int(rounds) if rounds else None,
-        modelled=reader.json.get("modelled") is True)
-
-
-def _axis_values(reader: Reader) -> Dict[str, Scalar]:
-    values = reader.scalars("case")
-    return {k: int(v) if isinstance(v, str) and _BIG.match(v) else v for k, v in values.items()}
+        modelled=reader.json.get("modelled") is True, share=reader.real("share"))
 
 
 def _case(reader: Reader, line: int, references: Sequence[str]) -> Case:
@@ -287,7 +269,7 @@ def _case(reader: Reader, line: int, references: Sequence[str]) -> Case:
         raise BadRecord("case.status is not ok, failed or skipped")
     check, validity = reader.object_or_empty("check"), reader.object_or_empty("validity")
     return Case(
-        program=reader.text("program"), run=reader.text("run"), line=line, axes=_axis_values(reader),
+        program=reader.text("program"), run=reader.text("run"), line=line, axes=_numbers(reader.scalars("case")),
         key=reader.text("key"), status=status, reason=reader.text_or("reason"), elapsed_s=reader.real("elapsed_s"),
         variants=tuple(_variant(v) for v in reader.objects("variants")),
         derived=tuple(d for d in map(_derived, reader.objects("derived")) if d.variant not in references),

@@ -6,11 +6,13 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+from collections import Counter
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Dict, List, Optional, Sequence
 
 from reports import machine
+from reports.groups import grouped
 from reports.charts import draw_share, draw_spark
 from reports.curves import flag_text, flags_of, samples_behind, why_invalid
 from reports.jsonl import Json
@@ -60,9 +62,9 @@ def anchor(section: Section) -> str:
 
 def _bar(bar: Bar) -> Dict[str, Any]:
     number, unit = number_and_unit(bar.value, bar.unit)
-    row: Dict[str, Any] = {"label": bar.label, "hint": bar.hint, "number": number, "unit": unit, "why": bar.why_invalid,
-                           "n": bar.n or "", "interval": human_interval(bar.low, bar.high, bar.value, bar.unit),
-                           "graph": "", "share": ""}
+    row: Dict[str, Any] = {"label": bar.label, "anchor": "", "condition": "", "hint": bar.hint, "number": number, "unit": unit,
+                           "why": bar.why_invalid, "n": bar.n or "", "graph": "", "share": "",
+                           "interval": human_interval(bar.low, bar.high, bar.value, bar.unit)}
     if bar.of and bar.of > 0:
         of = bar.of
         low, high = (None if v is None else v / of for v in (bar.low, bar.high))
@@ -74,30 +76,24 @@ def _bar(bar: Bar) -> Dict[str, Any]:
 def _primary_bar(name: str, entry: Json) -> Bar:
     label = name[len(entry["program"]) + 1:] if name.startswith(entry["program"] + "/") else name
     arrow = {"lower": " ↓", "higher": " ↑"}.get(entry["better"], "")
+    full = entry["value"] / entry["share"] if entry["share"] else None
     return Bar(spell(label) + arrow, entry["value"], entry["unit"], entry["ci_low"], entry["ci_high"], entry["n"],
-               entry["bound"], entry["bound_name"] or "", hint=caption(entry["formula"]))
+               full, entry["bound_name"] or "", hint=caption(entry["formula"]))
 
 
 def _headline(signature: Signature) -> List[Dict[str, Any]]:
-    groups = []
-    for section in signature.sections:
-        bars = [_bar(_primary_bar(name, entry)) for name, entry in signature.primary.items()
-                if (entry["program"], entry["device"]) == (section.group.program, section.group.device)]
-        if bars:
-            groups.append({"title": section.title, "anchor": anchor(section), "bars": bars})
-    return groups
+    anchors = {(s.group.program, s.group.device): anchor(s) for s in signature.sections}
+    return [{"title": title, "bars": [dict(_bar(_primary_bar(name, entry)), condition=entry["condition"],
+                                           anchor=anchors.get((entry["program"], entry["device"]), ""))
+                                      for name, entry in rows]} for title, rows in grouped(signature)]
 
 
 def _headline_note(signature: Signature) -> str:
     """The bound that a full bar stands for, for each headline number that has one."""
-    bounds: Dict[str, int] = {}
-    for entry in signature.primary.values():
-        if entry["bound"]:
-            name = entry["bound_name"] or "its bound"
-            bounds[name] = bounds.get(name, 0) + 1
-    text = "A full bar is the %s." % ", or the ".join(bounds) if bounds else "No physical bound is known for these."
+    bounds = Counter(entry["bound_name"] or "its bound" for entry in signature.primary.values() if entry["share"] is not None)
+    text = "A full bar is the %s." % ", or the ".join(bounds) if bounds else "No reachable limit is known for these."
     if bounds and sum(bounds.values()) < len(signature.primary):
-        text += " No bar: no upper limit is known."
+        text += " No bar: no limit is known that a device can reach."
     return text + " ↑ more is better, ↓ less. 95 % confidence interval of the median; no distribution assumed."
 
 
@@ -119,7 +115,7 @@ def _values_table(section: Section) -> Optional[Table]:
     rows = []
     for case in section.group.cases.values():
         for d in case.derived:
-            share = percent(d.value / d.bound) if d.value is not None and d.bound else ""
+            share = percent(d.share) if d.share is not None else ""
             value = d.value if d.value is not None else 0.0
             rows.append([case.key or "–", d.variant or "–", d.name.replace("_", " "), human(d.value, d.unit),
                          human_interval(d.ci_low, d.ci_high, value, d.unit), samples_behind(case, d), share,
@@ -231,7 +227,7 @@ def _context(signature: Signature, style: str) -> Dict[str, Any]:
             "kicker": kicker, "machine": {"name": machine.name_of(json), "sentence": hold(machine.sentence_of(json)),
                                          "state": [(i.label, hold(i.text), i.hint) for i in machine.state_of(json)]},
             "banners": [{"alarm": n.kind == "failed", "head": n.head, "text": n.text} for n in machine.warnings(json)],
-            "headline": _headline(signature), "headline_note": _headline_note(signature),
+            "verdict": machine.verdict(signature), "headline": _headline(signature), "headline_note": _headline_note(signature),
             "skipped": machine.skipped(json), "sections": [_section(s, json["device"]) for s in signature.sections],
             "provenance": _provenance(json), "footer": footer}
 

@@ -15,8 +15,7 @@ from reports.curves import Curve, curves_of, flags_of, why_invalid
 from reports.jsonl import Json
 from reports.section import Section
 from reports.sections import advice, rank, section_of, spec_of
-from reports.metrics import (all_of, brief, choose_primary, formulas_of, metric, metric_name, primary_of,
-                             shortened)
+from reports.metrics import all_of, brief, formulas_of, metric, metric_name, primary_of, shortened
 from reports.records import Group, Records, Run
 
 SCHEMA, VERSION = "gpusig.signature", "1.0.0"
@@ -181,15 +180,14 @@ def _fit_metrics(section: Section, suffix: str) -> Dict[str, Json]:
 
 def _metrics(sections: List[Section], main: str) -> Tuple[Dict[str, Json], List[Json]]:
     metrics: Dict[str, Json] = {}
-    primaries, missing = [], []
+    missing: List[Json] = []
     for section in filter(_measured, sections):
         suffix = "" if section.group.device in (main, "none") else "@" + section.group.device
         metrics.update(all_of(section.group, suffix))
         metrics.update(_fit_metrics(section, suffix))
         taken, absent = primary_of(section.group, suffix)
-        primaries.append(taken)
+        metrics.update(taken)
         missing += absent
-    metrics.update(choose_primary(primaries))
     return {name: brief(entry) for name, entry in metrics.items()}, missing
 
 

@@ -90,9 +90,12 @@ static int derive_fraction(struct bench_case *c, unsigned variant,
 		bench_bound(c, "flop_rate", (int)variant,
 			    efficiency_flops(peak->gemm, peak->peaks, loop) / bench_best(c, loop),
 			    peak->loop->bound);
-	return bench_derive(c, "fraction_of_peak", (int)variant, "",
-			    UINT64_C(1) << variant | UINT64_C(1) << loop, fraction_of_peak, peak,
-			    formula);
+	int status = bench_derive(c, "fraction_of_peak", (int)variant, "",
+				  UINT64_C(1) << variant | UINT64_C(1) << loop, fraction_of_peak,
+				  peak, formula);
+	if (bound)
+		bench_bound_share(c, "flop_rate", (int)variant, "fraction_of_peak");
+	return status;
 }
 
 int efficiency_derive(struct bench_case *c, const struct bench_gemm *gemm,

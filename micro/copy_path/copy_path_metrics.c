@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "micro/copy_path/copy_path_metrics.h"
+#include "micro/copy_path/route.h"
 
 #include <math.h>
 
@@ -55,10 +56,12 @@ int copy_path_derive(struct bench_case *c, const struct roofline *roofline, uint
 		 "seconds(pageable copy, waited for) / seconds(engine)"},
 		{"DIL", SPLIT_4, ENGINE, "seconds(4 pieces) / seconds(whole)"},
 		{"DIL", SPLIT_16, ENGINE, "seconds(16 pieces) / seconds(whole)"}};
+	const bool one_memory =
+		axis_index(c, "direction") == LOCAL || dev_can(c->dev, DEV_CAP_HOST_ACCESS);
 	int status = 0;
 	derive_saturation(c, wave_blocks);
 	for (unsigned v = 0; v < ROOFLINE; v++)
-		roofline_bound(roofline, c, v, 1.0, 1.0);
+		roofline_bound(roofline, c, v, 1.0, 1.0, one_memory);
 	for (size_t i = 0; status == 0 && i < sizeof(ratios) / sizeof(ratios[0]); i++)
 		status = bench_ratio(c, ratios[i].name, ratios[i].over, ratios[i].under,
 				     ratios[i].formula);

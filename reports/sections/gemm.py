@@ -49,7 +49,7 @@ def _rates(section: Section, valid_only: bool) -> List[Json]:
         why = why_invalid(case, derived)
         if why and valid_only:
             continue
-        share = derived.value / derived.bound if derived.bound else _fraction(section, case.key, derived.variant)
+        share = _fraction(section, case.key, derived.variant)
         kind = str(case.axes.get("type", "")) + (" fast" if derived.variant == "gemm_fast" else "")
         rows.append({"key": case.key, "type": kind, "shape": shape_text(section, case.key),
                      "variant": derived.variant, "value": derived.value, "of_peak": share, "derived": derived})

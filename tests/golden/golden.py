@@ -122,8 +122,9 @@ def reduced(rows: list[dict]) -> list[str]:
     in_virtual_time = any(device["virtual_time"] for device in run["device"]) and any(case["variants"] for case in cases)
     lines = [_words("program", run["program"])]
     lines += [_words("axis", axis["name"], axis["unit"], *axis["values"]) for axis in run["axes"]]
-    lines += [_words("primary", p["metric"], p["derived"], p["variant"], p["where"], p["reduce"], p["unit"], p["better"])
-              for p in run["primary"]]
+    for p in run["primary"]:
+        where = ("%s=%s" % term for term in p["where"].items())
+        lines.append(_words("primary", p["metric"], p["derived"], p["variant"], *where, p["unit"], p["better"]))
     for case in cases:
         lines += _valued(case, run["primary"]) if in_virtual_time else _named(case)
     return [*lines, _words("end", end["status"] if in_virtual_time else "", "cases", end["cases"]["total"])]

@@ -22,7 +22,8 @@ except ImportError:
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "RECORDS.md"
 # Objects whose keys are names that programs or machines choose.
-FREE = ("case.case", "case.facts", "case.state", "run.provenance.environment", "run.device[].state")
+FREE = ("case.case", "case.facts", "case.state", "run.primary[].where", "run.provenance.environment",
+        "run.device[].state")
 BY_DRIVER = {"schema": "gpusig.record", "version": "1.0.0", "kind": "end", "run": "none-1-2", "program": "a/b",
              "status": "skipped", "exit": 77, "reason": "needs 2 devices", "elapsed_s": 0.0, "by": "driver",
              "cases": dict.fromkeys(("total", "ok", "failed", "skipped", "already_done", "out_of_budget"), 0)}

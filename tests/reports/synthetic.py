@@ -86,16 +86,15 @@ def unstarted(program: str, status: str, reason: str) -> str:
 
 def value(name: str, variant: Optional[str], number: Optional[float], unit: str = "", **more: Any) -> Json:
     entry = {"name": name, "variant": variant, "value": number, "ci_low": None, "ci_high": None, "rounds": None,
-             "modelled": False, "unit": unit, "formula": name + " as measured", "bound": None, "bound_name": None,
+             "modelled": False, "unit": unit, "formula": name + " as measured", "bound": None, "bound_name": None, "share": None,
              "valid": number is not None}
     entry.update(more)
     return entry
 
 
-def headline(metric: str, derived: str, where: Optional[str] = None, variant: Optional[str] = None, reduce: str = "max",
+def headline(metric: str, derived: str, where: Optional[Json] = None, variant: Optional[str] = None,
              unit: str = "byte/s", better: str = "higher") -> Json:
-    return {"metric": metric, "derived": derived, "variant": variant, "where": where, "reduce": reduce, "unit": unit,
-            "better": better}
+    return {"metric": metric, "derived": derived, "variant": variant, "where": where or {}, "unit": unit, "better": better}
 
 
 def axis(name: str, unit: str, values: Sequence[Any]) -> Json:
@@ -104,7 +103,8 @@ def axis(name: str, unit: str, values: Sequence[Any]) -> Json:
 
 def copies(**more: Any) -> Writer:
     sizes = [4096 << (2 * i) for i in range(8)]
-    w = Writer("micro/copy_path", [headline("engine_copy_bandwidth", "bandwidth", "direction=up", "engine")],
+    where = {"direction": "up", "size": 4096 << 14}
+    w = Writer("micro/copy_path", [headline("engine_copy_bandwidth", "bandwidth", where, "engine")],
                [axis("direction", "", ["up"]), axis("size", "byte", sizes)], **more)
     for size in sizes:
         blocks = [w.variant("kernel_%d" % b, KERNEL_ALPHA_S + size / min(KERNEL_RATE, b * KERNEL_RATE / 4), size)
@@ -116,7 +116,8 @@ def copies(**more: Any) -> Writer:
 
 
 def memory(**more: Any) -> Writer:
-    w = Writer("micro/memory", [headline("memory_triad_bandwidth", "bandwidth", "op=triad", reduce="min")],
+    w = Writer("micro/memory",
+               [headline("memory_triad_bandwidth", "bandwidth", {"op": "triad", "footprint": 16 * LLC}, "regular")],
                [axis("op", "", ["triad"]), axis("footprint", "byte", [L1, L2])], **more)
     for level, size in (("L1", L1), ("L2", L2), ("LLC", LLC // 4), ("LLC", LLC // 2), ("memory", 4 * LLC),
                         ("memory", 16 * LLC)):
@@ -126,7 +127,7 @@ def memory(**more: Any) -> Writer:
 
 def latency(**more: Any) -> Writer:
     """L1 and L2 are one unit's: a thread sees no other's."""
-    w = Writer("micro/latency", [headline("memory_latency", "latency", None, "chase", "median", "s", "lower")],
+    w = Writer("micro/latency", [headline("memory_latency", "latency", {"footprint": 16 * LLC}, "chase", "s", "lower")],
                [axis("footprint", "byte", [L1 // 2, L2 // 2, LLC // 2, 16 * LLC])], **more)
     for level, size in (("L1", L1 // 2), ("L2", L2 // 2), ("LLC", LLC // 2), ("memory", 16 * LLC)):
         seconds = LEVEL_LATENCIES[level]
@@ -136,7 +137,7 @@ def latency(**more: Any) -> Writer:
 
 def split(**more: Any) -> Writer:
     """M < K everywhere, so cutting K should be cheaper; and it is."""
-    w = Writer("gemm/split", [headline("gemm_dil_m8", "DIL", None, "m8", "median", "", "lower")],
+    w = Writer("gemm/split", [headline("gemm_dil_m8", "DIL", {"type": "f32", "shape": "g1"}, "m8", "", "lower")],
                [axis("type", "", ["f32"]), axis("shape", "", ["g1"])], **more)
     losses = [("m", k, 1 + 0.1 * k) for k in (2, 4, 8)] + [("k", k, 1 + 0.01 * k) for k in (2, 4, 8)]
     derived = [value("DIL", "%s%d" % (cut, k), loss, ci_low=loss * 0.99, ci_high=loss * 1.01) for cut, k, loss in losses]
@@ -159,7 +160,7 @@ FICCO_GEMM, FICCO_COMM = 1.8e-3, 1.2e-3  # so that the ideal speedup is 5/3
 
 def ficco(times: Optional[Dict[str, float]] = None, **more: Any) -> Writer:
     """Two shapes: one that overlap makes faster, and one where every schedule loses."""
-    w = Writer("overlap/ficco", [headline("ficco_best_speedup", "best_speedup", None, None, "max", "", "higher")],
+    w = Writer("overlap/ficco", [headline("ficco_shard_speedup", "speedup", {"shape": "g5"}, "shard", "")],
                [axis("op", "", ["ag-gemm"]), axis("shape", "", ["g5", "g6"]), axis("copy-method", "", ["engine"])],
                references=["gemm", "communication"], **more)
     ideal = (FICCO_GEMM + FICCO_COMM) / FICCO_GEMM
@@ -192,18 +193,19 @@ def occupancy(**more: Any) -> Writer:
 
 
 def launch(**more: Any) -> Writer:
-    w = Writer("micro/launch", [headline("launch_round_trip", "time", None, "round_trip", "min", "s", "lower")], **more)
+    w = Writer("micro/launch", [headline("launch_round_trip", "time", None, "round_trip", "s", "lower")], **more)
     costs = {"enqueue": 2e-7, "back_to_back": 2.5e-6, "round_trip": 8e-6}
     w.case({}, [w.variant(n, t) for n, t in costs.items()], [value("time", n, t, "s") for n, t in costs.items()])
     return w.end()
 
 
 def efficiency(**more: Any) -> Writer:
-    w = Writer("gemm/efficiency", [headline("gemm_f32_flop_rate", "flop_rate", "type=f32", "gemm", unit="flop/s")],
+    w = Writer("gemm/efficiency", [headline("gemm_f32_flop_rate", "flop_rate", {"type": "f32", "shape": "g1"}, "gemm", "flop/s")],
                [axis("type", "", ["f32"]), axis("shape", "", ["n256", "g1"])], **more)
     for shape, share in (("n256", 0.5), ("g1", 0.8)):
         w.case({"type": "f32", "shape": shape}, [w.variant("gemm", 1e-3)],
-               [value("flop_rate", "gemm", share * 1e11, "flop/s", bound=1e11, bound_name="measured peak")])
+               [value("flop_rate", "gemm", share * 1e11, "flop/s", bound=1e11, bound_name="measured peak", share=share),
+                value("fraction_of_peak", "gemm", share)])
     return w.end()
 
 
@@ -275,7 +277,7 @@ INDEXING = 1.25
 
 def allreduce(program: str = "collectives/allreduce", flags: Sequence[Json] = (), **more: Any) -> Writer:
     sizes = [32, 2048, 131072, 2097152]
-    w = Writer(program, [headline("allreduce_latency", "time", "size=32", reduce="min", unit="s", better="lower")],
+    w = Writer(program, [headline("allreduce_ring_latency", "time", {"size": 32}, "ring", "s", "lower")],
                [axis("shape", "", ["2"]), axis("size", "byte", sizes)], **more)
     for size in sizes:
         seconds = {name: alpha + size / rate for name, (alpha, rate) in ALLREDUCE.items()}
@@ -297,7 +299,7 @@ TRIGGER_WHOLE_S = 1.8e-3
 
 
 def trigger(**more: Any) -> Writer:
-    w = Writer("overlap/trigger", [headline("trigger_speedup", "S", "direction=down", "triggered", unit="")],
+    w = Writer("overlap/trigger", [headline("trigger_speedup", "S", {"direction": "down", "bands": 4}, "triggered", "")],
                [axis("shape", "", ["n256"]), axis("direction", "", ["down"]), axis("bands", "", list(TRIGGER))], **more)
     for bands, (split_s, triggered_s) in TRIGGER.items():
         times = {"gemm_alone": 1e-3, "gemm_tiled": 1e-3, "gemm_counting": 1.01e-3, "send_alone": 0.8e-3,
@@ -357,8 +359,8 @@ SIMGRID_OFF = 1.004  # simulated over modelled
 
 def simgrid(**more: Any) -> Writer:
     """The simulated ranks' device is the host in virtual time, next to measured records."""
-    w = Writer("collectives/allreduce@simgrid", [headline("allreduce_latency", "time", "size=32", reduce="min", unit="s",
-                                                          better="lower")], **{"run": "sim-1", **more, "simulated": True})
+    w = Writer("collectives/allreduce@simgrid", [headline("allreduce_ring_latency", "time", {"size": 32}, "ring", "s",
+                                                          "lower")], **{"run": "sim-1", **more, "simulated": True})
     for size in (32, 131072):
         variants = [w.variant(name, SIMGRID_OFF * (links * HOP_S + size * per_byte), noise=0)
                     for name, (_, links, per_byte) in TORUS.items()]
@@ -376,7 +378,8 @@ SHAPING_BOUND = 0.6
 def shaping(flags: Sequence[Json] = (), **more: Any) -> Writer:
     """In the second scenario nothing is faster than serial."""
     names = ("overlap", "shaped", "priority", "shaped_priority")
-    w = Writer("overlap/shaping", [headline("shaping_best_time_ratio", "time_ratio", reduce="min", unit="", better="lower")],
+    w = Writer("overlap/shaping", [headline("shaping_time_ratio", "time_ratio", {"scenario": "mb-ar", "shared": 16384},
+                                            "shaped_priority", "", "lower")],
                [axis("scenario", "", ["mb-ar", "cb-ar"]), axis("shared", "byte", list(SHAPING)), axis("blocks", "", [8])], **more)
     for scenario, factor in (("mb-ar", 1.0), ("cb-ar", 1.5)):
         for shared, times in SHAPING.items():
@@ -405,8 +408,8 @@ def pair(**more: Any) -> Writer:
     """A kernel next to a GEMM takes longer than one after the other; among devices nothing is measured."""
     axes = [axis("type", "", ["f32"]), axis("shape", "", ["n512", "g5"]), axis("transfer", "", ["up", "peer"]),
             axis("copy-method", "", list(PAIR)), axis("size", "", ["1x"])]
-    w = Writer("overlap/pair", [headline("pair_of_ideal_engine", "fraction_of_ideal", "transfer=up copy-method=engine size=1x",
-                                         reduce="median", unit="")], axes, **more)
+    where = {"shape": "n512", "transfer": "up", "copy-method": "engine"}
+    w = Writer("overlap/pair", [headline("pair_of_ideal_engine", "fraction_of_ideal", where, "transfer_first", "")], axes, **more)
     alone = 1e-3
     for shape in ("n512", "g5"):
         for method, (gemm, transfer) in PAIR.items():
@@ -430,7 +433,7 @@ def pair(**more: Any) -> Writer:
 
 def unknown(**more: Any) -> Writer:
     """A program that nothing in reports/ has ever heard of."""
-    w = Writer("overlap/novel", [headline("novel_speed", "speed", unit="widget/s")],
+    w = Writer("overlap/novel", [headline("novel_speed", "speed", {"colour": "red", "depth": 1}, "plain", "widget/s")],
                [axis("colour", "", ["red", "blue"]), axis("depth", "", [1, 2, 4])], **more)
     for colour in ("red", "blue"):
         for depth in (1, 2, 4):

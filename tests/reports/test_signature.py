@@ -13,7 +13,6 @@ from synthetic import copies, everything, headline, launch, memory, split, unkno
 
 from reports import machine
 from reports.fits import fit_line
-from reports.metrics import MAX_PRIMARY
 from reports.signature import MixedMachines
 
 try:
@@ -61,12 +60,12 @@ class Truth(workplace.Scratch):
         self.assertEqual({r["type"]: r["value"] for r in found["rates"]}, {"f8": 1e11, "f8 fast": 2e11})
 
     def test_peaks_of_matrix_units_are_no_products_and_bound_them(self) -> None:
-        peaks = [{"metric": "peak_f16_flop_rate", "derived": "peak_flop_rate", "variant": None, "where": "type=f16",
-                  "reduce": "max", "unit": "flop/s", "better": "higher"},
-                 synthetic.headline("gemm_f16_flop_rate", "flop_rate", "type=f16", "gemm", unit="flop/s")]
+        peaks = [synthetic.headline("wgmma_peak_f16_flop_rate", "flop_rate", {"type": "f16"}, "wgmma_peak", "flop/s"),
+                 synthetic.headline("gemm_f16_flop_rate", "flop_rate", {"type": "f16"}, "gemm", "flop/s")]
         w = synthetic.Writer("gemm/efficiency", peaks, [synthetic.axis("type", "", []), synthetic.axis("shape", "", [])])
         w.case({"type": "f16", "shape": "n64"}, [w.variant(name, 1e-3) for name in ("gemm", "mma_peak", "wgmma_peak")],
                [value("flop_rate", "gemm", 1e11, "flop/s", bound=4e11, bound_name="measured wgmma peak"),
+                value("fraction_of_peak", "gemm", 0.25),
                 value("flop_rate", "mma_peak", 2e11, "flop/s"), value("flop_rate", "wgmma_peak", 4e11, "flop/s"),
                 value("peak_flop_rate", "wgmma_peak", 4e11, "flop/s")])
         text = w.end().text()
@@ -74,7 +73,7 @@ class Truth(workplace.Scratch):
         self.assertEqual([(r["variant"], r["of_peak"]) for r in found["rates"]], [("gemm", 0.25)])
         primary = self.signature(text).primary
         self.assertEqual({name.rpartition("/")[2]: (entry["value"], entry["bound"]) for name, entry in primary.items()},
-                         {"peak_f16_flop_rate": (4e11, None), "gemm_f16_flop_rate": (1e11, 4e11)})
+                         {"wgmma_peak_f16_flop_rate": (4e11, None), "gemm_f16_flop_rate": (1e11, 4e11)})
 
     def test_crossover_is_recovered(self) -> None:
         duel = self.results(copies().text(), "micro/copy_path")["crossovers"][0]
@@ -295,11 +294,11 @@ class Rules(workplace.Scratch):
         self.assertEqual(signature["primary_missing"][0]["metric"], "launch_round_trip")
 
     def test_a_headline_that_nobody_asked_for_is_not_missing(self) -> None:
-        metrics = [headline("rate_" + kind, "bandwidth", "type=" + kind, "copy") for kind in ("f32", "f8", "f64")]
+        metrics = [headline("rate_" + kind, "bandwidth", {"type": kind}, "copy") for kind in ("f32", "f8", "f64")]
         w = synthetic.Writer("micro/x", metrics, [synthetic.axis("type", "", ["f32", "f64"])])
         w.case({"type": "f32"}, [w.variant("copy", 1e-6, 4096)])
         missing = self.signature(w.end().text()).json["primary_missing"]
-        self.assertEqual([(e["metric"], e["reason"]) for e in missing], [("rate_f64", "no case ran")])
+        self.assertEqual([(e["metric"], e["reason"]) for e in missing], [("rate_f64", "its case did not run")])
 
     def test_a_flag_on_the_whole_case_spoils_all_of_it(self) -> None:
         w = launch()
@@ -389,35 +388,65 @@ class Rules(workplace.Scratch):
         self.assertIn("micro/launch/launch_round_trip", metrics)
         self.assertIn("micro/launch/launch_round_trip@host:0,1", metrics)
 
-    def test_at_most_twenty_primary_and_every_program_has_one(self) -> None:
+    def test_no_headline_number_is_cut_off(self) -> None:
         text = ""
         for i in range(8):
-            primary = [headline("m%d" % j, "speed", "depth=%d" % j, reduce="last") for j in range(5)]
+            primary = [headline("m%d" % j, "speed", {"depth": j}, "v") for j in range(5)]
             w = synthetic.Writer("overlap/p%d" % i, primary, [synthetic.axis("depth", "", list(range(5)))])
             for j in range(5):
                 w.case({"depth": j}, [w.variant("v", 1e-3)], [value("speed", "v", 1.0 + j, "byte/s")])
             text += w.end().text()
         primary = self.signature(text).primary
-        self.assertEqual(len(primary), MAX_PRIMARY)
-        self.assertEqual(len({m["program"] for m in primary.values()}), 8)
+        self.assertEqual({name: m["value"] for name, m in primary.items()},
+                         {"overlap/p%d/m%d" % (i, j): 1.0 + j for i in range(8) for j in range(5)})
 
-    def test_reduce_takes_a_real_value_with_its_interval(self) -> None:
-        for how, expected in (("max", 1000.0), ("min", 250.0), ("median", 500.0), ("last", 250.0)):
-            w = unknown()
-            w.lines[0]["primary"] = [headline("speed", "speed", "colour=red", reduce=how)]
-            entry = self.signature(w.text()).json["metrics"]["overlap/novel/speed"]
-            self.assertEqual((entry["value"], entry["ci_low"]), (expected, expected * 0.9))
+    def test_a_headline_number_is_its_own_case_or_missing(self) -> None:
+        """Whatever other cases say: a better one takes no place, and an invalid one is not replaced."""
+        at = {"colour": "red", "depth": 2}
+        w = unknown()
+        w.lines[0]["primary"] = [headline("speed", "speed", at, "plain")]
+        entry = self.signature(w.text()).json["metrics"]["overlap/novel/speed"]
+        self.assertEqual((entry["value"], entry["ci_low"], entry["condition"]), (500.0, 450.0, "red, depth 2"))
+        spoilt = next(line for line in w.lines if line.get("case") == at)
+        spoilt["derived"][0].update(valid=False)
+        spoilt["validity"] = {"valid": False, "flags": [{"flag": "noisy", "variant": "plain", "reason": "wide"}]}
+        signature = self.signature(w.text()).json
+        self.assertNotIn("overlap/novel/speed", signature["metrics"])
+        self.assertEqual([e["reason"] for e in signature["primary_missing"]], ["noisy: wide"])
+
+    def test_a_headline_number_of_two_cases_is_none(self) -> None:
+        w = unknown()
+        w.lines[0]["primary"] = [headline("speed", "speed", {"depth": 1}, "plain")]
+        signature = self.signature(w.text()).json
+        self.assertNotIn("overlap/novel/speed", signature["metrics"])
+        self.assertEqual([e["reason"] for e in signature["primary_missing"]],
+                         ["2 cases fit: colour=red depth=1; colour=blue depth=1"])
+
+    def test_a_headline_number_of_a_skipped_case_says_why(self) -> None:
+        w = unknown()
+        w.lines[0]["primary"] = [headline("speed", "speed", {"colour": "green", "depth": 1}, "plain")]
+        w.lines[0]["axes"][0]["values"].append("green")
+        w.lines.insert(1, dict(w.case({"colour": "green", "depth": 1}, status="skipped", reason="no paint")))
+        del w.lines[-1]
+        self.assertEqual([e["reason"] for e in self.signature(w.text()).json["primary_missing"]],
+                         ["its case was skipped: no paint"])
+
+    def test_a_capacity_that_the_device_does_not_report_is_said(self) -> None:
+        w = unknown()
+        w.lines[0]["primary"] = [headline("speed", "speed", {"colour": "red", "depth": "16LLC"}, "plain")]
+        self.assertEqual([e["reason"] for e in self.signature(w.text()).json["primary_missing"]],
+                         ["this device does not report what 16LLC is"])
+
+    def test_models_are_no_metrics(self) -> None:
+        w = unknown()
+        w.lines[1]["derived"].append(value("foretold", "plain", 7.0, modelled=True))
+        self.assertFalse([name for name in self.signature(w.text()).json["metrics"] if "foretold" in name])
 
     def test_cases_come_in_the_order_of_their_axes_however_they_were_measured(self) -> None:
         w = unknown()
         w.lines[1:-1] = random.Random(3).sample(w.lines[1:-1], len(w.lines) - 2)
         keys = list(self.records(w.text()).groups[("overlap/novel", "host")].cases)
         self.assertEqual(keys, ["colour=%s depth=%d" % (c, d) for c in ("red", "blue") for d in (1, 2, 4)])
-
-    def test_where_understands_size_suffixes(self) -> None:
-        w = copies()
-        w.lines[0]["primary"] = [headline("small", "bandwidth", "direction=up size=4K", "engine")]
-        self.assertEqual(self.signature(w.text()).json["metrics"]["micro/copy_path/small"]["key"], "direction=up size=4096")
 
     def test_flat_and_extreme_data_do_not_break_the_fits(self) -> None:
         for seconds in (1e-30, 1e-9, 1e30):

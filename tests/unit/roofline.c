@@ -32,6 +32,8 @@ static int setup(struct bench_case *c)
 	return roofline_open(&s->roofline, c, ROOFLINE, s->from, BYTES, s->to, BYTES);
 }
 
+static bool one_memory;
+
 static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
 {
 	struct state *s = c->state;
@@ -62,7 +64,7 @@ static int derive(struct bench_case *c)
 	read_rate = m.bytes / bench_best(c, ROOFLINE);
 	roofline_model(&s->roofline, ROOFLINE + 2, &m);
 	write_rate = m.bytes / bench_best(c, ROOFLINE + 2);
-	roofline_bound(&s->roofline, c, COPY, 1.0, 1.0);
+	roofline_bound(&s->roofline, c, COPY, 1.0, 1.0, one_memory);
 	return 0;
 }
 
@@ -105,6 +107,18 @@ static void the_slower_direction_bounds_a_copy(void)
 	expect(strstr(output, "above_bound") == NULL);
 }
 
+/* A copy within one memory that reads and writes by turns stays at half of the bound. */
+static void no_share_of_what_cannot_be_reached(void)
+{
+	one_memory = true;
+	expect(run_bench(NULL) == 0);
+	expect(isfinite(bound_of));
+	expect(strstr(output, "both at once\",\"share\":null"));
+	one_memory = false;
+	expect(run_bench(NULL) == 0);
+	expect(strstr(output, "both at once\",\"share\":0."));
+}
+
 static void above_the_bound_is_flagged(void)
 {
 	counted_times = 8.0;
@@ -123,6 +137,7 @@ static void a_missing_part_gives_no_bound(void)
 int main(void)
 {
 	test(the_slower_direction_bounds_a_copy);
+	test(no_share_of_what_cannot_be_reached);
 	test(above_the_bound_is_flagged);
 	test(a_missing_part_gives_no_bound);
 	return test_done();

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The headline numbers in groups, in a fixed order of importance."""
+
+from __future__ import annotations
+
+from typing import Dict, List, Tuple
+
+from reports.jsonl import Json
+from reports.signature import Signature
+
+GROUPS: Dict[str, Tuple[str, ...]] = {
+    "Compute": ("gemm/efficiency", "gemm/split"),
+    "Memory": ("micro/memory", "micro/latency"),
+    "Links": ("micro/copy_path",),
+    "Starting work": ("micro/launch", "micro/priority", "micro/occupancy"),
+    "Overlap": ("overlap/pair", "micro/contention", "overlap/ficco", "overlap/shaping", "overlap/trigger", "micro/reduce",
+                "overlap/out_of_core"),
+    "Collectives": ("collectives/device_allreduce", "collectives/allreduce", "collectives/reduce_scatter",
+                    "collectives/allgather"),
+}
+_OTHERS = "Others"
+
+
+def grouped(signature: Signature) -> List[Tuple[str, List[Tuple[str, Json]]]]:
+    """Every headline number once: (group, [(name, entry)])."""
+    places = {program: (title, place) for title, programs in GROUPS.items() for place, program in enumerate(programs)}
+    found: Dict[str, List[Tuple[int, str, Json]]] = {title: [] for title in (*GROUPS, _OTHERS)}
+    for name, entry in signature.primary.items():
+        title, place = places.get(entry["program"], (_OTHERS, 0))
+        found[title].append((place, name, entry))
+    return [(title, [(name, entry) for _, name, entry in sorted(rows, key=lambda r: r[0])])
+            for title, rows in found.items() if rows]
