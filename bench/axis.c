@@ -197,12 +197,14 @@ static int parse_plain_word(const struct axis *axis, const char *word, bool stri
 	return err_note(-EINVAL, "--%s: unknown value '%s'; values:%s", axis->name, word, names);
 }
 
-int axis_parse(const struct axis *axis, const char *text, bool strict,
-	       const struct axis_capacities *known, struct axis_list *list_p)
+/* Words that begin within the first `lenient` bytes are those of a default list. */
+static int parse_words(const struct axis *axis, const char *text, size_t lenient,
+		       const struct axis_capacities *known, struct axis_list *list_p)
 {
 	struct axis_list list = {.text = strdup(text)};
 	int status = list.text ? 0 : err_note(-ENOMEM, "--%s: out of memory", axis->name);
 	for (char *word = list.text, *next; status == 0 && word; word = next) {
+		bool strict = (size_t)(word - list.text) >= lenient;
 		next = strchr(word, ',');
 		if (next)
 			*next++ = '\0';
@@ -223,6 +225,29 @@ int axis_parse(const struct axis *axis, const char *text, bool strict,
 	}
 	*list_p = list;
 	return 0;
+}
+
+int axis_parse(const struct axis *axis, const char *text, bool strict,
+	       const struct axis_capacities *known, struct axis_list *list_p)
+{
+	return parse_words(axis, text, strict ? 0 : SIZE_MAX, known, list_p);
+}
+
+int axis_parse_given(const struct axis *axis, const char *text, const char *defaults,
+		     const struct axis_capacities *known, struct axis_list *list_p)
+{
+	static const char word[] = "default";
+	const char *rest = text + strlen(word);
+	if (strncmp(text, word, strlen(word)) != 0 || (*rest && *rest != ','))
+		return axis_parse(axis, text, true, known, list_p);
+	size_t bytes = strlen(defaults) + strlen(rest) + 1;
+	char *both = malloc(bytes);
+	if (!both)
+		return err_note(-ENOMEM, "--%s: out of memory", axis->name);
+	snprintf(both, bytes, "%s%s", defaults, rest);
+	int status = parse_words(axis, both, strlen(defaults), known, list_p);
+	free(both);
+	return status;
 }
 
 void axis_free(struct axis_list *list)

@@ -86,6 +86,10 @@ struct axis_list {
  * capacity counts as 1 GiB. */
 int axis_parse(const struct axis *axis, const char *text, bool strict,
 	       const struct axis_capacities *known, struct axis_list *list_p);
+/* What the user wrote for an axis with this default list. One that begins with the word "default"
+ * is in addition to it: "default,8192x512x512". */
+int axis_parse_given(const struct axis *axis, const char *text, const char *defaults,
+		     const struct axis_capacities *known, struct axis_list *list_p);
 void axis_free(struct axis_list *list);
 
 #endif

@@ -56,10 +56,11 @@ static int resolve_axes(struct bench_run *r)
 	r->count.total = 1;
 	for (size_t a = 0; a < r->axis_count; a++) {
 		const struct axis *axis = &r->b->axes[a];
-		const char *text = r->o.axis[a] ? r->o.axis[a]
-						: axis_default(axis, r->o.full, r->gpu_class,
-							       bench_virtual(r));
-		int status = axis_parse(axis, text, r->o.axis[a] != NULL, &r->known, &r->axes[a]);
+		const char *given = r->o.axis[a];
+		const char *defaults =
+			axis_default(axis, r->o.full, r->gpu_class, bench_virtual(r));
+		int status = given ? axis_parse_given(axis, given, defaults, &r->known, &r->axes[a])
+				   : axis_parse(axis, defaults, false, &r->known, &r->axes[a]);
 		if (status)
 			return status;
 		r->count.total *= r->axes[a].count;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "bench/bench_run.h"
 #include "bench/out.h"
+#include "bench/shape.h"
 #include "lib/err.h"
 #include "lib/provenance.h"
 #include "lib/units.h"
@@ -175,7 +176,9 @@ static int take_program_option(const struct bench *b, const char *name, const ch
 			continue;
 		if (!value)
 			return err_note(-EINVAL, "--%s needs a value: a list", name);
-		int status = axis_parse(&b->axes[i], value, true, NULL, &list);
+		const char *defaults = b->axes[i].quick;
+		int status =
+			axis_parse_given(&b->axes[i], value, defaults ? defaults : "", NULL, &list);
 		if (status)
 			return status;
 		axis_free(&list);
@@ -282,9 +285,18 @@ void bench_options_help(const struct bench *b)
 		out_print("  --%-11s %-10s %s\n", options[i].name,
 			  options[i].value ? options[i].value : "", options[i].help);
 	out_print("\nSizes take k M G T, powers of two; lists are 1,2,4 or 4K:64M:x4 or parts of a "
-		  "capacity: L2/2, 4LLC.\n"
+		  "capacity: L2/2, 4LLC;\n"
+		  "default,8M adds to the default list.\n"
 		  "Exit: 0 ok, 1 failed or wrong result, 2 usage, 3 nothing valid, 77 cannot run "
 		  "here.\n");
+}
+
+static bool has_gemm_shapes(const struct bench *b)
+{
+	for (size_t a = 0; a < bench_axis_count(b); a++)
+		if (b->axes[a].accept == shape_accept)
+			return true;
+	return false;
 }
 
 void bench_options_about(const struct bench *b)
@@ -305,6 +317,7 @@ void bench_options_about(const struct bench *b)
 	json_array_end(&j);
 	json_integer(&j, "min_devices", b->min_devices ? b->min_devices : 1);
 	json_number(&j, "share", b->share > 0.0 ? b->share : 1.0);
+	json_bool(&j, "gemm_shapes", has_gemm_shapes(b));
 	json_array_begin(&j, "primary");
 	for (const struct bench_metric *m = b->primary; m && m->metric; m++)
 		json_string(&j, NULL, m->metric);

@@ -78,10 +78,11 @@ def build_folder(folder: Path, strict: bool) -> int:
     print(headline(signature), end="")
     if signature.failed:
         return WRONG
+    if strict and verdict(signature).doubtful:
+        return NOTHING
     if not page:
         return NO_PAGE
-    doubtful = strict and verdict(signature).doubtful
-    return NOTHING if doubtful or not signature.json["metrics"] else OK
+    return OK if signature.json["metrics"] else NOTHING
 
 
 def main(arguments: List[str]) -> int:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Dict, List, Tuple
 
 from reports.jsonl import Json, is_number
-from reports.metrics import NO_CASE
+from reports.metrics import NO_CASE, SKIPPED_CASE
 from reports.quantity import listing, plural, size, spell
 from reports.signature import Signature
 from reports.state import Item, items
@@ -162,16 +162,19 @@ def _invalid(signature: Json) -> List[Note]:
 
 
 def _missing(signature: Json) -> List[Note]:
-    names = [spell(e["metric"]) for e in signature["primary_missing"]]
-    if not names:
-        return []
-    absent = [spell(e["metric"]) for e in signature["primary_missing"] if e["reason"] == NO_CASE]
-    if len(absent) == len(names):
-        text = listing(names, 30) + ": their cases did not run (time budget) or were skipped"
-    else:
-        text = listing(names, 30) + ": no valid value"
-        text += "; the cases of %s did not run or were skipped" % listing(absent, 30) if absent else ""
-    return [Note("skipped", "%s missing" % plural(len(names), "headline number"), text)]
+    """One note for what this machine cannot do, and one for each other reason."""
+    absent = [e for e in signature["primary_missing"] if e["reason"].startswith(SKIPPED_CASE)]
+    causes: Dict[str, List[str]] = {}
+    for entry in signature["primary_missing"]:
+        if entry not in absent:
+            causes.setdefault(_cause(entry["reason"]), []).append(spell(entry["metric"]))
+    notes = [Note("skipped", "%s missing: %s" % (plural(len(names), "headline number"), _MISSING[cause]), listing(names, 30))
+             for cause, names in sorted(causes.items())]
+    if absent:
+        reasons = sorted({e["reason"][len(SKIPPED_CASE):] for e in absent})
+        notes.append(Note("skipped", "%s not available here" % plural(len(absent), "headline number"), "%s: %s" % (
+            listing([spell(e["metric"]) for e in absent], 30), _brief("; ".join(reasons)))))
+    return notes
 
 
 def _latest(signature: Json) -> List[Json]:
@@ -214,6 +217,8 @@ class Verdict:
 
 _MANY_INVALID = 0.1  # of all values
 _CAUSES = (("noisy or contended", ("noisy", "contended", "few_samples")), ("did not run", (NO_CASE,)))
+_MISSING = {"noisy or contended": "too noisy, or contended", "did not run": "the time budget was spent",
+            "invalid": "no valid value"}
 
 
 def _cause(reason: str) -> str:
@@ -225,7 +230,7 @@ def verdict(signature: Signature) -> Verdict:
     values are invalid."""
     json = signature.json
     valid, invalid = len(signature.primary), len(json["invalid"])
-    missing = [e for e in json["primary_missing"] if not e["reason"].startswith("its case was skipped")]
+    missing = [e for e in json["primary_missing"] if not e["reason"].startswith(SKIPPED_CASE)]
     causes = Counter(_cause(e["reason"]) for e in missing)
     found = []
     if missing:

@@ -29,7 +29,7 @@ def metric_name(program: str, quantity: str, labels: Mapping[str, Scalar], suffi
 
 # Fields of headline numbers only; for the others, the entry of their program has formula and case.
 _WITH_PRIMARY = ("formula", "program", "device", "key")
-NO_CASE = "its case did not run"  # of a headline number
+NO_CASE, SKIPPED_CASE = "its case did not run", "its case was skipped: "  # of a headline number
 _SIZES = ("size", "footprint")  # axes that go without saying
 _DIGITS = 9  # of a number in a signature; no measurement has more
 
@@ -76,7 +76,7 @@ def _value_of(group: Group, primary: Primary) -> Tuple[Optional[Case], Optional[
         return None, None, "%d cases fit: %s" % (len(cases), "; ".join(c.key for c in cases[:3]))
     case = cases[0]
     if case.status != "ok":
-        return None, None, "its case %s: %s" % ("failed" if case.status == "failed" else "was skipped", case.reason)
+        return None, None, ("its case failed: " if case.status == "failed" else SKIPPED_CASE) + case.reason
     found = [d for d in case.derived if d.name == primary.derived and d.variant == primary.variant]
     if not found:  # a variant that this device does not have, or that the options left out
         return None, None, "" if case.variant(primary.variant) is None else "no value in " + case.key

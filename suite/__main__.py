@@ -34,6 +34,8 @@ def _parser() -> _Parser:
     running.add_argument("--resume", type=_path)
     running.add_argument("--seed", type=_seed)
     running.add_argument("--full", action="store_true")
+    running.add_argument("--shape", action="append", type=_shape, default=[])
+    running.add_argument("--strict", action="store_true")
 
     testing = commands.add_parser("test", **plain)
     testing.add_argument("--only", action="append", default=[])
@@ -61,11 +63,19 @@ def _seed(text: str) -> int:
     return int(text)
 
 
+def _shape(text: str) -> str:
+    sides = text.split("x")
+    if len(sides) != 3 or not all(side.isascii() and side.isdigit() and 0 < int(side) <= 1 << 24 for side in sides):
+        raise argparse.ArgumentTypeError(f"'{text}' is not MxNxK, three numbers from 1 to 2^24")
+    return "x".join(str(int(side)) for side in sides)
+
+
 def _run_options(given: argparse.Namespace) -> run.Options:
     if given.out is not None and given.resume is not None:
         raise CommandError("--out begins a new run and --resume goes on with one: give one of them")
     budget_s = None if given.budget is None else duration.parse(given.budget)
-    return run.Options(given.device, budget_s, given.only, given.out, given.resume, given.seed, given.full)
+    return run.Options(given.device, budget_s, given.only, given.out, given.resume, given.seed, given.full,
+                       list(dict.fromkeys(given.shape)), given.strict)
 
 
 def _check_test_options(given: argparse.Namespace) -> None:

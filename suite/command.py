@@ -26,6 +26,7 @@ class Settings:
     device: str
     seed: int
     full: bool
+    shapes: tuple[str, ...]  # GEMMs in addition to the default ones
     records: Path
 
 
@@ -47,6 +48,8 @@ def build(program: Program, settings: Settings, budget_s: float, done: Path) -> 
         return simgrid.command(program, done.parent, words[1:], settings.full, budget_s)
     if settings.full:
         words.append("--full")
+    if settings.shapes and program.gemm_shapes:
+        words += ["--shape", ",".join(("default", *settings.shapes))]
     return _launcher(program, settings.device) + words
 
 

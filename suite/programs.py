@@ -28,6 +28,7 @@ class Program:
     primary: tuple[str, ...] = ()
     share: float = 1.0
     min_devices: int = 1
+    gemm_shapes: bool = False  # takes --shape MxNxK
     error: str = ""
     unbuilt: str = ""
 
@@ -112,6 +113,7 @@ def _describe(name: str, path: Path) -> Program:
             primary=tuple(_metric(entry) for entry in about.get("primary", [])),
             share=max(0.0, float(about.get("share", 1.0))) or 1.0,
             min_devices=int(about.get("min_devices", 1)),
+            gemm_shapes=about.get("gemm_shapes") is True,
         )
     except (ValueError, KeyError, TypeError) as error:
         return Program(name=name, path=path, error=f"--about is not understood: {error!r}")

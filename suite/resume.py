@@ -33,6 +33,7 @@ class Plan:
     full: bool
     only: list[str]
     budget_s: float
+    shapes: list[str]  # of the user's own GEMMs
     created: str = field(default_factory=lambda: datetime.now(timezone.utc).isoformat(timespec="seconds"))
     outcomes: dict[str, dict] = field(default_factory=dict)
 
@@ -60,13 +61,15 @@ def load(path: Path) -> Plan:
         raise CommandError(f"{path} cannot be read as the plan of a run: {error}", BAD) from error
 
 
-def agree(plan: Plan, device: str | None, seed: int | None, full: bool, only: list[str]) -> None:
+def agree(plan: Plan, device: str | None, seed: int | None, full: bool, only: list[str],
+          shapes: list[str]) -> None:
     """Refuse options that contradict the run that is resumed."""
     given = {
         "--device": (device, plan.device),
         "--seed": (seed, plan.seed),
         "--full": (full or None, plan.full),
         "--only": (only or None, plan.only),
+        "--shape": (shapes or None, plan.shapes),
     }
     for option, (now, then) in given.items():
         if now is not None and now != then:

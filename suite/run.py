@@ -35,6 +35,8 @@ class Options:
     resume: Path | None
     seed: int | None
     full: bool
+    shapes: list[str]
+    strict: bool
 
 
 def say(line: str) -> None:
@@ -53,17 +55,19 @@ def run(options: Options, bin_dir: Path, sources: Path | None, cwd: Path) -> int
         if options.device is not None:
             _check_opens(options.device, [program for program in chosen if not program.unbuilt])
         chosen = devices.kept(simgrid.kept(chosen, device), device)
+        if options.shapes and not any(program.gemm_shapes for program in chosen):
+            raise CommandError("no program of this run takes --shape")
         _create(folder)
     lock = resume.Lock(folder)
     if new:
         budget_s = options.budget_s or DEFAULT_BUDGET_S
         seed = DEFAULT_SEED if options.seed is None else options.seed
-        decided = resume.Plan(device, why, seed, options.full, options.only, budget_s)
+        decided = resume.Plan(device, why, seed, options.full, options.only, budget_s, options.shapes)
     else:
         decided = resume.load(folder / "plan.json")
-        resume.agree(decided, options.device, options.seed, options.full, options.only)
+        resume.agree(decided, options.device, options.seed, options.full, options.only, options.shapes)
         chosen = devices.kept(simgrid.kept(programs.select(found, decided.only), decided.device), decided.device)
-    return _Run(folder, decided, lock, chosen).go(None if new else options)
+    return _Run(folder, decided, lock, chosen, options.strict).go(None if new else options)
 
 
 def _one_built(chosen: list[Program]) -> Program:
@@ -114,13 +118,14 @@ def _create(folder: Path) -> None:
 class _Run:
     """One start of the driver in a folder."""
 
-    def __init__(self, folder: Path, decided: resume.Plan, lock: resume.Lock, chosen: list[Program]) -> None:
+    def __init__(self, folder: Path, decided: resume.Plan, lock: resume.Lock, chosen: list[Program], strict: bool) -> None:
         self.folder = folder
         self.plan = decided
         self.lock = lock
         self.chosen = chosen
+        self.strict = strict
         self.record_file = RecordFile(folder / "records.jsonl")
-        self.settings = command.Settings(decided.device, decided.seed, decided.full, self.record_file.path)
+        self.settings = command.Settings(decided.device, decided.seed, decided.full, tuple(decided.shapes), self.record_file.path)
         self.stop = launch.StopSignals()
         self.disk_error = ""
 
@@ -277,7 +282,7 @@ class _Run:
         if not self.record_file.programs:
             return INCONCLUSIVE
         try:
-            code = report.build(self.folder)
+            code = report.build(self.folder, self.strict)
         except CommandError as error:
             say(str(error))
             return error.code
@@ -286,13 +291,13 @@ class _Run:
         return code
 
     def _judge(self, reported: int) -> int:
-        """1 when a program failed or gave a wrong result; 3 when nothing valid was measured. A missing HTML page was
-        reported already and does not count."""
+        """1 when a program failed or gave a wrong result; 3 when nothing valid was measured, or with --strict when the
+        verdict of the report is doubtful. A missing HTML page was reported already and does not count."""
         if self.disk_error or any(o["status"] == "failed" for o in self.plan.outcomes.values()):
             return BAD
         if not any(program_status.valid for program_status in self.record_file.programs.values()):
             return INCONCLUSIVE
-        return BAD if reported == BAD else OK
+        return reported if reported == BAD or self.strict and reported == INCONCLUSIVE else OK
 
 
 @contextmanager

@@ -55,7 +55,7 @@ class Time(unittest.TestCase):
         self.assertEqual(devices.kept([program("a/b"), ranks], "cuda"), [program("a/b")])
         self.assertEqual(devices.kept([ranks], "cuda:0-3"), [ranks])
         self.assertEqual(devices.kept([ranks], "host"), [ranks])
-        settings = command.Settings("cuda:0-3", 1, False, Path("records.jsonl"))
+        settings = command.Settings("cuda:0-3", 1, False, (), Path("records.jsonl"))
         self.assertEqual(command.build(ranks, settings, 1.0, Path("done"))[:3], ["mpirun", "-np", "4"])
 
     def test_durations(self):

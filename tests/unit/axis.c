@@ -183,8 +183,31 @@ static void defaults_parse_on_any_device(void)
 	expect_str(axis_default(&few, true, true, true), "1");
 }
 
+/* The default list comes first, with what does not apply left out; what the user added must. */
+static void a_list_in_addition_to_the_default(void)
+{
+	static const char *const words[] = {"up", "peer", "all", NULL};
+	static const struct axis_capacities one = {.devices = 1};
+	struct axis axis = {.name = "way", .kind = AXIS_WORD, .words = words, .peers = "peer"};
+	struct axis_list list;
+	require(axis_parse_given(&axis, "default,all", "up,peer", &one, &list) == 0);
+	require(list.count == 2);
+	expect_str(list.values[0].word, "up");
+	expect_str(list.values[1].word, "all");
+	axis_free(&list);
+	require(axis_parse_given(&axis, "default", "up,peer", &one, &list) == 0);
+	expect(list.count == 1);
+	axis_free(&list);
+	expect(axis_parse_given(&axis, "default,sideways", "up", &one, &list) == -EINVAL);
+	expect(axis_parse_given(&axis, "defaults", "up", &one, &list) == -EINVAL);
+	require(axis_parse_given(&axis, "default,peer", "up,all", &one, &list) == 0);
+	expect(list.count == 3);
+	axis_free(&list);
+}
+
 int main(void)
 {
+	test(a_list_in_addition_to_the_default);
 	test(lists_are_parsed);
 	test(bad_lists);
 	test(defaults_adapt);
