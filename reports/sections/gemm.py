@@ -62,7 +62,7 @@ def _fraction(section: Section, key: str, variant: Optional[str]) -> Optional[fl
 
 def efficiency_results(section: Section) -> Json:
     rows = [{k: v for k, v in row.items() if k != "derived"} for row in _rates(section, True)]
-    return {"rates": rows, "formula": "flop_rate = flops / median_s; of_peak = flop_rate / its bound"}
+    return {"rates": rows, "formula": "flop_rate = flops / median_s; of_peak = fraction_of_peak, formed round by round"}
 
 
 def efficiency_summary(section: Section) -> str:

@@ -71,8 +71,10 @@ def line_panels(curves: Sequence[Curve], caption: str = "", **options: object) -
 
 
 def bar_of(section: Section, case: object, derived: object, label: str) -> Bar:
-    return Bar(label, derived.value, derived.unit, derived.ci_low, derived.ci_high, samples_behind(case, derived),
-               derived.bound, derived.bound_name, why_invalid(case, derived))
+    """The bar is the share of the bound, where a device can reach it."""
+    full = derived.value / derived.share if derived.value and derived.share else None
+    return Bar(label, derived.value, derived.unit, derived.ci_low, derived.ci_high, samples_behind(case, derived), full,
+               derived.bound_name, why_invalid(case, derived))
 
 
 def value_bars(section: Section, skip: Sequence[str] = ()) -> List[Figure]:
