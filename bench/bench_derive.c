@@ -77,92 +77,6 @@ int bench_wrong(const char *format, ...)
 	return err_note(-EBADMSG, "%s", text);
 }
 
-/* What a case has to say and can't keep fails it: a record without a flag would look valid. */
-static void fail_without_memory(struct bench_case *c, const char *what, const char *name)
-{
-	bench_status_add(c, err_note(-ENOMEM, "%s %s: out of memory", what, name));
-}
-
-/* NULL without memory; then the case fails. */
-static const struct bench_mechanism *add_mechanism(struct bench_case *c, const char *name,
-						   bool observed, const char *format, va_list args)
-{
-	struct bench_current *now = &c->run->current;
-	struct bench_mechanism *grown = vec_grow(now->mechanisms, now->mechanism_count,
-						 &now->mechanism_capacity, sizeof(*grown));
-	if (!grown) {
-		fail_without_memory(c, "mechanism", name);
-		return NULL;
-	}
-	now->mechanisms = grown;
-	struct bench_mechanism *mechanism = &grown[now->mechanism_count++];
-	snprintf(mechanism->name, sizeof(mechanism->name), "%s", name);
-	mechanism->observed = observed;
-	vsnprintf(mechanism->detail, sizeof(mechanism->detail), format, args);
-	return mechanism;
-}
-
-void bench_mechanism(struct bench_case *c, const char *name, bool observed, const char *format, ...)
-{
-	va_list args;
-	va_start(args, format);
-	const struct bench_mechanism *mechanism = add_mechanism(c, name, observed, format, args);
-	va_end(args);
-	if (mechanism && !observed)
-		bench_flag_variant(c->run, "mechanism", -1, "%s: %s", mechanism->name,
-				   mechanism->detail);
-}
-
-void bench_mechanism_of(struct bench_case *c, uint64_t uses, const char *name, bool observed,
-			const char *format, ...)
-{
-	va_list args;
-	va_start(args, format);
-	const struct bench_mechanism *mechanism = add_mechanism(c, name, observed, format, args);
-	va_end(args);
-	for (unsigned v = 0; mechanism && !observed && v < c->run->variant_count; v++)
-		if (uses >> v & 1 && bench_variant_on(c, v))
-			bench_flag_variant(c->run, "mechanism", (int)v, "%s: %s", mechanism->name,
-					   mechanism->detail);
-}
-
-void bench_flag(struct bench_case *c, const char *flag, const char *format, ...)
-{
-	char reason[160];
-	va_list args;
-	va_start(args, format);
-	vsnprintf(reason, sizeof(reason), format, args);
-	va_end(args);
-	bench_flag_variant(c->run, flag, -1, "%s", reason);
-}
-
-void bench_flag_variant(struct bench_run *r, const char *flag, int variant, const char *format, ...)
-{
-	struct bench_current *now = &r->current;
-	va_list args;
-	struct bench_flag *grown =
-		vec_grow(now->flags, now->flag_count, &now->flag_capacity, sizeof(*grown));
-	if (!grown) {
-		fail_without_memory(&r->c, "flag", flag);
-		return;
-	}
-	now->flags = grown;
-	struct bench_flag *f = &grown[now->flag_count++];
-	f->flag = flag;
-	f->variant = variant;
-	va_start(args, format);
-	vsnprintf(f->reason, sizeof(f->reason), format, args);
-	va_end(args);
-}
-
-bool bench_flagged(const struct bench_run *r, int variant)
-{
-	for (size_t i = 0; i < r->current.flag_count; i++)
-		if (r->current.flags[i].variant == -1 || r->current.flags[i].variant == variant)
-			return true;
-	return false;
-}
-
 /* NULL without memory; then the case fails. */
 static struct bench_derived *add_derived(struct bench_case *c, const char *name, int variant,
 					 const char *unit, const char *formula)
@@ -171,7 +85,7 @@ static struct bench_derived *add_derived(struct bench_case *c, const char *name,
 	struct bench_derived *grown =
 		vec_grow(now->derived, now->derived_count, &now->derived_capacity, sizeof(*grown));
 	if (!grown) {
-		fail_without_memory(c, "derive", name);
+		bench_fail_without_memory(c, "derive", name);
 		return NULL;
 	}
 	now->derived = grown;
@@ -342,7 +256,7 @@ static struct bench_fact *add_fact(struct bench_case *c, const char *name)
 	struct bench_fact *grown =
 		vec_grow(now->facts, now->fact_count, &now->fact_capacity, sizeof(*grown));
 	if (!grown) {
-		fail_without_memory(c, "fact", name);
+		bench_fail_without_memory(c, "fact", name);
 		return NULL;
 	}
 	now->facts = grown;
@@ -359,7 +273,7 @@ void bench_fact_text(struct bench_case *c, const char *name, const char *value)
 		return;
 	f->text = strdup(value);
 	if (!f->text)
-		fail_without_memory(c, "fact", name);
+		bench_fail_without_memory(c, "fact", name);
 }
 
 void bench_fact_number(struct bench_case *c, const char *name, double value)

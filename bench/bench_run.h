@@ -218,11 +218,15 @@ int bench_sample_once(struct bench_run *r, unsigned variant, uint64_t iterations
 int bench_sample_case(struct bench_run *r, double seconds);
 double bench_time(struct bench_run *r);
 
-/* bench_derive.c: without memory for another flag the case fails. */
+/* bench_case.c: fail the case, for what it has to say can't be kept. */
+void bench_fail_without_memory(struct bench_case *c, const char *what, const char *name);
+/* Without memory for another flag the case fails. */
 void bench_flag_variant(struct bench_run *r, const char *flag, int variant, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 bool bench_flagged(const struct bench_run *r,
 		   int variant); /* the case, or this variant, is flagged */
+
+/* bench_derive.c */
 void bench_derive_rates(struct bench_run *r);
 void bench_current_clear(struct bench_current *now);
 void bench_current_free(struct bench_current *now); /* the samples' seconds, too */
