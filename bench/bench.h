@@ -220,6 +220,11 @@ bool bench_checked(const struct bench_case *c);
 void bench_flag(struct bench_case *c, const char *flag, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
+/* The same for the latest derived quantity of this name and variant alone, where what was measured
+ * is right and this number means less than its name says. */
+void bench_flag_value(struct bench_case *c, const char *name, int variant, const char *flag,
+		      const char *format, ...) __attribute__((format(printf, 5, 6)));
+
 /* ---- in check: returns -EBADMSG with this text, for `return bench_wrong("block %u holds %g",
  * ...)`. */
 int bench_wrong(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -264,6 +269,10 @@ int bench_ratio(struct bench_case *c, const char *name, unsigned numerator, unsi
 /* A single number that is no statistic of the samples. NaN: unknown; it is recorded as null. */
 void bench_value(struct bench_case *c, const char *name, int variant, double value,
 		 const char *unit, const char *formula);
+
+/* A quantity that has no value here, and why: "S_ideal 1.01 is within noise of 1". */
+void bench_no_value(struct bench_case *c, const char *name, int variant, const char *unit,
+		    const char *formula, const char *reason);
 
 /* What a model or a formula gives, in place of a measurement: recorded, valid whatever befell the
  * samples, and no metric of a signature. */

@@ -75,20 +75,10 @@ void bench_mechanism_of(struct bench_case *c, uint64_t uses, const char *name, b
 					   mechanism->detail);
 }
 
-void bench_flag(struct bench_case *c, const char *flag, const char *format, ...)
-{
-	char reason[160];
-	va_list args;
-	va_start(args, format);
-	vsnprintf(reason, sizeof(reason), format, args);
-	va_end(args);
-	bench_flag_variant(c->run, flag, -1, "%s", reason);
-}
-
-void bench_flag_variant(struct bench_run *r, const char *flag, int variant, const char *format, ...)
+static void add_flag(struct bench_run *r, const char *flag, int variant, const char *quantity,
+		     const char *format, va_list args)
 {
 	struct bench_current *now = &r->current;
-	va_list args;
 	struct bench_flag *grown =
 		vec_grow(now->flags, now->flag_count, &now->flag_capacity, sizeof(*grown));
 	if (!grown) {
@@ -99,16 +89,46 @@ void bench_flag_variant(struct bench_run *r, const char *flag, int variant, cons
 	struct bench_flag *f = &grown[now->flag_count++];
 	f->flag = flag;
 	f->variant = variant;
-	va_start(args, format);
+	snprintf(f->quantity, sizeof(f->quantity), "%s", quantity);
 	vsnprintf(f->reason, sizeof(f->reason), format, args);
+}
+
+void bench_flag(struct bench_case *c, const char *flag, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	add_flag(c->run, flag, -1, "", format, args);
+	va_end(args);
+}
+
+void bench_flag_variant(struct bench_run *r, const char *flag, int variant, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	add_flag(r, flag, variant, "", format, args);
+	va_end(args);
+}
+
+void bench_flag_value(struct bench_case *c, const char *name, int variant, const char *flag,
+		      const char *format, ...)
+{
+	struct bench_derived *d = bench_find_derived(c->run, name, variant);
+	va_list args;
+	if (!d)
+		return;
+	d->flagged = true;
+	va_start(args, format);
+	add_flag(c->run, flag, variant, name, format, args);
 	va_end(args);
 }
 
 bool bench_flagged(const struct bench_run *r, int variant)
 {
-	for (size_t i = 0; i < r->current.flag_count; i++)
-		if (r->current.flags[i].variant == -1 || r->current.flags[i].variant == variant)
+	for (size_t i = 0; i < r->current.flag_count; i++) {
+		const struct bench_flag *f = &r->current.flags[i];
+		if (!f->quantity[0] && (f->variant == -1 || f->variant == variant))
 			return true;
+	}
 	return false;
 }
 

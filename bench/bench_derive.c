@@ -184,6 +184,14 @@ void bench_value(struct bench_case *c, const char *name, int variant, double val
 	d->uses = variant >= 0 ? UINT64_C(1) << variant : 0;
 }
 
+void bench_no_value(struct bench_case *c, const char *name, int variant, const char *unit,
+		    const char *formula, const char *reason)
+{
+	struct bench_derived *d = add_derived(c, name, variant, unit, formula);
+	if (d)
+		snprintf(d->reason, sizeof(d->reason), "%s", reason);
+}
+
 void bench_model_value(struct bench_case *c, const char *name, int variant, double value,
 		       const char *unit, const char *formula)
 {
@@ -194,8 +202,9 @@ void bench_model_value(struct bench_case *c, const char *name, int variant, doub
 	d->modelled = true;
 }
 
-static struct bench_derived *find_derived(struct bench_current *now, const char *name, int variant)
+struct bench_derived *bench_find_derived(struct bench_run *r, const char *name, int variant)
 {
+	struct bench_current *now = &r->current;
 	for (size_t i = now->derived_count; i-- > 0;)
 		if (now->derived[i].variant == variant && strcmp(now->derived[i].name, name) == 0)
 			return &now->derived[i];
@@ -205,7 +214,7 @@ static struct bench_derived *find_derived(struct bench_current *now, const char 
 void bench_alias(struct bench_case *c, const char *name, int variant, const char *alias,
 		 const char *formula)
 {
-	const struct bench_derived *found = find_derived(&c->run->current, name, variant);
+	const struct bench_derived *found = bench_find_derived(c->run, name, variant);
 	if (!found)
 		return;
 	/* A copy, for the list may move when it grows. */
@@ -221,13 +230,14 @@ void bench_alias(struct bench_case *c, const char *name, int variant, const char
 	to->share = from.share;
 	to->rounds = from.rounds;
 	to->modelled = from.modelled;
+	to->flagged = from.flagged;
 	memcpy(to->bound_name, from.bound_name, sizeof(to->bound_name));
 }
 
 void bench_bound(struct bench_case *c, const char *name, int variant, double bound,
 		 const char *bound_name)
 {
-	struct bench_derived *d = find_derived(&c->run->current, name, variant);
+	struct bench_derived *d = bench_find_derived(c->run, name, variant);
 	if (!d)
 		return;
 	d->bound = bound;
@@ -242,9 +252,8 @@ void bench_bound(struct bench_case *c, const char *name, int variant, double bou
 
 void bench_bound_share(struct bench_case *c, const char *name, int variant, const char *share)
 {
-	struct bench_derived *d = find_derived(&c->run->current, name, variant);
-	const struct bench_derived *of =
-		share ? find_derived(&c->run->current, share, variant) : NULL;
+	struct bench_derived *d = bench_find_derived(c->run, name, variant);
+	const struct bench_derived *of = share ? bench_find_derived(c->run, share, variant) : NULL;
 	if (d)
 		d->share = of ? of->value : NAN;
 }

@@ -195,7 +195,7 @@ static void put_samples(struct bench_run *r, unsigned v)
 
 static bool derived_valid(const struct bench_run *r, const struct bench_derived *d)
 {
-	if (!isfinite(d->value))
+	if (!isfinite(d->value) || d->flagged)
 		return false;
 	if (d->modelled)
 		return true;
@@ -234,7 +234,8 @@ static void put_derived(struct bench_run *r)
 		json_bool(j, "valid", derived_valid(r, d));
 		if (!isfinite(d->value))
 			json_string(j, "reason",
-				    d->modelled          ? "the model has no value"
+				    d->reason[0]         ? d->reason
+				    : d->modelled        ? "the model has no value"
 				    : variant_lost(r, d) ? "gate: every sample was lost"
 							 : "no round gave a finite value");
 		json_object_end(j);
@@ -280,6 +281,7 @@ static void put_validity(struct bench_run *r)
 		json_object_begin(j, NULL);
 		json_string(j, "flag", f->flag);
 		json_string(j, "variant", f->variant >= 0 ? r->b->variants[f->variant].name : NULL);
+		json_string(j, "quantity", f->quantity[0] ? f->quantity : NULL);
 		json_string(j, "reason", f->reason);
 		json_object_end(j);
 	}

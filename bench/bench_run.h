@@ -63,11 +63,13 @@ struct bench_derived {
 	uint64_t uses;
 	double value, low, high, bound, share; /* NaN: unknown */
 	size_t rounds;                         /* that the statistic is of; 0: it is none */
-	bool modelled;
+	bool modelled, flagged;                /* flagged: this value alone */
+	char reason[128];                      /* why there is no value, where the program knows */
 };
 
 struct bench_flag {
 	const char *flag;
+	char quantity[48]; /* "": all of the variant's, or of the case's */
 	int variant;
 	char reason[160];
 };
@@ -226,7 +228,9 @@ void bench_flag_variant(struct bench_run *r, const char *flag, int variant, cons
 bool bench_flagged(const struct bench_run *r,
 		   int variant); /* the case, or this variant, is flagged */
 
-/* bench_derive.c */
+/* bench_derive.c: the latest of this name and variant, or NULL; it holds until the next one is
+ * added. */
+struct bench_derived *bench_find_derived(struct bench_run *r, const char *name, int variant);
 void bench_derive_rates(struct bench_run *r);
 void bench_current_clear(struct bench_current *now);
 void bench_current_free(struct bench_current *now); /* the samples' seconds, too */

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Dict, List, Mapping, Optional, Sequence, Tuple
 
 from reports.jsonl import is_number
-from reports.records import Case, Derived, Group, Scalar
+from reports.records import Case, Derived, Flag, Group, Scalar
 
 _NUMBERED = re.compile(r"([A-Za-z][A-Za-z_-]*?)[-_]?([0-9]{1,9})\Z")  # "k16": a variant that is a point of an axis
 
@@ -49,14 +49,18 @@ class Curve:
         return [p for p in self.points if p.valid]
 
 
+def _concerns(flag: Flag, derived: Derived) -> bool:
+    return (flag.variant is None or derived.variant in (None, flag.variant)) and flag.quantity in (None, derived.name)
+
+
 def why_invalid(case: Case, derived: Derived) -> str:
     """Why this value may not enter a signature; empty when it may."""
     if case.check == "failed":
         return "the result was wrong" + (": " + case.check_detail if case.check_detail else "")
     if derived.value is None:
         return derived.reason or "no value, and no reason given"
-    if not derived.valid or not case.valid and any(f.variant is None for f in case.flags):
-        own = [f for f in case.flags if f.variant is None or derived.variant in (None, f.variant)] or case.flags
+    if not derived.valid or not case.valid and any(f.variant is None and f.quantity is None for f in case.flags):
+        own = [f for f in case.flags if _concerns(f, derived)] or case.flags
         return derived.reason or "; ".join(dict.fromkeys(flag_text(f.flag, f.reason) for f in own)) or "flagged invalid"
     return ""
 
@@ -67,7 +71,7 @@ def flag_text(flag: str, reason: str) -> str:
 
 def flags_of(case: Case, derived: Derived) -> List[str]:
     """The flags that concern this value, as bare words."""
-    own = [f.flag for f in case.flags if f.variant is None or derived.variant in (None, f.variant)]
+    own = [f.flag for f in case.flags if _concerns(f, derived)]
     return list(dict.fromkeys(own or [f.flag for f in case.flags]))
 
 

@@ -84,6 +84,7 @@ class Flag:
     flag: str
     variant: Optional[str]
     reason: str
+    quantity: Optional[str] = None  # the derived quantity that it concerns; None: all
 
 
 @dataclass(frozen=True)
@@ -277,7 +278,7 @@ def _case(reader: Reader, line: int, references: Sequence[str]) -> Case:
         mechanism=tuple(Mechanism(m.text("name"), m.truth("observed"), m.text_or("detail"))
                         for m in reader.objects("mechanism")),
         facts=reader.scalars("facts", null=True), valid=validity.json.get("valid", True) is True,
-        flags=tuple(Flag(f.text("flag"), f.text_or("variant") or None, f.text_or("reason"))
+        flags=tuple(Flag(f.text("flag"), f.text_or("variant") or None, f.text_or("reason"), f.text_or("quantity") or None)
                     for f in validity.objects("flags")))
 
 

@@ -21,7 +21,7 @@ class Flags(unittest.TestCase):
     def test_the_schema_has_those_that_are_raised(self) -> None:
         sources = [path for folder in ("bench", *FOLDERS) for path in (workplace.ROOT / folder).rglob("*.c")]
         raised = {flag for path in sources for flag in re.findall(
-            r'\bbench_flag(?:_variant)?\(\s*[\w>&.-]+,\s*"(\w+)"', path.read_text(encoding="utf-8"))}
+            r'\bbench_flag(?:_variant|_value)?\(\s*[\w>&.-]+,(?:[^;"]*,)?\s*"(\w+)"', path.read_text(encoding="utf-8"))}
         case = validate.schema("record")["definitions"]["case"]["properties"]
         flag = case["validity"]["properties"]["flags"]["items"]["properties"]["flag"]
         self.assertEqual(raised, set(flag["enum"]))

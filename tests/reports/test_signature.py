@@ -293,6 +293,17 @@ class Rules(workplace.Scratch):
         self.assertEqual([(e["variant"], e["flags"]) for e in signature["invalid"]], [("round_trip", ["noisy"])])
         self.assertEqual(signature["primary_missing"][0]["metric"], "launch_round_trip")
 
+    def test_a_flag_of_one_quantity_concerns_no_other(self) -> None:
+        w = launch()
+        w.lines[1]["derived"] += [synthetic.value("S", None, 3.0, valid=False), synthetic.value("S_ideal", None, 1.5)]
+        w.lines[1]["validity"] = {"valid": False, "flags": [
+            {"flag": "above_bound", "variant": None, "quantity": "S", "reason": "S 3 is above S_ideal 1.5"}]}
+        signature = self.signature(w.text()).json
+        self.assertEqual([(e["derived"], e["reason"]) for e in signature["invalid"]],
+                         [("S", "above_bound: S 3 is above S_ideal 1.5")])
+        self.assertIn("micro/launch/S_ideal", signature["metrics"])
+        self.assertIn("micro/launch/launch_round_trip", signature["metrics"])
+
     def test_a_headline_that_nobody_asked_for_is_not_missing(self) -> None:
         metrics = [headline("rate_" + kind, "bandwidth", {"type": kind}, "copy") for kind in ("f32", "f8", "f64")]
         w = synthetic.Writer("micro/x", metrics, [synthetic.axis("type", "", ["f32", "f64"])])

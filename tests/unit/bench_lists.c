@@ -110,9 +110,42 @@ static void models_are_no_measurements(void)
 	expect(strstr(output, "\"name\":\"modelled\",\"variant\":null,\"value\":2,\"ci_low\":null,"
 			      "\"ci_high\":null,\"rounds\":null,\"modelled\":true,\"unit\":\"\","
 			      "\"formula\":\"a formula\",\"bound\":null,\"bound_name\":null,"
-			      "\"valid\":true"));
+			      "\"share\":null,\"valid\":true"));
 	expect(strstr(output, "\"formula\":\"them\",\"bound\":null,\"bound_name\":null,"
-			      "\"valid\":false"));
+			      "\"share\":null,\"valid\":false"));
+}
+
+/* A flag of one value leaves the others valid; the value's alias is that value. */
+static int derive_flagged(struct bench_case *c)
+{
+	bench_value(c, "doubtful", -1, 3.0, "", "itself");
+	bench_value(c, "good", -1, 2.0, "", "itself");
+	bench_flag_value(c, "doubtful", -1, "above_bound", "3 is above 2");
+	bench_flag_value(c, "absent", -1, "above_bound", "never said");
+	bench_alias(c, "doubtful", -1, "alias", "the same");
+	bench_no_value(c, "missing", -1, "", "itself", "nothing to divide by");
+	return 0;
+}
+
+static void one_value_can_be_flagged(void)
+{
+	expect(run_deriving(derive_flagged) == 0);
+	expect(strstr(output, "\"formula\":\"itself\",\"bound\":null,\"bound_name\":null,"
+			      "\"share\":null,\"valid\":false},{\"name\":\"good\""));
+	expect(strstr(output, "\"share\":null,\"valid\":true},{\"name\":\"alias\""));
+	expect(strstr(output, "\"formula\":\"the same\",\"bound\":null,\"bound_name\":null,"
+			      "\"share\":null,\"valid\":false}"));
+	expect(strstr(output, "{\"flag\":\"above_bound\",\"variant\":null,"
+			      "\"quantity\":\"doubtful\",\"reason\":\"3 is above 2\"}"));
+	expect(!strstr(output, "never said"));
+}
+
+static void a_missing_value_has_a_reason(void)
+{
+	expect(run_deriving(derive_flagged) == 0);
+	expect(strstr(output, "\"name\":\"missing\",\"variant\":null,\"value\":null"));
+	expect(strstr(output,
+		      "\"share\":null,\"valid\":false,\"reason\":\"nothing to divide by\""));
 }
 
 /* A list that is too large to grow, for one call. */
@@ -175,6 +208,8 @@ int main(void)
 	test(aliases_are_copies);
 	test(statistics_say_of_how_many_values);
 	test(models_are_no_measurements);
+	test(one_value_can_be_flagged);
+	test(a_missing_value_has_a_reason);
 	test(what_is_lost_fails_the_case);
 	return test_done();
 }
