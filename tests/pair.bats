@@ -63,6 +63,22 @@ host_bandwidth = 1e15'
 		if r["kind"] == "case"] == [(c, "neither", "neither") for c in ("G-long", "GC-equal", "C-long")]' <<<"$output"
 }
 
+# The numerator and the denominator of a CIL are the same work, from the event before it to its end.
+@test "where nothing is shared every CIL is 1 to the last digits" {
+	cd "$BATS_TEST_TMPDIR"
+	model 'llc_bandwidth = 1e15
+memory_bandwidth = 1e15
+host_bandwidth = 1e15'
+	for what in "sim:./model.sim --transfer up,down" "sim:./model.sim:0-2 --transfer peer,all-gather,all-to-all"; do
+		# shellcheck disable=SC2086 # a device and options
+		measure $what --shape n64,n256 --size 64K,1x --copy-method engine --budget 10s
+		[ "$status" = 0 ]
+		json 'all(abs(d["value"] - 1) < 1e-9 and d["ci_low"] is not None and d["rounds"] >= 6 for r in rows if r["kind"] == "case"
+			for d in r["derived"] if d["name"] == "CIL")' \
+			'sum(d["name"] == "CIL" for r in rows if r["kind"] == "case" for d in r["derived"]) in (32, 48)' <<<"$output"
+	done
+}
+
 @test "a kernel that waits for slots gains nothing, and the side that came second is slowed" {
 	cd "$BATS_TEST_TMPDIR"
 	model 'units = 1

@@ -20,11 +20,14 @@ static void add_gemms(const struct pair_run *r, struct work_graph *g)
 	}
 }
 
-static void add_stamps_behind(const struct pair_run *r, struct work_graph *g, const uint32_t *lane)
+static void add_stamps_behind(struct pair_run *r, enum pair_variant round, const uint32_t *lane)
 {
+	struct work_graph *g = r->round[round];
 	for (size_t i = 0; i < r->transfer.senders; i++)
-		for (int k = 0; k < STAMPS_BEHIND; k++)
-			work_graph_stamp_end(g, work_graph_mark(g, lane[i]));
+		for (int k = 0; k < STAMPS_BEHIND; k++) {
+			r->second_start[round - GEMM_FIRST][i] = work_graph_mark(g, lane[i]);
+			work_graph_stamp_end(g, r->second_start[round - GEMM_FIRST][i]);
+		}
 }
 
 static int build_round(struct pair_run *r, struct bench_case *c, enum pair_variant round)
@@ -33,14 +36,35 @@ static int build_round(struct pair_run *r, struct bench_case *c, enum pair_varia
 	if (round == TRANSFER || round == TRANSFER_FIRST)
 		transfer_add(&r->transfer, g, r->traffic);
 	if (round == TRANSFER_FIRST)
-		add_stamps_behind(r, g, r->compute);
+		add_stamps_behind(r, round, r->compute);
 	if (round != TRANSFER)
 		add_gemms(r, g);
 	if (round == GEMM_FIRST)
-		add_stamps_behind(r, g, r->traffic);
+		add_stamps_behind(r, round, r->traffic);
 	if (round == GEMM_FIRST || round == SERIAL)
 		transfer_add(&r->transfer, g, round == SERIAL ? r->compute : r->traffic);
 	return bench_graph_prepare(c, g);
+}
+
+/* From the event before the side's work to its end; the longest of the devices' times. */
+static int side_seconds(const struct pair_run *r, enum pair_variant round, const uint32_t *side,
+			double *seconds_p)
+{
+	const uint32_t *second = round == GEMM_FIRST ? r->traffic : r->compute;
+	const struct work_graph *g = r->round[round];
+	double longest_s = 0.0, start_s = 0.0, end_s = 0.0;
+	int status = 0;
+	for (size_t i = 0; status == 0 && i < r->transfer.senders; i++) {
+		status = work_graph_lane_seconds(g, side[i], &end_s);
+		if (status == 0 && side == second)
+			status = work_graph_seconds(g, WORK_GRAPH_BEGIN,
+						    r->second_start[round - GEMM_FIRST][i],
+						    &start_s);
+		longest_s = fmax(longest_s, end_s - start_s);
+	}
+	if (status == 0)
+		*seconds_p = longest_s;
+	return status;
 }
 
 int pair_run_time(const struct pair_run *r, enum pair_variant variant, double *seconds_p)
@@ -48,17 +72,16 @@ int pair_run_time(const struct pair_run *r, enum pair_variant variant, double *s
 	static const enum pair_variant rounds[PAIR_VARIANTS] = {
 		GEMM,       TRANSFER,   SERIAL,         GEMM_FIRST,    TRANSFER_FIRST,
 		GEMM_FIRST, GEMM_FIRST, TRANSFER_FIRST, TRANSFER_FIRST};
-	const uint32_t *side = variant == G_IN_GF || variant == G_IN_TF ? r->compute : r->traffic;
-	bool to_later_end = variant < PAIR_ROUNDS;
-	struct work_graph *g = r->round[rounds[variant]];
-	double later_s = 0.0, side_s = 0.0, lane_s = 0.0;
-	int status = work_graph_time(g, &later_s);
-	for (size_t i = 0; status == 0 && !to_later_end && i < r->transfer.senders; i++) {
-		status = work_graph_lane_seconds(g, side[i], &lane_s);
-		side_s = fmax(side_s, lane_s);
-	}
+	enum pair_variant round = rounds[variant];
+	double later_s;
+	int status = work_graph_time(r->round[round], &later_s);
+	if (status == 0 && variant >= PAIR_ROUNDS)
+		return side_seconds(r, round,
+				    variant == G_IN_GF || variant == G_IN_TF ? r->compute
+									     : r->traffic,
+				    seconds_p);
 	if (status == 0)
-		*seconds_p = to_later_end ? later_s : side_s;
+		*seconds_p = later_s;
 	return status;
 }
 

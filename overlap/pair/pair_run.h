@@ -10,8 +10,9 @@
  * first side starts first, by the time that these events take, and both sides are in the round from
  * its start.
  *
- * Times are from the devices' own events, from the begin event to the end of a side, or of the
- * later side; with several devices the longest of their times counts.
+ * Times are from the devices' own events, from the begin event to the end of the later side; with
+ * several devices the longest of their times counts. A side's own time begins, as it does alone, at
+ * the event before its work: the begin event, or for the second side the last of the two more.
  */
 #ifndef GPUSIG_PAIR_RUN_H
 #define GPUSIG_PAIR_RUN_H
@@ -26,6 +27,8 @@ struct pair_run {
 	struct work_lanes *lanes;
 	uint32_t compute[DEV_MAX], traffic[DEV_MAX]; /* lanes */
 	struct work_graph *round[PAIR_ROUNDS];
+	/* Nodes: the event before the second side, of GEMM_FIRST and TRANSFER_FIRST. */
+	uint32_t second_start[2][DEV_MAX];
 };
 
 /* In setup: opens everything, on all devices that send; the case owns it. The GEMM is that of the
