@@ -12,9 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Rounding and clock granularity stay far below this share above a bound. */
-#define BOUND_TOLERANCE 0.02
-
 static size_t axis_position(const struct bench_case *c, const char *axis)
 {
 	size_t i = 0;
@@ -245,7 +242,7 @@ void bench_bound(struct bench_case *c, const char *name, int variant, double bou
 	snprintf(d->bound_name, sizeof(d->bound_name), "%s", bound_name);
 	/* Flag only when the whole interval lies above the bound. */
 	double min_value = isnan(d->low) ? d->value : d->low;
-	if (min_value > bound * (1.0 + BOUND_TOLERANCE))
+	if (min_value > bound * (1.0 + BENCH_BOUND_TOLERANCE))
 		bench_flag_variant(c->run, "above_bound", variant, "%s %.4g %s is above %s, %.4g",
 				   name, d->value, d->unit, bound_name, bound);
 }

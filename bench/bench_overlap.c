@@ -1,10 +1,31 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "bench/bench_overlap.h"
+#include "bench/bench_run.h"
+#include "lib/err.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
-static double overlap_speedup(const struct bench_round *r)
+/* Smaller possible gains count as noise even on a quiet machine. */
+#define MIN_GAIN 0.04
+
+struct parts {
+	double sum_s, longest_s;
+};
+
+static struct parts parts_of(const struct bench_overlap *o, const double *seconds)
+{
+	struct parts p = {0.0, 0.0};
+	for (unsigned v = 0; v < BENCH_VARIANTS && (o->sum | o->longest) >> v; v++) {
+		p.sum_s += o->sum >> v & 1 ? seconds[v] : 0.0;
+		p.longest_s = o->longest >> v & 1 ? fmax(p.longest_s, seconds[v]) : p.longest_s;
+	}
+	return p;
+}
+
+static double speedup_of_round(const struct bench_round *r)
 {
 	const struct bench_overlap *o = r->arg;
 	return r->seconds[o->serial] / r->seconds[r->variant];
@@ -12,36 +33,143 @@ static double overlap_speedup(const struct bench_round *r)
 
 static double ideal_speedup(const struct bench_round *r)
 {
-	const struct bench_overlap *o = r->arg;
-	double sum = 0.0, longest = 0.0;
-	for (unsigned v = 0; v < 64 && (o->sum | o->longest) >> v; v++) {
-		sum += o->sum >> v & 1 ? r->seconds[v] : 0.0;
-		longest = o->longest >> v & 1 ? fmax(longest, r->seconds[v]) : longest;
-	}
-	return sum / longest;
+	struct parts p = parts_of(r->arg, r->seconds);
+	return p.sum_s / p.longest_s;
 }
 
 static double fraction_of_ideal(const struct bench_round *r)
 {
-	const struct bench_overlap *o = r->arg;
-	double ideal = ideal_speedup(r);
-	return ideal < o->min_ideal ? NAN : (overlap_speedup(r) - 1.0) / (ideal - 1.0);
+	return (speedup_of_round(r) - 1.0) / (ideal_speedup(r) - 1.0);
 }
 
-int bench_derive_overlap(struct bench_case *c, const struct bench_overlap *o, unsigned variant)
+/* Name of one of the three quantities. */
+struct name {
+	char text[48];
+};
+
+static struct name name_with_suffix(const char *quantity, const struct bench_overlap *o)
 {
+	struct name n;
+	snprintf(n.text, sizeof(n.text), "%s%s", quantity, o->suffix ? o->suffix : "");
+	return n;
+}
+
+/* The ends of an interval, or the value where there is none. */
+static double interval_low(const struct bench_derived *d)
+{
+	return isnan(d->low) ? d->value : d->low;
+}
+static double interval_high(const struct bench_derived *d)
+{
+	return isnan(d->high) ? d->value : d->high;
+}
+
+/* Whether S_ideal is within noise of 1; says so in `why`. */
+static bool gain_is_noise(const struct bench_derived *ideal, const struct bench_derived *s,
+			  char *why, size_t capacity)
+{
+	double noise = fmax(interval_high(ideal) - interval_low(ideal),
+			    interval_high(s) - interval_low(s)),
+	       limit = 1.0 + fmax(MIN_GAIN, noise);
+	snprintf(why, capacity, "%s %.4g is within noise of 1; the limit is %.4g", ideal->name,
+		 ideal->value, limit);
+	return ideal->value <= limit;
+}
+
+void bench_overlap_limit(struct bench_case *c, const struct bench_overlap *o, const char *name,
+			 unsigned variant)
+{
+	const struct bench_derived *s = bench_find_derived(c->run, name, (int)variant),
+				   *ideal = bench_find_derived(
+					   c->run, name_with_suffix("S_ideal", o).text, -1);
+	if (!s || !ideal ||
+	    !(interval_low(s) > interval_high(ideal) * (1.0 + BENCH_BOUND_TOLERANCE)))
+		return;
+	double medians[BENCH_VARIANTS];
+	for (unsigned v = 0; v < BENCH_VARIANTS; v++)
+		medians[v] = v < c->run->variant_count ? bench_median(c, v) : NAN;
+	struct parts p = parts_of(o, medians);
+	bench_flag_value(c, name, (int)variant, "above_bound",
+			 "%s %.4g is above %s %.4g: one after the other takes %.3g of the parts' "
+			 "sum, this %.3g of the longest",
+			 name, s->value, ideal->name, ideal->value, medians[o->serial] / p.sum_s,
+			 medians[variant] / p.longest_s);
+}
+
+static int derive_variant(struct bench_case *c, const struct bench_overlap *o, unsigned variant)
+{
+	static const char formula[] = "(S - 1) / (S_ideal - 1), unclamped";
 	const uint64_t both = UINT64_C(1) << variant | UINT64_C(1) << o->serial;
-	int status = bench_derive(c, "S", (int)variant, "", both, overlap_speedup, o,
-				  "seconds one after the other / seconds");
-	return status ? status
-		      : bench_derive(c, "fraction_of_ideal", (int)variant, "",
-				     both | o->sum | o->longest, fraction_of_ideal, o,
-				     "(S - 1) / (S_ideal - 1), unclamped; none where S_ideal is "
-				     "within noise of 1");
+	const struct name s_name = name_with_suffix("S", o),
+			  fraction = name_with_suffix("fraction_of_ideal", o);
+	char text[128];
+	snprintf(text, sizeof(text), "seconds(%s) / seconds", c->run->b->variants[o->serial].name);
+	int status =
+		bench_derive(c, s_name.text, (int)variant, "", both, speedup_of_round, o, text);
+	const struct bench_derived *s = bench_find_derived(c->run, s_name.text, (int)variant),
+				   *ideal = bench_find_derived(
+					   c->run, name_with_suffix("S_ideal", o).text, -1);
+	if (status || !s || !ideal)
+		return status;
+	bench_overlap_limit(c, o, s_name.text, variant);
+	bool flagged = s->flagged;
+	if (gain_is_noise(ideal, s, text, sizeof(text))) {
+		bench_no_value(c, fraction.text, (int)variant, "", formula, text);
+		return 0;
+	}
+	status = bench_derive(c, fraction.text, (int)variant, "", both | o->sum | o->longest,
+			      fraction_of_ideal, o, formula);
+	if (flagged)
+		bench_flag_value(c, fraction.text, (int)variant, "above_bound",
+				 "%s is above S_ideal", s_name.text);
+	return status;
 }
 
-int bench_derive_ideal(struct bench_case *c, const struct bench_overlap *o)
+int bench_derive_overlap(struct bench_case *c, const struct bench_overlap *o, uint64_t variants)
 {
-	return bench_derive(c, "S_ideal", -1, "", o->sum | o->longest, ideal_speedup, o,
-			    "sum of the parts / the longest part, each alone");
+	int status =
+		bench_derive(c, name_with_suffix("S_ideal", o).text, -1, "", o->sum | o->longest,
+			     ideal_speedup, o, "sum of the parts / the longest part, each alone");
+	for (unsigned v = 0; status == 0 && v < c->run->variant_count; v++)
+		if (variants >> v & 1)
+			status = derive_variant(c, o, v);
+	return status;
+}
+
+/* ------------------------------------------------------------------ the fastest */
+
+/* Lower end of the interval of seconds(v) / seconds(best). `x`: twice as many numbers as rounds. */
+static double min_time_ratio(const struct bench_run *r, unsigned v, unsigned best, double *x)
+{
+	uint32_t n = r->current.rounds;
+	for (uint32_t i = 0; i < n; i++)
+		x[i] = r->current.samples[v].seconds[i] / r->current.samples[best].seconds[i];
+	struct stats_summary s = stats_summarise(x, n, x + n);
+	return isnan(s.ci_low) ? s.median : s.ci_low;
+}
+
+int bench_fastest(struct bench_case *c, uint64_t variants, uint64_t *fastest_p)
+{
+	const struct bench_run *r = c->run;
+	unsigned best = BENCH_VARIANTS;
+	*fastest_p = 0;
+	for (unsigned v = 0; v < r->variant_count; v++) {
+		/* A flag of the whole case concerns all alike. */
+		bool valid = bench_flagged(r, -1) || !bench_flagged(r, (int)v);
+		if (!bench_variant_on(c, v) || !valid)
+			variants &= ~(UINT64_C(1) << v);
+		if (variants >> v & 1 &&
+		    (best == BENCH_VARIANTS || bench_median(c, v) < bench_median(c, best)))
+			best = v;
+	}
+	if (best == BENCH_VARIANTS || r->current.rounds == 0)
+		return 0;
+	double *x = malloc(2 * (size_t)r->current.rounds * sizeof(*x));
+	if (!x)
+		return err_note(-ENOMEM, "fastest variants: out of memory");
+	for (unsigned v = 0; v < r->variant_count; v++)
+		if (variants >> v & 1 && min_time_ratio(r, v, best, x) <= BENCH_TIE)
+			*fastest_p |= UINT64_C(1) << v;
+	free(x);
+	return 0;
 }

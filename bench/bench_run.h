@@ -17,6 +17,9 @@
 
 enum { BENCH_AXES = 8, BENCH_VARIANTS = 64 };
 
+/* Rounding and clock granularity stay far below this share above a bound. */
+#define BENCH_BOUND_TOLERANCE 0.02
+
 enum bench_exit {
 	BENCH_OK = 0,
 	BENCH_BAD = 1,

@@ -122,10 +122,9 @@ static int verify_mechanism(struct bench_case *c)
 
 static int derive(struct bench_case *c)
 {
-	const struct bench_overlap o = {SERIAL, 1u << SERIAL, 1u << GEMM | 1u << TRANSFERS, 1.02};
+	const struct bench_overlap o = {SERIAL, 1u << SERIAL, 1u << GEMM | 1u << TRANSFERS, NULL};
 	bench_gemm_facts(&((struct state *)c->state)->gemm, c);
-	int status = bench_derive_overlap(c, &o, PIPELINED);
-	return status ? status : bench_derive_ideal(c, &o);
+	return bench_derive_overlap(c, &o, 1u << PIPELINED);
 }
 
 static const struct bench bench = {

@@ -4,9 +4,10 @@
 #include "bench/bench_overlap.h"
 
 #include <math.h>
-#include <stdio.h>
 
 #define BIT(variant) (UINT64_C(1) << (variant))
+#define ALONE (BIT(GEMM) | BIT(TRANSFER))
+#define ORDERS (BIT(GEMM_FIRST) | BIT(TRANSFER_FIRST))
 #define EQUAL_WITHIN 1.15
 /* Smaller differences count as noise even on a quiet machine. */
 #define MIN_NOISE 0.02
@@ -42,38 +43,35 @@ static void record_slowed_side(struct bench_case *c, const char *fact, unsigned 
 		bench_fact_text(c, fact, g && t ? "both" : g ? "gemm" : t ? "transfer" : "neither");
 }
 
-/* Also says whether the ideal gain is beyond noise. */
-static bool record_class(struct bench_case *c, double gemm, double transfer)
+static void record_class(struct bench_case *c, double gemm, double transfer)
 {
-	double ideal = (gemm + transfer) / fmax(gemm, transfer),
-	       min_ideal = 1.0 + 2.0 * variant_noise(c, SERIAL);
-	char why[128];
-	/* S is a ratio of two times, each with its own noise. */
-	bool gain_is_significant = !(ideal <= min_ideal);
-	if (isnan(gemm + transfer))
-		return gain_is_significant;
-	bench_fact_text(c, "class",
-			gemm > EQUAL_WITHIN * transfer   ? "G-long"
-			: transfer > EQUAL_WITHIN * gemm ? "C-long"
-							 : "GC-equal");
-	if (gain_is_significant)
-		return true;
-	snprintf(why, sizeof(why), "S_ideal %.4g is within noise; the limit is %.4g", ideal,
-		 min_ideal);
-	bench_fact_text(c, "no_fraction_of_ideal", why);
-	return false;
+	if (!isnan(gemm + transfer))
+		bench_fact_text(c, "class",
+				gemm > EQUAL_WITHIN * transfer   ? "G-long"
+				: transfer > EQUAL_WITHIN * gemm ? "C-long"
+								 : "GC-equal");
 }
 
-static void derive_order(struct bench_case *c, const struct bench_overlap *o, unsigned both,
-			 unsigned gemm, unsigned transfer)
+/* Which side to enqueue first. */
+static void record_better_order(struct bench_case *c)
+{
+	uint64_t fastest;
+	bench_status_add(c, bench_fastest(c, ORDERS, &fastest));
+	if (bench_variant_on(c, GEMM_FIRST) && bench_variant_on(c, TRANSFER_FIRST) && fastest)
+		bench_fact_text(c, "better_order",
+				fastest == ORDERS            ? "tie"
+				: fastest == BIT(GEMM_FIRST) ? "gemm_first"
+							     : "transfer_first");
+}
+
+static void derive_order(struct bench_case *c, unsigned both, unsigned gemm, unsigned transfer)
 {
 	int variant = (int)both;
-	bench_status_add(c, bench_derive_overlap(c, o, both));
 	bench_status_add(c, bench_ratio(c, "TimeRatio", both, SERIAL, "both / serial"));
 	bench_status_add(c, bench_derive(c, "exposed_tail", variant, "s", BIT(both) | BIT(GEMM),
 					 exposed_tail, NULL, "both - gemm_alone"));
-	bench_status_add(c, bench_derive(c, "fraction_of_bound", variant, "",
-					 BIT(both) | o->longest, fraction_of_bound, NULL,
+	bench_status_add(c, bench_derive(c, "fraction_of_bound", variant, "", BIT(both) | ALONE,
+					 fraction_of_bound, NULL,
 					 "max(gemm_alone, transfer_alone) / both"));
 	bench_bound(c, "fraction_of_bound", variant, 1.0, "the longer side alone");
 	bench_status_add(c, bench_ratio(c, "CIL", gemm, GEMM,
@@ -85,14 +83,13 @@ static void derive_order(struct bench_case *c, const struct bench_overlap *o, un
 
 int pair_derive(struct bench_case *c)
 {
-	const uint64_t alone = BIT(GEMM) | BIT(TRANSFER);
-	bool gain_is_significant =
-		record_class(c, bench_median(c, GEMM), bench_median(c, TRANSFER));
-	const struct bench_overlap o = {SERIAL, alone, alone, gain_is_significant ? 0.0 : INFINITY};
+	const struct bench_overlap o = {SERIAL, ALONE, ALONE, NULL};
+	record_class(c, bench_median(c, GEMM), bench_median(c, TRANSFER));
 	record_slowed_side(c, "slowed_side_gemm_first", G_IN_GF, T_IN_GF);
 	record_slowed_side(c, "slowed_side_transfer_first", G_IN_TF, T_IN_TF);
-	bench_status_add(c, bench_derive_ideal(c, &o));
-	derive_order(c, &o, GEMM_FIRST, G_IN_GF, T_IN_GF);
-	derive_order(c, &o, TRANSFER_FIRST, G_IN_TF, T_IN_TF);
+	bench_status_add(c, bench_derive_overlap(c, &o, ORDERS));
+	derive_order(c, GEMM_FIRST, G_IN_GF, T_IN_GF);
+	derive_order(c, TRANSFER_FIRST, G_IN_TF, T_IN_TF);
+	record_better_order(c);
 	return bench_status(c);
 }

@@ -27,8 +27,7 @@ enum pair_variant {
 
 /* In derive. Facts: "class" (ConCCL's: G-long, C-long, or GC-equal within 15 %),
  * "slowed_side_gemm_first" and "slowed_side_transfer_first" (gemm, transfer, both, or neither
- * beyond noise), and "no_fraction_of_ideal": the reason for a missing value, where the ideal gain
- * is within noise. */
+ * beyond noise), and "better_order" (gemm_first, transfer_first, or tie). */
 int pair_derive(struct bench_case *c);
 
 #endif

@@ -32,7 +32,8 @@ def _pair(case: Case, derived: Derived) -> Json:
             "order": order, "class": case.facts.get("class"), "fraction_of_ideal": derived.value, "ci_low": derived.ci_low,
             "ci_high": derived.ci_high, "S": _value(case, "S", order), "S_ideal": _value(case, "S_ideal", None),
             "cil_gemm": _value(case, "CIL", "gemm_in_" + order), "cil_transfer": _value(case, "CIL", "transfer_in_" + order),
-            "exposed_tail_s": _value(case, "exposed_tail", order), "slowed_side": case.facts.get("slowed_side_" + order)}
+            "exposed_tail_s": _value(case, "exposed_tail", order), "slowed_side": case.facts.get("slowed_side_" + order),
+            "better_order": case.facts.get("better_order")}
 
 
 def results(section: Section) -> Json:
@@ -63,10 +64,21 @@ def summary(section: Section) -> str:
     first, other = (_median([p for p in pairs if p["order"] == order]) for order in ORDERS)
     if first is not None and other is not None:
         text += "; it %s with the transfer enqueued first, and %s with the GEMM first" % (_share(other), _share(first))
+    text += _better_order(pairs)
     lost = [p for p in pairs if p["fraction_of_ideal"] < 0]
     if lost:
         text += "; %d of %d combinations are slower at once than one after the other" % (len(lost), len(pairs))
     return text + " (medians)."
+
+
+def _better_order(pairs: Sequence[Json]) -> str:
+    """Which order is faster, counted by case; orders that do not differ tie."""
+    of_case = {p["key"]: p["better_order"] for p in pairs if p["better_order"]}
+    if not of_case:
+        return ""
+    counts = [list(of_case.values()).count(word) for word in (*ORDERS, "tie")]
+    return "; of %s, GEMM first is faster in %d, transfer first in %d, and %d are ties" % (
+        plural(len(of_case), "case"), *counts)
 
 
 # ------------------------------------------------------------------ the matrix
@@ -77,7 +89,7 @@ def _cell(options: Sequence[Tuple[Case, Derived]]) -> Cell:
     known = [(c, d) for c, d in options if d.value is not None]
     if not known:
         case, derived = options[0]
-        return Cell(None, False, str(case.facts.get("no_fraction_of_ideal") or derived.reason or "no value"))
+        return Cell(None, False, derived.reason or "no value")
     case, best = max(known, key=lambda o: (not why_invalid(*o), o[1].value))
     notes = []
     for one, derived in known:
@@ -85,6 +97,8 @@ def _cell(options: Sequence[Tuple[Case, Derived]]) -> Cell:
         why = why_invalid(one, derived)
         notes.append("%s: %s%s%s" % (ORDERS[derived.variant], digits(derived.value), " (%s)" % interval if interval else "",
                                      "; " + why if why else ""))
+    if case.facts.get("better_order") == "tie":
+        notes.append("the orders tie")
     return Cell(best.value, not why_invalid(case, best), "; ".join(notes))
 
 
