@@ -145,12 +145,13 @@ static int derive(struct bench_case *c)
 					 "time of all pieces / time of the whole, round by round");
 		if (status)
 			return status;
-		bench_value(c, "traffic_ratio", (int)v,
-			    shape_traffic(shape, variant_cut(v), variant_pieces(v)) /
-				    shape_traffic(shape, variant_cut(v), 1),
-			    "",
-			    "traffic without caches, cut / whole; M: MK+kKN+MN, N: kMK+KN+MN, K: "
-			    "MK+KN+(2k-1)MN");
+		bench_model_value(
+			c, "traffic_ratio", (int)v,
+			shape_traffic(shape, variant_cut(v), variant_pieces(v)) /
+				shape_traffic(shape, variant_cut(v), 1),
+			"",
+			"traffic without caches, cut / whole; M: MK+kKN+MN, N: kMK+KN+MN, K: "
+			"MK+KN+(2k-1)MN");
 	}
 	return 0;
 }

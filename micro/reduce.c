@@ -204,8 +204,9 @@ static int derive(struct bench_case *c)
 	for (unsigned v = ON_ARRIVAL; status == 0 && v < ROOFLINE; v++) {
 		if (!bench_variant_on(c, v))
 			continue;
-		bench_value(c, "moved_bytes", (int)v, (v == ON_ARRIVAL ? 3.0 : 5.0) * size, "byte",
-			    "traffic of a chunk of n bytes: on arrival 3 n, staged 5 n");
+		bench_model_value(c, "moved_bytes", (int)v, (v == ON_ARRIVAL ? 3.0 : 5.0) * size,
+				  "byte",
+				  "traffic of a chunk of n bytes: on arrival 3 n, staged 5 n");
 		/* All variants read the local chunk and write the result. */
 		roofline_bound(&case_state(c)->roofline, c, v, 1.0, 1.0, true);
 		if (v != ON_ARRIVAL)

@@ -175,8 +175,9 @@ static const struct bench bench = {
 	.name = "overlap/trigger",
 	.question = "does sending each part of a GEMM's result as soon as it is ready pay?",
 	.formula =
-		"S = time of whole_then_send / time; exposed_tail = time - time of its GEMM alone; "
-		"tracker_cost = time of a GEMM with counters / of the same one without",
+		"S_tiled = time of whole_tiled_then_send / time, the same GEMM; S = time of "
+		"whole_then_send / time, against the library's; exposed_tail = time - time of its "
+		"GEMM alone; tracker_cost = time of a GEMM with counters / of the same one without",
 	.timed =
 		"GEMMs and copies, in streams filled beforehand, including resets of the counters; "
 		"not filling or checking",

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "overlap/trigger/trigger_metrics.h"
+#include "bench/bench_overlap.h"
 #include "overlap/trigger/t3_traffic.h"
 
 #include <math.h>
 
-#define MIN_IDEAL 1.02
 #define MODEL_GPUS 8u /* where fewer than three devices send */
 
 #define VARIANT(id, label, how, ...) {.name = (label), .timing = BENCH_##how},
@@ -47,22 +47,12 @@ static double longer_part(const struct bench_round *r)
 	return fmax(r->seconds[GEMM_ALONE], r->seconds[SEND_ALONE]);
 }
 
-static double ideal_speedup(const struct bench_round *r)
-{
-	return (r->seconds[GEMM_ALONE] + r->seconds[SEND_ALONE]) / longer_part(r);
-}
-
-/* Where the ideal gain is almost nothing, a fraction of it is noise. */
-static double fraction_of_ideal(const struct bench_round *r)
-{
-	double ideal = ideal_speedup(r);
-	return ideal < MIN_IDEAL ? NAN : (divide_other(r) - 1.0) / (ideal - 1.0);
-}
-
 #define ON(variant) (UINT64_C(1) << (variant))
 #define TRIGGERS (ON(TRIGGERED) | ON(STAGGERED))
 #define FIRSTS (ON(FIRST_WHOLE) | ON(FIRST_SPLIT) | ON(FIRST_TRIGGERED))
 #define PARTS (ON(GEMM_ALONE) | ON(SEND_ALONE))
+#define TILED_PARTS (ON(GEMM_TILED) | ON(SEND_ALONE))
+#define OTHER_GEMM (ON(WHOLE_TILED) | TRIGGERS)
 #define TAIL "seconds - seconds(its GEMM alone: gemm_alone, gemm_tiled or gemm_counting)"
 
 static const struct quantity quantities[] = {
@@ -75,16 +65,10 @@ static const struct quantity quantities[] = {
 	{"exposed_tail", "s", ON(WHOLE) | ON(SPLIT), 0, GEMM_ALONE, exposed_tail, TAIL},
 	{"exposed_tail", "s", ON(WHOLE_TILED), 0, GEMM_TILED, exposed_tail, TAIL},
 	{"exposed_tail", "s", TRIGGERS, 0, GEMM_COUNTING, exposed_tail, TAIL},
-	{"S", "", ON(WHOLE_TILED) | ON(SPLIT) | TRIGGERS, 0, WHOLE, divide_other,
-	 "seconds(whole_then_send) / seconds; software trigger"},
-	{"fraction_of_ideal", "", ON(SPLIT) | TRIGGERS, PARTS, WHOLE, fraction_of_ideal,
-	 "(S - 1) / (S_ideal - 1), unclamped; none where S_ideal < 1.02; software trigger"},
-	{"S_tiled", "", TRIGGERS, 0, WHOLE_TILED, divide_other,
-	 "seconds(whole_tiled_then_send) / seconds: the same GEMM; software trigger"},
+	{"S", "", OTHER_GEMM, 0, WHOLE, divide_other,
+	 "seconds(whole_then_send) / seconds: against the library's GEMM, another one"},
 	{"time_to_first_byte", "s", FIRSTS, 0, -1, own_time,
 	 "from the release to the end of the first device's first copy; of one round"},
-	{"S_ideal", "", 0, PARTS, -1, ideal_speedup,
-	 "(t_g + t_c) / max(t_g, t_c) of gemm_alone and send_alone"},
 	{"overlap_bound", "s", 0, PARTS, -1, longer_part,
 	 "max(t_g, t_c) of gemm_alone and send_alone"},
 };
@@ -108,10 +92,10 @@ static int derive_adding(struct bench_case *c, const struct producers *s)
 {
 	if (!s->adds)
 		return 0;
-	bench_value(c, "moved_bytes", ARRIVE_ADD, 3.0 * (double)s->bytes, "byte",
-		    "traffic of n bytes added at their source: 3 n");
-	bench_value(c, "moved_bytes", COPY_THEN_ADD, 5.0 * (double)s->bytes, "byte",
-		    "traffic of n bytes copied, then added: 5 n");
+	bench_model_value(c, "moved_bytes", ARRIVE_ADD, 3.0 * (double)s->bytes, "byte",
+			  "traffic of n bytes added at their source: 3 n");
+	bench_model_value(c, "moved_bytes", COPY_THEN_ADD, 5.0 * (double)s->bytes, "byte",
+			  "traffic of n bytes copied, then added: 5 n");
 	return bench_ratio(c, "staging_cost", COPY_THEN_ADD, ARRIVE_ADD,
 			   "seconds(copy_then_add) / seconds(arrive_add), round by round");
 }
@@ -127,13 +111,28 @@ static int derive_model(struct bench_case *c, const struct producers *s)
 	if (status)
 		return status;
 	bench_fact_number(c, "t3_model_gpus", gpus);
-	bench_value(c, "t3_model_read_ratio", -1, (double)sequential[0].reads / t3[0].reads, "",
-		    "MODEL of T3's hardware, counted: reads of a ring reduce-scatter, sequential / "
-		    "T3 = (2N-1)/(N-2)");
-	bench_value(c, "t3_model_write_ratio", -1, (double)sequential[0].writes / t3[0].writes, "",
-		    "MODEL of T3's hardware, counted: writes of GEMM and reduce-scatter, "
-		    "sequential / T3 = N/(N-1)");
+	bench_model_value(
+		c, "t3_model_read_ratio", -1, (double)sequential[0].reads / t3[0].reads, "",
+		"MODEL of T3's hardware, counted: reads of a ring reduce-scatter, sequential / "
+		"T3 = (2N-1)/(N-2)");
+	bench_model_value(c, "t3_model_write_ratio", -1,
+			  (double)sequential[0].writes / t3[0].writes, "",
+			  "MODEL of T3's hardware, counted: writes of GEMM and reduce-scatter, "
+			  "sequential / T3 = N/(N-1)");
 	return 0;
+}
+
+/* Each strategy is compared with its own GEMM, one after the other; those of tiles also with the
+ * library's. */
+static int derive_gains(struct bench_case *c)
+{
+	const struct bench_overlap library = {WHOLE, PARTS, PARTS, NULL},
+				   tiled = {WHOLE_TILED, TILED_PARTS, TILED_PARTS, "_tiled"};
+	int status = bench_derive_overlap(c, &library, ON(SPLIT));
+	for (int v = 0; v < VARIANTS; v++)
+		if (OTHER_GEMM & ON(v))
+			bench_overlap_limit(c, &library, "S", (unsigned)v);
+	return status ? status : bench_derive_overlap(c, &tiled, TRIGGERS);
 }
 
 int trigger_derive(struct bench_case *c, const struct producers *s)
@@ -141,6 +140,8 @@ int trigger_derive(struct bench_case *c, const struct producers *s)
 	int status = 0;
 	for (size_t i = 0; status == 0 && i < sizeof(quantities) / sizeof(quantities[0]); i++)
 		status = derive_quantity(c, &quantities[i]);
+	if (status == 0)
+		status = derive_gains(c);
 	if (status == 0)
 		status = derive_adding(c, s);
 	return status ? status : derive_model(c, s);

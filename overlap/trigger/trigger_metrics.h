@@ -32,8 +32,10 @@ enum { TRIGGER_VARIANTS(TRIGGER_ENUM) VARIANTS };
 extern const struct bench_variant trigger_variants[];
 extern const struct strategy trigger_strategies[VARIANTS];
 
-/* In derive: speedups, exposed tails, costs, and the traffic that T3's hardware would have, as a
- * model. */
+/* In derive: costs, exposed tails and gains, and the traffic that T3's hardware would have, as a
+ * model. Gains (bench/bench_overlap.h): S, S_ideal and fraction_of_ideal of `split`, over the
+ * library's GEMM and one send; S_tiled, S_ideal_tiled and fraction_of_ideal_tiled of what is
+ * triggered, over the same tiles and one send. S of these is against the library's GEMM. */
 int trigger_derive(struct bench_case *c, const struct producers *s);
 
 #endif

@@ -141,7 +141,7 @@ def split(**more: Any) -> Writer:
                [axis("type", "", ["f32"]), axis("shape", "", ["g1"])], **more)
     losses = [("m", k, 1 + 0.1 * k) for k in (2, 4, 8)] + [("k", k, 1 + 0.01 * k) for k in (2, 4, 8)]
     derived = [value("DIL", "%s%d" % (cut, k), loss, ci_low=loss * 0.99, ci_high=loss * 1.01) for cut, k, loss in losses]
-    derived += [value("traffic_ratio", "%s%d" % (cut, k), 1 + 0.05 * k) for cut, k, _ in losses]
+    derived += [value("traffic_ratio", "%s%d" % (cut, k), 1 + 0.05 * k, modelled=True) for cut, k, _ in losses]
     line = w.case({"type": "f32", "shape": "g1"}, [w.variant("whole", 1e-3)], derived)
     line["facts"] = {"m": 128, "n": 128, "k": 2048}
     return w.end()
@@ -312,7 +312,7 @@ def trigger(**more: Any) -> Writer:
         derived += [value("exposed_tail", n, times[n] - 1e-3, "s") for n in ("whole_then_send", "split", "triggered")]
         derived += [value("time_to_first_byte", n, t, "s") for n, t in times.items() if n.startswith("first")]
         derived += [value("tracker_cost", "gemm_counting", 1.01),
-                    value("t3_model_read_ratio", None, 2.5, formula="MODEL of T3's hardware: reads")]
+                    value("t3_model_read_ratio", None, 2.5, modelled=True, formula="MODEL of T3's hardware: reads")]
         variants = [w.variant(n, t) for n, t in times.items()]
         line = w.case({"shape": "n256", "direction": "down", "bands": bands}, variants, derived)
         line["facts"] = {"m": 256, "n": 256, "k": 256, "bands_sent": bands}

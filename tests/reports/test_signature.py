@@ -13,6 +13,7 @@ from synthetic import copies, everything, headline, launch, memory, split, unkno
 
 from reports import machine
 from reports.fits import fit_line
+from reports.sections import spec_of
 from reports.signature import MixedMachines
 
 try:
@@ -110,22 +111,44 @@ class Truth(workplace.Scratch):
     def test_a_trigger_is_read_at_its_best_case(self) -> None:
         found = self.results(synthetic.trigger().text(), "overlap/trigger")
         self.assertEqual((found["trigger"], found["best"]["variant"], found["best"]["bands"]), ("software", "triggered", 16))
-        self.assertAlmostEqual(found["best"]["value"], 1.8 / 1.1)
-        self.assertEqual({(r["variant"], r["bands"]) for r in found["gains"]},
+        self.assertAlmostEqual(found["best"]["value"], 1.01 * 1.8 / 1.1)
+        self.assertEqual({(r["variant"], r["bands"]) for r in found["library"]},
                          {(v, b) for v in ("split", "triggered") for b in (4, 16)})
         text = self.signature(synthetic.trigger().text()).json["programs"]["overlap/trigger"]["summary"]
-        for part in ("software trigger gains:", "1.64 times",
-                     "16 bands), and 1.65 times as fast as with a GEMM of the same tiles", "1.12 times", "6.2 %", "1.01"):
+        for part in ("software trigger gains: at best, GEMM and send are 1.65 times as fast as the same GEMM and then the send",
+                     "16 bands); it gains in 2 of 2 such comparisons; against the library's GEMM, another one, 1.64 times",
+                     "1.12 times", "6.2 %", "1.01"):
             self.assertIn(part, text)
 
-    def test_a_trigger_that_gains_nothing_says_so(self) -> None:
+    def test_what_a_model_gives_is_no_metric_and_is_shown(self) -> None:
+        signature = self.signature(synthetic.trigger().text() + synthetic.split().text())
+        self.assertTrue(signature.json["metrics"])
+        self.assertFalse([name for name in signature.json["metrics"] if "t3_model" in name or "traffic_ratio" in name])
+        shown = [figure for section in signature.sections for figure in spec_of(section.group.program).figures(section)]
+        self.assertTrue(any("MODEL of T3's hardware" in repr(figure) for figure in shown))
+        self.assertTrue(any("in brackets the traffic model" in repr(figure) for figure in shown))
+
+    def trigger_of(self, tiled: float, library: float) -> str:
+        """The summary where every S_tiled and S is this, and an S above 1.5 is flagged."""
         w = synthetic.trigger()
         for line in w.lines[1:-1]:
             for entry in line["derived"]:
+                if entry["name"] == "S_tiled":
+                    entry.update(value=tiled, ci_low=tiled - 0.01, ci_high=tiled + 0.01)
                 if entry["name"] == "S":
-                    entry["value"] = 0.5
-        text = self.signature(w.text()).json["programs"]["overlap/trigger"]["summary"]
-        self.assertIn("gains nothing: at best, GEMM and send are 0.500 times", text)
+                    entry.update(value=library, valid=library < 1.5)
+            if library >= 1.5:
+                line["validity"] = {"valid": False, "flags": [
+                    {"flag": "above_bound", "variant": "triggered", "quantity": "S", "reason": "S is above S_ideal 1.02"}]}
+        return self.signature(w.text()).json["programs"]["overlap/trigger"]["summary"]
+
+    def test_a_trigger_that_loses_says_so_whatever_the_library_takes(self) -> None:
+        for library in (2.99, 1.2, 0.5):
+            text = self.trigger_of(0.845, library)
+            self.assertIn("software trigger loses: at best, GEMM and send are 0.845 times as fast as the same GEMM", text)
+            self.assertIn("gains in 0 of 2", text)
+            self.assertNotIn("2.99", text)
+        self.assertIn("software trigger makes no difference: at best", self.trigger_of(1.005, 1.0))
 
     def test_contention_has_both_sides(self) -> None:
         cells = self.results(synthetic.contention().text(), "micro/contention")["cil"]

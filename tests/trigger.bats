@@ -1,0 +1,53 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-3-Clause
+# A software trigger is compared with the same GEMM first, and what a model gives is marked.
+
+# shellcheck disable=SC2154 # run sets status, output, stderr and their lines; helpers sets root
+load bats/helpers
+
+bin=${GPUSIG_BIN:-$root/bin}
+QUICK='--min-samples 6 --max-samples 6 --warm-up 0 --budget 60s --format json'
+
+# measure PROGRAM OPTIONS
+measure() {
+	local program=$1
+	shift
+	# shellcheck disable=SC2086 # QUICK is a list of words
+	run --separate-stderr timeout 120 "$bin/$program" $QUICK "$@"
+	echo "$program $*: $status $stderr"
+	[ "$status" = 0 ]
+}
+
+# On this shape the simulated device's tiles are three times as fast as its library.
+@test "a GEMM of faster tiles is no gain of overlap: S is flagged, and S_tiled and the times stay valid" {
+	measure overlap/trigger --device sim:quiet --shape g5 --direction down --bands 4
+	json 'all(d["S", "triggered"] > 2 > d["S_ideal", None] and d["S_tiled", "triggered"] < 0.9
+		for d in [{(x["name"], x["variant"]): x["value"] for x in rows[1]["derived"]}])' <<<"$output"
+	json '([(x["name"], x["variant"]) for x in rows[1]["derived"] if not x["valid"] and x["value"] is not None] ==
+		[("S", "whole_tiled_then_send"), ("S", "triggered")])' <<<"$output"
+	json '([x["reason"][:8] for x in rows[1]["derived"] if x["name"] == "fraction_of_ideal"] == ["S_ideal "])' <<<"$output"
+	json '([(f["flag"], f["variant"], f["quantity"]) for f in rows[1]["validity"]["flags"]] ==
+		[("above_bound", v, "S") for v in ("whole_tiled_then_send", "triggered")])' <<<"$output"
+}
+
+@test "the gain is of the times: of the same tiles, and of the library's GEMM in bands" {
+	measure overlap/trigger --device sim --shape n256,512x512x64 --direction down,local --bands 4
+	json 'all(abs(d[s, v] * t[v] / t[serial] - 1) < 0.02 for r in rows if r["kind"] == "case"
+		for t in [{v["name"]: v["median_s"] for v in r["variants"]}]
+		for d in [{(x["name"], x["variant"]): x["value"] for x in r["derived"]}]
+		for s, v, serial in (("S_tiled", "triggered", "whole_tiled_then_send"), ("S", "triggered", "whole_then_send"),
+			("S", "split", "whole_then_send")))' <<<"$output"
+	json 'all(abs(d["fraction_of_ideal" + of, v] - (d["S" + of, v] - 1) / (d["S_ideal" + of, None] - 1)) < 0.2
+		for r in rows if r["kind"] == "case" for d in [{(x["name"], x["variant"]): x["value"] for x in r["derived"]}]
+		for of, v in (("", "split"), ("_tiled", "triggered")))' <<<"$output"
+}
+
+@test "bytes and ratios that a formula gives are marked as a model's" {
+	measure overlap/trigger --device sim --shape n256 --direction local --bands 4
+	json '{x["name"] for x in rows[1]["derived"] if x["modelled"]} == {"moved_bytes", "t3_model_read_ratio", "t3_model_write_ratio"}' \
+		<<<"$output"
+	measure micro/reduce --device sim --direction local --size 1M
+	json '{x["name"] for x in rows[1]["derived"] if x["modelled"]} == {"moved_bytes"}' <<<"$output"
+	measure gemm/split --device sim --shape n128
+	json '{x["name"] for x in rows[1]["derived"] if x["modelled"]} == {"traffic_ratio"}' <<<"$output"
+}
