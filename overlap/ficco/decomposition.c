@@ -358,3 +358,29 @@ void ficco_plan_close(struct ficco_plan *p)
 	free(p->reductions);
 	free(p);
 }
+
+static bool same_piece(const struct ficco_piece *a, const struct ficco_piece *b)
+{
+	return a->device == b->device && a->row == b->row && a->rows == b->rows &&
+	       a->column == b->column && a->columns == b->columns &&
+	       a->first_transfer == b->first_transfer && a->transfers == b->transfers;
+}
+
+static bool same_transfer(const struct ficco_transfer *a, const struct ficco_transfer *b)
+{
+	return a->from == b->from && a->to == b->to && a->step == b->step && a->link == b->link &&
+	       a->piece == b->piece && a->to_offset == b->to_offset && a->count == b->count;
+}
+
+bool ficco_plan_same_work(const struct ficco_plan *a, const struct ficco_plan *b)
+{
+	bool same = a->problem.devices == b->problem.devices && a->problem.n == b->problem.n &&
+		    a->problem.k == b->problem.k && a->schedule == b->schedule &&
+		    a->piece_count == b->piece_count && a->transfer_count == b->transfer_count &&
+		    a->reduction_count == 0 && b->reduction_count == 0;
+	for (uint32_t i = 0; same && i < a->piece_count; i++)
+		same = same_piece(&a->pieces[i], &b->pieces[i]);
+	for (uint32_t i = 0; same && i < a->transfer_count; i++)
+		same = same_transfer(&a->transfers[i], &b->transfers[i]);
+	return same;
+}

@@ -151,6 +151,10 @@ int ficco_plan_open(const struct ficco_problem *problem, enum ficco_schedule sch
 		    struct ficco_plan **p_p);
 void ficco_plan_close(struct ficco_plan *p); /* NULL is accepted */
 
+/* Whether two plans do the same: equal GEMMs, and equal transfers between the same devices in the
+ * same order. What they send may lie elsewhere at the sender. */
+bool ficco_plan_same_work(const struct ficco_plan *a, const struct ficco_plan *b);
+
 /* Elements between the start of what device `from` sends and its part for device `to`. */
 uint64_t ficco_plan_send_offset(const struct ficco_plan *p, uint32_t from, uint32_t to);
 

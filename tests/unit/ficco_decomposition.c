@@ -339,6 +339,27 @@ static void an_uneven_router_is_uneven(void)
 
 /* ------------------------------------------------------------------ refusals */
 
+/* Where the rows divide evenly, all-to-all is all-gather with other sources. */
+static void an_even_all_to_all_is_the_work_of_an_all_gather(void)
+{
+	for (uint32_t devices = 2; devices <= MAX_DEVICES; devices++)
+		for (unsigned s = 0; s < FICCO_SCHEDULES; s++) {
+			enum ficco_schedule schedule = (enum ficco_schedule)s;
+			struct ficco_plan *gather =
+				plan_of(FICCO_AG_GEMM, devices, MANY_ROWS, schedule);
+			for (unsigned op = 0; op < FICCO_OPS; op++) {
+				struct ficco_plan *other =
+					plan_of((enum ficco_op)op, devices, MANY_ROWS, schedule);
+				require(gather);
+				if (other)
+					expect(ficco_plan_same_work(gather, other) ==
+					       (op == FICCO_AG_GEMM || op == FICCO_A2A_GEMM));
+				ficco_plan_close(other);
+			}
+			ficco_plan_close(gather);
+		}
+}
+
 static void expect_refusal(struct ficco_problem o, enum ficco_schedule schedule, int wanted,
 			   const char *word)
 {
@@ -371,6 +392,7 @@ int main(void)
 	test(every_order_gives_the_result);
 	test(layouts_cover_and_bytes_are_conserved);
 	test(an_uneven_router_is_uneven);
+	test(an_even_all_to_all_is_the_work_of_an_all_gather);
 	test(undefined_problems_are_refused);
 	return test_done();
 }
