@@ -59,9 +59,9 @@ static const struct axis axes[] = {
 	{0}};
 
 static const struct bench_metric primary[] = {
-	{"ficco_shard_speedup", "speedup", "shard",
+	{"ficco_shard_speedup", "S", "shard",
 	 "op=ag-gemm shape=n512|n8192|n256 type=f32 copy-method=engine", "", "higher"},
-	{"ficco_hetero_fused_speedup", "speedup", "hetero-fused-1d",
+	{"ficco_hetero_fused_speedup", "S", "hetero-fused-1d",
 	 "op=ag-gemm shape=n512|n8192|n256 type=f32 copy-method=engine", "", "higher"},
 	{0}};
 
@@ -126,7 +126,7 @@ static int verify_mechanism(struct bench_case *c)
 {
 	uint64_t uses = 0;
 	for (unsigned v = 0; v < VARIANTS_ALL; v++)
-		uses |= (uint64_t)(variants_part(v) != FLOW_GEMMS) << v;
+		uses |= (uint64_t)(variants_part(v) != VARIANT_GEMMS) << v;
 	if (axis_index(c, "copy-method") == KERNEL)
 		return 0;
 	bool alone = c->devices->count == 1;
@@ -156,8 +156,8 @@ static int derive(struct bench_case *c)
 static const struct bench bench = {
 	.name = "overlap/ficco",
 	.question = "which schedule hides most of the communication that a GEMM depends on?",
-	.formula = "speedup = time of serial / time; fraction_of_ideal = (speedup - 1) / "
-		   "(ideal_speedup - 1), not clamped",
+	.formula = "S = time of serial / time; fraction_of_ideal = (S - 1) / (S_ideal - 1), not "
+		   "clamped; S_ideal = (t_g + t_c) / max(t_g, t_c)",
 	.timed = "one run, enqueued beforehand, all devices released at once: the longest of the "
 		 "devices' own durations",
 	.limits =

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "bench/bench_overlap.h"
 #include "overlap/ficco/variants.h"
 
+#include <errno.h>
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 
 /* The argument: numerator and denominator. */
 static double divide_variants(const struct bench_round *r)
@@ -10,23 +14,16 @@ static double divide_variants(const struct bench_round *r)
 	return r->seconds[of[0]] / r->seconds[of[1]];
 }
 
-static double ideal_speedup(const struct bench_round *r)
-{
-	const double *s = r->seconds;
-	return (s[VARIANTS_GEMM] + s[VARIANTS_COMM]) / fmax(s[VARIANTS_GEMM], s[VARIANTS_COMM]);
-}
-
-static double fraction_of_ideal(const struct bench_round *r)
-{
-	return (r->seconds[FICCO_SERIAL] / r->seconds[r->variant] - 1.0) / (ideal_speedup(r) - 1.0);
-}
-
 static double exposed_time(const struct bench_round *r)
 {
 	return r->seconds[r->variant] - r->seconds[VARIANTS_GEMM];
 }
 
 static uint64_t variant_bit(unsigned v) { return UINT64_C(1) << v; }
+
+#define PARTS (variant_bit(VARIANTS_GEMM) | variant_bit(VARIANTS_COMM))
+#define SCHEDULES (variant_bit(FICCO_SCHEDULES) - 1)
+#define OVERLAPPED (SCHEDULES & ~variant_bit(FICCO_SERIAL))
 
 static void derive_ratio(struct bench_case *c, const char *name, unsigned variant,
 			 unsigned numerator, unsigned denominator, const char *formula)
@@ -40,24 +37,20 @@ static void derive_ratio(struct bench_case *c, const char *name, unsigned varian
 static void derive_losses(struct bench_case *c, enum ficco_schedule s, unsigned gemms,
 			  unsigned transfers)
 {
-	const struct variants *all = c->state;
-	unsigned concurrent = variants_variant(s, FLOW_CONCURRENT);
 	derive_ratio(c, "DIL_gemm", s, gemms, VARIANTS_GEMM,
 		     "its GEMMs alone / the whole GEMM alone");
 	derive_ratio(c, "DIL_comm", s, transfers, VARIANTS_COMM,
 		     "its transfers alone / the whole communication alone");
-	derive_ratio(c, "CIL_gemm", s, concurrent, gemms,
-		     "its GEMMs concurrent with its transfers / alone, without dependencies");
-	bench_value(c, "CIL_comm", (int)s, all->transfer_s[s] / bench_median(c, transfers), "",
-		    "its transfers concurrent with its GEMMs (mean of the last full body) / alone");
+	derive_ratio(c, "CIL_gemm", s, variants_variant(s, VARIANT_GEMMS_CONCURRENT), gemms,
+		     "its GEMMs concurrent with its transfers, without dependencies / alone");
+	derive_ratio(c, "CIL_comm", s, variants_variant(s, VARIANT_TRANSFERS_CONCURRENT), transfers,
+		     "its transfers concurrent with its GEMMs, without dependencies / alone");
 }
 
 static void derive_schedule(struct bench_case *c, enum ficco_schedule s)
 {
-	uint64_t gemm = variant_bit(s) | variant_bit(VARIANTS_GEMM),
-		 serial = variant_bit(FICCO_SERIAL) | variant_bit(VARIANTS_COMM);
-	unsigned gemms = variants_variant(s, FLOW_GEMMS),
-		 transfers = variants_variant(s, FLOW_TRANSFERS);
+	unsigned gemms = variants_variant(s, VARIANT_GEMMS),
+		 transfers = variants_variant(s, VARIANT_TRANSFERS);
 	struct bench_model m = {0};
 	variants_model(c, s, &m);
 	bench_bound(c, "flop_rate", (int)s,
@@ -65,39 +58,70 @@ static void derive_schedule(struct bench_case *c, enum ficco_schedule s)
 		    "its parts alone");
 	if (s != FICCO_SERIAL)
 		derive_losses(c, s, gemms, transfers);
-	bench_status_add(c, bench_derive(c, "exposed", (int)s, "s", gemm, exposed_time, NULL,
-					 "time - that of the whole GEMM alone"));
-	if (s == FICCO_SERIAL)
-		return;
-	derive_ratio(c, "speedup", s, FICCO_SERIAL, s, "time of serial / time, round by round");
-	bench_status_add(c, bench_derive(c, "fraction_of_ideal", (int)s, "", gemm | serial,
-					 fraction_of_ideal, NULL,
-					 "(speedup - 1) / (ideal_speedup - 1), not clamped"));
+	bench_status_add(c, bench_derive(c, "exposed", (int)s, "s",
+					 variant_bit(s) | variant_bit(VARIANTS_GEMM), exposed_time,
+					 NULL, "time - that of the whole GEMM alone"));
 }
 
-/* FICCO_SCHEDULES: none from `first` on was measured. */
-static unsigned fastest_schedule(const struct bench_case *c, unsigned first)
+static void record_best_schedules(struct bench_case *c, uint64_t best)
 {
-	unsigned best = FICCO_SCHEDULES;
-	for (unsigned s = first; s < FICCO_SCHEDULES; s++)
-		if (bench_variant_on(c, s) &&
-		    (best == FICCO_SCHEDULES || bench_median(c, s) < bench_median(c, best)))
-			best = s;
-	return best;
+	char names[256] = "";
+	for (unsigned s = 0; s < FICCO_SCHEDULES; s++) {
+		size_t used = strlen(names);
+		if (best >> s & 1)
+			snprintf(names + used, sizeof(names) - used, "%s%s", used ? ", " : "",
+				 ficco_schedules[s]);
+	}
+	bench_fact_text(c, "best_schedules", best ? names : "none is valid");
+	bench_fact_text(c, "tie", best & (best - 1) ? "yes" : "no");
+}
+
+static void derive_best(struct bench_case *c)
+{
+	uint64_t best, overlapped;
+	bench_status_add(c, bench_fastest(c, SCHEDULES, &best));
+	bench_status_add(c, bench_fastest(c, OVERLAPPED, &overlapped));
+	unsigned fastest = FICCO_SCHEDULES;
+	for (unsigned s = 0; s < FICCO_SCHEDULES; s++)
+		if (overlapped >> s & 1 &&
+		    (fastest == FICCO_SCHEDULES || bench_median(c, s) < bench_median(c, fastest)))
+			fastest = s;
+	bench_alias(c, "S", (int)fastest, "best_speedup",
+		    "S of the schedule with the lowest median, serial excepted");
+	record_best_schedules(c, best);
+}
+
+/* Even all-to-all sends as much, to the same devices and in the same order, as all-gather: it is
+ * the same experiment once more. */
+static int record_same_work(struct bench_case *c)
+{
+	const struct variants *all = c->state;
+	struct ficco_problem problem = all->plan[FICCO_SERIAL]->problem;
+	bool same = problem.op != FICCO_AG_GEMM;
+	int status = 0;
+	problem.op = FICCO_AG_GEMM;
+	for (unsigned s = 0; status == 0 && same && s < FICCO_SCHEDULES; s++) {
+		struct ficco_plan *gather = NULL;
+		if (!all->plan[s])
+			continue;
+		status = ficco_plan_open(&problem, (enum ficco_schedule)s, &gather);
+		same = status == 0 && ficco_plan_same_work(all->plan[s], gather);
+		status = status == -ENOMEM ? status : 0;
+		ficco_plan_close(gather);
+	}
+	if (same)
+		bench_fact_text(c, "same_work_as", ficco_ops[FICCO_AG_GEMM]);
+	return status;
 }
 
 int variants_derive(struct bench_case *c)
 {
-	uint64_t ideal = variant_bit(VARIANTS_GEMM) | variant_bit(VARIANTS_COMM);
-	unsigned best = fastest_schedule(c, FICCO_SERIAL + 1);
-	bench_status_add(c, bench_derive(c, "ideal_speedup", -1, "", ideal, ideal_speedup, NULL,
-					 "(gemm + communication) / the longer of them"));
+	const struct bench_overlap o = {FICCO_SERIAL, PARTS, PARTS, NULL};
 	for (unsigned s = 0; s < FICCO_SCHEDULES; s++)
 		if (bench_variant_on(c, s))
 			derive_schedule(c, (enum ficco_schedule)s);
-	if (best < FICCO_SCHEDULES)
-		derive_ratio(c, "best_speedup", best, FICCO_SERIAL, best,
-			     "time of serial / time of the fastest other schedule by median");
-	bench_fact_text(c, "winner", ficco_schedules[fastest_schedule(c, FICCO_SERIAL)]);
+	bench_status_add(c, bench_derive_overlap(c, &o, OVERLAPPED));
+	derive_best(c);
+	bench_status_add(c, record_same_work(c));
 	return bench_status(c);
 }

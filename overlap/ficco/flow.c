@@ -136,11 +136,11 @@ int flow_open(const struct operands *o, struct bench_case *c, const struct ficco
 	b.transfer_node = bench_alloc_host(c, plan->transfer_count * sizeof(*b.transfer_node));
 	if (bench_status(c))
 		return bench_status(c);
-	/* Each device's time begins in one lane, and its other lanes start after that: the lane of
-	 * GEMMs, or of reductions, so that no link is ahead of the others. */
-	unsigned first = part != FLOW_TRANSFERS ? LANE_COMPUTE : o->sums ? LANE_ADD : LANE_LINK;
+	/* Each device's time begins in the lane of GEMMs, and its other lanes start after that:
+	 * in every part alike, so that transfers alone start as they do concurrently, and no link
+	 * is ahead of the others. */
 	for (uint32_t d = 0; d < o->devices; d++)
-		work_graph_mark(b.g, o->rank[d].lane[first]);
+		work_graph_mark(b.g, o->rank[d].lane[LANE_COMPUTE]);
 	if (o->sums)
 		add_pieces(&b);
 	add_transfers(&b);

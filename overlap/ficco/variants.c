@@ -8,26 +8,29 @@
 #include <string.h>
 
 #define WHOLE(id, label, ...)                                                                      \
-	{.name = (label), .timing = BENCH_SELF, .param = FICCO_##id * FLOW_PARTS + FLOW_WHOLE},
+	{.name = (label),                                                                          \
+	 .timing = BENCH_SELF,                                                                     \
+	 .param = FICCO_##id * VARIANT_PARTS + VARIANT_WHOLE},
 #define PART(id, label, part)                                                                      \
 	{.name = (label),                                                                          \
 	 .timing = BENCH_SELF,                                                                     \
 	 .reference = true,                                                                        \
 	 .always = true,                                                                           \
-	 .param = FICCO_##id * FLOW_PARTS + (part)},
+	 .param = FICCO_##id * VARIANT_PARTS + (part)},
 #define PARTS(id, label, ...)                                                                      \
-	PART(id, label "-gemms", FLOW_GEMMS)                                                       \
-	PART(id, label "-transfers", FLOW_TRANSFERS)                                               \
-	PART(id, label "-concurrent", FLOW_CONCURRENT)
+	PART(id, label "-gemms", VARIANT_GEMMS)                                                    \
+	PART(id, label "-transfers", VARIANT_TRANSFERS)                                            \
+	PART(id, label "-gemms-concurrent", VARIANT_GEMMS_CONCURRENT)                              \
+	PART(id, label "-transfers-concurrent", VARIANT_TRANSFERS_CONCURRENT)
 #define BASELINE_PARTS(id, label, ...)
 
 const struct bench_variant ficco_variants[VARIANTS_ALL + 1] = {
-	FICCO_SCHEDULE_TABLE(WHOLE, WHOLE)            /**/
-	PART(SERIAL, "gemm", FLOW_GEMMS)              /**/
-	PART(SERIAL, "communication", FLOW_TRANSFERS) /**/
+	FICCO_SCHEDULE_TABLE(WHOLE, WHOLE)               /**/
+	PART(SERIAL, "gemm", VARIANT_GEMMS)              /**/
+	PART(SERIAL, "communication", VARIANT_TRANSFERS) /**/
 	FICCO_SCHEDULE_TABLE(BASELINE_PARTS, PARTS){0}};
 
-unsigned variants_variant(enum ficco_schedule schedule, enum flow_part part)
+unsigned variants_variant(enum ficco_schedule schedule, enum variant_part part)
 {
 	unsigned v = 0;
 	while (variants_schedule(v) != schedule || variants_part(v) != part)
@@ -74,17 +77,25 @@ static int open_plan(struct bench_case *c, const struct ficco_problem *problem, 
 	return 0;
 }
 
-/* Skips a schedule with too many operations for a queue. */
+/* Skips a schedule with too many operations for a queue. The sides of concurrent parts share a
+ * graph. */
 static int open_graph(struct bench_case *c, unsigned v)
 {
+	static const enum flow_part flows[VARIANT_PARTS] = {FLOW_WHOLE, FLOW_GEMMS, FLOW_TRANSFERS,
+							    FLOW_CONCURRENT, FLOW_CONCURRENT};
 	struct variants *all = c->state;
 	enum ficco_schedule schedule = variants_schedule(v);
+	enum variant_part part = variants_part(v);
 	if (!all->plan[schedule])
 		bench_variant_off(c, v);
 	if (!bench_variant_on(c, v))
 		return 0;
-	int status = flow_open(&all->operands, c, all->plan[schedule], variants_part(v),
-			       all->blocks, &all->graph[v]);
+	if (part == VARIANT_TRANSFERS_CONCURRENT) {
+		all->graph[v] = all->graph[variants_variant(schedule, VARIANT_GEMMS_CONCURRENT)];
+		return 0;
+	}
+	int status = flow_open(&all->operands, c, all->plan[schedule], flows[part], all->blocks,
+			       &all->graph[v]);
 	if (status == -ENOTSUP)
 		skip_schedule(c, schedule);
 	return status == -ENOTSUP ? 0 : status;
@@ -129,41 +140,38 @@ void variants_teardown(struct bench_case *c)
 
 /* ------------------------------------------------------------------ running */
 
-/* Adds the seconds of the longest GEMM lane, and of the longest of all other lanes. */
-static int add_side_seconds(const struct operands *o, const struct work_graph *g, double sum_s[2])
+/* Adds the seconds of the longest GEMM lane, or of the longest of all other lanes. */
+static int add_side_seconds(const struct operands *o, const struct work_graph *g, bool gemms,
+			    double *sum_s)
 {
-	double longest_s[2] = {0.0, 0.0}, seconds;
+	double longest_s = 0.0, seconds;
 	for (uint32_t i = 0; i < o->ranks * RANK_LANES; i++) {
-		uint32_t kind = i % RANK_LANES, side = kind != LANE_COMPUTE;
+		uint32_t kind = i % RANK_LANES;
+		if ((kind == LANE_COMPUTE) != gemms)
+			continue;
 		int status =
 			work_graph_lane_seconds(g, o->rank[i / RANK_LANES].lane[kind], &seconds);
 		if (status && status != -ENOENT)
 			return status;
 		if (status == 0)
-			longest_s[side] = fmax(longest_s[side], seconds);
+			longest_s = fmax(longest_s, seconds);
 	}
-	sum_s[0] += longest_s[0];
-	sum_s[1] += longest_s[1];
+	*sum_s += longest_s;
 	return 0;
 }
 
-/* The time is that of the GEMM side. */
-static int time_concurrent(struct bench_case *c, unsigned v, uint64_t iterations)
+static int time_side(struct bench_case *c, unsigned v, uint64_t iterations)
 {
 	struct variants *all = c->state;
-	enum ficco_schedule s = variants_schedule(v);
-	double sum_s[2] = {0.0, 0.0}, seconds;
+	double sum_s = 0.0, seconds;
 	int status = 0;
 	for (uint64_t i = 0; status == 0 && i < iterations; i++) {
 		status = work_graph_time(all->graph[v], &seconds);
 		if (status == 0)
-			status = add_side_seconds(&all->operands, all->graph[v], sum_s);
+			status = add_side_seconds(&all->operands, all->graph[v],
+						  variants_compute(v), &sum_s);
 	}
-	if (iterations >= all->max_iterations[s]) {
-		all->max_iterations[s] = iterations;
-		all->transfer_s[s] = sum_s[1] / (double)iterations;
-	}
-	c->self_seconds = sum_s[0];
+	c->self_seconds = sum_s;
 	return status;
 }
 
@@ -172,9 +180,9 @@ int variants_body(struct bench_case *c, unsigned v, uint64_t iterations)
 	struct variants *all = c->state;
 	enum ficco_schedule schedule = variants_schedule(v);
 	int status = 0;
-	if (variants_part(v) == FLOW_CONCURRENT)
-		return time_concurrent(c, v, iterations);
-	if (variants_part(v) == FLOW_WHOLE && all->arranged != schedule) {
+	if (variants_part(v) >= VARIANT_GEMMS_CONCURRENT)
+		return time_side(c, v, iterations);
+	if (variants_part(v) == VARIANT_WHOLE && all->arranged != schedule) {
 		all->arranged = schedule;
 		status = work_graph_complete(all->arrange[schedule]);
 	}
@@ -186,11 +194,9 @@ void variants_model(const struct bench_case *c, unsigned v, struct bench_model *
 	const struct variants *all = c->state;
 	const struct operands *o = &all->operands;
 	const struct ficco_plan *p = all->plan[variants_schedule(v)];
-	enum flow_part part = variants_part(v);
-	for (uint32_t d = 0; part != FLOW_TRANSFERS && d < o->devices; d++)
+	for (uint32_t d = 0; variants_compute(v) && d < o->devices; d++)
 		m->flops += 2.0 * p->all_rows[d] * p->problem.n * p->problem.k;
-	for (uint32_t i = 0;
-	     (part == FLOW_WHOLE || part == FLOW_TRANSFERS) && i < p->transfer_count; i++)
+	for (uint32_t i = 0; variants_transfer(v) && i < p->transfer_count; i++)
 		if (flow_carries(o, &p->transfers[i])) {
 			m->bytes += (double)(p->transfers[i].count * o->sent_bytes);
 			m->messages += 1.0;
@@ -208,7 +214,7 @@ int variants_poison(struct bench_case *c, unsigned v)
 int variants_check(struct bench_case *c, unsigned v)
 {
 	const struct variants *all = c->state;
-	return variants_part(v) == FLOW_WHOLE
+	return variants_part(v) == VARIANT_WHOLE
 		       ? operands_check(&all->operands, all->plan[variants_schedule(v)])
 		       : 0;
 }

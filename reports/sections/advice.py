@@ -21,6 +21,7 @@ from reports.jsonl import Json, is_number
 from reports.quantity import human, percent
 from reports.records import Case, Variant
 from reports.section import Figure, Section, SectionSpec, Table
+from reports.sections.ficco import work_of
 
 PROGRAM = "overlap/ficco"
 FORMULA = ("hit: ci_low of the advised schedule <= ci_high of the fastest, or it is the fastest; loss: median of the advised / "
@@ -39,8 +40,8 @@ def wilson(hits: int, of: int) -> Optional[Tuple[float, float]]:
 
 def _measured(case: Case, names: List[str]) -> Dict[str, Variant]:
     """The valid schedules of a case."""
-    invalid = {d.variant for d in case.derived if why_invalid(case, d) and d.variant}
-    flagged = {f.variant for f in case.flags}
+    invalid = {d.variant for d in case.derived if d.name == "time" and why_invalid(case, d) and d.variant}
+    flagged = {f.variant for f in case.flags if f.quantity is None}
     if None in flagged or case.status != "ok":
         return {}
     return {v.name: v for v in case.variants if v.name in names and (v.median_s or 0) > 0 and v.name not in invalid | flagged}
@@ -130,7 +131,8 @@ def score(section: Section, signature: Json) -> Json:
                 advisers[blocks] = Adviser(machine_of(signature, int(blocks) if is_number(blocks) and blocks > 0 else None))
             scenario = _scenario(case, advisers[blocks], seen)
             skipped += scenario is None
-            found += [(case, scenario)] if scenario else []
+            if scenario and work_of(case) not in {work_of(c) for c, _ in found}:  # the same work is one scenario
+                found.append((case, scenario))
     except (LibraryMissing, ValueError) as why:  # no library, or curves that it does not take
         return {"formula": FORMULA, "reason": str(why)}
     scenarios = [s for _, s in found]

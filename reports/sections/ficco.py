@@ -8,7 +8,7 @@ from typing import Dict, List, Optional
 
 from reports.curves import why_invalid
 from reports.jsonl import Json
-from reports.quantity import digits, human, human_interval, percent, plural
+from reports.quantity import digits, human, human_interval, listing, percent, plural
 from reports.records import Case, Derived
 from reports.section import Figure, Panels, Section, SectionSpec, Table
 from reports.sections import generic
@@ -16,6 +16,7 @@ from reports.sections.gemm import shape_text
 from reports.svg import Canvas, Scale, text_width
 
 SERIAL = "serial"
+TIE = 1.01  # of medians, where a record does not say which schedules tie
 LOSSES = ("DIL_gemm", "DIL_comm", "CIL_gemm", "CIL_comm")
 _ROW, _WIDTH = 20.0, 190.0
 
@@ -34,6 +35,18 @@ class Comparison:
     def valid(self, derived: Derived) -> bool:
         return not why_invalid(self.case, derived)
 
+    def best(self) -> List[str]:
+        """The fastest valid schedules, as the program found them round by round: several where they tie."""
+        times = {n: d.value for n, d in self.times.items() if self.valid(d)}
+        named = [n for n in str(self.case.facts.get("best_schedules", "")).split(", ") if n in times]
+        return named or [n for n in times if times[n] <= TIE * min(times.values())]
+
+
+def work_of(case: Case) -> str:
+    """The same for cases whose GEMMs and transfers are the same: an even all-to-all is an all-gather with other sources."""
+    axes = dict(case.axes, op=case.facts.get("same_work_as", case.axes.get("op")))
+    return " ".join("%s=%s" % (name, value) for name, value in axes.items())
+
 
 def comparisons(section: Section) -> List[Comparison]:
     found: List[Comparison] = []
@@ -42,9 +55,9 @@ def comparisons(section: Section) -> List[Comparison]:
         for d in case.derived:
             if d.value is None:
                 continue
-            if d.name == "ideal_speedup":
+            if d.name == "S_ideal":
                 entry.ideal = d
-            elif d.name == "speedup" and d.variant:
+            elif d.name == "S" and d.variant:
                 entry.speedups[d.variant] = d
             elif d.name == "fraction_of_ideal" and d.variant:
                 entry.fractions[d.variant] = d
@@ -57,44 +70,56 @@ def comparisons(section: Section) -> List[Comparison]:
     return found
 
 
+def _row(section: Section, entry: Comparison) -> Optional[Json]:
+    times = {n: d for n, d in entry.times.items() if entry.valid(d)}
+    speedups = {n: d for n, d in entry.speedups.items() if entry.valid(d)}
+    if SERIAL not in times or not speedups:
+        return None
+    best = max(speedups, key=lambda n: speedups[n].value)
+    fraction = entry.fractions.get(best)
+    return {"key": entry.case.key, "op": str(entry.case.axes.get("op", "")), "shape": shape_text(section, entry.case.key),
+            "copy_method": str(entry.case.axes.get("copy-method", "")), "best_schedules": entry.best(), "best": best,
+            "S": speedups[best].value, "low": speedups[best].ci_low,
+            "S_ideal": entry.ideal.value if entry.ideal and entry.valid(entry.ideal) else None,
+            "fraction_of_ideal": fraction.value if fraction and entry.valid(fraction) else None,
+            "times_s": {n: d.value for n, d in times.items()}, "work": work_of(entry.case)}
+
+
 def results(section: Section) -> Json:
-    rows = []
-    for entry in comparisons(section):
-        times = {n: d for n, d in entry.times.items() if entry.valid(d)}
-        speedups = {n: d for n, d in entry.speedups.items() if entry.valid(d)}
-        if SERIAL not in times or not speedups:
-            continue
-        winner = min(times, key=lambda n: times[n].value)
-        best = max(speedups, key=lambda n: speedups[n].value)
-        fraction = entry.fractions.get(best)
-        rows.append({"key": entry.case.key, "op": str(entry.case.axes.get("op", "")),
-                     "shape": shape_text(section, entry.case.key),
-                     "copy_method": str(entry.case.axes.get("copy-method", "")), "winner": winner, "best": best,
-                     "speedup": speedups[best].value, "low": speedups[best].ci_low,
-                     "ideal": entry.ideal.value if entry.ideal and entry.valid(entry.ideal) else None,
-                     "fraction_of_ideal": fraction.value if fraction and entry.valid(fraction) else None,
-                     "times_s": {n: d.value for n, d in times.items()}})
-    return {"cases": rows, "overlap_wins": sum(r["low"] is not None and r["low"] > 1 for r in rows),
-            "formula": "speedup = time of serial / time; ideal = (t_g + t_c) / max(t_g, t_c); not clamped"}
+    """`same_work`: the cases that repeat the work of an earlier one, which count no second time."""
+    rows = [row for row in (_row(section, entry) for entry in comparisons(section)) if row]
+    counted = list({row["work"]: row for row in reversed(rows)}.values())[::-1]
+    return {"cases": rows, "scenarios": len(counted), "same_work": len(rows) - len(counted),
+            "overlap_wins": sum(r["low"] is not None and r["low"] > 1 for r in counted),
+            "fastest": {n: sum(n in r["best_schedules"] for r in counted) for n in _names(counted)},
+            "ties": sum(len(r["best_schedules"]) > 1 for r in counted),
+            "formula": "S = time of serial / time; S_ideal = (t_g + t_c) / max(t_g, t_c); not clamped"}
+
+
+def _names(rows: List[Json]) -> List[str]:
+    return list(dict.fromkeys(name for row in rows for name in row["best_schedules"]))
 
 
 def summary(section: Section) -> str:
-    rows = section.results["cases"]
-    if not rows:
+    found = section.results
+    if not found["cases"]:
         return generic.nothing(section)
-    best = max(rows, key=lambda r: r["speedup"])
-    wins, of = section.results["overlap_wins"], len(rows)
+    best = max(found["cases"], key=lambda r: r["S"])
+    wins, of = found["overlap_wins"], found["scenarios"]
     verb = "overlap is" if wins else "is overlap"
-    text = "in %s of %s %s clearly faster than serial" % (wins or "none", plural(of, "case"), verb)
+    text = "in %s of %s %s clearly faster than serial" % (wins or "none", plural(of, "scenario"), verb)
     where = " ".join((best["op"], best["shape"])) + (" by " + best["copy_method"] if best["copy_method"] else "")
-    text += "; the best is %s for %s, %s×" % (best["best"], where, digits(best["speedup"]))
-    if best["ideal"] is not None:
-        text += " of an ideal %s×" % digits(best["ideal"])
-    counts: Dict[str, int] = {}
-    for row in rows:
-        counts[row["winner"]] = counts.get(row["winner"], 0) + 1
-    winner = max(counts, key=lambda n: counts[n])
-    return text + "; fastest most often: %s (%d of %d)." % (winner, counts[winner], len(rows))
+    tied = [n for n in best["best_schedules"] if n != best["best"]]
+    text += "; the best is %s%s for %s, %s×" % (best["best"], " (a tie with %s)" % listing(tied) if tied else "", where,
+                                                digits(best["S"]))
+    if best["S_ideal"] is not None:
+        text += " of an ideal %s×" % digits(best["S_ideal"])
+    most = max(found["fastest"].values())
+    names = [n for n, count in found["fastest"].items() if count == most]
+    text += "; fastest%s most often: %s (%d of %d)" % (" or tied" if found["ties"] else "", listing(names, 3), most, of)
+    if found["same_work"]:
+        text += "; not counted: %s of the same work as another" % plural(found["same_work"], "case")
+    return text + "."
 
 
 # ------------------------------------------------------------------ figures
@@ -145,6 +170,11 @@ def _cell(entry: Comparison, derived: Optional[Derived]) -> str:
     return digits(derived.value) + ("" if entry.valid(derived) else " ?") if derived else "–"
 
 
+def _place(entry: Comparison, name: str) -> str:
+    best = entry.best()
+    return "" if name not in best else "tie" if len(best) > 1 else "yes"
+
+
 def _table(section: Section, found: List[Comparison], named: List[str]) -> Table:
     rows = []
     for entry in found:
@@ -152,12 +182,13 @@ def _table(section: Section, found: List[Comparison], named: List[str]) -> Table
             losses, fraction = entry.losses.get(name, {}), entry.fractions.get(name)
             time = entry.times.get(name)
             rows.append([_title(section, entry, named), name, human(time.value, "s") if time else "–",
-                         _cell(entry, entry.speedups[name]),
+                         _cell(entry, entry.speedups[name]), _place(entry, name),
                          percent(fraction.value) if fraction and entry.valid(fraction) else "–",
                          *(_cell(entry, losses.get(loss)) for loss in LOSSES)])
-    heads = ["case", "schedule", "time", "speedup", "of ideal", "DIL GEMM", "DIL transfers", "CIL GEMM", "CIL transfers"]
+    heads = ["case", "schedule", "time", "S", "fastest", "of ideal", "DIL GEMM", "DIL transfers", "CIL GEMM", "CIL transfers"]
     caption = ("DIL: its pieces alone over the whole alone. CIL: its pieces at the same time over alone. Of ideal: "
-               "(speedup - 1) / (ideal - 1), not clamped: below 0 overlap costs time. ?: flagged invalid.")
+               "(S - 1) / (S_ideal - 1), not clamped: below 0 overlap costs time. ?: flagged invalid. Fastest: of serial and all "
+               "schedules; those tie whose time, round by round, is within noise or 1 % of the fastest.")
     return Table(heads, rows[:generic.MAX_BARS], caption, 2)
 
 
@@ -173,7 +204,7 @@ def figures(section: Section) -> List[Figure]:
     ends = [d.value for entry in found for d in (*entry.speedups.values(), *([entry.ideal] if entry.ideal else []))]
     max_speedup = 1.05 * max([1.1, *ends])
     charts = [draw_comparison(_title(section, entry, named), entry, max_speedup) for entry in found[:generic.MAX_PANELS]]
-    caption = ("Speedup = time of serial / time of the schedule. The line is serial; the broken line is what hiding all of the "
+    caption = ("S = time of serial / time of the schedule. The line is serial; the broken line is what hiding all of the "
                "shorter of GEMM and communication behind the other would give.")
     if len(found) > len(charts):
         caption += " %d more cases are in the tables." % (len(found) - len(charts))

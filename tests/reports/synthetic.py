@@ -160,25 +160,25 @@ FICCO_GEMM, FICCO_COMM = 1.8e-3, 1.2e-3  # so that the ideal speedup is 5/3
 
 def ficco(times: Optional[Dict[str, float]] = None, **more: Any) -> Writer:
     """Two shapes: one that overlap makes faster, and one where every schedule loses."""
-    w = Writer("overlap/ficco", [headline("ficco_shard_speedup", "speedup", {"shape": "g5"}, "shard", "")],
+    w = Writer("overlap/ficco", [headline("ficco_shard_speedup", "S", {"shape": "g5"}, "shard", "")],
                [axis("op", "", ["ag-gemm"]), axis("shape", "", ["g5", "g6"]), axis("copy-method", "", ["engine"])],
                references=["gemm", "communication"], **more)
     ideal = (FICCO_GEMM + FICCO_COMM) / FICCO_GEMM
     for shape, slower in (("g5", 1.0), ("g6", 2.0)):
         own = {n: t * (slower if n != "serial" else 1.0) for n, t in (times or FICCO_TIMES).items()}
-        derived = [value("ideal_speedup", None, ideal, ci_low=ideal, ci_high=ideal)]
+        derived = [value("S_ideal", None, ideal, ci_low=ideal, ci_high=ideal)]
         for name, seconds in own.items():
             gain = own["serial"] / seconds
             derived.append(value("time", name, seconds, "s"))
             if name != "serial":
-                derived += [value("speedup", name, gain, ci_low=gain * 0.99, ci_high=gain * 1.01),
+                derived += [value("S", name, gain, ci_low=gain * 0.99, ci_high=gain * 1.01),
                             value("fraction_of_ideal", name, (gain - 1) / (ideal - 1)),
                             value("DIL_gemm", name, 1.1), value("DIL_comm", name, 1.3), value("CIL_gemm", name, 1.05)]
         best = max(own["serial"] / t for n, t in own.items() if n != "serial")
-        derived.append(value("best_speedup", None, best))
+        derived.append(value("best_speedup", min(own, key=lambda n: own[n] if n != "serial" else 1.0), best))
         line = w.case({"op": "ag-gemm", "shape": shape, "copy-method": "engine"}, [w.variant(n, t) for n, t in own.items()],
                       derived)
-        line["facts"] = {"m": 64, "n": 64, "k": 2048, "winner": min(own, key=lambda n: own[n])}
+        line["facts"] = {"m": 64, "n": 64, "k": 2048, "best_schedules": min(own, key=lambda n: own[n]), "tie": "no"}
     return w.end()
 
 
@@ -228,7 +228,7 @@ def schedules(seconds_of: Mapping[Tuple[int, int, int], Mapping[str, float]], me
     for (m, n, k), times in seconds_of.items():
         axes = {"op": "ag-gemm", "shape": "%dx%dx%d" % (m, n, k), "type": "f32", "copy-method": "engine", "blocks": 0, "peers": 0}
         variants = [w.variant(name, seconds) for name, seconds in times.items()]
-        line = w.case(axes, variants, [value("speedup", v["name"], times["serial"] / v["median_s"]) for v in variants])
+        line = w.case(axes, variants, [value("S", v["name"], times["serial"] / v["median_s"]) for v in variants])
         line["facts"] = {"m": m, "n": n, "k": k, "ranks": members, "copy_blocks": 0}
     return w.end()
 

@@ -232,6 +232,25 @@ class Scoring(workplace.Scratch):
         score = self.signature(curves() + ficco.text()).json["programs"]["overlap/ficco"]["results"]["advice"]
         self.assertEqual((score["scenarios"], score["hits"]), (3, 3))
 
+    def test_the_same_work_is_one_scenario(self) -> None:
+        ficco = synthetic.schedules(self.times({1: 0.10}))
+        for line in ficco.lines[1:-1]:
+            case = dict(line["case"], op="a2a-gemm")
+            ficco.lines.insert(-1, dict(line, case=case, key=" ".join("%s=%s" % entry for entry in case.items()),
+                                        facts=dict(line["facts"], same_work_as="ag-gemm")))
+        score = self.signature(curves() + ficco.text()).json["programs"]["overlap/ficco"]["results"]["advice"]
+        self.assertEqual((score["scenarios"], score["hits"], score["seen"]["scenarios"]), (3, 2, 1))
+
+    def test_a_value_that_is_missing_beside_the_time_takes_no_schedule_out(self) -> None:
+        ficco = synthetic.schedules(self.times({1: 0.10}))
+        for line in ficco.lines[1:-1]:
+            for name in self.times({})[self.SHAPES[0]]:
+                line["derived"].append(synthetic.value("fraction_of_ideal", name, None, reason="S_ideal is within noise of 1"))
+                flag = {"flag": "above_bound", "variant": name, "quantity": "S", "reason": "S is above S_ideal"}
+                line["validity"]["flags"].append(flag)
+        score = self.signature(curves() + ficco.text()).json["programs"]["overlap/ficco"]["results"]["advice"]
+        self.assertEqual((score["scenarios"], score["hits"]), (3, 2))
+
     def test_without_curves_there_is_a_reason(self) -> None:
         text = synthetic.schedules({(64, 64, 64): {"serial": 1e-3, "shard": 2e-3}}).text()
         section = self.signature(text).json["programs"]["overlap/ficco"]

@@ -194,16 +194,47 @@ class Truth(workplace.Scratch):
     def test_schedules_are_held_against_serial_and_the_ideal(self) -> None:
         found = self.results(synthetic.ficco().text(), "overlap/ficco")
         won, lost = found["cases"]
-        self.assertEqual((won["winner"], won["best"], lost["winner"]), ("hetero-fused-1d", "hetero-fused-1d", "serial"))
+        self.assertEqual((won["best_schedules"], won["best"], lost["best_schedules"]),
+                         (["hetero-fused-1d"], "hetero-fused-1d", ["serial"]))
         self.assertEqual(found["overlap_wins"], 1)
-        self.assertAlmostEqual(won["speedup"], 1.5)
-        self.assertAlmostEqual(won["ideal"], 5 / 3)
+        self.assertAlmostEqual(won["S"], 1.5)
+        self.assertAlmostEqual(won["S_ideal"], 5 / 3)
         self.assertAlmostEqual(won["fraction_of_ideal"], 0.75)
         self.assertLess(lost["fraction_of_ideal"], 0)  # never clamped
         summary = self.signature(synthetic.ficco().text()).json["programs"]["overlap/ficco"]["summary"]
-        self.assertEqual(summary, "In 1 of 2 cases overlap is clearly faster than serial; the best is hetero-fused-1d for "
+        self.assertEqual(summary, "In 1 of 2 scenarios overlap is clearly faster than serial; the best is hetero-fused-1d for "
                          "ag-gemm g5 64×64×2048 by engine, 1.50× of an ideal 1.67×; "
-                         "fastest most often: hetero-fused-1d (1 of 2).")
+                         "fastest most often: hetero-fused-1d and serial (1 of 2).")
+
+    def test_schedules_that_tie_are_all_named(self) -> None:
+        w = synthetic.ficco()
+        w.lines[1]["facts"].update(best_schedules="shard, hetero-fused-1d", tie="yes")
+        found = self.results(w.text(), "overlap/ficco")
+        self.assertEqual(found["cases"][0]["best_schedules"], ["shard", "hetero-fused-1d"])
+        self.assertEqual((found["ties"], found["fastest"]), (1, {"shard": 1, "hetero-fused-1d": 1, "serial": 1}))
+        summary = self.signature(w.text()).json["programs"]["overlap/ficco"]["summary"]
+        self.assertIn("the best is hetero-fused-1d (a tie with shard) for ag-gemm g5", summary)
+        self.assertIn("fastest or tied most often: shard, hetero-fused-1d and serial (1 of 2)", summary)
+
+    def test_a_tied_schedule_that_was_flagged_is_not_named(self) -> None:
+        w = synthetic.ficco()
+        w.lines[1]["facts"].update(best_schedules="shard, hetero-fused-1d", tie="yes")
+        for entry in w.lines[1]["derived"]:
+            entry["valid"] = entry["variant"] != "shard"
+        self.assertEqual(self.results(w.text(), "overlap/ficco")["cases"][0]["best_schedules"], ["hetero-fused-1d"])
+
+    def test_the_same_work_counts_once(self) -> None:
+        w = synthetic.ficco()
+        for line in w.lines[1:3]:
+            case = dict(line["case"], op="a2a-gemm")
+            again = dict(line, case=case, key=" ".join("%s=%s" % entry for entry in case.items()),
+                         facts=dict(line["facts"], same_work_as="ag-gemm"))
+            w.lines.insert(-1, again)
+        found = self.results(w.text(), "overlap/ficco")
+        self.assertEqual((len(found["cases"]), found["scenarios"], found["same_work"]), (4, 2, 2))
+        self.assertEqual((found["overlap_wins"], found["fastest"]), (1, {"hetero-fused-1d": 1, "serial": 1}))
+        self.assertIn("; not counted: 2 cases of the same work as another.",
+                      self.signature(w.text()).json["programs"]["overlap/ficco"]["summary"])
 
     def test_schedules_that_were_flagged_are_in_no_finding(self) -> None:
         w = synthetic.ficco()
