@@ -233,6 +233,7 @@ struct dev_ops {
 	int (*write_value)(struct dev *dev, struct dev_stream *s, uint32_t *at, uint32_t value);
 	int (*post_value)(struct dev *dev, uint32_t *at, uint32_t value);
 	int (*gemm)(struct dev *dev, struct dev_stream *s, const struct dev_gemm *g);
+	int (*gemm_occupancy)(struct dev *dev, const struct dev_gemm *g, uint32_t *blocks_p);
 	int (*gemm_prepare)(struct dev *dev, const struct dev_gemm *g);
 	int (*gemm_chosen)(struct dev *dev, const struct dev_gemm *g,
 			   struct dev_gemm_choice *choice_p);

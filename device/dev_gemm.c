@@ -21,6 +21,22 @@ static int check_multiples(const struct dev_gemm *g)
 	return 0;
 }
 
+static int check_textbook(const struct dev_gemm *g)
+{
+	if (g->grid && !g->tile_k)
+		return err_note(-EINVAL, "gemm: a grid of %u blocks without tile_k", g->grid);
+	if (g->tile_k == 0)
+		return 0;
+	if ((g->tile_k != 32 && g->tile_k != 64) || !g->tiled || g->blocks)
+		return err_note(-EINVAL,
+				"gemm: tile_k %u; it is 32 or 64, of a tiled gemm, without a "
+				"number of blocks",
+				g->tile_k);
+	if (g->type != DEV_F32 || g->b_transposed)
+		return err_note(-ENOTSUP, "gemm: tile_k is supported in f32, without B transposed");
+	return 0;
+}
+
 static int check_gemm(const struct dev *d, const struct dev_gemm *g)
 {
 	const uint32_t rows = d->props.gemm_tile_rows;
@@ -45,7 +61,8 @@ static int check_gemm(const struct dev *d, const struct dev_gemm *g)
 		return err_note(-EINVAL,
 				"gemm: done_rows %u is not a multiple of the %u rows of a block",
 				g->done_rows, rows);
-	return dev_types[g->type].multiple > 1 ? check_multiples(g) : 0;
+	int status = check_textbook(g);
+	return status || dev_types[g->type].multiple == 1 ? status : check_multiples(g);
 }
 
 int dev_gemm(struct dev *d, struct dev_stream *s, const struct dev_gemm *g)
@@ -54,6 +71,16 @@ int dev_gemm(struct dev *d, struct dev_stream *s, const struct dev_gemm *g)
 		return dev_note_not_supported(d, "gemm");
 	int status = check_gemm(d, g);
 	return status ? status : d->ops->gemm(d, s, g);
+}
+
+int dev_gemm_occupancy(struct dev *d, const struct dev_gemm *g, uint32_t *blocks_p)
+{
+	if (!d->ops->gemm_occupancy)
+		return dev_note_not_supported(d, "gemm_occupancy");
+	int status = check_gemm(d, g);
+	if (status == 0 && !g->tiled)
+		status = err_note(-EINVAL, "gemm: the blocks of a library are not known");
+	return status ? status : d->ops->gemm_occupancy(d, g, blocks_p);
 }
 
 int dev_gemm_prepare(struct dev *d, const struct dev_gemm *g)

@@ -38,6 +38,14 @@ struct dev_gemm {
 				   known about f8 */
 	uint32_t blocks; /* cut C into at least so many blocks, as far as the device's tiles allow;
 			    0: the device chooses */
+	/* With `tiled`, f32 alone, not with `blocks` or b_transposed: 32 or 64, textbook tiles of
+	 * DEV_GEMM_TILE^2 elements of C. A block keeps DEV_GEMM_TILE x tile_k elements of A and
+	 * tile_k x DEV_GEMM_TILE of B in shared memory, which is its claim before shared_bytes, and
+	 * goes along k in such steps. 0: the device's own tiles. */
+	uint32_t tile_k;
+	/* With tile_k: so many blocks compute the tiles, block i those that are a multiple of
+	 * `grid` after tile i. 0, or more than there are tiles: one block for each tile. */
+	uint32_t grid;
 	uint64_t shared_bytes; /* shared memory that each block claims beyond what it needs; if not
 				  0: -ENOTSUP where blocks cannot be shaped, -EINVAL where it does
 				  not fit */
@@ -49,6 +57,20 @@ struct dev_gemm {
 	uint32_t *done;
 	uint32_t done_rows;
 };
+
+/* Rows and columns of C in a textbook tile. */
+#define DEV_GEMM_TILE 64u
+
+/* Shared memory that a block of this GEMM claims because of tile_k; and the number of its textbook
+ * tiles. */
+static inline uint64_t dev_gemm_tile_bytes(const struct dev_gemm *g)
+{
+	return 2 * sizeof(float) * DEV_GEMM_TILE * g->tile_k;
+}
+static inline uint64_t dev_gemm_tiles(const struct dev_gemm *g)
+{
+	return (uint64_t)((g->m - 1) / DEV_GEMM_TILE + 1) * ((g->n - 1) / DEV_GEMM_TILE + 1);
+}
 
 /* The algorithm that a device uses for GEMMs of one type and shape, and how it was found. */
 struct dev_gemm_choice {
@@ -63,6 +85,11 @@ struct dev_gemm_choice {
 /* Enqueue a GEMM. A type that gemm_types (with `tiled`: gemm_tiled_types) lacks is -ENOTSUP, a zero
  * dimension -EINVAL. The description is copied. [optional] */
 int dev_gemm(struct dev *d, struct dev_stream *s, const struct dev_gemm *g);
+
+/* Blocks of a tiled GEMM that one unit holds at once, as dev_occupancy() says it of kernels: with
+ * the shared memory that they need and claim, and, where the device can tell, with their registers.
+ * The pointers of `g` are not used. [optional] */
+int dev_gemm_occupancy(struct dev *d, const struct dev_gemm *g, uint32_t *blocks_p);
 
 /* Find the library's fastest algorithm for GEMMs of this type and these dimensions: time those that
  * it offers, on memory of its own with random data. Later GEMMs like it use that algorithm; without

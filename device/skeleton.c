@@ -218,6 +218,14 @@ static int skeleton_gemm(struct dev *dev, struct dev_stream *s, const struct dev
 	return note_no_device();
 }
 
+/* Blocks of a tiled GEMM that one unit holds; dev_gemm_occupancy() has checked the description.
+ * Goes with DEV_CAP_GEMM_TILED and DEV_CAP_OCCUPANCY. Optional. */
+static int skeleton_gemm_occupancy(struct dev *dev, const struct dev_gemm *g, uint32_t *blocks_p)
+{
+	(void)dev, (void)g, (void)blocks_p;
+	return note_no_device();
+}
+
 /* Find the library's fastest algorithm for such GEMMs; dev_gemm_prepare() has checked the
  * dimensions. Optional. */
 static int skeleton_gemm_prepare(struct dev *dev, const struct dev_gemm *g)
@@ -334,6 +342,7 @@ const struct dev_ops skeleton_ops = {
 	.occupancy = skeleton_occupancy,
 	.launch = skeleton_launch,
 	.gemm = skeleton_gemm,
+	.gemm_occupancy = skeleton_gemm_occupancy,
 	.gemm_prepare = skeleton_gemm_prepare,
 	.gemm_chosen = skeleton_gemm_chosen,
 	.peer_enable = skeleton_peer_enable,

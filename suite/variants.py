@@ -78,7 +78,7 @@ MEMORY = Variant("address,undefined", ("SAN=address,undefined",), gpus=("{0}:0,1
 # Units that start threads, of the host or of the fake drivers; and programs that use several streams or devices at once. The
 # other programs use threads of the host backend, which the units test harder. Arithmetic of kernels does not depend on threads,
 # and takes minutes.
-_ARITHMETIC = ("conformance_gemm", "conformance_kernels", "conformance_tiled")
+_ARITHMETIC = ("conformance_gemm", "conformance_kernels", "conformance_textbook", "conformance_tiled")
 THREAD = Variant(
     "thread", ("SAN=thread",),
     units=("allreduce_graph", "bench", "bench_gate", "bench_telemetry", "conformance", "conformance_events", "conformance_mma",

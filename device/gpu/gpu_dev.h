@@ -91,6 +91,15 @@ struct dev_kernel {
 /* The algorithm found fastest for a GEMM. */
 struct gpu_tuned;
 
+/* The kernels of tiled GEMMs. */
+enum gpu_tiled {
+	GPU_TILED_F32,
+	GPU_TILED_F64,
+	GPU_TILED_TEXTBOOK_32,
+	GPU_TILED_TEXTBOOK_64,
+	GPU_TILED_KERNELS
+};
+
 struct gpu_dev {
 	struct dev dev; /* must be first: a struct dev * is cast to struct gpu_dev * */
 	const struct gpu_vendor *vendor;
@@ -117,8 +126,11 @@ struct gpu_dev {
 					gpu_compiler */
 	struct dev_kernel kernels[KERNELS];
 	size_t kernel_count;
-	void *clock_sync, *clock_sample, *timer_step, *gemm_f32, *gemm_f64;
-	uint64_t gemm_f32_shared, gemm_f64_shared; /* static shared memory */
+	void *clock_sync, *clock_sample, *timer_step;
+	struct gpu_tiled_kernel {
+		void *function;
+		uint64_t own_bytes; /* static shared memory */
+	} tiled[GPU_TILED_KERNELS];
 
 	/* The calibration in use, and an older one to compute the rate from. An error is half of
 	 * the shortest exchange. */
@@ -240,6 +252,7 @@ int gpu_telemetry_read(struct dev *dev, struct dev_telemetry *samples, size_t *c
 void gpu_gemm_open(struct gpu_dev *d, uint32_t want);
 void gpu_gemm_close(struct gpu_dev *d);
 int gpu_gemm(struct dev *dev, struct dev_stream *s, const struct dev_gemm *g);
+int gpu_gemm_occupancy(struct dev *dev, const struct dev_gemm *g, uint32_t *blocks_p);
 int gpu_gemm_prepare(struct dev *dev, const struct dev_gemm *g);
 int gpu_gemm_chosen(struct dev *dev, const struct dev_gemm *g, struct dev_gemm_choice *choice_p);
 
@@ -288,11 +301,12 @@ void gpu_close(struct dev *dev);
 	.event_elapsed_ns = gpu_event_elapsed_ns, .wait_value = gpu_wait_value,                    \
 	.write_value = gpu_write_value, .post_value = gpu_post_value,                              \
 	.kernel_find = gpu_kernel_find, .occupancy = gpu_occupancy, .launch = gpu_launch,          \
-	.gemm = gpu_gemm, .gemm_prepare = gpu_gemm_prepare, .gemm_chosen = gpu_gemm_chosen,        \
-	.peer_enable = gpu_peer_enable, .graph_begin = gpu_graph_begin,                            \
-	.graph_end = gpu_graph_end, .graph_launch = gpu_graph_launch,                              \
-	.graph_close = gpu_graph_close, .comm_open = gpu_comm_open, .comm_close = gpu_comm_close,  \
-	.allreduce = gpu_allreduce, .ipc_export = gpu_ipc_export, .ipc_import = gpu_ipc_import,    \
+	.gemm = gpu_gemm, .gemm_occupancy = gpu_gemm_occupancy, .gemm_prepare = gpu_gemm_prepare,  \
+	.gemm_chosen = gpu_gemm_chosen, .peer_enable = gpu_peer_enable,                            \
+	.graph_begin = gpu_graph_begin, .graph_end = gpu_graph_end,                                \
+	.graph_launch = gpu_graph_launch, .graph_close = gpu_graph_close,                          \
+	.comm_open = gpu_comm_open, .comm_close = gpu_comm_close, .allreduce = gpu_allreduce,      \
+	.ipc_export = gpu_ipc_export, .ipc_import = gpu_ipc_import,                                \
 	.telemetry_read = gpu_telemetry_read
 
 #endif

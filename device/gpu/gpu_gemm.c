@@ -103,12 +103,23 @@ static int check_tiled(const struct gpu_dev *d, const struct dev_gemm *g, uint64
 	return 0;
 }
 
+/* Which kernel, and rows and columns of its tiles. */
+static enum gpu_tiled choose_kernel(const struct dev_gemm *g, uint32_t *tile_p)
+{
+	if (g->tile_k) {
+		*tile_p = DEV_GEMM_TILE;
+		return g->tile_k == 32 ? GPU_TILED_TEXTBOOK_32 : GPU_TILED_TEXTBOOK_64;
+	}
+	*tile_p = g->type == DEV_F64 ? TILE_F64 : TILE_F32;
+	return g->type == DEV_F64 ? GPU_TILED_F64 : GPU_TILED_F32;
+}
+
 static int gemm_by_tiles(struct gpu_dev *d, struct dev_stream *s, const struct dev_gemm *g)
 {
-	bool is_f64 = g->type == DEV_F64;
-	uint32_t tile = is_f64 ? TILE_F64 : TILE_F32;
-	uint64_t own_bytes = is_f64 ? d->gemm_f64_shared : d->gemm_f32_shared;
+	uint32_t tile;
+	const struct gpu_tiled_kernel *kernel = &d->tiled[choose_kernel(g, &tile)];
 	uint64_t tiles = (uint64_t)((g->m - 1) / tile + 1) * ((g->n - 1) / tile + 1);
+	uint64_t grid = g->grid && g->grid < tiles ? g->grid : tiles;
 	struct dev_gemm copy = *g;
 	float alpha = (float)g->alpha, beta = (float)g->beta;
 	void *args[] = {&copy.a,
@@ -120,18 +131,30 @@ static int gemm_by_tiles(struct gpu_dev *d, struct dev_stream *s, const struct d
 			&copy.lda,
 			&copy.ldb,
 			&copy.ldc,
-			is_f64 ? (void *)&copy.alpha : &alpha,
-			is_f64 ? (void *)&copy.beta : &beta,
+			g->type == DEV_F64 ? (void *)&copy.alpha : &alpha,
+			g->type == DEV_F64 ? (void *)&copy.beta : &beta,
 			&copy.done,
 			&copy.done_rows};
-	int status = check_tiled(d, g, tiles, d->traits.shared_per_block_bytes - own_bytes);
+	int status = check_tiled(d, g, tiles, d->traits.shared_per_block_bytes - kernel->own_bytes);
 	if (!status)
 		status = gpu_enqueue(d, s);
 	if (status)
 		return status;
-	return gpu_check(d, d->driver->launch(s->handle, is_f64 ? d->gemm_f64 : d->gemm_f32,
-					      (uint32_t)tiles, GPU_BLOCK_THREADS, g->shared_bytes,
-					      args));
+	return gpu_check(d, d->driver->launch(s->handle, kernel->function, (uint32_t)grid,
+					      GPU_BLOCK_THREADS, g->shared_bytes, args));
+}
+
+int gpu_gemm_occupancy(struct dev *dev, const struct dev_gemm *g, uint32_t *blocks_p)
+{
+	struct gpu_dev *d = gpu_of(dev);
+	uint32_t tile;
+	const struct gpu_tiled_kernel *kernel = &d->tiled[choose_kernel(g, &tile)];
+	int status = check_tiled(d, g, 0, d->traits.shared_per_block_bytes - kernel->own_bytes);
+	if (!status)
+		status = gpu_ctx_use(d);
+	return status ? status
+		      : gpu_check(d, d->driver->occupancy(kernel->function, GPU_BLOCK_THREADS,
+							  g->shared_bytes, blocks_p));
 }
 
 int gpu_gemm(struct dev *dev, struct dev_stream *s, const struct dev_gemm *g)

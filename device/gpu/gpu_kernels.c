@@ -159,6 +159,13 @@ static int add_internal_kernel(struct gpu_dev *d, const char *name, void **funct
 	return status;
 }
 
+static const char *const tiled_names[GPU_TILED_KERNELS] = {
+	[GPU_TILED_F32] = PREFIX "gemm_f32",
+	[GPU_TILED_F64] = PREFIX "gemm_f64",
+	[GPU_TILED_TEXTBOOK_32] = PREFIX "gemm_textbook_32",
+	[GPU_TILED_TEXTBOOK_64] = PREFIX "gemm_textbook_64",
+};
+
 int gpu_kernels_open(struct gpu_dev *d)
 {
 	size_t count;
@@ -172,13 +179,11 @@ int gpu_kernels_open(struct gpu_dev *d)
 		status = add_internal_kernel(d, PREFIX "clock_sample", &d->clock_sample, NULL);
 	if (!status)
 		status = add_internal_kernel(d, PREFIX "timer_step", &d->timer_step, NULL);
-	if (!status)
-		status = add_internal_kernel(d, PREFIX "gemm_f32", &d->gemm_f32,
-					     &d->gemm_f32_shared);
+	for (size_t i = 0; i < GPU_TILED_KERNELS && !status; i++)
+		status = add_internal_kernel(d, tiled_names[i], &d->tiled[i].function,
+					     &d->tiled[i].own_bytes);
 	gpu_mma_describe(d);
-	return status ? status
-		      : add_internal_kernel(d, PREFIX "gemm_f64", &d->gemm_f64,
-					    &d->gemm_f64_shared);
+	return status;
 }
 
 void gpu_kernels_close(struct gpu_dev *d)

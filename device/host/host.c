@@ -382,7 +382,16 @@ static int check_gemm(const struct host_dev *d, const struct dev_gemm *g)
 				-EINVAL,
 				"gemm %u x %u x %u: the BLAS library needs sizes below 2^31", g->m,
 				g->n, g->k);
-	return check_shape(1, g->shared_bytes);
+	return check_shape(1, host_gemm_claim(g));
+}
+
+static int gemm_occupancy(struct dev *dev, const struct dev_gemm *g, uint32_t *blocks_p)
+{
+	int status = check_gemm(host_dev_of(dev), g);
+	uint64_t claim = host_gemm_claim(g);
+	if (!status)
+		*blocks_p = claim ? host_units_max_resident(host_units_claim(claim)) : 1;
+	return status;
 }
 
 static int launch_gemm(struct dev *dev, struct dev_stream *s, const struct dev_gemm *g)
@@ -404,9 +413,9 @@ static int launch_gemm(struct dev *dev, struct dev_stream *s, const struct dev_g
 		host_op_use(op, g->done);
 	op->launch.gemm = job;
 	op->launch.work.run = host_gemm_run;
-	op->launch.work.grid = job.rows * job.columns;
-	op->launch.work.claim_bytes = host_units_claim(g->shared_bytes);
-	op->launch.work.alone = g->shared_bytes == 0;
+	op->launch.work.grid = host_gemm_blocks(&job);
+	op->launch.work.claim_bytes = host_units_claim(host_gemm_claim(g));
+	op->launch.work.alone = host_gemm_claim(g) == 0;
 	host_op_submit(op);
 	return 0;
 }
@@ -440,5 +449,6 @@ const struct dev_ops host_ops = {
 	.occupancy = kernel_occupancy,
 	.launch = kernel_launch,
 	.gemm = launch_gemm,
+	.gemm_occupancy = gemm_occupancy,
 	.peer_enable = peer_enable,
 };

@@ -39,6 +39,11 @@ void host_gemm_cut(struct host_gemm *job, uint32_t units)
 	const uint64_t max_blocks = g->blocks ? min_blocks + min_blocks / 8 : 2 * (uint64_t)units;
 	double best = 0;
 	job->rows = job->columns = 0;
+	if (g->tile_k) {
+		job->rows = (g->m - 1) / DEV_GEMM_TILE + 1;
+		job->columns = (g->n - 1) / DEV_GEMM_TILE + 1;
+		return;
+	}
 	for (uint64_t rows = 1; rows <= g->m && rows <= max_blocks; rows++) {
 		const uint64_t first = (min_blocks + rows - 1) / rows;
 		for (uint64_t columns = first; columns <= g->n && rows * columns <= max_blocks;
@@ -56,6 +61,17 @@ void host_gemm_cut(struct host_gemm *job, uint32_t units)
 		job->rows = g->m;
 		job->columns = g->n;
 	}
+}
+
+uint32_t host_gemm_blocks(const struct host_gemm *job)
+{
+	const uint32_t parts = job->rows * job->columns;
+	return job->g.grid && job->g.grid < parts ? job->g.grid : parts;
+}
+
+uint64_t host_gemm_claim(const struct dev_gemm *g)
+{
+	return dev_gemm_tile_bytes(g) + g->shared_bytes;
 }
 
 struct range {
@@ -87,31 +103,54 @@ static void count_done(const struct dev_gemm *g, struct range row, uint32_t colu
 	}
 }
 
-int host_gemm_run(const struct host_block *b)
+static struct range tile_range(uint32_t total, uint32_t index)
 {
-	const struct host_gemm *job = b->args;
+	const uint32_t start = index * DEV_GEMM_TILE, left = total - start;
+	return (struct range){.start = start, .count = left < DEV_GEMM_TILE ? left : DEV_GEMM_TILE};
+}
+
+/* Multiplies `depth` columns of A, from `first` on, and adds to C from the second call on. */
+static void multiply_part(const struct host_gemm *job, struct range row, struct range column,
+			  uint32_t first, uint32_t depth)
+{
 	const struct dev_gemm *g = &job->g;
-	const struct range row = part_range(g->m, job->rows, b->index / job->columns);
-	const struct range column = part_range(g->n, job->columns, b->index % job->columns);
-	const int m = (int)row.count, n = (int)column.count, k = (int)g->k;
+	const int m = (int)row.count, n = (int)column.count, k = (int)depth;
 	const int lda = (int)g->lda, ldb = (int)g->ldb, ldc = (int)g->ldc;
-	const uint64_t at_a = (uint64_t)row.start * g->lda;
-	const uint64_t at_b = g->b_transposed ? (uint64_t)column.start * g->ldb : column.start;
+	const uint64_t at_a = (uint64_t)row.start * g->lda + first;
+	const uint64_t at_b = g->b_transposed ? (uint64_t)column.start * g->ldb + first
+					      : (uint64_t)first * g->ldb + column.start;
 	const uint64_t at_c = (uint64_t)row.start * g->ldc + column.start;
 	/* Row-major C = A*B is column-major C' = B'*A'; row-major B transposed is column-major B.
 	 */
 	const char *order = g->b_transposed ? "T" : "N";
+	const double scale = first ? 1.0 : g->beta;
 	if (g->type == DEV_F32) {
-		const float alpha = (float)g->alpha, beta = (float)g->beta;
+		const float alpha = (float)g->alpha, beta = (float)scale;
 		job->blas->sgemm(order, "N", &n, &m, &k, &alpha, (const float *)g->b + at_b, &ldb,
 				 (const float *)g->a + at_a, &lda, &beta, (float *)g->c + at_c,
 				 &ldc);
 	} else {
 		job->blas->dgemm(order, "N", &n, &m, &k, &g->alpha, (const double *)g->b + at_b,
-				 &ldb, (const double *)g->a + at_a, &lda, &g->beta,
+				 &ldb, (const double *)g->a + at_a, &lda, &scale,
 				 (double *)g->c + at_c, &ldc);
 	}
-	if (g->done)
-		count_done(g, row, column.count);
+}
+
+int host_gemm_run(const struct host_block *b)
+{
+	const struct host_gemm *job = b->args;
+	const struct dev_gemm *g = &job->g;
+	const uint32_t parts = job->rows * job->columns, depth = g->tile_k ? g->tile_k : g->k;
+	for (uint32_t part = b->index; part < parts; part += b->grid) {
+		const uint32_t down = part / job->columns, across = part % job->columns;
+		const struct range row =
+			g->tile_k ? tile_range(g->m, down) : part_range(g->m, job->rows, down);
+		const struct range column = g->tile_k ? tile_range(g->n, across)
+						      : part_range(g->n, job->columns, across);
+		for (uint32_t at = 0; at < g->k; at += depth)
+			multiply_part(job, row, column, at, g->k - at < depth ? g->k - at : depth);
+		if (g->done)
+			count_done(g, row, column.count);
+	}
 	return 0;
 }

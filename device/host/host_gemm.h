@@ -13,7 +13,8 @@
  * claim as for any kernel, up to slots_per_unit blocks.
  *
  * `tiled` changes nothing: a block may begin and end at any row, and counts what it finished
- * itself.
+ * itself. A textbook tile is a library call for every tile_k along k; the library copies what it
+ * multiplies into memory of its own, so the claim shapes residency alone.
  */
 #ifndef GPUSIG_HOST_GEMM_H
 #define GPUSIG_HOST_GEMM_H
@@ -25,12 +26,17 @@
 struct host_gemm {
 	struct dev_gemm g;
 	const struct host_blas *blas;
-	uint32_t rows, columns; /* blocks along m and n */
+	uint32_t rows,
+		columns; /* parts of C along m and n; a block is one of them without tile_k */
 };
 
 /* Cut C for a device of so many units: set rows and columns. rows * columns may exceed g.blocks; it
  * is lower only when C has fewer elements. */
 void host_gemm_cut(struct host_gemm *job, uint32_t units);
+
+/* Blocks of a launch, and what each claims of its unit's pool before rounding. */
+uint32_t host_gemm_blocks(const struct host_gemm *job);
+uint64_t host_gemm_claim(const struct dev_gemm *g);
 
 /* Run one block: args is the struct host_gemm; the index counts along n first. */
 int host_gemm_run(const struct host_block *b);

@@ -368,6 +368,12 @@ int sim_check_block(struct sim_dev *d, uint32_t block, uint64_t shared_bytes, ui
 	return 0;
 }
 
+static uint32_t max_resident(const struct sim_dev *d, uint64_t claim)
+{
+	uint64_t fit = claim ? d->model.shared_per_unit_bytes / claim : UINT64_MAX;
+	return fit < d->model.slots_per_unit ? (uint32_t)fit : d->model.slots_per_unit;
+}
+
 static int sim_occupancy(struct dev *dev, struct dev_kernel *k, uint32_t block,
 			 uint64_t shared_bytes, uint32_t *blocks_p)
 {
@@ -376,11 +382,19 @@ static int sim_occupancy(struct dev *dev, struct dev_kernel *k, uint32_t block,
 	int status = sim_check_kernel(d, k);
 	if (!status)
 		status = sim_check_block(d, block, shared_bytes, &claim);
-	if (status)
-		return status;
-	uint64_t fit = claim ? d->model.shared_per_unit_bytes / claim : UINT64_MAX;
-	*blocks_p = fit < d->model.slots_per_unit ? (uint32_t)fit : d->model.slots_per_unit;
-	return 0;
+	if (!status)
+		*blocks_p = max_resident(d, claim);
+	return status;
+}
+
+static int sim_gemm_occupancy(struct dev *dev, const struct dev_gemm *g, uint32_t *blocks_p)
+{
+	struct sim_dev *d = sim_of(dev);
+	uint64_t claim = 0;
+	int status = sim_check_block(d, 0, dev_gemm_tile_bytes(g) + g->shared_bytes, &claim);
+	if (!status)
+		*blocks_p = max_resident(d, claim);
+	return status;
 }
 
 /* ------------------------------------------------------------------ the table */
@@ -415,5 +429,6 @@ const struct dev_ops sim_ops = {
 	.occupancy = sim_occupancy,
 	.launch = sim_launch,
 	.gemm = sim_gemm,
+	.gemm_occupancy = sim_gemm_occupancy,
 	.peer_enable = sim_peer_enable,
 };

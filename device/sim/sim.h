@@ -36,7 +36,8 @@
  * A GEMM cuts C into tiles of gemm_tile^2 (halved until there are enough blocks); an edge tile
  * costs a whole one. A tile of r x c moves (r + c) * k + r * c elements (2 r * c with beta) through
  * the cache and runs at gemm_efficiency * flops. Matrices larger than llc_bytes also pass memory
- * once (C twice with beta). `tiled`, counting rows and a transposed B cost nothing.
+ * once (C twice with beta). `tiled`, counting rows and a transposed B cost nothing. With tile_k the
+ * tiles are DEV_GEMM_TILE^2, tile_k costs its claim alone, and the tiles of a block are one flow.
  *
  * SHARING is max-min fair: the level of all flows rises together until a resource is full; its
  * flows stay there and the others rise on. A flow's level is its largest share of any memory, cache

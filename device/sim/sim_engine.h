@@ -132,7 +132,7 @@ struct op {
 	union kernel_arg arg[DEV_KERNEL_MAX_ARGS];
 	struct dev_gemm gemm;
 	struct sim_gemm_result *gemm_result;
-	uint32_t tile_rows, tile_columns;
+	uint32_t tile_rows, tile_columns, tiles; /* of a GEMM; block i has tiles i, i + grid, ... */
 	uint32_t grid, next_block, blocks_left;
 	uint64_t claim_bytes;
 	/* traffic of the whole launch */
@@ -143,7 +143,7 @@ struct op {
 		enum path path;
 	} traffic[OP_TRAFFIC];
 	unsigned traffics;
-	double block_flops, peak_flops; /* of one unit, per ns */
+	double block_flops, peak_flops; /* of a block, of a GEMM's tile; of one unit, per ns */
 	double first_block_ns;          /* block 0 takes at least so long */
 	uint32_t until; /* blocking_kernel and await end when *arg[0] is at least this */
 };
@@ -170,6 +170,8 @@ size_t kernels_fill(struct dev_kernel *kernels);
 /* Whether blocks of this kernel take time by what they move or compute. */
 bool kernel_has_flow(const struct kernel_signature *k);
 int kernel_prepare(struct sim_dev *d, struct op *op, const void *const *args);
+/* Tiles of a GEMM that this block computes; 1 for any other kernel. */
+uint32_t kernel_block_tiles(const struct op *op, uint32_t block);
 /* Fraction of the launch's traffic that is this block's. */
 double kernel_part(const struct op *op, uint32_t block);
 bool kernel_is_released(const struct op *op); /* of a kernel that holds */

@@ -57,7 +57,8 @@ static void block_flow(struct sim_task *task)
 	}
 	limit_block(d, &task->flow, &task->unit->load_store, through_unit);
 	if (op->block_flops > 0)
-		limit_block(d, &task->flow, &task->unit->compute, op->block_flops / op->peak_flops);
+		limit_block(d, &task->flow, &task->unit->compute,
+			    kernel_block_tiles(op, task->block) * op->block_flops / op->peak_flops);
 	if (task->block == 0)
 		task->flow.min_ns = fmax(task->flow.min_ns, op->first_block_ns);
 }

@@ -54,18 +54,10 @@ static void count_done(const struct dev_gemm *g, const struct tile *t)
 	sim_engine_written();
 }
 
-static void finish_gemm(struct op *op, uint32_t block)
+static void finish_tile(struct op *op, uint32_t tile)
 {
 	const struct dev_gemm *g = &op->gemm;
-	const struct tile t = tile_of(op, block);
-	if (op->blocks_left == op->grid)
-		op->gemm_result = sim_gemm_cache_begin(g);
-	if (!op->gemm_result) {
-		op->stream->failed = -ENOMEM;
-		snprintf(op->stream->failure, sizeof(op->stream->failure),
-			 "sim: gemm %u x %u: out of memory", g->m, g->n);
-		return;
-	}
+	const struct tile t = tile_of(op, tile);
 	if (g->type == DEV_F32) {
 		if (!sim_gemm_cache_is_complete(op->gemm_result))
 			multiply_f32(g, &t, sim_gemm_cache_values(op->gemm_result));
@@ -81,11 +73,37 @@ static void finish_gemm(struct op *op, uint32_t block)
 		count_done(g, &t);
 }
 
+static void finish_gemm(struct op *op, uint32_t block)
+{
+	const struct dev_gemm *g = &op->gemm;
+	if (op->blocks_left == op->grid)
+		op->gemm_result = sim_gemm_cache_begin(g);
+	if (!op->gemm_result) {
+		op->stream->failed = -ENOMEM;
+		snprintf(op->stream->failure, sizeof(op->stream->failure),
+			 "sim: gemm %u x %u: out of memory", g->m, g->n);
+		return;
+	}
+	for (uint32_t tile = block; tile < op->tiles; tile += op->grid)
+		finish_tile(op, tile);
+}
+
 static const struct kernel_type gemm_type = {.name = "gemm", .finish = finish_gemm};
 
 static uint64_t count_tiles(const struct dev_gemm *g, uint32_t rows, uint32_t columns)
 {
 	return (uint64_t)((g->m - 1) / rows + 1) * ((g->n - 1) / columns + 1);
+}
+
+static int set_textbook_tiles(struct op *op)
+{
+	const struct dev_gemm *g = &op->gemm;
+	if (dev_gemm_tiles(g) > UINT32_MAX)
+		return err_note(-EINVAL, "sim: gemm %u x %u has more than 2^32 tiles", g->m, g->n);
+	op->tile_rows = op->tile_columns = DEV_GEMM_TILE;
+	op->tiles = (uint32_t)dev_gemm_tiles(g);
+	op->grid = g->grid && g->grid < op->tiles ? g->grid : op->tiles;
+	return 0;
 }
 
 /* Halves the longer side first: a square tile moves the fewest bytes. */
@@ -106,7 +124,7 @@ static int choose_tiles(struct sim_dev *d, struct op *op)
 				d->base.index, g->m, g->n, g->blocks);
 	op->tile_rows = rows;
 	op->tile_columns = columns;
-	op->grid = (uint32_t)count_tiles(g, rows, columns);
+	op->grid = op->tiles = (uint32_t)count_tiles(g, rows, columns);
 	return 0;
 }
 
@@ -155,8 +173,8 @@ static void add_traffic(struct sim_dev *d, struct op *op)
 	const struct dev_gemm *g = &op->gemm;
 	const uint64_t size = dev_type_bytes(g->type);
 	struct alloc *a = op->use[0], *b = op->use[1], *c = op->use[2];
-	double per_row = (double)op->grid * (double)g->k * (double)size;
-	double tile = (double)op->grid * op->tile_rows * op->tile_columns * (double)size;
+	double per_row = (double)op->tiles * (double)g->k * (double)size;
+	double tile = (double)op->tiles * op->tile_rows * op->tile_columns * (double)size;
 	op_traffic(op, a, per_row * op->tile_rows, false, PATH_CACHE);
 	op_traffic(op, b, per_row * op->tile_columns, false, PATH_CACHE);
 	op_traffic(op, c, tile, true, PATH_CACHE);
@@ -180,7 +198,7 @@ int sim_gemm_prepare(struct sim_dev *d, struct op *op, const struct dev_gemm *g)
 	op->gemm = *g;
 	status = use_operands(d, op);
 	if (!status)
-		status = choose_tiles(d, op);
+		status = g->tile_k ? set_textbook_tiles(op) : choose_tiles(d, op);
 	if (status)
 		return status;
 	add_traffic(d, op);

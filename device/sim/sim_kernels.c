@@ -83,9 +83,16 @@ static double block_fraction(const struct op *op, uint64_t bytes, uint32_t block
 	return bytes ? (double)(to - from) / (double)bytes : 0;
 }
 
+uint32_t kernel_block_tiles(const struct op *op, uint32_t block)
+{
+	return op->tiles ? (op->tiles - block - 1) / op->grid + 1 : 1;
+}
+
 double kernel_part(const struct op *op, uint32_t block)
 {
 	const uint64_t bytes = op->type->signature ? bytes_argument(op) : op->bytes;
+	if (op->tiles)
+		return (double)kernel_block_tiles(op, block) / op->tiles;
 	return bytes ? block_fraction(op, bytes, block) : 1.0 / op->grid;
 }
 

@@ -439,13 +439,15 @@ int sim_gemm(struct dev *dev, struct dev_stream *s, const struct dev_gemm *g)
 		return sim_call_end(status);
 	if (!dev_can(dev, DEV_CAP_GEMM))
 		status = err_note(-ENOTSUP, "sim:%u: gemm is not supported", dev->index);
-	else if (!dev_can(dev, DEV_CAP_GEMM_TILED) && (g->shared_bytes || g->done))
+	else if (!dev_can(dev, DEV_CAP_GEMM_TILED) && (g->shared_bytes || g->done || g->tile_k))
 		status = err_note(
 			-ENOTSUP,
-			"sim:%u: shared_bytes and done of a gemm are not supported on this device",
+			"sim:%u: shared_bytes, done and tile_k of a gemm are not supported on this "
+			"device",
 			dev->index);
 	if (!status)
-		status = sim_check_block(d, 0, g->shared_bytes, &op->claim_bytes);
+		status = sim_check_block(d, 0, dev_gemm_tile_bytes(g) + g->shared_bytes,
+					 &op->claim_bytes);
 	if (!status)
 		status = sim_gemm_prepare(d, op, g);
 	apply_slow_down(d, op, "gemm");

@@ -6,6 +6,14 @@
 
 #define PICOSECOND 1e-3
 
+static double gemm_ns_of(struct dev_stream *s, const struct dev_gemm *g)
+{
+	struct span span = span_begin(s);
+	ok(dev_gemm(sim.d, s, g));
+	span_end(&span, s);
+	return span_ns(&span);
+}
+
 static double gemm_ns(struct dev_stream *s, char *memory, uint32_t m, uint32_t n, uint32_t k,
 		      uint32_t blocks)
 {
@@ -21,10 +29,7 @@ static double gemm_ns(struct dev_stream *s, char *memory, uint32_t m, uint32_t n
 			     .ldb = n,
 			     .ldc = n,
 			     .blocks = blocks};
-	struct span span = span_begin(s);
-	ok(dev_gemm(sim.d, s, &g));
-	span_end(&span, s);
-	return span_ns(&span);
+	return gemm_ns_of(s, &g);
 }
 
 static void gemm_costs_its_tiles(void)
@@ -44,6 +49,37 @@ static void gemm_costs_its_tiles(void)
 		    PICOSECOND); /* edges cost whole tiles */
 	expect_near(gemm_ns(s, memory, 64, 64, 64, 8), tile_ns,
 		    PICOSECOND); /* 8 halves in 2 waves */
+	sim_end();
+}
+
+/* 10 tiles on 4 units: the block with the most tiles decides. tile_k is its claim alone. */
+static void blocks_share_textbook_tiles(void)
+{
+	static const struct {
+		uint32_t grid, tiles_of_longest;
+	} expected[] = {{1, 10}, {2, 5}, {3, 4}, {4, 3}, {0, 3}, {100, 3}};
+	sim_begin(PLAIN "llc_bandwidth = 1e15\nslots_per_unit = 1\nshared_per_block_bytes = 64K\n");
+	struct dev_stream *s = open_stream();
+	char *memory = alloc_memory(DEV_MEM_DEVICE, 4 << 20);
+	ok(dev_fill(sim.d, s, memory, 0, 4 << 20));
+	struct dev_gemm g = {.type = DEV_F32,
+			     .m = 128,
+			     .n = 320,
+			     .k = 64,
+			     .alpha = 1,
+			     .a = memory,
+			     .b = memory + (1 << 20),
+			     .c = memory + (2 << 20),
+			     .lda = 64,
+			     .ldb = 320,
+			     .ldc = 320,
+			     .tiled = true};
+	for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++) {
+		g.grid = expected[i].grid;
+		g.tile_k = i % 2 ? 32 : 64;
+		expect_near(gemm_ns_of(s, &g), expected[i].tiles_of_longest * 2.0 * 64 * 64 * 64,
+			    PICOSECOND);
+	}
 	sim_end();
 }
 
@@ -124,6 +160,7 @@ static void finished_rows_are_seen_when_their_tile_ends(void)
 int main(void)
 {
 	test(gemm_costs_its_tiles);
+	test(blocks_share_textbook_tiles);
 	test(gemm_follows_its_matrices);
 	test(finished_rows_are_seen_when_their_tile_ends);
 	return test_done();

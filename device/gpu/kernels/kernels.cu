@@ -46,4 +46,39 @@
 #define NAME(name) name##_f64
 #include "device/gpu/kernels/kernels_real.inc"
 
+#undef REAL
+#undef VECTOR
+#undef NAME
+
+/* Four steps of k: four rows of A, `pitch` vectors apart, and four of B. The barrier keeps the compiler from loading the next
+ * ones early, which would take the registers of further blocks. */
+#define TILE 64
+DEVICE void multiply_textbook(const floats4 *a, u32 pitch, const floats4 *b, float (*sum)[4])
+{
+	union lanes_f32 rows[4], columns;
+	compiler_barrier();
+	UNROLL
+	for (u32 i = 0; i < 4; i++)
+		rows[i].vector = a[i * pitch];
+	UNROLL
+	for (u32 step = 0; step < 4; step++) {
+		columns.vector = b[step * (TILE / 4)];
+		UNROLL
+		for (u32 i = 0; i < 16; i++)
+			sum[i / 4][i % 4] += rows[i / 4].each[step] * columns.each[i % 4];
+	}
+}
+
+#define DEPTH 32
+#define NAME(name) name##_32
+#include "device/gpu/kernels/kernels_textbook.inc"
+#undef DEPTH
+#undef NAME
+
+#define DEPTH 64
+#define NAME(name) name##_64
+#include "device/gpu/kernels/kernels_textbook.inc"
+#undef DEPTH
+#undef NAME
+
 #include "device/gpu/kernels/kernels_mma.inc"
