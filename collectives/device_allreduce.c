@@ -66,7 +66,6 @@ struct state {
 	struct allreduce_plan plan[VARIANTS];
 	struct work_graph *graph[VARIANTS];
 	struct dev_comm *comm; /* the library's */
-	struct dev_stream *streams[DEV_MAX];
 	uint64_t runs[VARIANTS], max_iterations[VARIANTS];
 	double host_s[VARIANTS]; /* of the latest body with the most iterations */
 	char skipped[160];
@@ -94,7 +93,6 @@ static int plan_variant(struct bench_case *c, unsigned v)
 			      axis_u64(c, "size") / sizeof(float), &s->plan[v]);
 }
 
-/* The library enqueues by itself, in front of a mark on each device. */
 static int build_variant(struct bench_case *c, unsigned v)
 {
 	struct state *s = case_state(c);
@@ -103,10 +101,9 @@ static int build_variant(struct bench_case *c, unsigned v)
 	int status = bench_status(c);
 	if (status == 0 && v != LIBRARY)
 		status = allreduce_add(g, variants[v].name, s->vectors.count, p);
-	for (uint32_t i = 0; v == LIBRARY && i < p->devices; i++) {
-		work_graph_mark(g, p->lane[0][i]);
-		s->streams[i] = work_lane_stream(s->vectors.lanes, p->lane[0][i]);
-	}
+	if (status == 0 && v == LIBRARY)
+		work_graph_allreduce(g, s->comm, p->lane[0], p->vector, p->vector,
+				     s->vectors.count);
 	if (status == 0)
 		status = work_graph_prepare(g);
 	return status ? err_note(status, "%s: %s", variants[v].name, err_text()) : 0;
@@ -150,15 +147,8 @@ static int setup(struct bench_case *c)
 
 static int run_variant(struct state *s, unsigned variant, double *seconds_p)
 {
-	struct work_graph *g = s->graph[variant];
 	int status = work_graph_complete(s->vectors.restore);
-	if (status)
-		return status;
-	status = work_graph_hold(g);
-	if (status == 0 && variant == LIBRARY)
-		status = dev_allreduce(s->comm, s->streams, s->vectors.places.vector,
-				       s->vectors.count);
-	return work_graph_release(g, status ? status : work_graph_run(g), seconds_p);
+	return status ? status : work_graph_time(s->graph[variant], seconds_p);
 }
 
 static int body(struct bench_case *c, unsigned variant, uint64_t iterations)

@@ -393,10 +393,10 @@ void dev_comm_close(struct dev_comm *comm)
 		comm->ops->comm_close(comm);
 }
 
-int dev_allreduce(struct dev_comm *comm, struct dev_stream *const *streams, float *const *buffers,
-		  uint64_t count)
+int dev_allreduce(struct dev_comm *comm, struct dev_stream *const *streams, float *const *from,
+		  float *const *to, uint64_t count)
 {
-	return comm->ops->allreduce(comm, streams, buffers, count);
+	return comm->ops->allreduce(comm, streams, from, to, count);
 }
 
 int dev_ipc_export(struct dev *d, void *ptr, struct dev_ipc *handle_p)

@@ -245,7 +245,7 @@ struct dev_ops {
 	int (*comm_open)(struct dev *const *devs, size_t count, struct dev_comm **comm_p);
 	void (*comm_close)(struct dev_comm *comm);
 	int (*allreduce)(struct dev_comm *comm, struct dev_stream *const *streams,
-			 float *const *buffers, uint64_t count);
+			 float *const *from, float *const *to, uint64_t count);
 	int (*ipc_export)(struct dev *dev, void *ptr, struct dev_ipc *handle_p);
 	int (*ipc_import)(struct dev *dev, const struct dev_ipc *handle, uint64_t bytes,
 			  void **ptr_p);
@@ -451,10 +451,10 @@ void dev_graph_close(struct dev *d, struct dev_graph *g); /* NULL is accepted */
 int dev_comm_open(const struct dev_set *set, struct dev_comm **comm_p);
 void dev_comm_close(struct dev_comm *comm); /* NULL is accepted */
 
-/* Enqueue on streams[i] of device i: every buffers[i], of `count` floats in DEVICE memory, becomes
- * the sum of all. */
-int dev_allreduce(struct dev_comm *comm, struct dev_stream *const *streams, float *const *buffers,
-		  uint64_t count);
+/* Enqueue on streams[i] of device i: every to[i] becomes the sum of all from[], `count` floats in
+ * DEVICE memory. to[i] is from[i] or does not overlap it. */
+int dev_allreduce(struct dev_comm *comm, struct dev_stream *const *streams, float *const *from,
+		  float *const *to, uint64_t count);
 
 /* Share an allocation of DEVICE memory, from its beginning, with another process that has the same
  * device open. The importing device treats it as its own memory; give it back with dev_free(). The

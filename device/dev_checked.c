@@ -364,17 +364,18 @@ static void checked_comm_close(struct dev_comm *comm)
 }
 
 static int checked_allreduce(struct dev_comm *comm, struct dev_stream *const *streams,
-			     float *const *buffers, uint64_t count)
+			     float *const *from, float *const *to, uint64_t count)
 {
 	const uint64_t bytes =
 		count > UINT64_MAX / sizeof(float) ? UINT64_MAX : count * sizeof(float);
 	struct dev *const *devices = registry_comm_devices(comm);
 	int status = devices ? 0 : -EINVAL;
 	for (size_t i = 0; !status && i < comm->count; i++) {
-		const struct dev_range range = {.ptr = buffers[i], .bytes = bytes};
-		status = registry_enqueue(devices[i], streams[i], &range, 1, NULL);
+		const struct dev_range ranges[] = {{.ptr = from[i], .bytes = bytes},
+						   {.ptr = to[i], .bytes = bytes}};
+		status = registry_enqueue(devices[i], streams[i], ranges, 2, NULL);
 	}
-	return status ? status : inner_of(devices[0])->allreduce(comm, streams, buffers, count);
+	return status ? status : inner_of(devices[0])->allreduce(comm, streams, from, to, count);
 }
 
 /* ------------------------------------------------------------------ the table */

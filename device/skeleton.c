@@ -284,9 +284,9 @@ static int skeleton_comm_open(struct dev *const *devs, size_t count, struct dev_
 static void skeleton_comm_close(struct dev_comm *comm) { (void)comm; }
 
 static int skeleton_allreduce(struct dev_comm *comm, struct dev_stream *const *streams,
-			      float *const *buffers, uint64_t count)
+			      float *const *from, float *const *to, uint64_t count)
 {
-	(void)comm, (void)streams, (void)buffers, (void)count;
+	(void)comm, (void)streams, (void)from, (void)to, (void)count;
 	return note_no_device();
 }
 

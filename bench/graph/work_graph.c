@@ -143,6 +143,24 @@ void work_graph_set_value(struct work_graph *g, uint32_t node, uint32_t value)
 		g->nodes[node].value = value;
 }
 
+uint32_t work_graph_allreduce(struct work_graph *g, struct dev_comm *comm, const uint32_t *lanes,
+			      float *const *from, float *const *to, uint64_t count)
+{
+	uint32_t first = 0;
+	for (uint32_t i = 0; i < comm->count; i++) {
+		const struct node node = {.kind = NODE_ALLREDUCE,
+					  .lane = lanes[i],
+					  .comm = comm,
+					  .rank = i,
+					  .sent = from[i],
+					  .sum = to[i],
+					  .count = count};
+		uint32_t added = add_node(g, &node);
+		first = i ? first : added;
+	}
+	return first;
+}
+
 uint32_t work_graph_mark(struct work_graph *g, uint32_t lane)
 {
 	const struct node node = {.kind = NODE_MARK, .lane = lane};
@@ -258,10 +276,36 @@ static int enqueue_work(struct work_graph *g, struct dev *dev, struct dev_stream
 		return dev_launch(dev, stream, n->kernel, &launch);
 	case NODE_WAIT_VALUE:
 		return dev_wait_value(dev, stream, n->at, n->value);
+	case NODE_ALLREDUCE:
 	case NODE_MARK:
 		break;
 	}
 	return 0;
+}
+
+static int record_done(const struct work_graph *g, const struct node *n)
+{
+	const struct lane *lane = &g->all->lanes[n->lane];
+	return n->done ? dev_event_record(g->all->devices[lane->device], lane->stream, n->done) : 0;
+}
+
+/* One call enqueues the nodes of all devices, once all of them wait for their edges. */
+static int enqueue_allreduce(const struct work_graph *g, const struct node *last)
+{
+	const struct node *first = last - last->rank;
+	struct dev_stream *streams[DEV_MAX];
+	float *from[DEV_MAX], *to[DEV_MAX];
+	if (last->rank + 1 < last->comm->count)
+		return 0;
+	for (uint32_t i = 0; i <= last->rank; i++) {
+		streams[i] = g->all->lanes[first[i].lane].stream;
+		from[i] = first[i].sent;
+		to[i] = first[i].sum;
+	}
+	int status = dev_allreduce(last->comm, streams, from, to, last->count);
+	for (uint32_t i = 0; status == 0 && i <= last->rank; i++)
+		status = record_done(g, &first[i]);
+	return status;
 }
 
 static int enqueue_node(struct work_graph *g, const struct node *n)
@@ -272,9 +316,11 @@ static int enqueue_node(struct work_graph *g, const struct node *n)
 	for (uint32_t i = 0; status == 0 && i < n->waits; i++)
 		status = dev_stream_wait(dev, lane->stream,
 					 g->nodes[g->edges[n->first_wait + i].from].done);
+	if (status == 0 && n->kind == NODE_ALLREDUCE)
+		return enqueue_allreduce(g, n);
 	if (status == 0)
 		status = enqueue_work(g, dev, lane->stream, n);
-	return status || !n->done ? status : dev_event_record(dev, lane->stream, n->done);
+	return status ? status : record_done(g, n);
 }
 
 int work_graph_run(struct work_graph *g)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A graph of copies, GEMMs, kernels, fills, waits and marks on the streams of one or more devices:
- * the executor of everything that runs on several streams at once. The graph is built once;
- * work_graph_prepare() does everything that costs time, and work_graph_run() only enqueues.
+ * A graph of copies, GEMMs, kernels, allreduces, fills, waits and marks on the streams of one or
+ * more devices: the executor of everything that runs on several streams at once. The graph is built
+ * once; work_graph_prepare() does everything that costs time, and work_graph_run() only enqueues.
  *
  *     lanes = bench_lanes(c);                     the case closes them (bench/graph/bench_graph.h)
  *     g = bench_graph(c, lanes);
@@ -94,6 +94,11 @@ uint32_t work_graph_fill(struct work_graph *g, uint32_t lane, void *to, uint8_t 
  * later runs, in a prepared graph too. */
 uint32_t work_graph_wait_value(struct work_graph *g, uint32_t lane, uint32_t *at, uint32_t value);
 void work_graph_set_value(struct work_graph *g, uint32_t node, uint32_t value);
+/* The vendor's allreduce of `count` floats: a node in lanes[i] of each device i of the
+ * communicator, as dev_allreduce() takes them. Returns the first; the others follow it by one. The
+ * communicator must outlive the graph. */
+uint32_t work_graph_allreduce(struct work_graph *g, struct dev_comm *comm, const uint32_t *lanes,
+			      float *const *from, float *const *to, uint64_t count);
 /* No work: waits for its edges, and later nodes may wait for it. */
 uint32_t work_graph_mark(struct work_graph *g, uint32_t lane);
 

@@ -25,7 +25,15 @@ struct work_lanes {
 	struct err_first error; /* of adding lanes */
 };
 
-enum node_kind { NODE_COPY, NODE_FILL, NODE_GEMM, NODE_KERNEL, NODE_WAIT_VALUE, NODE_MARK };
+enum node_kind {
+	NODE_COPY,
+	NODE_FILL,
+	NODE_GEMM,
+	NODE_KERNEL,
+	NODE_WAIT_VALUE,
+	NODE_ALLREDUCE,
+	NODE_MARK
+};
 
 struct node {
 	enum node_kind kind;
@@ -44,6 +52,12 @@ struct node {
 			uint32_t *at, value;
 		};
 		struct dev_gemm gemm;
+		struct {
+			struct dev_comm *comm;
+			uint32_t rank;
+			float *sent, *sum;
+			uint64_t count;
+		};
 		struct {
 			struct dev_kernel *kernel;
 			uint32_t grid;

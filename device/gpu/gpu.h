@@ -217,7 +217,7 @@ struct gpu_collectives {
 	void (*close)(void **comms, size_t count);
 	/* The calls of several devices between begin and end are one operation. */
 	int (*begin)(void);
-	int (*allreduce)(void *comm, void *stream, float *buffer, uint64_t count);
+	int (*allreduce)(void *comm, void *stream, const float *from, float *to, uint64_t count);
 	int (*end)(void);
 };
 

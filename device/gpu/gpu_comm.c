@@ -53,8 +53,8 @@ void gpu_comm_close(struct dev_comm *comm)
 }
 
 /* The library expects the device's context to be current for each call. */
-static int enqueue_all(struct gpu_comm *c, struct dev_stream *const *streams, float *const *buffers,
-		       uint64_t count)
+static int enqueue_all(struct gpu_comm *c, struct dev_stream *const *streams, float *const *from,
+		       float *const *to, uint64_t count)
 {
 	int status = 0;
 	for (size_t i = 0; i < c->base.count && !status; i++) {
@@ -62,13 +62,13 @@ static int enqueue_all(struct gpu_comm *c, struct dev_stream *const *streams, fl
 		if (!status)
 			status = gpu_check(c->devices[i],
 					   c->library->allreduce(c->comms[i], streams[i]->handle,
-								 buffers[i], count));
+								 from[i], to[i], count));
 	}
 	return status;
 }
 
-int gpu_allreduce(struct dev_comm *comm, struct dev_stream *const *streams, float *const *buffers,
-		  uint64_t count)
+int gpu_allreduce(struct dev_comm *comm, struct dev_stream *const *streams, float *const *from,
+		  float *const *to, uint64_t count)
 {
 	struct gpu_comm *c = (struct gpu_comm *)comm;
 	int status = 0;
@@ -80,7 +80,7 @@ int gpu_allreduce(struct dev_comm *comm, struct dev_stream *const *streams, floa
 		status = gpu_check(c->devices[0], c->library->begin());
 	if (status)
 		return status;
-	status = enqueue_all(c, streams, buffers, count);
+	status = enqueue_all(c, streams, from, to, count);
 	int end_status = c->library->end();
 	gpu_ctx_forget();
 	return status ? status : gpu_check(c->devices[0], end_status);

@@ -280,8 +280,8 @@ int gpu_fill_random(struct gpu_dev *d, enum dev_type type, uint64_t lane, void *
 bool gpu_comm_supported(const struct gpu_dev *d, unsigned count, uint32_t want);
 int gpu_comm_open(struct dev *const *devs, size_t count, struct dev_comm **comm_p);
 void gpu_comm_close(struct dev_comm *comm);
-int gpu_allreduce(struct dev_comm *comm, struct dev_stream *const *streams, float *const *buffers,
-		  uint64_t count);
+int gpu_allreduce(struct dev_comm *comm, struct dev_stream *const *streams, float *const *from,
+		  float *const *to, uint64_t count);
 
 /* ---- gpu.c */
 int gpu_probe(const struct gpu_vendor *vendor, unsigned *count_p);

@@ -96,12 +96,12 @@ static void close_all(const struct nccl *api, void **comms, size_t count)
 			api->destroy(comms[i]);
 }
 
-static int allreduce_with(const struct nccl *api, void *comm, void *stream, float *buffer,
-			  uint64_t count)
+static int allreduce_with(const struct nccl *api, void *comm, void *stream, const float *from,
+			  float *to, uint64_t count)
 {
 	return check_status(
 		api, "ncclAllReduce",
-		api->all_reduce(buffer, buffer, count, NCCL_ABI_FLOAT, NCCL_ABI_SUM, comm, stream));
+		api->all_reduce(from, to, count, NCCL_ABI_FLOAT, NCCL_ABI_SUM, comm, stream));
 }
 
 /* ------------------------------------------------------------------ NCCL */
@@ -124,9 +124,9 @@ static int nccl_load(void) { return dynlib_open(&nccl_library); }
 static void nccl_close(void **comms, size_t count) { close_all(&nccl, comms, count); }
 static int nccl_begin(void) { return check_status(&nccl, "ncclGroupStart", nccl.group_start()); }
 static int nccl_end(void) { return check_status(&nccl, "ncclGroupEnd", nccl.group_end()); }
-static int nccl_reduce(void *comm, void *stream, float *buffer, uint64_t count)
+static int nccl_reduce(void *comm, void *stream, const float *from, float *to, uint64_t count)
 {
-	return allreduce_with(&nccl, comm, stream, buffer, count);
+	return allreduce_with(&nccl, comm, stream, from, to, count);
 }
 
 const struct gpu_collectives cuda_collectives = {.load = nccl_load,
@@ -155,9 +155,9 @@ static int rccl_load(void) { return dynlib_open(&rccl_library); }
 static void rccl_close(void **comms, size_t count) { close_all(&rccl, comms, count); }
 static int rccl_begin(void) { return check_status(&rccl, "ncclGroupStart", rccl.group_start()); }
 static int rccl_end(void) { return check_status(&rccl, "ncclGroupEnd", rccl.group_end()); }
-static int rccl_reduce(void *comm, void *stream, float *buffer, uint64_t count)
+static int rccl_reduce(void *comm, void *stream, const float *from, float *to, uint64_t count)
 {
-	return allreduce_with(&rccl, comm, stream, buffer, count);
+	return allreduce_with(&rccl, comm, stream, from, to, count);
 }
 
 const struct gpu_collectives hip_collectives = {.load = rccl_load,

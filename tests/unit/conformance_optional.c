@@ -325,32 +325,39 @@ static void closing_a_capturing_stream_discards_the_capture(void)
 
 struct rank {
 	struct dev_stream *stream;
-	float *buffer;
+	void *from, *to;
 };
 
 /* Integers that stay exact in f32 over two sums of up to 64 devices. */
 static float rank_value(size_t device, uint64_t i) { return (float)((device + 1) * (i % 31)); }
 
+/* Into another buffer, then of that buffer in place. */
 static void check_allreduce(struct dev_comm *comm, const struct rank *ranks, uint64_t count)
 {
 	struct dev_stream *streams[DEV_MAX];
-	float *buffers[DEV_MAX], *values = malloc(count * sizeof(float));
+	float *from[DEV_MAX], *to[DEV_MAX], *values = malloc(count * sizeof(float));
 	const size_t devices = on.set.count;
 	require(values);
 	for (size_t d = 0; d < devices; d++) {
 		streams[d] = ranks[d].stream;
-		buffers[d] = ranks[d].buffer;
+		from[d] = ranks[d].from;
+		to[d] = ranks[d].to;
 		for (uint64_t i = 0; i < count; i++)
 			values[i] = rank_value(d, i);
-		ok(dev_upload(on.set.dev[d], buffers[d], values, count * sizeof(float)));
+		ok(dev_upload(on.set.dev[d], from[d], values, count * sizeof(float)));
 	}
-	ok(dev_allreduce(comm, streams, buffers, count));
-	ok(dev_allreduce(comm, streams, buffers, count)); /* sums the sums */
+	ok(dev_allreduce(comm, streams, from, to, count));
+	ok(dev_allreduce(comm, streams, to, to, count)); /* sums the sums */
 	for (size_t d = 0; d < devices; d++)
 		ok(dev_stream_sync(on.set.dev[d], streams[d]));
 	for (size_t d = 0; d < devices; d++) {
 		uint64_t wrong = 0;
-		ok(dev_download(on.set.dev[d], values, buffers[d], count * sizeof(float)));
+		ok(dev_download(on.set.dev[d], values, from[d], count * sizeof(float)));
+		for (uint64_t i = 0; i < count; i++) {
+			const float kept = rank_value(d, i);
+			wrong += memcmp(&values[i], &kept, sizeof(kept)) != 0;
+		}
+		ok(dev_download(on.set.dev[d], values, to[d], count * sizeof(float)));
 		for (uint64_t i = 0; i < count; i++) {
 			const float want =
 				(float)(devices * devices * (devices + 1) / 2 * (i % 31));
@@ -381,16 +388,16 @@ static void a_communicator_sums(void)
 	expect(comm->count == on.set.count && comm->library[0] != '\0');
 	for (size_t d = 0; d < on.set.count; d++) {
 		struct dev *device = on.set.dev[d];
-		void *memory = NULL;
 		ok(dev_stream_open(device, dev_props(device)->priority_normal, &ranks[d].stream));
-		ok(dev_alloc(device, DEV_MEM_DEVICE, counts[3] * sizeof(float), &memory));
-		ranks[d].buffer = memory;
+		ok(dev_alloc(device, DEV_MEM_DEVICE, 4 * counts[3], &ranks[d].from));
+		ok(dev_alloc(device, DEV_MEM_DEVICE, 4 * counts[3], &ranks[d].to));
 	}
 	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
 		for (int repeat = 0; repeat < 3; repeat++)
 			check_allreduce(comm, ranks, counts[i]);
 	for (size_t d = 0; d < on.set.count; d++) {
-		ok(dev_free(on.set.dev[d], ranks[d].buffer));
+		ok(dev_free(on.set.dev[d], ranks[d].from));
+		ok(dev_free(on.set.dev[d], ranks[d].to));
 		dev_stream_close(on.set.dev[d], ranks[d].stream);
 	}
 	dev_comm_close(comm);

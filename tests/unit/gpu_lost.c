@@ -237,7 +237,7 @@ static void expect_work_lost(struct dev_comm *comm, const char *cause)
 	lost(dev_graph_begin(on.d, on.s));
 	lost(dev_clock_rate(on.d, &hz));
 	lost(dev_comm_open(&on.set, &another));
-	lost(dev_allreduce(comm, streams, buffers, 8));
+	lost(dev_allreduce(comm, streams, buffers, buffers, 8));
 	expect(!graph && !another && blocks == 77 && hz < 0);
 }
 

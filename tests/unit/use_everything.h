@@ -157,7 +157,7 @@ static void use_peers(struct test_objects *u, const struct dev_set *set)
 		try(dev_free(u->d, imported));
 	}
 	try(dev_comm_open(set, &u->comm));
-	try(dev_allreduce(u->comm, streams, buffers, BYTES / sizeof(float)));
+	try(dev_allreduce(u->comm, streams, buffers, buffers, BYTES / sizeof(float)));
 	try(dev_stream_sync(u->d, u->s));
 	try(dev_stream_sync(u->other, u->other_s));
 }
