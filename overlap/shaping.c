@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Do residency and priority help a communication that runs with GEMMs? In the pipeline GEMM_i ->
- * comm_i, comm_i and GEMM_{i+1} run at once. The two controls of resource-aware overlap (arXiv
- * 2606.09200) are applied alone and together: blocks of the GEMMs claim shared memory, so fewer are
- * resident and slots stay free; communications use a stream of higher priority. The arithmetic is
- * always the same. Every case has its own baselines: plain overlap and the serial pipeline.
+ * comm_i, comm_i and GEMM_{i+1} run at once. The controls of resource-aware overlap (arXiv
+ * 2606.09200) are applied alone and together: blocks of the GEMMs claim shared memory, by their
+ * tiles or in addition to them, so fewer are resident and slots stay free; fewer blocks share the
+ * tiles; communications use a stream of higher priority. The arithmetic is always the same. Every
+ * case has its own baselines: plain overlap and the serial pipeline.
  *
  * Scenarios: cb, compute-bound, GEMMs of 8192^3; mb, memory-bound, of 8192 x 57344 x 8192; both
  * divided by the same power of two; with an allreduce (ar) or all-to-all (a2a) of one mb result.
- * overlap/shaping/comm_load.h describes the communication: on one device a stand-in, on several one
- * rank's share.
+ * Every device runs the pipeline. overlap/shaping/comm_load.h describes the communication: on one
+ * device a stand-in, on several the collective; variants library_* use the vendor's allreduce.
  *
  * Timed: rounds of the pipeline by the device's events. Overlap rate, losses and waits are from
- * additional rounds with stamps and events.
+ * additional rounds with stamps and events (overlap/shaping/trace.h).
  *
- *     bin/overlap/shaping --device host --scenario mb-ar --shared 0,SHARED/4,SHARED/2 --blocks 2
+ *     bin/overlap/shaping --device host --scenario mb-ar --tile 64x64x32 --grid 2:64:x2
  */
 #include "lib/err.h"
 #include "overlap/shaping/pipeline.h"
@@ -24,58 +25,73 @@
 static const char *const scenarios[] = {"cb-ar", "mb-ar", "cb-a2a", "mb-a2a", NULL};
 enum { CB_AR, MB_AR, CB_A2A, MB_A2A };
 
+static const char *const tiles[] = {"own", "64x64x32", "64x64x64", NULL};
+static const uint32_t tile_k[] = {0, 32, 64};
+
 static const struct axis axes[] = {
 	{.name = "scenario",
 	 .help = "GEMMs and communication",
 	 .kind = AXIS_WORD,
 	 .words = scenarios,
 	 .quick = "cb-ar,mb-ar,cb-a2a,mb-a2a"},
+	{.name = "tile",
+	 .help = "tiles of the GEMMs: the device's own, or textbook tiles (opt1 and opt2 of the "
+		 "paper)",
+	 .kind = AXIS_WORD,
+	 .words = tiles,
+	 .quick = "64x64x32",
+	 .full = "64x64x32,64x64x64,own"},
+	{.name = "grid",
+	 .help = "blocks of a GEMM with textbook tiles; 0: one for each tile",
+	 .kind = AXIS_COUNT,
+	 .max = 65535,
+	 .quick = "0",
+	 .full = "0,16,128,1024"},
 	{.name = "shared",
-	 .help = "shared memory claimed by each block of a GEMM",
+	 .help = "shared memory claimed by each block of a GEMM, in addition to its tiles",
 	 .kind = AXIS_SIZE,
-	 .quick = "0,SHARED/8,SHARED/4,SHARED/2",
-	 .simulated = "0,SHARED/4,SHARED/2",
-	 .full = "0,SHARED/16,SHARED/8,SHARED/6,SHARED/4,SHARED/3,SHARED/2,SHARED"},
+	 .quick = "0,SHARED/4",
+	 .full = "0,SHARED/4,SHARED/2"},
 	{.name = "blocks",
-	 .help = "blocks of the communication's kernels",
+	 .help = "blocks of each kernel of the communication",
 	 .kind = AXIS_COUNT,
 	 .min = 1,
 	 .max = 65535,
 	 .quick = "2",
-	 .full = "1,2,4,8,16",
+	 .full = "2,8",
 	 .simulated = "8",
-	 .gpu_class = "16",
-	 .gpu_class_full = "4,8,16,32,64"},
+	 .gpu_class = "16"},
 	{.name = "iterations",
-	 .help = "iterations of the pipeline in a round",
+	 .help = "iterations of the pipeline in a round; an overlap rate of 90 % needs 19",
 	 .kind = AXIS_COUNT,
 	 .min = 2,
 	 .max = SHAPING_ITERATIONS_MAX,
-	 .quick = "6"},
+	 .quick = "8",
+	 .full = "8,32"},
 	{.name = "mflop",
-	 .help = "GEMMs are divided until mb has at most this many million flops",
+	 .help = "GEMMs are divided until mb has at most this many million flops; 8000000: the "
+		 "paper's size",
 	 .kind = AXIS_COUNT,
 	 .min = 1,
 	 .quick = "100",
-	 .full = "300",
 	 .simulated = "300",
-	 .gpu_class = "300000",
-	 .gpu_class_full = "8000000"},
+	 .gpu_class = "300000"},
 	{0}};
 
+#define HEADLINE "scenario=mb-ar tile=64x64x32 grid=0 shared=SHARED/4 blocks=2|16|8 iterations=8"
+
 static const struct bench_metric primary[] = {
-	{"shaping_normalised_time", "normalised_time", "shaped_priority",
-	 "scenario=cb-ar shared=SHARED/4 blocks=2|16|8", "", "lower"},
-	{"shaping_time_ratio", "time_ratio", "shaped_priority",
-	 "scenario=cb-ar shared=SHARED/4 blocks=2|16|8", "", "lower"},
+	{"shaping_normalised_time", "normalised_time", "shaped_priority", HEADLINE, "", "lower"},
+	{"shaping_time_ratio", "time_ratio", "shaped_priority", HEADLINE, "", "lower"},
 	{0}};
 
 static struct pipeline *case_pipeline(const struct bench_case *c) { return c->state; }
 
-static int admit(const struct bench_case *c)
+static int admit_tiles(const struct bench_case *c)
 {
 	const struct dev_props *p = dev_props(c->dev);
 	bool tiled = dev_can(c->dev, DEV_CAP_GEMM_TILED) && p->gemm_tiled_types >> DEV_F32 & 1;
+	bool textbook = tile_k[axis_index(c, "tile")] > 0;
 	uint64_t claim = axis_u64(c, "shared");
 	if (!tiled && !(p->gemm_types >> DEV_F32 & 1))
 		return err_note(-ENOTSUP, "f32 GEMM is not supported on this device");
@@ -83,12 +99,22 @@ static int admit(const struct bench_case *c)
 		return err_note(-ENOTSUP,
 				"shared memory cannot be claimed: tiled GEMM is not supported "
 				"on this device");
-	if (c->devices->count > 1 && !dev_can(c->dev, DEV_CAP_PEER))
-		return err_note(-ENOTSUP, "the devices lack peer access to each other's memory");
+	if (!tiled && textbook)
+		return err_note(-ENOTSUP, "tiled GEMM is not supported on this device");
+	if (!textbook && axis_u64(c, "grid"))
+		return err_note(-EINVAL, "a grid needs textbook tiles: --tile 64x64x32");
 	if (claim > p->shared_per_block_bytes)
 		return err_note(-ENOTSUP, "a block of this device may claim at most %llu bytes",
 				(unsigned long long)p->shared_per_block_bytes);
 	return 0;
+}
+
+static int admit(const struct bench_case *c)
+{
+	int status = admit_tiles(c);
+	if (status == 0 && c->devices->count > 1 && !dev_can(c->dev, DEV_CAP_PEER))
+		return err_note(-ENOTSUP, "the devices lack peer access to each other's memory");
+	return status;
 }
 
 static int setup(struct bench_case *c)
@@ -98,11 +124,18 @@ static int setup(struct bench_case *c)
 	double max_flops = 1e6 * (double)axis_u64(c, "mflop");
 	struct shape memory_bound = shaping_gemm(true, max_flops),
 		     gemm = shaping_gemm(scenario == MB_AR || scenario == MB_A2A, max_flops);
+	uint64_t bytes = (uint64_t)memory_bound.m * memory_bound.n * dev_type_bytes(DEV_F32),
+		 grain = comm_load_grain(c->devices->count);
 	p->iterations = (unsigned)axis_u64(c, "iterations");
 	p->claim_bytes = axis_u64(c, "shared");
+	p->tile_k = tile_k[axis_index(c, "tile")];
+	p->grid = (uint32_t)axis_u64(c, "grid");
 	p->comm.all_to_all = scenario == CB_A2A || scenario == MB_A2A;
-	p->comm.bytes = (uint64_t)memory_bound.m * memory_bound.n * dev_type_bytes(DEV_F32);
+	p->comm.bytes = bytes / grain * grain;
 	p->comm.blocks = (uint32_t)axis_u64(c, "blocks");
+	if (p->comm.bytes == 0)
+		return err_note(-ENOTSUP, "a message of %llu bytes is too short for %zu devices",
+				(unsigned long long)bytes, c->devices->count);
 	return pipeline_open(p, c, &gemm);
 }
 
@@ -114,40 +147,44 @@ static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
 	return status;
 }
 
+/* Of all devices. */
 static void model(const struct bench_case *c, unsigned variant, struct bench_model *m)
 {
 	const struct pipeline *p = case_pipeline(c);
-	long what = pipeline_variants[variant].param;
-	m->flops = what & HAS_GEMM ? shape_flops(&p->gemm[0].shape) * p->iterations : 0.0;
-	m->bytes = what & HAS_COMM ? (double)p->comm.bytes * p->iterations : 0.0;
+	double parts = (double)p->iterations * p->devices;
+	m->flops =
+		pipeline_has(variant, HAS_GEMM) ? shape_flops(&p->gemm[0][0].shape) * parts : 0.0;
+	m->bytes = pipeline_has(variant, HAS_COMM) ? (double)p->comm.bytes * parts : 0.0;
 }
 
 static int poison(struct bench_case *c, unsigned variant)
 {
 	const struct pipeline *p = case_pipeline(c);
-	long what = pipeline_variants[variant].param;
 	int status = 0;
-	for (int i = 0; what & HAS_GEMM && status == 0 && i < 2; i++)
-		status = bench_gemm_poison(&p->gemm[i], c);
-	for (size_t d = 0; what & HAS_COMM && status == 0 && d < p->comm.devices; d++)
-		status = dev_fill(c->dev, c->stream, p->comm.inbox[d], 0xa5, p->comm.bytes);
-	return status;
+	for (uint32_t d = 0; pipeline_has(variant, HAS_GEMM) && d < p->devices; d++)
+		for (int i = 0; status == 0 && i < 2; i++)
+			status = bench_gemm_poison(&p->gemm[d][i], c);
+	return status || !pipeline_has(variant, HAS_COMM) ? status : comm_load_poison(&p->comm, c);
 }
 
 static int check(struct bench_case *c, unsigned variant)
 {
 	const struct pipeline *p = case_pipeline(c);
-	long what = pipeline_variants[variant].param;
+	char *message[DEV_MAX];
 	int status = 0;
-	for (int i = 0; what & HAS_GEMM && status == 0 && i < 2; i++)
-		status = bench_gemm_check(&p->gemm[i], c, 1);
-	if (status == 0 && what & HAS_COMM)
-		status = comm_load_check(&p->comm, c, p->gemm[(p->iterations - 1) % 2].c);
-	return status;
+	for (uint32_t d = 0; status == 0 && d < p->devices; d++) {
+		message[d] = p->gemm[d][(p->iterations - 1) % 2].c;
+		for (int i = 0; pipeline_has(variant, HAS_GEMM) && status == 0 && i < 2; i++)
+			status = bench_gemm_check(&p->gemm[d][i], c, 1);
+	}
+	return status || !pipeline_has(variant, HAS_COMM)
+		       ? status
+		       : comm_load_check(&p->comm, c, message, pipeline_has(variant, BY_LIBRARY));
 }
 
 static int verify_mechanism(struct bench_case *c) { return pipeline_verify(case_pipeline(c), c); }
 static int derive(struct bench_case *c) { return pipeline_derive(case_pipeline(c), c); }
+static void teardown(struct bench_case *c) { pipeline_close(case_pipeline(c)); }
 
 static const struct bench bench = {
 	.name = "overlap/shaping",
@@ -158,12 +195,13 @@ static const struct bench bench = {
 		"rounds of the pipeline, enqueued before they are released; not allocation, checks "
 		"or traced rounds",
 	.limits =
-		"f32 and the device's own tiles, which are slower than a library's GEMM; resident "
-		"blocks of GEMMs are not counted but follow from the claim; without peers the "
-		"communication is a stand-in that uses no link",
+		"f32 and kernels of ours, which are slower than a library's GEMM; resident blocks "
+		"of GEMMs are what the device says, not observed; on one device the communication "
+		"is a stand-in that uses no link; a device's own exchange sends to one peer at a "
+		"time; the library's all-to-all is not measured",
 	.needs = DEV_CAP_WAIT_VALUE,
 	.wants = DEV_CAP_GEMM | DEV_CAP_GEMM_TILED | DEV_CAP_PRIORITY | DEV_CAP_OCCUPANCY |
-		 DEV_CAP_PEER,
+		 DEV_CAP_PEER | DEV_CAP_COLLECTIVES,
 	.share = 2.0,
 	.axes = axes,
 	.variants = pipeline_variants,
@@ -177,6 +215,7 @@ static const struct bench bench = {
 	.check = check,
 	.verify_mechanism = verify_mechanism,
 	.derive = derive,
+	.teardown = teardown,
 };
 
 int main(int argc, char **argv) { return bench_main(&bench, argc, argv); }

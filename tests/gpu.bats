@@ -302,6 +302,16 @@ gates_of() {
 	cases 'rows[1]["facts"]["launches_queued_max"] == 8 and rows[1]["facts"]["graphs_queued_max"] == 0'
 }
 
+@test "a pipeline's collectives are those of all devices, by kernels and by the vendor's library" {
+	for device in cuda:0,1 hip:0,1; do
+		program overlap/shaping $device --scenario mb-ar --shared 0,SHARED/2 --tile 64x64x32 --grid 3 --mflop 4 --iterations 2
+		[ "$status" = 0 ] || [ "$status" = 3 ] # fake devices share cores, and flag what is noisy
+		cases 'all(r["status"] == "ok" and r["check"]["status"] == "ok" for r in rows if r["kind"] == "case")' \
+			'[sum(v["name"].startswith("library_") for v in r["variants"]) for r in rows if r["kind"] == "case"] == [4, 6]' \
+			'all(m["observed"] for r in rows if r["kind"] == "case" for m in r["mechanism"])'
+	done
+}
+
 @test "nor do programs of several streams and devices" {
 	only_with_all # the first gate of each waits 10 s
 	FAKE_QUEUE=24 program overlap/trigger cuda --type f32 --shape 2048x128x64 --direction down --bands 16 --variant gemm_tiled,split,triggered

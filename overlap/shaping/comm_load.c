@@ -1,112 +1,253 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "overlap/shaping/comm_load.h"
-#include "bench/pattern.h"
 #include "device/kernels.h"
+#include "lib/err.h"
 
+#include <errno.h>
+#include <float.h>
 #include <inttypes.h>
+#include <math.h>
 
 /* Compared at once. */
-#define CHECK_BYTES (16u * PATTERN_BYTES)
+#define CHECK_BYTES (1u << 20)
 
-int comm_load_open(struct comm_load *load, struct bench_case *c, const float *pattern)
+uint64_t comm_load_grain(size_t devices) { return devices * DEV_KERNEL_ALIGN; }
+
+static uint64_t part_bytes(const struct comm_load *load) { return load->bytes / load->devices; }
+
+static uint32_t next_device(const struct comm_load *load, uint32_t device, uint32_t distance)
 {
-	load->devices = c->devices->count;
-	load->pattern = pattern;
-	load->sent = bench_alloc_host(c, CHECK_BYTES);
+	return (device + distance) % load->devices;
+}
+
+/* A device that lacks the library, or the library this collective, is no error. */
+static void open_library(struct comm_load *load, struct bench_case *c)
+{
+	if (load->all_to_all || bench_status(c) || !dev_can(c->dev, DEV_CAP_COLLECTIVES))
+		return;
+	int status = dev_comm_open(c->devices, &load->library);
+	if (status != -ENOTSUP && status != -ENODEV)
+		bench_status_add(c, status);
+}
+
+int comm_load_open(struct comm_load *load, struct bench_case *c)
+{
+	load->devices = (uint32_t)c->devices->count;
+	load->wanted = bench_alloc_host(c, CHECK_BYTES);
 	load->found = bench_alloc_host(c, CHECK_BYTES);
-	for (size_t d = 0; bench_status(c) == 0 && d < load->devices; d++) {
+	load->magnitude = bench_alloc_host(c, CHECK_BYTES);
+	if (load->devices > 1)
+		bench_enable_peers(c);
+	for (uint32_t d = 0; d < load->devices; d++) {
 		struct dev *dev = c->devices->dev[d];
-		load->inbox[d] = bench_alloc_on(c, dev, DEV_MEM_DEVICE, load->bytes);
-		if (d > 0)
-			bench_status_add(c, dev_peer_enable(c->dev, dev));
-		if (d > 0 && !load->all_to_all)
-			load->contributed[d] =
-				pattern_alloc(c, dev, DEV_MEM_DEVICE, load->bytes, pattern);
+		load->result[d] = bench_alloc_on(c, dev, DEV_MEM_DEVICE, load->bytes);
+		if (load->devices > 1 && !load->all_to_all)
+			load->staging[d] = bench_alloc_on(c, dev, DEV_MEM_DEVICE,
+							  load->bytes - part_bytes(load));
 	}
+	open_library(load, c);
 	return bench_status(c);
 }
 
-/* Where the part that belongs to a device begins. */
-static uint64_t part_begin(const struct comm_load *load, size_t device)
+void comm_load_close(struct comm_load *load) { dev_comm_close(load->library); }
+
+/* ------------------------------------------------------------------ graphs */
+
+static uint32_t add_stand_in(const struct comm_load *load, struct work_graph *g,
+			     const struct comm_call *call)
 {
-	return load->bytes / DEV_KERNEL_ALIGN * device / load->devices * DEV_KERNEL_ALIGN;
+	char *to = load->result[0];
+	const char *from = call->message[0];
+	uint32_t lane = call->lanes[0];
+	if (load->all_to_all)
+		return work_graph_pass(g, lane, "copy_nt", to, from, load->bytes, load->blocks);
+	work_graph_pass(g, lane, "copy", to, from, load->bytes, load->blocks);
+	return work_graph_pass(g, lane, "reduce_add", to, from, load->bytes, load->blocks);
 }
 
-static uint32_t add_all_to_all(const struct comm_load *load, struct work_graph *g, uint32_t lane,
-			       const char *from)
+/* Sends a part to every other device, in the order of their distance; returns the last node. */
+static uint32_t add_sends(const struct comm_load *load, struct work_graph *g,
+			  const struct comm_call *call, uint32_t device)
 {
+	uint64_t part = part_bytes(load);
 	uint32_t last = 0;
-	for (size_t d = 0; d < load->devices; d++) {
-		uint64_t at = part_begin(load, d);
-		last = work_graph_pass(g, lane, "copy_nt", load->inbox[d] + at, from + at,
-				       part_begin(load, d + 1) - at, load->blocks);
+	for (uint32_t k = load->all_to_all ? 0 : 1; k < load->devices; k++) {
+		uint32_t peer = next_device(load, device, k);
+		char *to = load->all_to_all ? load->result[peer] + device * part
+					    : load->staging[peer] + (k - 1) * part;
+		last = work_graph_pass(g, call->lanes[device], "copy_nt", to,
+				       call->message[device] + peer * part, part, load->blocks);
 	}
 	return last;
 }
 
-/* The first device's part; on a single device the whole message, to which it contributes twice. */
-static uint32_t add_allreduce(const struct comm_load *load, struct work_graph *g, uint32_t lane,
-			      const char *from)
+/* Adds the parts of the others to the device's own, in the order of their distance; then writes the
+ * sum into every other device. Returns the last node. */
+static uint32_t add_sum(const struct comm_load *load, struct work_graph *g,
+			const struct comm_call *call, uint32_t device, const uint32_t *sent)
 {
-	uint64_t bytes = part_begin(load, 1);
-	char *sum = load->inbox[0];
-	uint32_t last = work_graph_pass(g, lane, "copy", sum, from, bytes, load->blocks);
-	for (size_t d = load->devices > 1; d < load->devices; d++)
-		last = work_graph_pass(g, lane, "reduce_add", sum, d ? load->contributed[d] : from,
-				       bytes, load->blocks);
-	for (size_t d = 1; d < load->devices; d++)
-		last = work_graph_pass(g, lane, "copy", load->inbox[d], sum, bytes, load->blocks);
+	uint64_t part = part_bytes(load), at = device * part;
+	uint32_t lane = call->lanes[device], last = 0;
+	char *sum = load->result[device] + at;
+	work_graph_pass(g, lane, "copy", sum, call->message[device] + at, part, load->blocks);
+	for (uint32_t k = 1; k < load->devices; k++) {
+		uint32_t peer = next_device(load, device, load->devices - k);
+		last = work_graph_pass(g, lane, "reduce_add", sum,
+				       load->staging[device] + (k - 1) * part, part, load->blocks);
+		work_graph_edge(g, sent[peer], last);
+	}
+	for (uint32_t k = 1; k < load->devices; k++)
+		last = work_graph_pass(g, lane, "copy_nt",
+				       load->result[next_device(load, device, k)] + at, sum, part,
+				       load->blocks);
 	return last;
 }
 
-uint32_t comm_load_add(const struct comm_load *load, struct work_graph *g, uint32_t lane,
-		       const char *from, uint64_t *start_ns)
+static void add_exchange(const struct comm_load *load, struct work_graph *g, struct comm_call *call)
 {
-	const void *const args[] = {&start_ns};
-	work_graph_kernel(g, lane, "empty", 1, NULL);
-	if (start_ns) {
-		work_graph_kernel(g, lane, "empty", 1, NULL);
-		work_graph_kernel(g, lane, "stamp", 1, args);
+	uint32_t sent[DEV_MAX], last[DEV_MAX];
+	for (uint32_t d = 0; d < load->devices; d++)
+		last[d] = sent[d] = add_sends(load, g, call, d);
+	for (uint32_t d = 0; d < load->devices && !load->all_to_all; d++)
+		last[d] = add_sum(load, g, call, d, sent);
+	for (uint32_t d = 0; d < load->devices; d++) {
+		call->end[d] = work_graph_mark(g, call->lanes[d]);
+		for (uint32_t peer = 0; peer < load->devices; peer++)
+			work_graph_edge(g, last[peer], call->end[d]);
 	}
-	return load->all_to_all ? add_all_to_all(load, g, lane, from)
-				: add_allreduce(load, g, lane, from);
 }
 
-/* Adds in the order of the kernels, so that sums are exact. Written so that NaN is wrong. */
-static int check_words(const struct comm_load *load, size_t device, uint64_t first_word,
-		       uint64_t words)
+static void add_library(const struct comm_load *load, struct work_graph *g, struct comm_call *call)
+{
+	float *from[DEV_MAX], *to[DEV_MAX];
+	for (uint32_t d = 0; d < load->devices; d++) {
+		from[d] = (float *)(void *)call->message[d];
+		to[d] = (float *)(void *)load->result[d];
+	}
+	uint32_t first = work_graph_allreduce(g, load->library, call->lanes, from, to,
+					      load->bytes / sizeof(float));
+	for (uint32_t d = 0; d < load->devices; d++)
+		call->end[d] = first + d;
+}
+
+void comm_load_add(const struct comm_load *load, struct work_graph *g, struct comm_call *call)
+{
+	for (uint32_t d = 0; d < load->devices; d++) {
+		const void *const args[] = {&call->start_ns[d]};
+		uint32_t lane = call->lanes[d];
+		call->begin[d] = work_graph_kernel(g, lane, "empty", 1, NULL);
+		work_graph_edge(g, call->after[d], call->begin[d]);
+		if (call->start_ns[d]) {
+			work_graph_kernel(g, lane, "empty", 1, NULL);
+			call->begin[d] = work_graph_kernel(g, lane, "stamp", 1, args);
+		}
+	}
+	if (load->devices == 1)
+		call->end[0] = add_stand_in(load, g, call);
+	else if (call->by_library)
+		add_library(load, g, call);
+	else
+		add_exchange(load, g, call);
+}
+
+/* ------------------------------------------------------------------ checks */
+
+int comm_load_poison(const struct comm_load *load, struct bench_case *c)
+{
+	int status = 0;
+	for (uint32_t d = 0; status == 0 && d < load->devices; d++)
+		status = dev_fill(c->dev, c->stream, load->result[d], 0xa5, load->bytes);
+	return status;
+}
+
+/* Written so that NaN is wrong. */
+static int compare_words(const struct comm_load *load, uint32_t device, uint64_t at, uint64_t words,
+			 double tolerance)
 {
 	for (uint64_t i = 0; i < words; i++) {
-		float wanted = load->sent[i];
-		if (!load->all_to_all && load->devices == 1)
-			wanted += load->sent[i];
-		for (size_t d = 1; !load->all_to_all && d < load->devices; d++)
-			wanted += load->pattern[(first_word + i) % PATTERN_WORDS];
-		if (!(load->found[i] == wanted))
-			return bench_wrong("device %zu: element %" PRIu64
+		double wrong = fabs((double)load->found[i] - (double)load->wanted[i]);
+		if (!(wrong <= tolerance * (double)load->magnitude[i]))
+			return bench_wrong("device %u: element %" PRIu64
 					   " that arrived is %.9g, expected %.9g",
-					   device, first_word + i, (double)load->found[i],
-					   (double)wanted);
+					   device, at / sizeof(float) + i, (double)load->found[i],
+					   (double)load->wanted[i]);
 	}
 	return 0;
 }
 
-int comm_load_check(const struct comm_load *load, struct bench_case *c, const char *from)
+/* Adds in the order of the kernels: the owner's own, then that of the device before it, and so on.
+ * A stand-in adds its own a second time. */
+static int sum_messages(const struct comm_load *load, struct bench_case *c, char *const *message,
+			uint32_t owner, uint64_t at, uint64_t bytes)
 {
-	int status = 0;
-	for (size_t d = 0; status == 0 && d < load->devices; d++) {
-		size_t part = load->all_to_all ? d : 0;
-		uint64_t at = part_begin(load, part), end = part_begin(load, part + 1);
-		for (uint64_t bytes; status == 0 && at < end; at += bytes) {
-			bytes = end - at < CHECK_BYTES ? end - at : CHECK_BYTES;
-			status = dev_download(c->dev, load->sent, from + at, bytes);
-			if (status == 0)
-				status = dev_download(c->devices->dev[d], load->found,
-						      load->inbox[d] + at, bytes);
-			if (status == 0)
-				status = check_words(load, d, at / sizeof(float),
-						     bytes / sizeof(float));
+	uint64_t words = bytes / sizeof(float);
+	uint32_t terms = load->devices > 1 ? load->devices : 2;
+	for (uint64_t i = 0; i < words; i++)
+		load->wanted[i] = load->magnitude[i] = 0.0f;
+	for (uint32_t k = 0; k < terms; k++) {
+		uint32_t d = next_device(load, owner, load->devices * terms - k);
+		int status = dev_download(c->devices->dev[d], load->found, message[d] + at, bytes);
+		if (status)
+			return status;
+		for (uint64_t i = 0; i < words; i++) {
+			load->wanted[i] += load->found[i];
+			load->magnitude[i] += fabsf(load->found[i]);
 		}
 	}
+	return 0;
+}
+
+static int check_sums(const struct comm_load *load, struct bench_case *c, char *const *message,
+		      double tolerance)
+{
+	uint64_t part = part_bytes(load);
+	for (uint64_t at = 0, bytes; at < load->bytes; at += bytes) {
+		uint64_t left = part - at % part;
+		bytes = left < CHECK_BYTES ? left : CHECK_BYTES;
+		int status = sum_messages(load, c, message, (uint32_t)(at / part), at, bytes);
+		for (uint32_t d = 0; status == 0 && d < load->devices; d++) {
+			status = dev_download(c->devices->dev[d], load->found, load->result[d] + at,
+					      bytes);
+			if (status == 0)
+				status = compare_words(load, d, at, bytes / sizeof(float),
+						       tolerance);
+		}
+		if (status)
+			return status;
+	}
+	return 0;
+}
+
+/* Part `to` of the message of `from`. */
+static int check_part(const struct comm_load *load, struct bench_case *c, const char *message,
+		      uint32_t from, uint32_t to)
+{
+	uint64_t part = part_bytes(load);
+	for (uint64_t at = 0, bytes; at < part; at += bytes) {
+		bytes = part - at < CHECK_BYTES ? part - at : CHECK_BYTES;
+		uint64_t landed = from * part + at;
+		int status = dev_download(c->devices->dev[from], load->wanted,
+					  message + to * part + at, bytes);
+		if (status == 0)
+			status = dev_download(c->devices->dev[to], load->found,
+					      load->result[to] + landed, bytes);
+		if (status == 0)
+			status = compare_words(load, to, landed, bytes / sizeof(float), 0.0);
+		if (status)
+			return status;
+	}
+	return 0;
+}
+
+int comm_load_check(const struct comm_load *load, struct bench_case *c, char *const *message,
+		    bool by_library)
+{
+	int status = 0;
+	if (!load->all_to_all)
+		return check_sums(load, c, message,
+				  by_library ? load->devices * (double)FLT_EPSILON : 0.0);
+	for (uint32_t from = 0; status == 0 && from < load->devices; from++)
+		for (uint32_t to = 0; status == 0 && to < load->devices; to++)
+			status = check_part(load, c, message[from], from, to);
 	return status;
 }

@@ -1,18 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The communication of one iteration: kernels with few blocks and no shared memory, like those of a
- * collective.
+ * The communication of one iteration, of a message on every device.
  *
- * On one device they are a STAND-IN. They move through the device's own memory what a collective of
- * this message moves there: all-to-all copies it (1 read, 1 write); allreduce copies it, as if it
- * arrived, and adds the device's own (2 more reads, 1 more write). No link is used. On several
- * devices they are the FIRST RANK'S SHARE of a direct exchange with the memory of the others:
- * all-to-all writes a part of the message to every peer; allreduce adds the peers' contributions to
- * its own part and writes the sum to every peer. The other ranks do not run: links carry the
- * traffic of one rank.
+ * On one device it is a STAND-IN: kernels with few blocks and no shared memory, like those of a
+ * collective. They move through the device's own memory what a collective of this message moves
+ * there: all-to-all copies it (1 read, 1 write); allreduce copies it, as if it arrived, and adds
+ * the device's own (2 more reads, 1 more write). No link is used.
+ *
+ * On several devices it is the COLLECTIVE, on all of them, as a direct exchange by such kernels.
+ * All-to-all: every device writes part e of its message into device e. Allreduce: every device
+ * writes part e into device e, which adds the parts that arrive to its own (reduce-scatter), and
+ * then writes its sum into every device (all-gather). A device sends to its next neighbour first.
+ * Or it is the vendor's allreduce.
  *
  * Each begins with an empty kernel, so that it becomes ready after the next GEMM has its slots,
  * like a library's collective. Otherwise chance would decide which of the two starts first.
+ *
+ * Order. A device is done when all devices have sent everything. It starts the next collective
+ * after that, so no memory is written that anybody still reads. The vendor orders its own.
  */
 #ifndef GPUSIG_COMM_LOAD_H
 #define GPUSIG_COMM_LOAD_H
@@ -22,27 +27,47 @@
 struct comm_load {
 	/* Set by the caller. */
 	bool all_to_all; /* else allreduce */
-	uint64_t bytes;  /* of a message; a multiple of DEV_KERNEL_ALIGN */
+	uint64_t bytes;  /* of a message; a multiple of comm_load_grain() */
 	uint32_t blocks; /* of each kernel */
 	/* Set by comm_load_open(). */
-	size_t devices;
-	const float *pattern;       /* of what peers contribute */
-	char *inbox[DEV_MAX];       /* by device: where messages and sums of `bytes` arrive */
-	char *contributed[DEV_MAX]; /* allreduce, by device: the peer's own message */
-	float *sent, *found;        /* on the host, for a check */
+	uint32_t devices;
+	struct dev_comm *library;          /* NULL: there is none that does this collective */
+	char *result[DEV_MAX];             /* by device: where messages and sums arrive */
+	char *staging[DEV_MAX];            /* allreduce: parts of others, until they are added */
+	float *wanted, *found, *magnitude; /* on the host, for a check */
 };
 
-/* Over the case's devices, which have peer access; the case owns what this opens. `pattern` is
- * PATTERN_BYTES of floats. Returns bench_status(). */
-int comm_load_open(struct comm_load *load, struct bench_case *c, const float *pattern);
+/* One communication in a graph. */
+struct comm_call {
+	/* Set by the caller. */
+	bool by_library;
+	const uint32_t *lanes;       /* by device */
+	uint32_t after[DEV_MAX];     /* by device: the node that makes the message */
+	char *message[DEV_MAX];      /* by device */
+	uint64_t *start_ns[DEV_MAX]; /* NULL, or where a kernel writes the start time */
+	/* Set by comm_load_add(), by device: the node before the first that communicates; the last
+	 * one. */
+	uint32_t begin[DEV_MAX], end[DEV_MAX];
+};
 
-/* Adds the communication of the message at `from` to a lane of the first device; returns its last
- * node. With `start_ns`, a kernel writes the start time there. GEMMs then start with such a kernel
- * too, so one more empty kernel keeps the order. */
-uint32_t comm_load_add(const struct comm_load *load, struct work_graph *g, uint32_t lane,
-		       const char *from, uint64_t *start_ns);
+/* Messages are multiples of this on so many devices. */
+uint64_t comm_load_grain(size_t devices);
 
-/* Checks that what was sent from `from` arrived and is summed. */
-int comm_load_check(const struct comm_load *load, struct bench_case *c, const char *from);
+/* Over the case's devices, which have peer access; the case owns what this opens, but for the
+ * library. Returns bench_status(). */
+int comm_load_open(struct comm_load *load, struct bench_case *c);
+void comm_load_close(struct comm_load *load);
+
+/* Adds the communication to a graph. With start times, a kernel writes them. GEMMs then start with
+ * such a kernel too, so one more empty kernel keeps the order. */
+void comm_load_add(const struct comm_load *load, struct work_graph *g, struct comm_call *call);
+
+/* Enqueue on c->stream: make what arrived wrong. */
+int comm_load_poison(const struct comm_load *load, struct bench_case *c);
+
+/* Checks on every device that what was sent from `message` arrived or is summed. The vendor adds in
+ * an order of its own, so its sums may be off by rounding. */
+int comm_load_check(const struct comm_load *load, struct bench_case *c, char *const *message,
+		    bool by_library);
 
 #endif

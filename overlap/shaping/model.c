@@ -33,6 +33,12 @@ double shaping_ratio_pipelined(unsigned iterations, double gemm_s, double comm_s
 	       (iterations * (gemm_s + comm_s));
 }
 
+double shaping_rate_pipelined(unsigned iterations, double gemm_s, double comm_s)
+{
+	return (iterations - 1) * fmin(gemm_s, comm_s) /
+	       (gemm_s + (iterations - 1) * fmax(gemm_s, comm_s) + comm_s);
+}
+
 /* GEMMs do not overlap each other, nor do communications, so the overlaps of pairs add up. */
 double shaping_overlap_rate(const struct shaping_span *gemm, const struct shaping_span *comm,
 			    unsigned iterations)

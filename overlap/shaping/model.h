@@ -31,6 +31,10 @@ uint64_t shaping_residents(uint64_t pool_bytes, uint64_t reserved_bytes, uint64_
 double shaping_ratio_min(double gemm_s, double comm_s);
 double shaping_ratio_pipelined(unsigned iterations, double gemm_s, double comm_s);
 
+/* The overlap rate of that pipeline: (i-1) min(g, c) / (g + (i-1) max(g, c) + c). With equal times
+ * it is (i-1)/(i+1). */
+double shaping_rate_pipelined(unsigned iterations, double gemm_s, double comm_s);
+
 /* When a GEMM or a communication ran, in any unit of time. */
 struct shaping_span {
 	double begin, end;

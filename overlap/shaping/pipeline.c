@@ -1,208 +1,206 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "overlap/shaping/pipeline.h"
 #include "bench/pattern.h"
-#include "lib/stats.h"
+#include "overlap/shaping/trace.h"
 
 #include <errno.h>
-#include <math.h>
+
+#define BOTH (HAS_GEMM | HAS_COMM)
+
+#define ROW(variant, label, what)                                                                  \
+	[variant] = {.name = (label), .timing = BENCH_DEVICE, .param = (what)}
 
 const struct bench_variant pipeline_variants[] = {
-	[GEMM_ALONE] = {"gemm_alone", BENCH_DEVICE, .param = HAS_GEMM},
-	[GEMM_SHAPED] = {"gemm_shaped", BENCH_DEVICE, .param = HAS_GEMM | HAS_CLAIM},
-	[COMM_ALONE] = {"comm_alone", BENCH_DEVICE, .param = HAS_COMM},
-	[SERIAL] = {"serial", BENCH_DEVICE, .param = HAS_GEMM | HAS_COMM},
-	[OVERLAP] = {"overlap", BENCH_DEVICE, .param = HAS_GEMM | HAS_COMM | LANE_NORMAL},
-	[SHAPED] = {"shaped", BENCH_DEVICE, .param = HAS_GEMM | HAS_COMM | HAS_CLAIM | LANE_NORMAL},
-	[PRIORITY] = {"priority", BENCH_DEVICE, .param = HAS_GEMM | HAS_COMM | LANE_URGENT},
-	[SHAPED_PRIORITY] = {"shaped_priority", BENCH_DEVICE,
-			     .param = HAS_GEMM | HAS_COMM | HAS_CLAIM | LANE_URGENT},
+	ROW(GEMM_ALONE, "gemm_alone", HAS_GEMM),
+	ROW(GEMM_SHAPED, "gemm_shaped", HAS_GEMM | HAS_CLAIM),
+	ROW(COMM_ALONE, "comm_alone", HAS_COMM),
+	ROW(SERIAL, "serial", BOTH),
+	ROW(OVERLAP, "overlap", BOTH | LANE_NORMAL),
+	ROW(SHAPED, "shaped", BOTH | HAS_CLAIM | LANE_NORMAL),
+	ROW(PRIORITY, "priority", BOTH | LANE_URGENT),
+	ROW(SHAPED_PRIORITY, "shaped_priority", BOTH | HAS_CLAIM | LANE_URGENT),
+	ROW(LIBRARY_COMM_ALONE, "library_comm_alone", HAS_COMM | BY_LIBRARY),
+	ROW(LIBRARY_SERIAL, "library_serial", BOTH | BY_LIBRARY),
+	ROW(LIBRARY_OVERLAP, "library_overlap", BOTH | BY_LIBRARY | LANE_NORMAL),
+	ROW(LIBRARY_SHAPED, "library_shaped", BOTH | BY_LIBRARY | HAS_CLAIM | LANE_NORMAL),
+	ROW(LIBRARY_PRIORITY, "library_priority", BOTH | BY_LIBRARY | LANE_URGENT),
+	ROW(LIBRARY_SHAPED_PRIORITY, "library_shaped_priority",
+	    BOTH | BY_LIBRARY | HAS_CLAIM | LANE_URGENT),
 	{0}};
 
-/* Stamps: around the origin, then at the starts of GEMMs, then of communications. */
-enum { BEFORE_ORIGIN, AFTER_ORIGIN, STARTS };
+bool pipeline_overlaps(unsigned variant) { return pipeline_variants[variant].param & LANE_MASK; }
 
-/* Enough traced rounds for a median that a single outlier does not move. */
-enum { ROUNDS = 5, PAIRS_MAX = ROUNDS * SHAPING_ITERATIONS_MAX };
-
-/* ---------------------------------------------------------------- graphs */
-
-static uint32_t add_gemm(const struct pipeline *p, struct work_graph *g, long what, unsigned i)
+unsigned pipeline_gemm_alone(unsigned variant)
 {
-	struct dev_gemm gemm = bench_gemm_whole(&p->gemm[i % 2]);
-	gemm.tiled = dev_can(p->gemm[0].dev, DEV_CAP_GEMM_TILED);
-	gemm.shared_bytes = what & HAS_CLAIM ? p->claim_bytes : 0;
-	return work_graph_gemm(g, p->lane[LANE_SAME], &gemm);
+	return pipeline_has(variant, HAS_CLAIM) ? GEMM_SHAPED : GEMM_ALONE;
 }
 
-static void add_stamp(const struct pipeline *p, struct work_graph *g, unsigned which)
+static unsigned same_exchange(unsigned variant, unsigned own, unsigned library)
 {
-	const uint64_t *at = p->stamps + which;
-	const void *const args[] = {&at};
-	work_graph_kernel(g, p->lane[LANE_SAME], "stamp", 1, args);
+	return pipeline_has(variant, BY_LIBRARY) ? library : own;
 }
 
-/* The fork, node 0, stands for a GEMM or communication that does not exist. There is no first run
- * here: the harness runs every variant once without a gate. */
+unsigned pipeline_comm_alone(unsigned variant)
+{
+	return same_exchange(variant, COMM_ALONE, LIBRARY_COMM_ALONE);
+}
+
+unsigned pipeline_serial(unsigned variant)
+{
+	return same_exchange(variant, SERIAL, LIBRARY_SERIAL);
+}
+
+unsigned pipeline_overlap(unsigned variant)
+{
+	return same_exchange(variant, OVERLAP, LIBRARY_OVERLAP);
+}
+
+struct dev_gemm pipeline_gemm(const struct pipeline *p, uint32_t device, unsigned iteration,
+			      bool shaped)
+{
+	const struct bench_gemm *operands = &p->gemm[device][iteration % 2];
+	struct dev_gemm gemm = bench_gemm_whole(operands);
+	gemm.tiled = dev_can(operands->dev, DEV_CAP_GEMM_TILED);
+	gemm.tile_k = p->tile_k;
+	gemm.grid = p->grid;
+	gemm.shared_bytes = shaped ? p->claim_bytes : 0;
+	return gemm;
+}
+
+void pipeline_add_comm(const struct pipeline *p, struct work_graph *g, long what,
+		       unsigned iteration, struct comm_call *call)
+{
+	call->by_library = what & BY_LIBRARY;
+	call->lanes = p->lane[what & LANE_MASK];
+	for (uint32_t d = 0; d < p->devices; d++)
+		call->message[d] = p->gemm[d][iteration % 2].c;
+	comm_load_add(&p->comm, g, call);
+}
+
+/* ------------------------------------------------------------------ rounds */
+
+struct round {
+	struct pipeline *p;
+	struct work_graph *g;
+	struct pipeline_trace *trace; /* NULL: timed */
+	long what;
+	/* By device: the node of the latest GEMM; of the two latest communications. The fork, node
+	 * 0, stands for those that do not exist. */
+	uint32_t gemm[DEV_MAX], comm[2][DEV_MAX];
+};
+
+static void add_gemms(struct round *r, unsigned i)
+{
+	const struct pipeline *p = r->p;
+	for (uint32_t d = 0; d < p->devices; d++) {
+		const struct dev_gemm gemm = pipeline_gemm(p, d, i, r->what & HAS_CLAIM);
+		uint32_t lane = p->lane[LANE_SAME][d], wait = work_graph_mark(r->g, lane);
+		work_graph_edge(r->g, r->comm[i % 2][d], wait);
+		uint32_t begin = r->trace ? trace_add_stamp(p, r->g, d, TRACE_GEMM + i) : 0;
+		r->gemm[d] = work_graph_gemm(r->g, lane, &gemm);
+		if (r->trace)
+			trace_add_part(r->g, r->trace->gemm + d * p->iterations + i, begin,
+				       r->gemm[d]);
+	}
+}
+
+static void add_comms(struct round *r, unsigned i)
+{
+	const struct pipeline *p = r->p;
+	struct comm_call call = {0};
+	for (uint32_t d = 0; d < p->devices; d++) {
+		call.after[d] = r->gemm[d];
+		if (r->trace)
+			call.start_ns[d] = p->stamps[d] + TRACE_GEMM + p->iterations + i;
+	}
+	pipeline_add_comm(p, r->g, r->what, i, &call);
+	for (uint32_t d = 0; d < p->devices; d++) {
+		r->comm[i % 2][d] = call.end[d];
+		if (r->trace)
+			trace_add_part(r->g, r->trace->comm + d * p->iterations + i, call.begin[d],
+				       call.end[d]);
+	}
+}
+
+/* There is no first run here: the harness runs every variant once without a gate. */
 static struct work_graph *build_round(struct pipeline *p, struct bench_case *c, long what,
-				      bool traced)
+				      struct pipeline_trace *trace)
 {
-	const uint32_t own = p->lane[LANE_SAME], other = p->lane[what & LANE_MASK];
-	uint32_t gemm = 0, comm[2] = {0};
-	struct work_graph *g = bench_graph(c, p->lanes);
-	work_graph_fork(g, own);
-	if (traced) {
-		add_stamp(p, g, BEFORE_ORIGIN);
-		p->origin = work_graph_mark(g, own);
-		work_graph_stamp_end(g, p->origin);
-		add_stamp(p, g, AFTER_ORIGIN);
+	struct round r = {.p = p, .g = bench_graph(c, p->lanes), .trace = trace, .what = what};
+	work_graph_fork(r.g, p->lane[LANE_SAME][0]);
+	if (trace)
+		trace_add_origins(p, r.g, trace);
+	for (unsigned i = 0; i < p->iterations; i++) {
+		if (what & HAS_GEMM)
+			add_gemms(&r, i);
+		if (what & HAS_COMM)
+			add_comms(&r, i);
 	}
-	for (unsigned i = 0, k = p->iterations; i < p->iterations; i++, k++) {
-		if (what & HAS_GEMM) {
-			work_graph_edge(g, comm[i % 2], work_graph_mark(g, own));
-			if (traced)
-				add_stamp(p, g, STARTS + i);
-			gemm = add_gemm(p, g, what, i);
-		}
-		if (what & HAS_COMM) {
-			work_graph_edge(g, gemm, work_graph_mark(g, other));
-			comm[i % 2] = comm_load_add(&p->comm, g, other, p->gemm[i % 2].c,
-						    traced ? p->stamps + STARTS + k : NULL);
-		}
-		if (traced) {
-			work_graph_stamp_end(g, p->ends[i] = gemm);
-			work_graph_stamp_end(g, p->ends[k] = comm[i % 2]);
-		}
-	}
-	work_graph_join(g);
+	work_graph_join(r.g);
 	if (bench_status(c) == 0)
-		bench_status_add(c, work_graph_prepare(g));
-	return g;
+		bench_status_add(c, work_graph_prepare(r.g));
+	return r.g;
+}
+
+static bool variant_applies(const struct pipeline *p, const struct bench_case *c, unsigned v)
+{
+	return !(pipeline_has(v, HAS_CLAIM) && p->claim_bytes == 0) &&
+	       !(pipeline_has(v, BY_LIBRARY) && !p->comm.library) &&
+	       !((pipeline_variants[v].param & LANE_MASK) == LANE_URGENT &&
+		 !dev_can(c->dev, DEV_CAP_PRIORITY));
 }
 
 static void build_variants(struct pipeline *p, struct bench_case *c)
 {
 	for (unsigned v = 0; v < VARIANTS; v++) {
 		long what = pipeline_variants[v].param;
-		if ((what & HAS_CLAIM && p->claim_bytes == 0) ||
-		    (what & LANE_URGENT && !dev_can(c->dev, DEV_CAP_PRIORITY)))
+		if (!variant_applies(p, c, v))
 			bench_variant_off(c, v);
-		if (!bench_variant_on(c, v))
+		if (!bench_variant_on(c, v) || bench_status(c))
 			continue;
-		p->timed[v] = build_round(p, c, what, false);
-		if (v >= OVERLAP)
-			p->traced[v] = build_round(p, c, what, true);
+		p->timed[v] = build_round(p, c, what, NULL);
+		if (trace_is_needed(v) && trace_open(p, c, &p->traced[v]) == 0)
+			p->traced[v].graph = build_round(p, c, what, &p->traced[v]);
 		if (bench_status(c) == 0)
 			bench_queue_entries(c, v, work_graph_max_queued(p->timed[v]));
 	}
 }
 
+static void open_device(struct pipeline *p, struct bench_case *c, uint32_t d,
+			const struct shape *gemm)
+{
+	struct dev *dev = c->devices->dev[d];
+	const struct dev_props *props = dev_props(dev);
+	const float *pattern = pattern_reals(c);
+	bench_gemm_open(&p->gemm[d][0], c, dev, gemm, DEV_F32);
+	p->gemm[d][1] = p->gemm[d][0];
+	uint64_t result_bytes = p->gemm[d][0].c_bytes,
+		 bytes = result_bytes > p->comm.bytes ? result_bytes : p->comm.bytes;
+	for (int i = 0; i < 2; i++)
+		p->gemm[d][i].c = pattern_alloc(c, dev, DEV_MEM_DEVICE, bytes, pattern);
+	p->stamps[d] = bench_alloc_on(c, dev, DEV_MEM_PINNED,
+				      (TRACE_GEMM + 2 * p->iterations) * sizeof(*p->stamps[d]));
+	p->lane[LANE_SAME][d] =
+		d ? work_lane_normal(p->lanes, d) : work_lane_of(p->lanes, 0, c->stream);
+	p->lane[LANE_NORMAL][d] = work_lane(p->lanes, d, props->priority_normal);
+	p->lane[LANE_URGENT][d] = work_lane(p->lanes, d, props->priority_high);
+}
+
 int pipeline_open(struct pipeline *p, struct bench_case *c, const struct shape *gemm)
 {
-	const struct dev_props *props = dev_props(c->dev);
-	float *pattern = pattern_reals(c);
-	bench_gemm_open(&p->gemm[0], c, c->dev, gemm, DEV_F32);
-	p->gemm[1] = p->gemm[0];
-	for (int i = 0; i < 2; i++)
-		p->gemm[i].c = pattern_alloc(c, c->dev, DEV_MEM_DEVICE, p->comm.bytes, pattern);
-	comm_load_open(&p->comm, c, pattern);
-	p->stamps =
-		bench_alloc(c, DEV_MEM_PINNED, (STARTS + 2 * p->iterations) * sizeof(*p->stamps));
+	p->devices = (uint32_t)c->devices->count;
 	p->lanes = bench_lanes(c);
-	p->lane[LANE_SAME] = work_lane_of(p->lanes, 0, c->stream);
-	p->lane[LANE_NORMAL] = work_lane(p->lanes, 0, props->priority_normal);
-	p->lane[LANE_URGENT] = work_lane(p->lanes, 0, props->priority_high);
-	p->claiming = bench_graph(c, p->lanes);
-	add_gemm(p, p->claiming, HAS_CLAIM, 0);
+	for (uint32_t d = 0; d < p->devices; d++)
+		open_device(p, c, d, gemm);
+	comm_load_open(&p->comm, c);
 	if (bench_status(c))
 		return bench_status(c);
 	/* A device need not check a claim before a GEMM is enqueued. */
-	if (bench_graph_prepare(c, p->claiming) == -EINVAL && p->claim_bytes)
+	struct work_graph *claiming = trace_claiming_gemms(p, c);
+	if (bench_graph_prepare(c, claiming) == -EINVAL && (p->claim_bytes || p->tile_k))
 		return -ENOTSUP;
 	build_variants(p, c);
 	return bench_status(c);
 }
 
-/* ---------------------------------------------------------------- traced rounds */
-
-static double stamp_seconds(const struct pipeline *p, unsigned which)
-{
-	return 1e-9 * (double)(int64_t)(p->stamps[which] - p->stamps[BEFORE_ORIGIN]);
-}
-
-/* The event of the origin lies between two stamps. Using the first of them as its time makes ends
- * appear early and never late, so a correct order is never reported as wrong. */
-static int run_traced(const struct pipeline *p, struct work_graph *g, struct shaping_span *parts)
-{
-	double unused;
-	int status = work_graph_time(g, &unused);
-	for (unsigned i = 0; status == 0 && i < 2 * p->iterations; i++) {
-		parts[i].begin = stamp_seconds(p, STARTS + i);
-		status = work_graph_seconds(g, p->origin, p->ends[i], &parts[i].end);
-	}
-	return status;
-}
-
-static double median_of(double *x, unsigned n)
-{
-	stats_sort(x, n);
-	return stats_median(x, n);
-}
-
-/* A part may seem to begin too late, by the time between the two stamps at most, so waits contain
- * it: its end is the time of an event, its begin a stamp of a kernel. */
-static int trace_variant(struct pipeline *p, struct bench_case *c, unsigned v)
-{
-	struct shaping_span parts[2 * SHAPING_ITERATIONS_MAX] = {0};
-	const struct shaping_span *gemm = parts, *comm = parts + p->iterations;
-	double rate[ROUNDS], wait[PAIRS_MAX], gemm_s[PAIRS_MAX], comm_s[PAIRS_MAX], late_s = 0.0;
-	bool in_order = true;
-	unsigned pairs = 0;
-	for (unsigned round = 0; round < ROUNDS; round++) {
-		int status = run_traced(p, p->traced[v], parts);
-		if (status)
-			return status;
-		rate[round] = shaping_overlap_rate(gemm, comm, p->iterations);
-		in_order = in_order && shaping_in_order(gemm, comm, p->iterations);
-		late_s = fmax(late_s, stamp_seconds(p, AFTER_ORIGIN));
-		for (unsigned i = 0; i + 1 < p->iterations; i++, pairs++) {
-			double ready = i ? fmax(gemm[i].end, comm[i - 1].end) : gemm[i].end;
-			wait[pairs] = comm[i].begin - ready;
-			comm_s[pairs] = comm[i].end - comm[i].begin;
-			gemm_s[pairs] = gemm[i + 1].end - gemm[i + 1].begin;
-		}
-	}
-	p->trace[v] = (struct pipeline_trace){.overlap_rate = median_of(rate, ROUNDS),
-					      .wait_s = median_of(wait, pairs),
-					      .gemm_s = median_of(gemm_s, pairs),
-					      .comm_s = median_of(comm_s, pairs)};
-	bench_mechanism_of(
-		c, UINT64_C(1) << v, "order_is_kept", in_order,
-		"%s: every communication starts after its GEMM ends, by stamps, to %.2g us",
-		pipeline_variants[v].name, 1e6 * late_s);
-	return 0;
-}
-
-static int verify_lane(const struct pipeline *p, struct bench_case *c, long lane, const char *name)
-{
-	uint64_t uses = 0;
-	for (unsigned v = OVERLAP; v < VARIANTS; v++)
-		if (pipeline_variants[v].param & lane && bench_variant_on(c, v))
-			uses |= UINT64_C(1) << v;
-	if (uses == 0)
-		return 0;
-	struct work_graph *sending = bench_graph(c, p->lanes);
-	comm_load_add(&p->comm, sending, p->lane[lane], p->gemm[0].c, NULL);
-	int status = bench_graph_prepare(c, sending);
-	return status ? status : bench_verify_independent(c, uses, name, p->claiming, sending);
-}
-
-int pipeline_verify(struct pipeline *p, struct bench_case *c)
-{
-	int status = verify_lane(p, c, LANE_NORMAL, "stream_is_independent");
-	if (status == 0)
-		status = verify_lane(p, c, LANE_URGENT, "urgent_stream_is_independent");
-	for (unsigned v = OVERLAP; status == 0 && v < VARIANTS; v++)
-		if (bench_variant_on(c, v))
-			status = trace_variant(p, c, v);
-	return status;
-}
+void pipeline_close(struct pipeline *p) { comm_load_close(&p->comm); }

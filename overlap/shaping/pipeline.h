@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The variants of overlap/shaping: rounds of the pipeline GEMM_i -> comm_i as graphs. The GEMM of
- * iteration i writes its result to the start of buffer i mod 2, and comm_i sends that buffer as its
- * message. So comm_i and GEMM_{i+1} use different memory and may run at the same time, and
- * GEMM_{i+2} waits for comm_i. Where the message is longer than the result, the rest is filled in
- * setup and does not change.
+ * The variants of overlap/shaping: rounds of the pipeline GEMM_i -> comm_i as graphs, the same on
+ * every device of the case. The GEMM of iteration i writes its result to the start of buffer i mod
+ * 2, and comm_i sends that buffer as its message. So comm_i and GEMM_{i+1} use different memory and
+ * may run at the same time, and GEMM_{i+2} waits for comm_i. Where the message is longer than the
+ * result, the rest is filled in setup and does not change.
  */
 #ifndef GPUSIG_PIPELINE_H
 #define GPUSIG_PIPELINE_H
@@ -13,7 +13,8 @@
 #include "overlap/shaping/comm_load.h"
 #include "overlap/shaping/model.h"
 
-/* In those from OVERLAP on, communications have a stream of their own. */
+/* In those named after overlap, shaped and priority, communications have a stream of their own. The
+ * library's are as the others, with the vendor's allreduce. */
 enum {
 	GEMM_ALONE,
 	GEMM_SHAPED,
@@ -23,45 +24,90 @@ enum {
 	SHAPED,
 	PRIORITY,
 	SHAPED_PRIORITY,
+	LIBRARY_COMM_ALONE,
+	LIBRARY_SERIAL,
+	LIBRARY_OVERLAP,
+	LIBRARY_SHAPED,
+	LIBRARY_PRIORITY,
+	LIBRARY_SHAPED_PRIORITY,
 	VARIANTS
 };
 
 /* Their param: the lane of the communications (GEMMs are in LANE_SAME), and what a round has.
  * HAS_CLAIM: blocks of GEMMs claim shared memory. */
-enum { LANE_SAME, LANE_NORMAL, LANE_URGENT, LANE_MASK = 3 };
-enum { HAS_GEMM = 4, HAS_COMM = 8, HAS_CLAIM = 16 };
+enum { LANE_SAME, LANE_NORMAL, LANE_URGENT, LANES, LANE_MASK = 3 };
+enum { HAS_GEMM = 4, HAS_COMM = 8, HAS_CLAIM = 16, BY_LIBRARY = 32 };
 extern const struct bench_variant pipeline_variants[];
 
-/* Medians of traced rounds, over all iterations with a concurrent partner: not the first GEMM, not
- * the last communication. */
+static inline bool pipeline_has(unsigned variant, long what)
+{
+	return (pipeline_variants[variant].param & what) == what;
+}
+
+/* Whether GEMMs and communications of the variant may run at the same time. */
+bool pipeline_overlaps(unsigned variant);
+/* The variant's GEMMs alone, its communications alone, both in one stream, plain overlap. */
+unsigned pipeline_gemm_alone(unsigned variant);
+unsigned pipeline_comm_alone(unsigned variant);
+unsigned pipeline_serial(unsigned variant);
+unsigned pipeline_overlap(unsigned variant);
+
+/* A GEMM or communication of a traced round, by its nodes: the one before its work, the last. */
+struct pipeline_part {
+	uint32_t begin, end;
+};
+
+/* A traced round: nodes by device and iteration, a device's iterations in a row. */
 struct pipeline_trace {
-	double overlap_rate;
-	double wait_s; /* from the end of a communication's GEMM, or of the communication before
-			  it if that is later, to the start of its first block */
-	double gemm_s, comm_s; /* from the start of the first block to the end */
+	struct work_graph *graph;
+	uint32_t origin[DEV_MAX];
+	struct pipeline_part *gemm, *comm;
+};
+
+/* Traced rounds: enough for an interval that a single outlier does not move. */
+enum { TRACED_ROUNDS = 9 };
+
+/* Of each traced round: medians over all iterations with a concurrent partner (not the first GEMM,
+ * not the last communication) and all devices. NaN: the variant has no such part. */
+struct pipeline_rounds {
+	double gemm_s[TRACED_ROUNDS], comm_s[TRACED_ROUNDS]; /* from begin to end */
+	double overlap_rate[TRACED_ROUNDS];                  /* of the device with the median */
+	double wait_s[TRACED_ROUNDS]; /* from the end of a communication's GEMM, or of the
+					 communication before it if that is later, to the start of
+					 its first block */
 };
 
 struct pipeline {
 	/* Set by the caller, as is the first part of `comm`. */
 	unsigned iterations;
 	uint64_t claim_bytes; /* of each block of a GEMM that is shaped */
+	uint32_t tile_k, grid;
 	struct comm_load comm;
 	/* Set by pipeline_open(). */
-	struct bench_gemm gemm[2]; /* the same operands; C is one of the two buffers */
+	uint32_t devices;
+	struct bench_gemm gemm[DEV_MAX][2]; /* the same operands; C is one of the two buffers */
 	struct work_lanes *lanes;
-	uint32_t lane[3];
-	struct work_graph *claiming;                           /* one GEMM with the claim */
-	struct work_graph *timed[VARIANTS], *traced[VARIANTS]; /* rounds */
-	/* Of each traced round: the time stamps, in PINNED memory; the nodes of the origin and at
-	 * the ends of GEMMs, then of communications. */
-	uint64_t *stamps;
-	uint32_t origin, ends[2 * SHAPING_ITERATIONS_MAX];
-	struct pipeline_trace trace[VARIANTS]; /* from OVERLAP on; set by pipeline_verify() */
+	uint32_t lane[LANES][DEV_MAX];
+	struct work_graph *timed[VARIANTS];
+	struct pipeline_trace traced[VARIANTS];
+	uint64_t *stamps[DEV_MAX]; /* of a traced round, in PINNED memory (trace.h) */
+	/* Set by pipeline_verify(). */
+	struct pipeline_rounds rounds[VARIANTS];
 };
 
-/* In setup; the case owns everything. Turns off the variants that do not apply. -ENOTSUP: the claim
- * does not fit, which a GEMM has tried, or a round has more operations than a queue holds. */
+/* In setup; the case owns everything, but for what pipeline_close() closes in teardown. Turns off
+ * the variants that do not apply. -ENOTSUP: the claim does not fit, which a GEMM has tried, or a
+ * round has more operations than a queue holds. */
 int pipeline_open(struct pipeline *p, struct bench_case *c, const struct shape *gemm);
+void pipeline_close(struct pipeline *p);
+
+/* The GEMM of an iteration on a device. */
+struct dev_gemm pipeline_gemm(const struct pipeline *p, uint32_t device, unsigned iteration,
+			      bool shaped);
+/* Adds the communication of an iteration: of the GEMMs `after`, by device. With start times,
+ * kernels write them. */
+void pipeline_add_comm(const struct pipeline *p, struct work_graph *g, long what,
+		       unsigned iteration, struct comm_call *call);
 
 /* In verify_mechanism: the streams are independent, and in traced rounds every communication starts
  * after its GEMM. */

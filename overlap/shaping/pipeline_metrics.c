@@ -3,73 +3,173 @@
 
 #include <math.h>
 
+#define BIT(variant) (UINT64_C(1) << (variant))
+
+/* The parts alone, of plain GEMMs and of the exchange that the variant has. */
+struct alone {
+	unsigned iterations, comm;
+};
+
 static double ratio_min(const struct bench_round *r)
 {
-	return shaping_ratio_min(r->seconds[GEMM_ALONE], r->seconds[COMM_ALONE]);
+	const struct alone *a = r->arg;
+	return shaping_ratio_min(r->seconds[GEMM_ALONE], r->seconds[a->comm]);
 }
 
 static double ratio_pipelined(const struct bench_round *r)
 {
-	const unsigned *iterations = r->arg;
-	return shaping_ratio_pipelined(*iterations, r->seconds[GEMM_ALONE], r->seconds[COMM_ALONE]);
+	const struct alone *a = r->arg;
+	return shaping_ratio_pipelined(a->iterations, r->seconds[GEMM_ALONE], r->seconds[a->comm]);
 }
 
-static void record_facts(const struct pipeline *l, struct bench_case *c)
+static double rate_pipelined(const struct bench_round *r)
 {
-	const struct dev_props *p = dev_props(c->dev);
-	uint64_t residents = shaping_residents(p->shared_per_unit_bytes, p->shared_reserved_bytes,
-					       p->shared_granularity_bytes, l->claim_bytes);
-	bench_gemm_facts(&l->gemm[0], c);
-	bench_fact_text(c, "exchange",
-			l->comm.devices == 1
-				? "stand-in: kernels within the memory of one device, no link"
-				: "peers: the first rank's share of a direct exchange, the other "
-				  "ranks idle");
+	const struct alone *a = r->arg;
+	return shaping_rate_pipelined(a->iterations, r->seconds[GEMM_ALONE], r->seconds[a->comm]);
+}
+
+/* ------------------------------------------------------------------ facts */
+
+static const char *describe_exchange(const struct pipeline *p)
+{
+	if (p->devices == 1)
+		return "stand-in: kernels within the memory of one device, no link";
+	return p->comm.all_to_all ? "all-to-all on all devices: direct exchange by kernels"
+				  : "allreduce on all devices: direct reduce-scatter and "
+				    "all-gather by kernels";
+}
+
+/* Resident blocks of a GEMM on a unit, as the device counts them: registers may allow fewer than
+ * shared memory. */
+static int record_residents(const struct pipeline *p, struct bench_case *c, bool shaped,
+			    const char *name)
+{
+	const struct dev_props *props = dev_props(c->dev);
+	const struct dev_gemm gemm = pipeline_gemm(p, 0, 0, shaped);
+	uint32_t blocks;
+	if (!gemm.tiled || !dev_can(c->dev, DEV_CAP_OCCUPANCY))
+		return 0;
+	int status = dev_gemm_occupancy(c->dev, &gemm, &blocks);
+	if (status)
+		return status;
+	bench_fact_number(c, name, blocks);
+	bench_fact_number(c, shaped ? "shaped_residents_by_shared" : "residents_by_shared",
+			  fmin((double)shaping_residents(
+				       props->shared_per_unit_bytes, props->shared_reserved_bytes,
+				       props->shared_granularity_bytes,
+				       dev_gemm_tile_bytes(&gemm) + gemm.shared_bytes),
+			       props->slots_per_unit));
+	return 0;
+}
+
+static int record_facts(const struct pipeline *p, struct bench_case *c)
+{
+	bench_gemm_facts(&p->gemm[0][0], c);
+	bench_fact_number(c, "devices", p->devices);
+	bench_fact_text(c, "exchange", describe_exchange(p));
+	if (p->comm.library)
+		bench_fact_text(c, "library", p->comm.library->library);
 	bench_fact_text(c, "gemm_kernels",
-			dev_can(c->dev, DEV_CAP_GEMM_TILED) ? "the device's tiles"
-							    : "the library's");
-	bench_fact_number(c, "message_bytes", (double)l->comm.bytes);
-	bench_fact_number(c, "overlap_rate_max", shaping_rate_max(l->iterations));
-	if (l->claim_bytes)
-		bench_fact_number(c, "max_residents", fmin((double)residents, p->slots_per_unit));
+			!dev_can(c->dev, DEV_CAP_GEMM_TILED) ? "the library's"
+			: p->tile_k                          ? "textbook tiles"
+							     : "the device's tiles");
+	if (p->tile_k) {
+		const struct dev_gemm gemm = pipeline_gemm(p, 0, 0, false);
+		bench_fact_number(c, "gemm_blocks",
+				  gemm.grid ? fmin(gemm.grid, (double)dev_gemm_tiles(&gemm))
+					    : (double)dev_gemm_tiles(&gemm));
+	}
+	bench_fact_number(c, "message_bytes", (double)p->comm.bytes);
+	bench_fact_number(c, "overlap_rate_max", shaping_rate_max(p->iterations));
+	int status = record_residents(p, c, false, "residents");
+	return status || p->claim_bytes == 0 ? status
+					     : record_residents(p, c, true, "shaped_residents");
 }
 
-static void derive_variant(const struct pipeline *p, struct bench_case *c, unsigned v)
+/* ------------------------------------------------------------------ variants */
+
+/* What a part takes concurrently with the other / the same part in a pipeline without the other,
+ * traced round by traced round. */
+static int derive_cil(const struct pipeline *p, struct bench_case *c, unsigned v, bool of_gemm)
 {
-	const struct pipeline_trace *t = &p->trace[v];
-	double iterations = p->iterations;
-	bench_status_add(c, bench_ratio(c, "time_ratio", v, SERIAL, "seconds / seconds(serial)"));
-	if (v != OVERLAP)
-		bench_status_add(c, bench_ratio(c, "normalised_time", v, OVERLAP,
-						"seconds / seconds(overlap)"));
-	bench_value(c, "overlap_rate", (int)v, t->overlap_rate, "",
-		    "time in which a GEMM and a communication both ran / time of the round; "
-		    "traced rounds");
-	bench_value(c, "first_comm_block", (int)v, t->wait_s, "s",
-		    "start of a communication's first block - end of its GEMM and of the "
-		    "communication before; traced rounds");
-	bench_value(c, "gemm_CIL", (int)v, t->gemm_s * iterations / bench_median(c, GEMM_ALONE), "",
-		    "time of a GEMM while a communication runs / in a pipeline of GEMMs alone");
-	bench_value(c, "comm_CIL", (int)v, t->comm_s * iterations / bench_median(c, COMM_ALONE), "",
-		    "time of a communication, from its first block, while a GEMM runs / in a "
-		    "pipeline of communications alone");
+	unsigned alone = of_gemm ? pipeline_gemm_alone(v) : pipeline_comm_alone(v);
+	const struct pipeline_rounds *with = &p->rounds[v], *without = &p->rounds[alone];
+	double x[TRACED_ROUNDS];
+	for (unsigned i = 0; i < TRACED_ROUNDS; i++)
+		x[i] = of_gemm ? with->gemm_s[i] / without->gemm_s[i]
+			       : with->comm_s[i] / without->comm_s[i];
+	return bench_derive_samples(
+		c, of_gemm ? "gemm_CIL" : "comm_CIL", (int)v, "", BIT(v) | BIT(alone), x,
+		TRACED_ROUNDS,
+		of_gemm ? "time of a GEMM while a communication runs / of the same GEMM, with the "
+			  "same claim, in a pipeline of GEMMs alone; traced rounds"
+			: "time of a communication, from its first block to its end, while a GEMM "
+			  "runs / the same in a pipeline of communications alone; traced rounds");
+}
+
+static int derive_traced(const struct pipeline *p, struct bench_case *c, unsigned v)
+{
+	const struct pipeline_rounds *r = &p->rounds[v];
+	int status = bench_derive_samples(
+		c, "overlap_rate", (int)v, "", BIT(v), r->overlap_rate, TRACED_ROUNDS,
+		"time in which a GEMM and a communication both ran / time of the round; traced "
+		"rounds");
+	if (status == 0)
+		status = bench_derive_samples(
+			c, "first_comm_block", (int)v, "s", BIT(v), r->wait_s, TRACED_ROUNDS,
+			"start of a communication's first block - end of its GEMM and of the "
+			"communication before; traced rounds");
+	if (status == 0)
+		status = derive_cil(p, c, v, true);
+	return status ? status : derive_cil(p, c, v, false);
+}
+
+static int derive_variant(const struct pipeline *p, struct bench_case *c, unsigned v)
+{
+	bool own = !pipeline_has(v, BY_LIBRARY);
+	unsigned serial = pipeline_serial(v), overlap = pipeline_overlap(v);
+	int status = bench_ratio(c, "time_ratio", v, serial,
+				 own ? "seconds / seconds(serial)"
+				     : "seconds / seconds(library_serial)");
+	if (status == 0 && v != overlap)
+		status = bench_ratio(c, "normalised_time", v, overlap,
+				     own ? "seconds / seconds(overlap)"
+					 : "seconds / seconds(library_overlap)");
+	return status ? status : derive_traced(p, c, v);
+}
+
+/* `variant`: that of communications alone, or -1 for the exchange that is not the library's. */
+static int derive_bounds(const struct pipeline *p, struct bench_case *c, int variant)
+{
+	const struct alone a = {p->iterations, variant < 0 ? COMM_ALONE : (unsigned)variant};
+	const uint64_t uses = BIT(GEMM_ALONE) | BIT(a.comm);
+	int status = bench_derive(c, "time_ratio_min", variant, "", uses, ratio_min, &a,
+				  "max(g, c) / (g + c); g, c alone");
+	if (status == 0)
+		status = bench_derive(c, "time_ratio_pipelined", variant, "", uses, ratio_pipelined,
+				      &a,
+				      "(g + (i - 1) max(g, c) + c) / (i (g + c)); g, c alone, i "
+				      "iterations");
+	return status ? status
+		      : bench_derive(c, "overlap_rate_pipelined", variant, "", uses, rate_pipelined,
+				     &a,
+				     "(i - 1) min(g, c) / (g + (i - 1) max(g, c) + c); g, c alone, "
+				     "i iterations");
 }
 
 int pipeline_derive(const struct pipeline *p, struct bench_case *c)
 {
-	const uint64_t alone = 1u << GEMM_ALONE | 1u << COMM_ALONE;
-	record_facts(p, c);
-	bench_status_add(c, bench_derive(c, "time_ratio_min", -1, "", alone, ratio_min, NULL,
-					 "max(g, c) / (g + c); g, c alone"));
-	bench_status_add(c, bench_derive(c, "time_ratio_pipelined", -1, "", alone, ratio_pipelined,
-					 &p->iterations,
-					 "(g + (i - 1) max(g, c) + c) / (i (g + c)); g, c alone, "
-					 "i iterations"));
-	bench_status_add(c, bench_ratio(c, "claim_cost", GEMM_SHAPED, GEMM_ALONE,
-					"seconds of GEMMs that claim shared memory / of those that "
-					"do not"));
-	for (unsigned v = OVERLAP; v < VARIANTS; v++)
-		if (bench_variant_on(c, v))
-			derive_variant(p, c, v);
-	return bench_status(c);
+	int status = record_facts(p, c);
+	if (status == 0)
+		status = derive_bounds(p, c, -1);
+	if (status == 0 && bench_variant_on(c, LIBRARY_COMM_ALONE))
+		status = derive_bounds(p, c, LIBRARY_COMM_ALONE);
+	if (status == 0)
+		status = bench_ratio(c, "claim_cost", GEMM_SHAPED, GEMM_ALONE,
+				     "seconds of GEMMs that claim shared memory / of those that do "
+				     "not");
+	for (unsigned v = 0; status == 0 && v < VARIANTS; v++)
+		if (pipeline_overlaps(v) && bench_variant_on(c, v))
+			status = derive_variant(p, c, v);
+	return status;
 }

@@ -66,7 +66,11 @@ static void bounds_of_equal_times(void)
 	for (unsigned i = 2; i <= SHAPING_ITERATIONS_MAX; i++) {
 		expect_near(shaping_ratio_pipelined(i, 3.0, 3.0), (i + 1.0) / (2.0 * i), 1e-15);
 		expect_near(shaping_rate_max(i), (i - 1.0) / i, 1e-15);
+		expect_near(shaping_rate_pipelined(i, 3.0, 3.0), (i - 1.0) / (i + 1.0), 1e-15);
+		expect(shaping_rate_pipelined(i, 2.0, 3.0) < shaping_rate_max(i));
 	}
+	expect_near(shaping_rate_pipelined(19, 3.0, 3.0), 0.9, 1e-15);
+	expect_near(shaping_rate_pipelined(3, 1.0, 2.0), 2.0 / 7.0, 1e-15);
 	expect_near(shaping_ratio_min(3.0, 3.0), 0.5, 1e-15);
 	expect_near(shaping_ratio_pipelined(1, 2.0, 5.0), 1.0, 1e-15);
 	expect_near(shaping_ratio_min(1.0, 3.0), 0.75, 1e-15);
