@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from typing import Dict, List, Mapping, Optional, Tuple
+from dataclasses import dataclass
+from typing import Callable, Dict, List, Mapping, Optional, Tuple
 
 from reports.charts import LineChart, Mark, Series, draw_lines, share_ranges
 from reports.curves import axis_unit, why_invalid
@@ -14,11 +15,12 @@ from reports.section import Figure, Panels, Section, SectionSpec, Table
 from reports.sections import generic
 
 # In words, and on which line of the curves; plain overlap and priority are a claim of nothing.
-SETTINGS = {"serial": "serial", "overlap": "plain overlap", "shaped": "shaped", "priority": "priority",
-            "shaped_priority": "shaped and priority"}
+_OWN = {"serial": "serial", "overlap": "plain overlap", "shaped": "shaped", "priority": "priority",
+        "shaped_priority": "shaped and priority"}
+SETTINGS = {**_OWN, **{"library_" + name: "%s, by the library" % words for name, words in _OWN.items()}}
 EQUAL, URGENT, IDEAL = "equal priority", "urgent", "ideal"
 LINES = {"overlap": EQUAL, "shaped": EQUAL, "priority": URGENT, "shaped_priority": URGENT}
-NOT_A_SETTING = ("shared", "blocks")
+NOT_A_SETTING = ("tile", "grid", "shared", "blocks")
 
 
 def _valid(case: Case, name: str, variant: Optional[str]) -> Optional[float]:
@@ -35,14 +37,22 @@ def _pipelines(section: Section) -> Dict[Tuple[str, ...], List[Case]]:
 
 
 def _setting(case: Case, variant: str, time_s: float) -> Json:
-    shaped = variant.startswith("shaped")
+    shaped = "shaped" in variant
     ratio, normalised = _valid(case, "time_ratio", variant), _valid(case, "normalised_time", variant)
     return {"scenario": str(case.axes.get("scenario", "")), "setting": variant, "key": case.key,
             "shared_byte": case.axes.get("shared", 0) if shaped else 0, "blocks": case.axes.get("blocks"), "time_s": time_s,
-            "time_ratio": 1.0 if variant == "serial" else ratio, "normalised_time": 1.0 if variant == "overlap" else normalised,
-            "time_ratio_pipelined": _valid(case, "time_ratio_pipelined", None),
+            "tile": str(case.axes.get("tile", "own")), "gemm_blocks": case.facts.get("gemm_blocks"),
+            "time_ratio": 1.0 if variant.endswith("serial") else ratio,
+            "normalised_time": 1.0 if variant.endswith("overlap") else normalised,
+            "time_ratio_pipelined": _valid(case, "time_ratio_pipelined", _bound_of(variant)),
             "overlap_rate": _valid(case, "overlap_rate", variant),
+            "gemm_CIL": _valid(case, "gemm_CIL", variant), "comm_CIL": _valid(case, "comm_CIL", variant),
             "first_comm_block_s": _valid(case, "first_comm_block", variant)}
+
+
+def _bound_of(variant: str) -> Optional[str]:
+    """The variant that the bound of the library's exchange is reported under."""
+    return "library_comm_alone" if variant.startswith("library_") else None
 
 
 def results(section: Section) -> Json:
@@ -64,16 +74,17 @@ def _gain(ratio: float) -> str:
 
 def _name(best: Json) -> str:
     claim = " with %s claimed" % axis_value(best["shared_byte"], "byte") if best["shared_byte"] else ""
-    return SETTINGS[best["setting"]] + claim
+    tile = ", %s tiles" % best["tile"] if best["tile"] != "own" else ""
+    return SETTINGS[best["setting"]] + claim + tile
 
 
 def summary(section: Section) -> str:
     known = [b for b in section.results["best"] if b["time_ratio"] is not None and b["normalised_time"] is not None]
-    serial = [b["scenario"] for b in section.results["best"] if b["setting"] == "serial"]
+    serial = [b["scenario"] for b in section.results["best"] if b["setting"].endswith("serial")]
     if not known:
         return generic.nothing(section) if not serial else "Nothing is faster than serial in %s." % ", ".join(serial)
     best = min(known, key=lambda b: b["normalised_time"])
-    if best["setting"] == "overlap":
+    if best["setting"].endswith("overlap"):
         text = "No setting is faster than plain overlap, which takes %s time than serial in %s" % (
             _gain(best["time_ratio"]), best["scenario"])
     else:
@@ -85,30 +96,60 @@ def summary(section: Section) -> str:
     return text + ("; the communication is a stand-in that uses no link." if stand_in else ".")
 
 
-def _mark(case: Case, derived: Derived) -> Mark:
-    return Mark(float(case.axes["shared"]), derived.value, derived.ci_low, derived.ci_high, not why_invalid(case, derived),
-                why_invalid(case, derived))
+def _mark(x: float, case: Case, derived: Derived) -> Mark:
+    return Mark(x, derived.value, derived.ci_low, derived.ci_high, not why_invalid(case, derived), why_invalid(case, derived))
 
 
-def _on_line(case: Case, variant: str) -> bool:
-    """False for the baselines that a case with a claim measures: they have no claim."""
-    return bool(case.axes["shared"]) == variant.startswith("shaped")
+@dataclass(frozen=True)
+class Across:
+    """What a figure is drawn over."""
+
+    name: str
+    axes: Tuple[str, ...]  # not in a panel's title
+    x: Callable[[Case], Optional[float]]  # None: the case is not in the figure
+    on_line: Callable[[Case, str], bool]  # of a case and a variant
+    text: str
 
 
-def _curves(section: Section) -> Mapping[Tuple[Tuple[str, str], ...], Dict[str, List[Mark]]]:
+def _claimed(case: Case) -> Optional[float]:
+    claim = case.axes.get("shared")
+    return float(claim) if is_number(claim) and not case.axes.get("grid") else None
+
+
+def _gemm_blocks(case: Case) -> Optional[float]:
+    blocks = case.facts.get("gemm_blocks")
+    return float(blocks) if is_number(blocks) and not case.axes.get("shared") else None
+
+
+OVER_CLAIM = Across(
+    "shared memory claimed per block", ("shared", "grid"), _claimed,
+    # False for the baselines that a case with a claim measures: they have no claim.
+    lambda case, variant: bool(case.axes["shared"]) == variant.startswith("shaped"),
+    "Time of the overlapped pipeline over serial time, by what each block of the GEMMs claims in addition to its tiles; with no "
+    "claim and equal priority it is plain overlap.")
+OVER_GRID = Across(
+    "blocks of the GEMM", ("shared", "grid"), _gemm_blocks, lambda case, variant: not variant.startswith("shaped"),
+    "Time of the overlapped pipeline over serial time, by the number of blocks that share the GEMM's tiles; nothing else is "
+    "claimed. Where equal priority comes to serial, the communication waits for the GEMM's blocks.")
+ENDING = (" Urgent: communications are in the stream of highest priority. Ideal: (g + (i-1) max(g, c) + c) / (i (g + c)) of the "
+          "isolated times of a GEMM and a communication.")
+
+
+def _curves(section: Section, across: Across) -> Mapping[Tuple[Tuple[str, str], ...], Dict[str, List[Mark]]]:
     panels: Dict[Tuple[Tuple[str, str], ...], Dict[str, List[Mark]]] = {}
     for case in section.group.cases.values():
-        if not is_number(case.axes.get("shared")):
+        x = across.x(case)
+        if x is None:
             continue
-        place = tuple((k, str(v)) for k, v in case.axes.items() if k != "shared")
+        place = tuple((k, str(v)) for k, v in case.axes.items() if k not in across.axes)
         lines = panels.setdefault(place, {EQUAL: [], URGENT: [], IDEAL: []})
         for derived in case.derived:
             if derived.value is None:
                 continue
-            if derived.name == "time_ratio_pipelined":
-                lines[IDEAL].append(_mark(case, derived))
-            elif derived.name == "time_ratio" and derived.variant in LINES and _on_line(case, derived.variant):
-                lines[LINES[derived.variant]].append(_mark(case, derived))
+            if derived.name == "time_ratio_pipelined" and derived.variant is None:
+                lines[IDEAL].append(_mark(x, case, derived))
+            elif derived.name == "time_ratio" and derived.variant in LINES and across.on_line(case, derived.variant):
+                lines[LINES[derived.variant]].append(_mark(x, case, derived))
     return panels
 
 
@@ -118,24 +159,21 @@ def _title(place: Tuple[Tuple[str, str], ...], panels: Mapping[Tuple[Tuple[str, 
     return ", ".join(v if k == "scenario" else "%s %s" % (k, v) for k, v in place if k == "scenario" or k in varying)
 
 
-def _panels(section: Section) -> List[Figure]:
-    panels, charts = _curves(section), []
-    unit = axis_unit(section.group, "shared")
-    for place, lines in list(panels.items())[:generic.MAX_PANELS]:
+def _panels(section: Section, across: Across) -> List[Figure]:
+    panels, charts = _curves(section, across), []
+    shown = {p: lines for p, lines in panels.items() if len({m.x for m in lines[EQUAL]}) > 1}
+    unit = axis_unit(section.group, "shared") if across is OVER_CLAIM else ""
+    for place, lines in list(shown.items())[:generic.MAX_PANELS]:
         series = [Series(name, sorted(marks, key=lambda m: m.x), colour, dashed=name == IDEAL)
                   for colour, (name, marks) in enumerate(lines.items()) if marks]
         if series:
-            charts.append(LineChart(_title(place, panels), "shared memory claimed per block", unit, "", series, [(1.0, "serial")],
+            charts.append(LineChart(_title(place, shown), across.name, unit, "", series, [(1.0, "serial")],
                                     y_name="time / serial time"))
     if not charts:
         return []
     share_ranges(charts)
-    hidden = len(panels) - generic.MAX_PANELS
-    text = ("Time of the overlapped pipeline over serial time, by what each block of the GEMMs claims; with no claim and equal "
-            "priority it is plain overlap. Urgent: communications are in the stream of highest priority. Ideal: "
-            "(g + (i-1) max(g, c) + c) / (i (g + c)) of the isolated times of a GEMM and a communication.")
-    if hidden > 0:
-        text += " %d more panels are in the tables." % hidden
+    hidden = len(shown) - generic.MAX_PANELS
+    text = across.text + ENDING + (" %d more panels are in the tables." % hidden if hidden > 0 else "")
     return [Panels([draw_lines(c) for c in charts], text)]
 
 
@@ -144,15 +182,16 @@ def _number(value: Optional[float], unit: str = "") -> str:
 
 
 def figures(section: Section) -> List[Figure]:
-    rows = [[b["scenario"], _name(b), str(b["blocks"]), _number(b["time_ratio"]), _number(b["time_ratio_pipelined"]),
-             _number(b["normalised_time"]), "–" if b["overlap_rate"] is None else percent(b["overlap_rate"]),
+    rows = [[b["scenario"], _name(b), _number(b["gemm_blocks"]), str(b["blocks"]), _number(b["time_ratio"]),
+             _number(b["time_ratio_pipelined"]), _number(b["normalised_time"]),
+             "–" if b["overlap_rate"] is None else percent(b["overlap_rate"]), _number(b["gemm_CIL"]), _number(b["comm_CIL"]),
              _number(b["first_comm_block_s"], "s")] for b in section.results["best"]]
     caption = ("The fastest of all settings, serial and plain overlap among them; its ratios are to those of its own case. The "
-               "best of many is slightly optimistic. Communication: %s." % (
-                   "; ".join(section.results["exchange"]) or "not said"))
-    heads = ["scenario", "fastest", "communication blocks", "time, serial = 1", "ideal", "plain overlap = 1", "both ran",
-             "first block waits"]
-    shown = _panels(section) + ([Table(heads, rows, caption, 2)] if rows else [])
+               "best of many is slightly optimistic. The losses are against the same GEMM and the same communication alone. "
+               "Communication: %s." % ("; ".join(section.results["exchange"]) or "not said"))
+    heads = ["scenario", "fastest", "blocks of the GEMM", "of the communication", "time, serial = 1", "ideal",
+             "plain overlap = 1", "both ran", "CIL of the GEMM", "of the communication", "first block waits"]
+    shown = _panels(section, OVER_CLAIM) + _panels(section, OVER_GRID) + ([Table(heads, rows, caption, 2)] if rows else [])
     return shown or generic.figures(section)
 
 

@@ -399,6 +399,28 @@ def shaping(flags: Sequence[Json] = (), **more: Any) -> Writer:
     return w.end()
 
 
+# blocks of the GEMM -> seconds of {plain overlap, priority} in a pipeline that takes 10 ms serially: plain overlap decays.
+GRIDS = {2: (6e-3, 6e-3), 16: (9e-3, 7e-3), 112: (10e-3, 6.5e-3)}
+
+
+def shaping_grids() -> Writer:
+    w = Writer("overlap/shaping", [],
+               [axis("scenario", "", ["mb-ar"]), axis("tile", "", ["64x64x32"]), axis("grid", "", [2, 16, 0]),
+                axis("shared", "byte", [0]), axis("blocks", "", [8])])
+    for blocks, times in GRIDS.items():
+        seconds = {"serial": 10e-3, **dict(zip(("overlap", "priority"), times))}
+        derived = [value("time", n, t, "s") for n, t in seconds.items()] + [value("time_ratio_pipelined", None, SHAPING_BOUND)]
+        for name in ("overlap", "priority"):
+            derived += [value("time_ratio", name, seconds[name] / 10e-3), value("gemm_CIL", name, 1.25),
+                        value("comm_CIL", name, 1.5)]
+            if name != "overlap":
+                derived.append(value("normalised_time", name, seconds[name] / seconds["overlap"]))
+        line = w.case({"scenario": "mb-ar", "tile": "64x64x32", "grid": 0 if blocks == 112 else blocks, "shared": 0, "blocks": 8},
+                      [w.variant(n, t) for n, t in seconds.items()], derived)
+        line["facts"] = {"exchange": "allreduce on all devices: by kernels", "gemm_blocks": blocks}
+    return w.end()
+
+
 # copy method -> (CIL of the GEMM, CIL of the transfer); each side takes a millisecond alone
 PAIR = {"engine": (1.05, 1.1), "kernel": (1.6, 2.2)}
 PAIR_ORDER = 0.05  # what the transfer gains by being enqueued first, and the GEMM loses

@@ -126,6 +126,16 @@ class Page(workplace.Scratch):
                       "shaped and priority with 16 KiB claimed"):
             self.assertIn(words, page)
 
+    def test_a_pipeline_is_drawn_over_the_blocks_of_its_gemm(self) -> None:
+        self.run_build(synthetic.shaping_grids().text())
+        page = self.page().replace("\N{NO-BREAK SPACE}", " ")
+        for words in ("blocks of the GEMM", "Where equal priority comes to serial", "64x64x32 tiles",
+                      "Communication: allreduce on all devices"):
+            self.assertIn(words, page)
+        section = next(s for s in page.split("<section")[1:] if "blocks of the GEMM" in s and "<svg" in s)
+        self.assertIn(">1.25<", section)
+        self.assertIn(">1.50<", section)
+
     def test_pairs_are_a_map_of_the_better_order_warm_where_it_is_slower_than_taking_turns(self) -> None:
         w = synthetic.pair()
         for entry in w.lines[1]["derived"]:
