@@ -67,7 +67,7 @@ static const struct axis axes[] = {
 	 .min = 2,
 	 .max = SHAPING_ITERATIONS_MAX,
 	 .quick = "8",
-	 .full = "8,32"},
+	 .full = "8,20,48"},
 	{.name = "mflop",
 	 .help = "GEMMs are divided until mb has at most this many million flops; 8000000: the "
 		 "paper's size",
