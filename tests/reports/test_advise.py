@@ -44,6 +44,10 @@ class Learning(workplace.Scratch):
         for (m, n, k), seconds in found.items():
             self.assertAlmostEqual(seconds / (2e-6 + 2 * m * n * k / synthetic.PRODUCT_RATE), 1, delta=1e-6)
 
+    def test_a_gemm_of_few_blocks_advises_no_setting(self) -> None:
+        found = [[float(x) for x in w[1:]] for w in self.lines(synthetic.shaping_grids().text()) if w[0] == "shaped"]
+        self.assertEqual(found, [[0.0, 1.0, 0.65]])
+
     def test_pieces_of_a_cut_product(self) -> None:
         split = synthetic.split()
         case = split.lines[1]
