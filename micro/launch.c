@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What does starting work cost? The time of every call, completion, dependency and trigger; and the
- * three taxes of cutting work into kernels (arXiv 2511.02168; the decomposition into pairs of runs
- * is ours): many launches instead of one, a barrier after every stage, and a consumer that runs
- * after the producer's data has left the cache.
+ * What does starting work cost? The time of every call, completion, dependency and trigger.
  *
  * Every time is per operation:
  *
@@ -18,11 +15,6 @@
  *   graph_launch      issue interval of graphs of 64 empty kernels in a full queue
  *   graph_enqueue     the host's call to launch that graph, while the stream is held
  *   graph_round_trip  completion latency of that graph
- *   one_launch, many_launches     the same multiply-adds as one kernel, and as 16
- *   staged_free, staged_barrier   two streams of 8 alternating long and short kernels, without and
- *                                 with a barrier after every stage
- *   producer_first, tile_by_tile  16 tiles all written, then read; or each read right after it was
- *                                 written
  *
  *     bin/micro/launch --device host
  */
@@ -30,7 +22,6 @@
 #include "micro/launch/depth.h"
 #include "micro/launch/graph.h"
 #include "micro/launch/launch_metrics.h"
-#include "micro/launch/taxes.h"
 
 static const struct bench_variant variants[] = {
 	[ENQUEUE] = {.name = "enqueue", .timing = BENCH_SELF},
@@ -43,18 +34,6 @@ static const struct bench_variant variants[] = {
 	[GRAPH_LAUNCH] = {.name = "graph_launch", .timing = BENCH_DEVICE},
 	[GRAPH_ENQUEUE] = {.name = "graph_enqueue", .timing = BENCH_SELF},
 	[GRAPH_ROUND_TRIP] = {.name = "graph_round_trip", .timing = BENCH_HOST},
-	[ONE_LAUNCH] = {.name = "one_launch", .timing = BENCH_DEVICE},
-	[MANY_LAUNCHES] = {.name = "many_launches", .timing = BENCH_DEVICE, .queued = TAXES_PIECES},
-	[STAGED_FREE] = {.name = "staged_free", .timing = BENCH_DEVICE, .queued = 2 * TAXES_STAGES},
-	[STAGED_BARRIER] = {.name = "staged_barrier",
-			    .timing = BENCH_DEVICE,
-			    .queued = 4 * TAXES_STAGES},
-	[PRODUCER_FIRST] = {.name = "producer_first",
-			    .timing = BENCH_DEVICE,
-			    .queued = 2 * TAXES_TILES},
-	[TILE_BY_TILE] = {.name = "tile_by_tile",
-			  .timing = BENCH_DEVICE,
-			  .queued = 2 * TAXES_TILES},
 	{0}};
 
 static const struct bench_metric primary[] = {
@@ -64,11 +43,11 @@ static const struct bench_metric primary[] = {
 
 struct state {
 	struct dev_kernel *empty;
-	struct dev_event *event;
+	struct dev_stream *other;
+	struct dev_event *event, *fork, *join;
 	struct dev_graph *graph;
 	struct gate *gate;
 	struct queue_depth launches, graphs;
-	struct taxes taxes;
 };
 
 static struct state *case_state(const struct bench_case *c) { return c->state; }
@@ -102,13 +81,12 @@ static int setup(struct bench_case *c)
 {
 	struct state *s = case_state(c);
 	s->empty = bench_kernel(c, "empty");
+	s->other = bench_stream(c, dev_props(c->dev)->priority_normal);
 	s->event = bench_event(c);
+	s->fork = bench_event(c);
+	s->join = bench_event(c);
 	s->gate = bench_gate(c, GATE_LIMIT_NS);
 	int status = bench_status(c);
-	if (status == 0)
-		status = taxes_open(&s->taxes, c);
-	if (status == 0)
-		status = dev_stream_sync(c->dev, c->stream);
 	if (status == 0 && dev_can(c->dev, DEV_CAP_GRAPH))
 		status = graph_open(c, s->empty, &s->graph);
 	for (unsigned v = GRAPH_LAUNCH; !s->graph && v <= GRAPH_ROUND_TRIP; v++)
@@ -137,13 +115,13 @@ static int time_triggers(struct bench_case *c, uint64_t iterations)
 
 static int stream_hops(struct bench_case *c)
 {
-	struct taxes *t = &case_state(c)->taxes;
+	struct state *s = case_state(c);
 	int status = 0;
 	for (unsigned hop = 0; status == 0 && hop < HOPS; hop++) {
 		bool there = hop % 2 == 0;
-		struct dev_stream *from = there ? c->stream : t->other,
-				  *to = there ? t->other : c->stream;
-		status = bench_follow(c, from, to, there ? t->fork : t->join);
+		struct dev_stream *from = there ? c->stream : s->other,
+				  *to = there ? s->other : c->stream;
+		status = bench_follow(c, from, to, there ? s->fork : s->join);
 		if (status == 0)
 			status = launch_empty(c, to);
 	}
@@ -169,17 +147,9 @@ static int enqueue_operation(struct bench_case *c, unsigned variant)
 		return stream_hops(c);
 	case GRAPH_LAUNCH:
 		return enqueue_graph(c);
-	case GRAPH_ROUND_TRIP:
+	default: /* GRAPH_ROUND_TRIP */
 		status = enqueue_graph(c);
 		return status ? status : dev_stream_sync(c->dev, c->stream);
-	case ONE_LAUNCH:
-	case MANY_LAUNCHES:
-		return taxes_launches(&s->taxes, c, variant == ONE_LAUNCH ? 1 : TAXES_PIECES);
-	case STAGED_FREE:
-	case STAGED_BARRIER:
-		return taxes_staged(&s->taxes, c, variant == STAGED_BARRIER);
-	default:
-		return taxes_tiles(&s->taxes, c, variant == TILE_BY_TILE);
 	}
 }
 
@@ -200,8 +170,7 @@ static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
 static const struct bench bench = {
 	.name = "micro/launch",
 	.question = "what does starting work cost?",
-	.formula =
-		"time per operation; taxes are differences or ratios of two runs in the same round",
+	.formula = "time per operation",
 	.timed = "the operation named by the variant (top of the source file); not opening streams "
 		 "or events",
 	.limits = "a waiting host thread shares the cores with a host device",

@@ -296,9 +296,9 @@ gates_of() {
 
 @test "with a queue that is shorter than the device says launch does not hang, and what does not fit is flagged" {
 	FAKE_QUEUE=24 program micro/launch cuda \
-		--variant enqueue,back_to_back,trigger,graph_launch,graph_round_trip,one_launch,staged_barrier
+		--variant enqueue,back_to_back,trigger,graph_launch,graph_round_trip,stream_hop
 	ran
-	gates_of graph_launch staged_barrier
+	gates_of stream_hop graph_launch
 	cases 'rows[1]["facts"]["launches_queued_max"] == 8 and rows[1]["facts"]["graphs_queued_max"] == 0'
 }
 

@@ -18,19 +18,13 @@ enum {
 	STREAM_HOP,
 	GRAPH_LAUNCH,
 	GRAPH_ENQUEUE,
-	GRAPH_ROUND_TRIP,
-	ONE_LAUNCH,
-	MANY_LAUNCHES,
-	STAGED_FREE,
-	STAGED_BARRIER,
-	PRODUCER_FIRST,
-	TILE_BY_TILE
+	GRAPH_ROUND_TRIP
 };
 
 /* Hops between two streams in one iteration of STREAM_HOP. */
 #define HOPS 16u
 
-/* In derive: times of one hop and of one kernel of a graph, and the three taxes. */
+/* In derive: times of one hop and of one kernel of a graph. */
 int launch_derive(struct bench_case *c);
 
 #endif

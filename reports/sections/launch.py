@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""micro/launch: the cost of starting work, cheapest first, and the extra costs of cutting work up."""
+"""micro/launch: the cost of starting work, cheapest first."""
 
 from __future__ import annotations
 
@@ -7,17 +7,13 @@ from typing import List, Optional, Tuple
 
 from reports.curves import why_invalid
 from reports.jsonl import Json
-from reports.quantity import digits, human, listing, spell
+from reports.quantity import human
 from reports.records import Case, Derived
 from reports.section import Bars, Figure, Section, SectionSpec
 from reports.sections import generic
 
 # Variants that other values are derived from: their own time is not the cost of a start.
-PARTS = ("one_launch", "many_launches", "staged_free", "staged_barrier", "producer_first", "tile_by_tile", "stream_hop",
-         "graph_launch", "graph_enqueue", "graph_round_trip")
-
-
-_TAXES = {"barrier_tax": "with barriers", "locality_tax": "without locality"}
+PARTS = ("stream_hop", "graph_launch", "graph_enqueue", "graph_round_trip")
 
 
 def _name(case: Case, derived: Derived) -> str:
@@ -32,9 +28,7 @@ def _costs(section: Section) -> List[Tuple[Case, Derived]]:
 def results(section: Section) -> Json:
     costs = [{"what": _name(c, d), "value": d.value, "ci_low": d.ci_low, "ci_high": d.ci_high, "key": c.key,
               "formula": d.formula} for c, d in _costs(section) if not why_invalid(c, d)]
-    taxes = [{"what": d.name, "value": d.value, "ci_low": d.ci_low, "ci_high": d.ci_high, "formula": d.formula}
-             for c, d in section.values() if d.name.endswith("_tax") and d.unit == "" and not why_invalid(c, d)]
-    return {"costs": sorted(costs, key=lambda c: (c["value"], c["what"])), "taxes": taxes}
+    return {"costs": sorted(costs, key=lambda c: (c["value"], c["what"]))}
 
 
 def _cost(section: Section, what: str) -> Optional[str]:
@@ -53,9 +47,7 @@ def summary(section: Section) -> str:
         low, high = costs[0], costs[-1]
         said = ["from %s (%s) to %s (%s)" % (human(low["value"], "s"), low["what"], human(high["value"], "s"), high["what"])]
     text = "; ".join(said)
-    extra = ["%s times %s" % (digits(t["value"]), _TAXES.get(t["what"], "for " + spell(t["what"].replace("_tax", ""))))
-             for t in section.results["taxes"]]
-    return text[0].upper() + text[1:] + ("; extra cost of cutting work up: " + listing(extra) if extra else "") + "."
+    return text[0].upper() + text[1:] + "."
 
 
 def figures(section: Section) -> List[Figure]:
