@@ -54,7 +54,9 @@
  * find one it lacks is -ENOENT.
  *
  * "_nt" kernels use non-temporal (streaming, evict-first) stores where the device has them; the
- * others use ordinary stores. Times are those of dev_clock_ns(). The flag of blocking_kernel and
+ * others use ordinary stores. Times are those of dev_clock_ns(), as well as the device knows the
+ * offset of its timer ("timer_offset_error" of dev_telemetry_read()); events measure an interval
+ * without that error. The flag of blocking_kernel and
  * await is set with dev_post_value(), dev_write_value() or signal, or counted up by a GEMM
  * (dev_gemm.done). The device must be able to reach the memory that blocking_kernel and stamp use;
  * PINNED is simplest.

@@ -5,9 +5,10 @@
  * 2606.09200). The arithmetic stays the same, only the claim grows.
  *
  * Timed: `load` is a grid of multiply-adds that fills the device several times; `foreign_wait` is
- * the time from launching a block of another, more urgent stream until it starts, while the load
- * runs. The block stamps its own start. Resident blocks are counted with a blocking kernel and
- * compared with min(slots, floor(shared memory of a unit / claim)).
+ * the wait of an empty block of another, more urgent stream while the load runs, and `idle_wait`
+ * the same on an idle device (micro/late_block/late_block.h); slot_wait is the difference. Resident
+ * blocks are counted with a blocking kernel and compared with min(slots, floor(shared memory of a
+ * unit / claim)).
  *
  *     bin/micro/occupancy --device host --shared 0,SHARED/8,SHARED/4,SHARED/2,SHARED
  */
@@ -15,10 +16,11 @@
 #include "bench/blocking_kernel.h"
 #include "device/kernels.h"
 #include "lib/err.h"
+#include "micro/late_block/late_block.h"
 
 #include <errno.h>
 
-enum { LOAD, FOREIGN_WAIT };
+enum { LOAD, FOREIGN_WAIT, IDLE_WAIT };
 
 static const struct axis axes[] = {
 	{.name = "shared",
@@ -34,10 +36,11 @@ static const struct axis axes[] = {
 static const struct bench_variant variants[] = {
 	[LOAD] = {.name = "load", .timing = BENCH_DEVICE},
 	[FOREIGN_WAIT] = {.name = "foreign_wait", .timing = BENCH_SELF},
+	[IDLE_WAIT] = {.name = "idle_wait", .timing = BENCH_SELF},
 	{0}};
 
 static const struct bench_metric primary[] = {
-	{"foreign_wait_full_slots", "time", "foreign_wait", "shared=0", "s", "lower"}, {0}};
+	{"foreign_wait_full_slots", "slot_wait", "foreign_wait", "shared=0", "s", "lower"}, {0}};
 
 /* Blocks of the load for every slot of the device, and the work of one: about 100 us on an
  * otherwise idle CPU core. */
@@ -46,13 +49,12 @@ static const struct bench_metric primary[] = {
 #define HOLD_NS UINT64_C(500000000)
 
 struct state {
-	struct dev_kernel *fma, *stamp;
-	struct dev_stream *urgent;
-	struct dev_event *started;
+	struct dev_kernel *fma;
 	void *out;
-	uint64_t *start_ns, shared;
+	uint64_t shared;
 	uint32_t grid,
 		max_residents; /* blocks of the load; resident blocks of a unit by the formula */
+	struct late_block late;
 	struct blocking_kernel blocking;
 };
 
@@ -74,12 +76,10 @@ static int setup(struct bench_case *c)
 	s->shared = axis_u64(c, "shared");
 	s->grid = WAVES * slots;
 	s->fma = bench_kernel(c, "fma_f32");
-	s->stamp = bench_kernel(c, "stamp");
-	s->urgent = bench_stream(c, p->priority_high);
-	s->started = bench_event(c);
 	s->out = bench_alloc(c, DEV_MEM_DEVICE, s->grid * sizeof(float));
-	s->start_ns = bench_alloc(c, DEV_MEM_PINNED, 256);
-	int status = blocking_kernel_open(&s->blocking, c, 2 * slots);
+	int status = late_block_open(&s->late, c, p->priority_high);
+	if (status == 0)
+		status = blocking_kernel_open(&s->blocking, c, 2 * slots);
 	return status ? status
 		      : dev_occupancy(c->dev, s->blocking.kernel, 0, s->shared, &s->max_residents);
 }
@@ -93,41 +93,21 @@ static int launch_load(struct bench_case *c)
 	return dev_launch(c->dev, c->stream, s->fma, &launch);
 }
 
-/* In the load's stream a stamp precedes the load: when the stamp is complete, the load gets its
- * slots. */
-static int measure_foreign_wait(struct bench_case *c, uint64_t *wait_ns_p)
-{
-	struct state *s = case_state(c);
-	const void *const args[] = {&s->start_ns};
-	struct dev_launch stamp = {.grid = 1, .args = args};
-	int status = dev_launch(c->dev, c->stream, s->stamp, &stamp);
-	if (status == 0)
-		status = dev_event_record(c->dev, c->stream, s->started);
-	if (status == 0)
-		status = launch_load(c);
-	if (status == 0)
-		status = dev_event_sync(c->dev, s->started);
-	uint64_t launched = dev_clock_ns(c->dev);
-	if (status == 0)
-		status = dev_launch(c->dev, s->urgent, s->stamp, &stamp);
-	int foreign = dev_stream_sync(c->dev, s->urgent);
-	/* Relaxed: its stream has been waited for. */
-	uint64_t began = __atomic_load_n(&s->start_ns[0], __ATOMIC_RELAXED);
-	int loaded = dev_stream_sync(c->dev, c->stream);
-	*wait_ns_p = began > launched ? began - launched : 0;
-	return status ? status : foreign ? foreign : loaded;
-}
-
 static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
 {
-	uint64_t sum = 0;
+	struct state *s = case_state(c);
+	double sum_ns = 0;
 	int status = 0;
 	for (uint64_t i = 0; status == 0 && i < iterations; i++) {
-		uint64_t wait = 0;
-		status = variant == LOAD ? launch_load(c) : measure_foreign_wait(c, &wait);
-		sum += wait;
+		double wait_ns = 0;
+		status = variant == LOAD
+				 ? launch_load(c)
+				 : late_block_wait(&s->late, c,
+						   variant == IDLE_WAIT ? NULL : launch_load,
+						   &wait_ns);
+		sum_ns += wait_ns;
 	}
-	c->self_seconds = 1e-9 * (double)sum;
+	c->self_seconds = 1e-9 * sum_ns;
 	return status;
 }
 
@@ -142,8 +122,7 @@ static int verify_mechanism(struct bench_case *c)
 	struct state *s = case_state(c);
 	const struct dev_props *p = dev_props(c->dev);
 	uint32_t expected = s->max_residents * p->units, arrived = 0, timed_out = 0;
-	if (!dev_can(c->dev, DEV_CAP_OCCUPANCY))
-		return 0;
+	late_block_verify(&s->late, 1, c, 1u << FOREIGN_WAIT);
 	int status =
 		blocking_kernel_start(&s->blocking, s->blocking.max_blocks, s->shared, HOLD_NS);
 	if (status == 0)
@@ -162,16 +141,26 @@ static int verify_mechanism(struct bench_case *c)
 	return 0;
 }
 
+static double slot_wait(const struct bench_round *r)
+{
+	return r->seconds[FOREIGN_WAIT] - r->seconds[IDLE_WAIT];
+}
+
+static int derive(struct bench_case *c)
+{
+	return bench_derive(c, "slot_wait", FOREIGN_WAIT, "s", 1u << FOREIGN_WAIT | 1u << IDLE_WAIT,
+			    slot_wait, NULL, "wait while the load runs - wait on an idle device");
+}
+
 static const struct bench bench = {
 	.name = "micro/occupancy",
 	.question = "how does shared memory per block limit occupancy?",
 	.formula = "residents = min(slots, floor(shared memory of a unit / claim)); "
-		   "foreign_wait = start of the block - its launch; s",
+		   "foreign_wait = end of the late block - release of its stream; s",
 	.timed = "a grid of multiply-adds; the wait of one urgent block while it runs; not opening "
 		 "streams or counting resident blocks",
-	.limits =
-		"a wait is a device's time stamp minus a host's; both must be of one clock, as the "
-		"device contract demands",
+	.limits = "a wait has the start and the end of an empty kernel in it, which slot_wait has "
+		  "not",
 	.needs = DEV_CAP_OCCUPANCY | DEV_CAP_WAIT_VALUE,
 	.wants = DEV_CAP_PRIORITY,
 	.axes = axes,
@@ -183,6 +172,7 @@ static const struct bench bench = {
 	.body = body,
 	.model = model,
 	.verify_mechanism = verify_mechanism,
+	.derive = derive,
 };
 
 int main(int argc, char **argv) { return bench_main(&bench, argc, argv); }

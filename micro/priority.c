@@ -4,14 +4,15 @@
  * launched behind it, from a stream of the same priority or of the highest. If priority works, the
  * block of the highest priority starts as soon as any slot is free.
  *
- * Timed: from launching the late block until it starts (it stamps its own start). Running blocks
- * are never interrupted, so even the most urgent block waits for one to end. "No effect" is a valid
- * result, not a failure.
+ * Timed: the wait of the late block (micro/late_block/late_block.h). Running blocks are never
+ * interrupted, so even the most urgent block waits for one to end. "No effect" is a valid result,
+ * not a failure.
  *
  *     bin/micro/priority --device host
  */
 #include "bench/bench_alloc.h"
 #include "device/kernels.h"
+#include "micro/late_block/late_block.h"
 
 #include <math.h>
 
@@ -39,11 +40,9 @@ static const struct bench_metric primary[] = {
 #define EFFECT_BELOW 0.8
 
 struct state {
-	struct dev_kernel *fma, *stamp;
-	struct dev_stream *late[2];
-	struct dev_event *started;
+	struct dev_kernel *fma;
+	struct late_block late[2];
 	void *out;
-	uint64_t *start_ns;
 	uint32_t grid;
 };
 
@@ -55,50 +54,38 @@ static int setup(struct bench_case *c)
 	const struct dev_props *p = dev_props(c->dev);
 	s->grid = (uint32_t)axis_u64(c, "waves") * p->units * p->slots_per_unit;
 	s->fma = bench_kernel(c, "fma_f32");
-	s->stamp = bench_kernel(c, "stamp");
-	s->late[EQUAL] = bench_stream(c, p->priority_normal);
-	s->late[HIGH] = bench_stream(c, p->priority_high);
-	s->started = bench_event(c);
 	s->out = bench_alloc(c, DEV_MEM_DEVICE, s->grid * sizeof(float));
-	s->start_ns = bench_alloc(c, DEV_MEM_PINNED, 256);
-	return bench_status(c);
+	int status = late_block_open(&s->late[EQUAL], c, p->priority_normal);
+	return status ? status : late_block_open(&s->late[HIGH], c, p->priority_high);
 }
 
-static int measure_wait(struct bench_case *c, struct dev_stream *late, uint64_t *wait_ns_p)
+static int launch_backlog(struct bench_case *c)
 {
 	struct state *s = case_state(c);
 	uint64_t fmas = BLOCK_FMAS;
-	const void *const fma_args[] = {&s->out, &fmas}, *const stamp_args[] = {&s->start_ns};
-	struct dev_launch backlog = {.grid = s->grid, .args = fma_args},
-			  stamp = {.grid = 1, .args = stamp_args};
-	/* When this event is complete, the backlog gets its slots. */
-	int status = dev_event_record(c->dev, c->stream, s->started);
-	if (status == 0)
-		status = dev_launch(c->dev, c->stream, s->fma, &backlog);
-	if (status == 0)
-		status = dev_event_sync(c->dev, s->started);
-	uint64_t launched = dev_clock_ns(c->dev);
-	if (status == 0)
-		status = dev_launch(c->dev, late, s->stamp, &stamp);
-	int started = dev_stream_sync(c->dev, late);
-	/* Relaxed: its stream has been waited for. */
-	uint64_t began = __atomic_load_n(&s->start_ns[0], __ATOMIC_RELAXED);
-	int drained = dev_stream_sync(c->dev, c->stream);
-	*wait_ns_p = began > launched ? began - launched : 0;
-	return status ? status : started ? started : drained;
+	const void *const args[] = {&s->out, &fmas};
+	struct dev_launch backlog = {.grid = s->grid, .args = args};
+	return dev_launch(c->dev, c->stream, s->fma, &backlog);
 }
 
 static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
 {
-	uint64_t sum = 0;
+	double sum_ns = 0;
 	int status = 0;
 	for (uint64_t i = 0; status == 0 && i < iterations; i++) {
-		uint64_t wait = 0;
-		status = measure_wait(c, case_state(c)->late[variant], &wait);
-		sum += wait;
+		double wait_ns = 0;
+		status =
+			late_block_wait(&case_state(c)->late[variant], c, launch_backlog, &wait_ns);
+		sum_ns += wait_ns;
 	}
-	c->self_seconds = 1e-9 * (double)sum;
+	c->self_seconds = 1e-9 * sum_ns;
 	return status;
+}
+
+static int verify_mechanism(struct bench_case *c)
+{
+	late_block_verify(case_state(c)->late, 2, c, 1u << EQUAL | 1u << HIGH);
+	return 0;
 }
 
 static int derive(struct bench_case *c)
@@ -119,11 +106,13 @@ static int derive(struct bench_case *c)
 static const struct bench bench = {
 	.name = "micro/priority",
 	.question = "does stream priority have an effect?",
-	.formula = "wait = start of the late block - its launch; wait_ratio = wait with the "
-		   "highest priority / with the same; s",
+	.formula =
+		"wait = end of the late block - release of its stream; wait_ratio = wait with the "
+		"highest priority / with the same; s",
 	.timed = "the wait of one block behind a backlog; not opening streams",
 	.limits = "shows the order of waiting blocks; running blocks are never interrupted",
 	.needs = DEV_CAP_PRIORITY,
+	.wants = DEV_CAP_WAIT_VALUE,
 	.share = 0.5,
 	.axes = axes,
 	.variants = variants,
@@ -131,6 +120,7 @@ static const struct bench bench = {
 	.state_bytes = sizeof(struct state),
 	.setup = setup,
 	.body = body,
+	.verify_mechanism = verify_mechanism,
 	.derive = derive,
 };
 

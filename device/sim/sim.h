@@ -86,6 +86,9 @@ struct sim_model {
 	/* of one load: 500, 250 and 1000 in "default" */
 	double memory_latency_ns, llc_latency_ns, link_latency_ns;
 	double host_call_ns, host_clock_ns, host_sync_ns;
+	/* What kernels stamp, minus dev_clock_ns() of that moment: the error with which a device's
+	 * timer is known. Events are free of it. */
+	double stamp_error_ns;
 	/* rates; host_bandwidth is that of the device that is opened first */
 	double memory_bandwidth, llc_bandwidth, host_bandwidth, link_up_bandwidth,
 		link_down_bandwidth;

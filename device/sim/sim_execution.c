@@ -175,11 +175,16 @@ static void end_block(struct sim_task *task)
 	op_end(op);
 }
 
+static uint64_t stamp_now_ns(const struct sim_dev *d)
+{
+	return (uint64_t)fmax(0, sim_engine.now_ns + d->model.stamp_error_ns);
+}
+
 static void start_block(struct sim_task *task)
 {
 	struct op *op = task->op;
 	if (op->type->start)
-		op->type->start(op, task->block, (uint64_t)sim_engine.now_ns);
+		op->type->start(op, task->block, stamp_now_ns(op->stream->dev));
 	if (op->type->holds) {
 		task->held = true;
 		sim_task_start_delay(

@@ -54,6 +54,7 @@ static const struct key keys[] = {
 	TIME(link_latency_ns),
 	KEY(REAL, host_clock_ns, 1, 1e12),
 	TIME(host_sync_ns),
+	KEY(REAL, stamp_error_ns, -1e12, 1e12),
 	RATE(memory_bandwidth),
 	RATE(llc_bandwidth),
 	RATE(host_bandwidth),
