@@ -133,8 +133,8 @@ static int verify_mechanism(struct bench_case *c)
 		return status;
 	bench_value(c, "residents_per_unit", -1, (double)arrived / p->units, "",
 		    "blocks seen resident / units");
-	bench_value(c, "residents_by_formula", -1, s->max_residents, "",
-		    "min(slots, floor(shared memory of a unit / claim))");
+	bench_model_value(c, "residents_by_formula", -1, s->max_residents, "",
+			  "min(slots, floor(shared memory of a unit / claim))");
 	bench_mechanism(c, "residents_follow_the_claim", arrived == expected && timed_out == 0,
 			"%u blocks resident on %u units; the formula gives %u", arrived, p->units,
 			expected);

@@ -65,3 +65,11 @@ host_sync_ns = 100000'
 	json 'all(not d["valid"] for r in cases for d in r["derived"])' \
 		'[m["observed"] for r in cases for m in r["mechanism"]] == [False]' <<<"$output"
 }
+
+@test "what a formula gives is no measurement" {
+	measure micro/occupancy sim:quiet --shared 0
+	json '[d["modelled"] for r in cases for d in r["derived"] if d["name"] == "residents_by_formula"] == [True]' \
+		'not any(d["modelled"] for r in cases for d in r["derived"] if d["name"] != "residents_by_formula")' <<<"$output"
+	measure micro/reduce sim:quiet --direction local --size 64K
+	json '{d["name"] for r in cases for d in r["derived"] if d["modelled"]} == {"moved_bytes"}' <<<"$output"
+}
