@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "bench/blocking_kernel.h"
 #include "bench/bench_alloc.h"
+#include "bench/bench_run.h"
+#include "lib/err.h"
 
 #include <errno.h>
 
@@ -64,14 +66,31 @@ int blocking_kernel_release(struct blocking_kernel *h, uint32_t *timed_out_p)
 	return status ? status : drained;
 }
 
-int blocking_kernel_verify_engine(struct bench_case *c, uint64_t uses, void *to, const void *from,
-				  uint64_t bytes)
+int blocking_kernel_need_engine(struct bench_case *c, uint64_t uses)
+{
+	static const char why[] = "the device has no copy engines";
+	bool others = false;
+	if (dev_can(c->dev, DEV_CAP_COPY_ENGINE))
+		return 0;
+	for (unsigned v = 0; v < c->run->variant_count; v++) {
+		const struct bench_variant *variant = &c->run->b->variants[v];
+		if (uses >> v & 1)
+			bench_variant_off(c, v);
+		else
+			others = others || (bench_variant_on(c, v) && !variant->reference &&
+					    !variant->always);
+	}
+	bench_fact_text(c, "engine_not_measured", why);
+	return others ? 0 : err_note(-ENOTSUP, "%s", why);
+}
+
+/* Copies while every slot is blocked. */
+static int copy_while_held(struct bench_case *c, uint64_t uses, const char *name, void *to,
+			   const void *from, uint64_t bytes)
 {
 	const struct dev_props *p = dev_props(c->dev);
 	uint32_t slots = p->units * p->slots_per_unit, arrived = 0, timed_out = 0;
 	struct blocking_kernel blocking;
-	if (!dev_can(c->dev, DEV_CAP_COPY_ENGINE | DEV_CAP_WAIT_VALUE))
-		return 0;
 	int status = blocking_kernel_open(&blocking, c, slots);
 	if (status == 0)
 		status = blocking_kernel_start(&blocking, slots, 0, VERIFY_TIMEOUT_NS);
@@ -84,9 +103,32 @@ int blocking_kernel_verify_engine(struct bench_case *c, uint64_t uses, void *to,
 	status = status ? status : copied ? copied : synced ? synced : released;
 	if (status == 0)
 		bench_mechanism_of(
-			c, uses, "engine_copies_while_units_are_held",
-			arrived == slots && timed_out == 0,
+			c, uses, name, arrived == slots && timed_out == 0,
 			"%u of %u slots blocked, %u blocks timed out before the copy was done",
 			arrived, slots, timed_out);
 	return status;
+}
+
+static int prove_engine(struct bench_case *c, uint64_t uses, const char *name, void *to,
+			const void *from, uint64_t bytes)
+{
+	if (dev_can(c->dev, DEV_CAP_COPY_ENGINE | DEV_CAP_WAIT_VALUE))
+		return copy_while_held(c, uses, name, to, from, bytes);
+	bench_mechanism_of(c, uses, name, false, "%s",
+			   dev_can(c->dev, DEV_CAP_COPY_ENGINE)
+				   ? "not provable: blocks of this device can't be released"
+				   : "the device has no copy engines");
+	return 0;
+}
+
+int blocking_kernel_verify_engine(struct bench_case *c, uint64_t uses, void *to, const void *from,
+				  uint64_t bytes)
+{
+	return prove_engine(c, uses, "engine_copies_while_units_are_held", to, from, bytes);
+}
+
+int blocking_kernel_verify_back(struct bench_case *c, uint64_t uses, void *to, const void *from,
+				uint64_t bytes)
+{
+	return prove_engine(c, uses, "engine_copies_back_while_units_are_held", to, from, bytes);
 }

@@ -40,12 +40,21 @@ int blocking_kernel_settle(struct blocking_kernel *h, uint32_t expected, uint64_
 /* Release all blocks and wait for them. timed_out_p: blocks that had timed out before. */
 int blocking_kernel_release(struct blocking_kernel *h, uint32_t *timed_out_p);
 
+/* In setup: the variants in `uses` (bit mask) are about a copy engine. On a device without any they
+ * are turned off, and the fact "engine_not_measured" gives the reason; if the user's list has no
+ * other variant, -ENOTSUP with that reason. */
+int blocking_kernel_need_engine(struct bench_case *c, uint64_t uses);
+
 /* In verify_mechanism: a copy engine copies while no unit is free. Every slot is blocked, a copy
  * on c->stream completes, and the blocking kernel is still resident: the mechanism
  * "engine_copies_while_units_are_held" of the variants in `uses` (bit mask), which are invalid
- * without it, for many devices copy within their own memory by a kernel. Does nothing where the
- * device has no copy engine. */
+ * without it, for many devices copy within their own memory by a kernel. Not observed where the
+ * device has no copy engine, or lacks what the proof takes (DEV_CAP_WAIT_VALUE). */
 int blocking_kernel_verify_engine(struct bench_case *c, uint64_t uses, void *to, const void *from,
 				  uint64_t bytes);
+
+/* The same of a second copy, such as the one back: "engine_copies_back_while_units_are_held". */
+int blocking_kernel_verify_back(struct bench_case *c, uint64_t uses, void *to, const void *from,
+				uint64_t bytes);
 
 #endif

@@ -188,7 +188,7 @@ static int check(struct bench_case *c, unsigned variant)
 	return vectors_check(&case_state(c)->vectors);
 }
 
-/* The requested algorithm ran, and copy engines did the copies. */
+/* The requested algorithm ran, and copy engines did the copies where the device has some. */
 static int verify_mechanism(struct bench_case *c)
 {
 	struct state *s = case_state(c);
@@ -210,11 +210,10 @@ static int verify_mechanism(struct bench_case *c)
 				(double)runs, (double)plan->copies, (double)plan->bytes);
 	}
 	float **vector = s->vectors.places.vector;
-	uint64_t verify_bytes =
-		s->vectors.bytes < MAX_VERIFY_BYTES ? s->vectors.bytes : MAX_VERIFY_BYTES;
-	return engine_variants ? blocking_kernel_verify_engine(c, engine_variants, vector[1],
-							       vector[0], verify_bytes)
-			       : 0;
+	uint64_t all = s->vectors.bytes, bytes = all < MAX_VERIFY_BYTES ? all : MAX_VERIFY_BYTES;
+	if (!engine_variants || !dev_can(c->dev, DEV_CAP_COPY_ENGINE))
+		return 0;
+	return blocking_kernel_verify_engine(c, engine_variants, vector[1], vector[0], bytes);
 }
 
 /* ------------------------------------------------------------------ what follows from the times */

@@ -8,9 +8,9 @@
  * costs nothing. Bandwidth counts the bytes of the copy once (they are read once and written once);
  * both_ways counts both copies. Where the units can access both buffers directly, the bound is
  * their rate of reading alone or writing alone. up is host to device, down device to host, local
- * within the device, peer to the second device of --device. Host memory is pinned. `pageable` is
- * the same copy with ordinary memory; the call blocks, so the host times it from call to
- * completion.
+ * within the device, peer to the second device of --device. Host memory is pinned.
+ * `engine_round_trip` is one copy from the call until the host has waited for it. `pageable` is the
+ * same with ordinary memory, where the call blocks.
  *
  *     bin/micro/copy_path --device host --direction up,local --size 4K:256M:x4 --path engine,kernel
  */
@@ -38,14 +38,37 @@ static const struct axis axes[] = {{.name = "direction",
 				   {0}};
 
 static const struct bench_metric primary[] = {
-	{"engine_copy_bandwidth", "bandwidth", "engine", "direction=local size=64M", "byte/s",
+	{"up_engine_bandwidth", "bandwidth", "engine", "direction=up size=64M|1G|64M", "byte/s",
 	 "higher"},
-	{"kernel_copy_bandwidth", "bandwidth", "kernel_nt", "direction=local size=64M", "byte/s",
+	{"down_engine_bandwidth", "bandwidth", "engine", "direction=down size=64M|1G|64M", "byte/s",
 	 "higher"},
-	{"engine_copy_interval_4k", "time", "engine", "direction=up size=4K", "s", "lower"},
+	{"both_ways_engine_bandwidth", "bandwidth", "both_ways", "direction=up size=64M|1G|64M",
+	 "byte/s", "higher"},
+	{"peer_engine_bandwidth", "bandwidth", "engine", "direction=peer size=64M|1G|64M", "byte/s",
+	 "higher"},
+	{"peer_both_ways_engine_bandwidth", "bandwidth", "both_ways",
+	 "direction=peer size=64M|1G|64M", "byte/s", "higher"},
+	{"local_engine_bandwidth", "bandwidth", "engine", "direction=local size=64M|1G|64M",
+	 "byte/s", "higher"},
+	{"local_both_ways_engine_bandwidth", "bandwidth", "both_ways",
+	 "direction=local size=64M|1G|64M", "byte/s", "higher"},
+	{"up_kernel_bandwidth", "bandwidth", "kernel_nt", "direction=up size=64M|1G|64M", "byte/s",
+	 "higher"},
+	{"down_kernel_bandwidth", "bandwidth", "kernel_nt", "direction=down size=64M|1G|64M",
+	 "byte/s", "higher"},
+	{"peer_kernel_bandwidth", "bandwidth", "kernel_nt", "direction=peer size=64M|1G|64M",
+	 "byte/s", "higher"},
+	{"local_kernel_bandwidth", "bandwidth", "kernel_nt", "direction=local size=64M|1G|64M",
+	 "byte/s", "higher"},
+	{"up_engine_latency_4k", "time", "engine_round_trip", "direction=up size=4K", "s", "lower"},
+	{"down_engine_latency_4k", "time", "engine_round_trip", "direction=down size=4K", "s",
+	 "lower"},
+	{"peer_engine_latency_4k", "time", "engine_round_trip", "direction=peer size=4K", "s",
+	 "lower"},
 	{0}};
 
 #define VERIFY_BYTES (64u << 10)
+#define ENGINES (1u << ENGINE | 1u << BOTH_WAYS | 1u << SPLIT_4 | 1u << SPLIT_16 | 1u << ROUND_TRIP)
 
 struct state {
 	struct route route;
@@ -79,7 +102,7 @@ static int setup(struct bench_case *c)
 	s->join = bench_event(c);
 	s->copy = bench_kernel(c, "copy");
 	s->copy_nt = bench_kernel(c, "copy_nt");
-	if (bench_status(c))
+	if (bench_status_add(c, blocking_kernel_need_engine(c, ENGINES)))
 		return bench_status(c);
 	for (unsigned v = KERNEL_1; v < ROOFLINE; v++)
 		if ((uint64_t)copy_path_variants[v].param > dev_wave_blocks(c->dev, s->copy))
@@ -102,6 +125,12 @@ static int engine_copy(struct bench_case *c, uint64_t pieces)
 		status = dev_copy(c->dev, c->stream, r->to.ptr + i * each, r->from.ptr + i * each,
 				  each);
 	return status;
+}
+
+static int round_trip(struct bench_case *c)
+{
+	int status = engine_copy(c, 1);
+	return status ? status : dev_stream_sync(c->dev, c->stream);
 }
 
 static int pageable_copy(struct bench_case *c)
@@ -146,7 +175,8 @@ static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
 	if (variant >= ROOFLINE)
 		return roofline_body(&case_state(c)->roofline, c, variant, iterations);
 	for (uint64_t i = 0; status == 0 && i < iterations; i++)
-		status = variant == PAGEABLE ? pageable_copy(c)
+		status = variant == PAGEABLE     ? pageable_copy(c)
+			 : variant == ROUND_TRIP ? round_trip(c)
 			 : variant < KERNEL
 				 ? engine_copy(c, (uint64_t)copy_path_variants[variant].param)
 				 : kernel_copy(c, variant);
@@ -183,10 +213,16 @@ static int verify_mechanism(struct bench_case *c)
 {
 	const struct route *r = &case_state(c)->route;
 	uint64_t bytes = r->size < VERIFY_BYTES ? r->size : VERIFY_BYTES;
-	uint64_t engines = 1u << ENGINE | 1u << BOTH_WAYS | 1u << SPLIT_4 | 1u << SPLIT_16;
-	return bench_variant_on(c, ENGINE)
-		       ? blocking_kernel_verify_engine(c, engines, r->to.ptr, r->from.ptr, bytes)
-		       : 0;
+	uint64_t on = 0;
+	for (unsigned v = 0; v < ROOFLINE; v++)
+		on |= (uint64_t)bench_variant_on(c, v) << v;
+	if (!(on & ENGINES))
+		return 0;
+	int status = blocking_kernel_verify_engine(c, on & ENGINES, r->to.ptr, r->from.ptr, bytes);
+	if (status || !(on >> BOTH_WAYS & 1))
+		return status;
+	return blocking_kernel_verify_back(c, 1u << BOTH_WAYS, r->back_to.ptr, r->back_from.ptr,
+					   bytes);
 }
 
 static int derive(struct bench_case *c)

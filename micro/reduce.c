@@ -65,6 +65,7 @@ static const struct bench_metric primary[] = {{"staging_time_ratio", "time_ratio
 					      {0}};
 
 #define VERIFY_BYTES (64u << 10)
+#define ENGINES (1u << ENGINE | 1u << ENGINE_16)
 
 struct state {
 	uint64_t size;
@@ -97,6 +98,8 @@ static int setup(struct bench_case *c)
 	struct state *s = case_state(c);
 	enum direction d = case_direction(c);
 	struct dev *from = d == PEER ? c->devices->dev[1] : c->dev;
+	if (bench_status_add(c, blocking_kernel_need_engine(c, ENGINES)))
+		return bench_status(c);
 	float *incoming = pattern_reals(c), *local = pattern_reals(c);
 	s->size = axis_u64(c, "size");
 	if (d == PEER)
@@ -190,10 +193,9 @@ static int check(struct bench_case *c, unsigned variant)
 static int verify_mechanism(struct bench_case *c)
 {
 	struct state *s = case_state(c);
-	uint64_t bytes = s->size < VERIFY_BYTES ? s->size : VERIFY_BYTES,
-		 engines = 1u << ENGINE | 1u << ENGINE_16;
-	return bench_variant_on(c, ENGINE)
-		       ? blocking_kernel_verify_engine(c, engines, s->staging, s->incoming, bytes)
+	uint64_t bytes = s->size < VERIFY_BYTES ? s->size : VERIFY_BYTES;
+	return bench_variant_on(c, ENGINE) || bench_variant_on(c, ENGINE_16)
+		       ? blocking_kernel_verify_engine(c, ENGINES, s->staging, s->incoming, bytes)
 		       : 0;
 }
 

@@ -73,3 +73,46 @@ host_sync_ns = 100000'
 	measure micro/reduce sim:quiet --direction local --size 64K
 	json '{d["name"] for r in cases for d in r["derived"] if d["modelled"]} == {"moved_bytes"}' <<<"$output"
 }
+
+@test "without copy engines nothing is measured as one's, and the reason is given" {
+	model none 'copy_engines = 0'
+	measure micro/copy_path sim:./none.sim:0,1 --size 64K --direction up,down,local,peer
+	[ "$status" = 0 ]
+	json 'len(cases) == 4 and all(r["facts"]["engine_not_measured"] == "the device has no copy engines" for r in cases)' \
+		'all(v["name"].startswith(("kernel", "read_only", "write_only")) for r in cases for v in r["variants"])' \
+		'{v["name"] for v in cases[0]["variants"]} >= {"kernel", "kernel_nt", "kernel_1"}' <<<"$output"
+	measure micro/copy_path sim:./none.sim --size 64K --direction up --path engine,both_ways,engine_round_trip
+	[ "$status" = 77 ]
+	json '[r["reason"] for r in cases] == ["the device has no copy engines"]' <<<"$output"
+	measure micro/reduce sim:./none.sim --size 64K --direction local,up
+	[ "$status" = 0 ]
+	json 'all(r["facts"]["engine_not_measured"] and not any("engine" in v["name"] for v in r["variants"]) for r in cases)' <<<"$output"
+	measure collectives/device_allreduce sim:./none.sim:0-2 --size 64K
+	json 'rows[0]["device"][0]["copy_engines"] == 0 and not any("engine" in m["name"] for r in cases for m in r["mechanism"])' <<<"$output"
+}
+
+@test "every copy of an engine is one that was seen to copy while all units were busy" {
+	measure micro/copy_path sim:quiet:0,1 --size 64K --direction up,down,local,peer
+	json 'len(cases) == 4 and all([(m["name"], m["observed"]) for m in r["mechanism"]] == [
+		("engine_copies_while_units_are_held", True), ("engine_copies_back_while_units_are_held", True)] for r in cases)' <<<"$output"
+	# Any one of the variants asks for the proof.
+	for variant in engine both_ways engine_split_4 engine_split_16 engine_round_trip; do
+		measure micro/copy_path sim:quiet --size 64K --direction up --path $variant
+		json 'cases[0]["mechanism"][0]["observed"]' <<<"$output"
+	done
+	for variant in engine_staged engine_staged_16; do
+		measure micro/reduce sim:quiet --size 64K --direction up --method $variant
+		json 'cases[0]["mechanism"][0]["observed"]' <<<"$output"
+	done
+}
+
+@test "a two-way bandwidth is that of both copies, and a link of a width gives it" {
+	# The model's link down is the one that the device reads by: host to device.
+	model link 'link_down_bandwidth = 30e9
+link_up_bandwidth = 10e9
+peer_bandwidth = 20e9'
+	measure micro/copy_path sim:./link.sim:0,1 --size 64M --direction up,down,peer --path engine,both_ways
+	json '(lambda b: all(abs(b[at] / rate - 1) < 0.01 for at, rate in {("up", "engine"): 30e9, ("down", "engine"): 10e9,
+		("up", "both_ways"): 20e9, ("down", "both_ways"): 20e9, ("peer", "engine"): 20e9, ("peer", "both_ways"): 40e9}.items()))(
+		{(r["case"]["direction"], d["variant"]): d["value"] for r in cases for d in r["derived"] if d["name"] == "bandwidth"})' <<<"$output"
+}

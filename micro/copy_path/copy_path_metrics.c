@@ -11,6 +11,7 @@ const struct bench_variant copy_path_variants[] = {
 	[BOTH_WAYS] = {.name = "both_ways", .timing = BENCH_DEVICE, .param = 1, .queued = 2},
 	[SPLIT_4] = {.name = "engine_split_4", .timing = BENCH_DEVICE, .param = 4, .queued = 4},
 	[SPLIT_16] = {.name = "engine_split_16", .timing = BENCH_DEVICE, .param = 16, .queued = 16},
+	[ROUND_TRIP] = {.name = "engine_round_trip", .timing = BENCH_HOST, .param = 1},
 	[PAGEABLE] = {.name = "pageable", .timing = BENCH_HOST},
 	[KERNEL] = {.name = "kernel", .timing = BENCH_DEVICE},
 	[KERNEL_NT] = {.name = "kernel_nt", .timing = BENCH_DEVICE},
