@@ -116,3 +116,8 @@ peer_bandwidth = 20e9'
 		("up", "both_ways"): 20e9, ("down", "both_ways"): 20e9, ("peer", "engine"): 20e9, ("peer", "both_ways"): 40e9}.items()))(
 		{(r["case"]["direction"], d["variant"]): d["value"] for r in cases for d in r["derived"] if d["name"] == "bandwidth"})' <<<"$output"
 }
+
+@test "a peer is the second device of the list" {
+	measure micro/copy_path sim:quiet:3,1,2 --size 64K --direction up,peer --path engine
+	json '[r["facts"].get("peer_index") for r in cases] == [None, 1]' <<<"$output"
+}

@@ -24,7 +24,7 @@ static void choose_ends(struct route *r, struct bench_case *c, enum direction di
 	struct end here = {.dev = c->dev, .kind = DEV_MEM_DEVICE};
 	struct end host = {.dev = c->dev, .kind = DEV_MEM_PINNED};
 	struct end paged = {.dev = c->dev, .kind = DEV_MEM_PAGEABLE};
-	struct end there = {.dev = c->devices->dev[c->devices->count - 1], .kind = DEV_MEM_DEVICE};
+	struct end there = {.dev = c->devices->dev[direction == PEER], .kind = DEV_MEM_DEVICE};
 	const struct end ends[][2] = {[UP] = {host, here},
 				      [DOWN] = {here, host},
 				      [LOCAL] = {here, here},
@@ -34,8 +34,10 @@ static void choose_ends(struct route *r, struct bench_case *c, enum direction di
 	r->pageable = (direction == UP || direction == DOWN) && dev_can(c->dev, DEV_CAP_PAGEABLE);
 	r->paged_from = direction == UP ? paged : here;
 	r->paged_to = direction == UP ? here : paged;
-	if (direction == PEER)
+	if (direction == PEER) {
 		bench_status_add(c, dev_peer_enable(c->dev, there.dev));
+		bench_fact_number(c, "peer_index", there.dev->index);
+	}
 }
 
 static void open_pair(const struct route *r, struct bench_case *c, struct end *from, struct end *to)
