@@ -121,3 +121,14 @@ peer_bandwidth = 20e9'
 	measure micro/copy_path sim:quiet:3,1,2 --size 64K --direction up,peer --path engine
 	json '[r["facts"].get("peer_index") for r in cases] == [None, 1]' <<<"$output"
 }
+
+@test "a simulated device without copy engines keeps the contract" {
+	model none 'copy_engines = 0'
+	units=$(readlink -f "$bin")/../tests/unit
+	[ -x "$units/conformance" ] || skip 'the unit tests are not built'
+	for unit in "$units"/conformance*; do
+		run "$unit" sim:./none.sim:0,1
+		echo "$unit: $output"
+		[ "$status" = 0 ]
+	done
+}
