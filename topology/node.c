@@ -1,38 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What is this machine? Reports packages, NUMA nodes, cores, caches, devices, and which of them
- * this process may use, as hwloc reports them. Nothing is timed. These facts help to interpret the
+ * What is this machine? Reports packages, NUMA nodes, cores, caches, and which of them this process
+ * may use, as hwloc reports them, and the devices of --device in the place where they are attached.
+ * Displays and accelerators that are not named are left out. Simulated devices are part of no
+ * machine: with them only they are reported. Nothing is timed. These facts help to interpret the
  * numbers of the other programs.
  *
- *     bin/topology/node
+ *     bin/topology/node --device host
  */
 #include "bench/bench.h"
 #include "lib/err.h"
+#include "topology/node/tree_text.h"
 
 #include <errno.h>
 #include <hwloc.h>
 #include <stdio.h>
 #include <string.h>
 
-/* The tree as one line, such as Machine[Package[L3(32MB)[Core[PU#0] Core[PU#1]]]], is truncated to
- * this length. */
-#define TREE_CAPACITY 16384
-
-struct text {
-	char bytes[TREE_CAPACITY];
-	size_t used;
+struct machine {
+	hwloc_topology_t topology;
+	const struct dev_set *devices;
 };
 
-static void append_text(struct text *t, const char *piece)
-{
-	size_t length = strlen(piece);
-	if (t->used + length + 1 > sizeof(t->bytes))
-		return;
-	memcpy(t->bytes + t->used, piece, length + 1);
-	t->used += length;
-}
-
-static void append_object(struct text *t, hwloc_obj_t object)
+static void append_object(struct tree_text *t, hwloc_obj_t object)
 {
 	char type[64], attributes[128], line[256];
 	hwloc_obj_type_snprintf(type, sizeof(type), object, 0);
@@ -43,24 +33,43 @@ static void append_object(struct text *t, hwloc_obj_t object)
 		snprintf(line, sizeof(line), "%s#%u", type, object->os_index);
 	else
 		snprintf(line, sizeof(line), "%s", type);
-	append_text(t, line);
+	tree_node(t, line);
 }
 
-static void append_tree(struct text *t, hwloc_obj_t object)
+/* The host's cores as a device: the tree of cores and caches is its own. */
+static bool is_host(const struct dev *d)
+{
+	return dev_can(d, DEV_CAP_HOST_ACCESS) && !dev_props(d)->bus[0];
+}
+
+/* The PCI device of a device; NULL where hwloc sees none. */
+static hwloc_obj_t pci_of(hwloc_topology_t topology, const struct dev *d)
+{
+	return dev_props(d)->bus[0] ? hwloc_get_pcidev_by_busidstring(topology, dev_props(d)->bus)
+				    : NULL;
+}
+
+/* What a device is attached to: the whole machine, where hwloc does not know it. */
+static hwloc_obj_t parent_of(hwloc_topology_t topology, const struct dev *d)
+{
+	hwloc_obj_t pci = pci_of(topology, d);
+	return pci ? hwloc_get_non_io_ancestor_obj(topology, pci) : hwloc_get_root_obj(topology);
+}
+
+static void append_tree(struct tree_text *t, const struct machine *m, hwloc_obj_t object)
 {
 	append_object(t, object);
-	if (!object->memory_first_child && !object->first_child)
-		return;
-	append_text(t, "[");
-	for (hwloc_obj_t child = object->memory_first_child; child; child = child->next_sibling) {
-		append_tree(t, child);
-		append_text(t, child->next_sibling || object->first_child ? " " : "");
+	tree_begin(t);
+	for (hwloc_obj_t child = object->memory_first_child; child; child = child->next_sibling)
+		append_tree(t, m, child);
+	for (hwloc_obj_t child = object->first_child; child; child = child->next_sibling)
+		append_tree(t, m, child);
+	for (size_t i = 0; i < m->devices->count; i++) {
+		struct dev *d = m->devices->dev[i];
+		if (!is_host(d) && parent_of(m->topology, d) == object)
+			tree_device(t, d);
 	}
-	for (hwloc_obj_t child = object->first_child; child; child = child->next_sibling) {
-		append_tree(t, child);
-		append_text(t, child->next_sibling ? " " : "");
-	}
-	append_text(t, "]");
+	tree_end(t);
 }
 
 static void report_counts(struct bench_case *c, hwloc_topology_t topology)
@@ -95,23 +104,34 @@ static void report_caches(struct bench_case *c, hwloc_topology_t topology)
 	}
 }
 
-/* PCI classes: displays and accelerators (03, 12), network (02), storage (01). */
-static void report_pci_devices(struct bench_case *c, hwloc_topology_t topology)
+static bool is_named(const struct machine *m, hwloc_obj_t pci)
 {
+	for (size_t i = 0; i < m->devices->count; i++)
+		if (pci_of(m->topology, m->devices->dev[i]) == pci)
+			return true;
+	return false;
+}
+
+/* PCI classes: network (02), storage (01); of displays and accelerators (03, 12) those named. */
+static void report_pci_devices(struct bench_case *c, const struct machine *m)
+{
+	hwloc_topology_t topology = m->topology;
 	unsigned index = 0;
 	for (hwloc_obj_t o = hwloc_get_next_pcidev(topology, NULL); o;
 	     o = hwloc_get_next_pcidev(topology, o)) {
 		const struct hwloc_pcidev_attr_s *pci = &o->attr->pcidev;
 		hwloc_obj_t near = hwloc_get_non_io_ancestor_obj(topology, o);
+		unsigned class = pci->class_id >> 8;
+		if (class != 0x02 && class != 0x01 &&
+		    !((class == 0x03 || class == 0x12) && is_named(m, o)))
+			continue;
 		char name[32], value[256], cpus[64];
 		hwloc_bitmap_list_snprintf(cpus, sizeof(cpus), near->cpuset);
 		snprintf(name, sizeof(name), "pci_device_%u", index++);
 		snprintf(value, sizeof(value), "%04x:%02x:%02x.%x class %04x %s, near cores %s",
 			 pci->domain, pci->bus, pci->dev, pci->func, pci->class_id,
 			 o->name ? o->name : "(unnamed)", cpus);
-		if (pci->class_id >> 8 == 0x03 || pci->class_id >> 8 == 0x12 ||
-		    pci->class_id >> 8 == 0x02 || pci->class_id >> 8 == 0x01)
-			bench_fact_text(c, name, value);
+		bench_fact_text(c, name, value);
 	}
 }
 
@@ -144,10 +164,69 @@ static void report_affinity(struct bench_case *c, hwloc_topology_t topology)
 	hwloc_bitmap_free(cpus);
 }
 
+static void report_device(struct bench_case *c, size_t at, const char *place)
+{
+	const struct dev *d = c->devices->dev[at];
+	char name[32], value[320];
+	snprintf(name, sizeof(name), "device_%zu", at);
+	snprintf(value, sizeof(value), "%s:%u %s, %s", d->ops->name, d->index, dev_props(d)->name,
+		 place);
+	bench_fact_text(c, name, value);
+}
+
+static void report_devices(struct bench_case *c, const struct machine *m)
+{
+	for (size_t i = 0; i < m->devices->count; i++) {
+		const struct dev *d = m->devices->dev[i];
+		hwloc_obj_t pci = pci_of(m->topology, d);
+		char place[128], cpus[64];
+		snprintf(place, sizeof(place), "%s",
+			 is_host(d) ? "on these cores" : "not seen by hwloc");
+		if (pci) {
+			hwloc_bitmap_list_snprintf(
+				cpus, sizeof(cpus),
+				hwloc_get_non_io_ancestor_obj(m->topology, pci)->cpuset);
+			snprintf(place, sizeof(place), "%s, near cores %s", dev_props(d)->bus,
+				 cpus);
+		}
+		report_device(c, i, place);
+	}
+}
+
+static void report_simulated(struct bench_case *c)
+{
+	struct tree_text *tree = c->state;
+	tree_node(tree, "Simulated");
+	tree_begin(tree);
+	for (size_t i = 0; i < c->devices->count; i++) {
+		tree_device(tree, c->devices->dev[i]);
+		report_device(c, i, "simulated");
+	}
+	tree_end(tree);
+	bench_fact_text(c, "tree", tree->bytes);
+}
+
+static void report_machine(struct bench_case *c, hwloc_topology_t topology)
+{
+	const struct machine m = {topology, c->devices};
+	struct tree_text *tree = c->state;
+	append_tree(tree, &m, hwloc_get_root_obj(topology));
+	bench_fact_text(c, "tree", tree->bytes);
+	report_counts(c, topology);
+	report_caches(c, topology);
+	report_devices(c, &m);
+	report_pci_devices(c, &m);
+	report_numa_distances(c, topology);
+	report_affinity(c, topology);
+}
+
 static int derive(struct bench_case *c)
 {
-	struct text *text = c->state;
 	hwloc_topology_t topology;
+	if (dev_can(c->dev, DEV_CAP_VIRTUAL_TIME)) {
+		report_simulated(c);
+		return 0;
+	}
 	if (hwloc_topology_init(&topology) != 0)
 		return err_note(-ENOMEM, "hwloc: %s", strerror(errno));
 	hwloc_topology_set_io_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
@@ -155,13 +234,7 @@ static int derive(struct bench_case *c)
 		hwloc_topology_destroy(topology);
 		return err_note(-EIO, "hwloc could not read this machine: %s", strerror(errno));
 	}
-	append_tree(text, hwloc_get_root_obj(topology));
-	bench_fact_text(c, "tree", text->bytes);
-	report_counts(c, topology);
-	report_caches(c, topology);
-	report_pci_devices(c, topology);
-	report_numa_distances(c, topology);
-	report_affinity(c, topology);
+	report_machine(c, topology);
 	hwloc_topology_destroy(topology);
 	return 0;
 }
@@ -169,11 +242,11 @@ static int derive(struct bench_case *c)
 static const struct bench bench = {
 	.name = "topology/node",
 	.question = "what is this machine?",
-	.formula = "facts as hwloc reports them; sizes in bytes",
+	.formula = "facts as hwloc and the devices report them; sizes in bytes",
 	.timed = "nothing",
 	.limits = "a virtual machine shows what its hypervisor lets it see",
 	.share = 0.1,
-	.state_bytes = sizeof(struct text),
+	.state_bytes = sizeof(struct tree_text),
 	.derive = derive,
 };
 

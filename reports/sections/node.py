@@ -32,6 +32,9 @@ def summary(section: Section) -> str:
             parts.append(plural(int(facts[key]), noun))
     if is_number(facts.get("memory_bytes")):
         parts.append(axis_value(facts["memory_bytes"], "byte") + " of memory")
+    devices = sum(name.startswith("device_") for name in facts)
+    if not parts and devices:
+        parts.append(plural(devices, "device"))
     text = listing(parts, 6)
     return text[0].upper() + text[1:] + "." if text else generic.nothing(section)
 
