@@ -99,12 +99,14 @@ void bench_device_write(struct bench_run *r, struct dev *dev)
 	const struct dev_props *p = dev_props(dev);
 	struct bench_telemetry state;
 	struct json *j = &r->json;
+	bench_telemetry_read(dev, &state);
 	json_object_begin(j, NULL);
 	json_string(j, "spec", r->o.device);
 	json_string(j, "backend", dev->ops->name);
 	json_integer(j, "index", dev->index);
 	json_string(j, "name", p->name);
 	json_string(j, "bus", p->bus);
+	bench_telemetry_write_identity(j, &state);
 	json_string(j, "driver", p->driver);
 	json_string(j, "arch", p->arch);
 	json_string(j, "blas", p->blas);
@@ -123,7 +125,6 @@ void bench_device_write(struct bench_run *r, struct dev *dev)
 	json_integer(j, "l2_bytes", p->l2_bytes);
 	json_integer(j, "llc_bytes", p->llc_bytes);
 	json_bool(j, "virtual_time", bench_virtual(r));
-	bench_telemetry_read(dev, &state);
 	bench_telemetry_write(j, &state, false);
 	json_object_end(j);
 }

@@ -26,6 +26,26 @@ static const struct dev_telemetry *find_sample(const struct bench_telemetry *s, 
 	return NULL;
 }
 
+/* Which board it is. */
+static const char *const identities[] = {"uuid", "serial", "vbios"};
+enum { IDENTITIES = sizeof(identities) / sizeof(identities[0]) };
+
+static bool is_identity(const char *name)
+{
+	for (size_t i = 0; i < IDENTITIES; i++)
+		if (strcmp(name, identities[i]) == 0)
+			return true;
+	return false;
+}
+
+void bench_telemetry_write_identity(struct json *j, const struct bench_telemetry *s)
+{
+	for (size_t i = 0; i < IDENTITIES; i++) {
+		const struct dev_telemetry *sample = find_sample(s, identities[i]);
+		json_string(j, identities[i], sample && sample->text[0] ? sample->text : NULL);
+	}
+}
+
 bool bench_telemetry_explains(const struct bench_telemetry *s)
 {
 	const struct dev_telemetry *sample = find_sample(s, "throttle");
@@ -66,6 +86,8 @@ void bench_telemetry_write(struct json *j, const struct bench_telemetry *s, bool
 		if (only_changing && !changes_between_cases(sample->name))
 			continue;
 		bool number = isfinite(sample->number), text = !number && sample->text[0];
+		if (text && is_identity(sample->name))
+			continue;
 		json_object_begin(j, sample->name);
 		if (text)
 			json_string(j, "value", sample->text);

@@ -206,6 +206,42 @@ compiles_nothing() {
 	fits_schema "$BATS_TEST_TMPDIR/records"
 }
 
+# board DEVICE EXPRESSION...: of d, the device in the run record of a case that takes little.
+board() {
+	local device=$1
+	shift
+	program micro/latency "$device" $TINY
+	for expression in "$@"; do
+		json "(lambda d: $expression)(rows[0]['device'][0])" <<<"$output"
+	done
+}
+
+@test "a record says which board it was measured on: UUID, serial number, VBIOS" {
+	board cuda:1 'd["uuid"] == "GPU-0fae0000-0000-4000-8000-000000000002"' 'd["serial"] == "1654720001002"' \
+		'd["vbios"] == "96.00.00.00.01"' 'not {"uuid", "serial", "vbios"} & set(d["state"])'
+	board hip:1 'd["uuid"] == "GPU-0fae000000000002"' 'd["serial"] == "PCB000002"' 'd["vbios"] == "113-FAKE-001"'
+	board sim '[d["uuid"], d["serial"], d["vbios"]] == [None] * 3'
+	board host '[d["uuid"], d["serial"], d["vbios"]] == [None] * 3'
+}
+
+@test "a board without a serial number has null, and the reason" {
+	for device in cuda hip; do
+		FAKE_SERIAL=none board $device 'd["serial"] is None' 'd["state"]["serial"]["reason"].startswith("not supported by this device")' \
+			'd["uuid"].startswith("GPU-0fae0000")'
+		printf '%s\n' "$output" >>"$BATS_TEST_TMPDIR/records"
+	done
+	fits_schema "$BATS_TEST_TMPDIR/records"
+}
+
+@test "without the management library the driver still gives the UUID, the same one" {
+	FAKE_FAIL=nvmlInit_v2=9 board cuda:1 'd["uuid"] == "GPU-0fae0000-0000-4000-8000-000000000002"' \
+		'd["serial"] is None and "nvmlInit_v2" in d["state"]["serial"]["reason"]' 'd["vbios"] is None'
+	FAKE_FAIL=rsmi_init=8 board hip:1 'd["uuid"] == "GPU-0fae000000000002"' \
+		'd["serial"] is None and "rsmi_init" in d["state"]["serial"]["reason"]'
+	FAKE_FAIL=nvmlInit_v2=9,cuDeviceGetUuid_v2=1 board cuda 'd["uuid"] is None and d["state"]["uuid"]["reason"] != ""'
+	FAKE_FAIL=rsmi_init=8,hipDeviceGetUuid=1 board hip 'd["uuid"] is None and d["state"]["uuid"]["reason"] != ""'
+}
+
 @test "GEMMs of the vendors' libraries, and what runs concurrently, are right" {
 	for device in cuda hip; do
 		program gemm/efficiency "$device" --shape n64 --type f32,bf16 --variant gemm

@@ -46,6 +46,7 @@
 /* What the driver reports about a device. Unknown values are 0, "", and -1 for numa_node. */
 struct gpu_traits {
 	char name[96], bus[32], driver[64];
+	char uuid[64]; /* as the vendor's tools print it: "GPU-..." */
 	char arch[32]; /* as the run-time compiler expects it: "sm_90", "gfx90a:sramecc+:xnack-" */
 	uint32_t units, copy_engines, warp_threads;
 	uint32_t threads_per_unit, blocks_per_unit, threads_per_block;

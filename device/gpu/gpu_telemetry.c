@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 static void append_sample(struct gpu_telemetry_list *r, const char *name, const char *unit,
 			  double number, const char *text, const char *why)
@@ -32,4 +33,24 @@ void gpu_telemetry_unknown(struct gpu_telemetry_list *r, const char *name, const
 			   const char *why)
 {
 	append_sample(r, name, unit, NAN, "", why);
+}
+
+void gpu_telemetry_fill(struct gpu_telemetry_list *r, const char *name, const char *text)
+{
+	for (size_t i = 0; i < r->count; i++) {
+		struct dev_telemetry *s = &r->samples[i];
+		if (!text[0] || strcmp(s->name, name) != 0 || s->text[0])
+			continue;
+		snprintf(s->text, sizeof(s->text), "%s", text);
+		s->why[0] = '\0';
+	}
+}
+
+void gpu_format_uuid(const unsigned char bytes[16], char *text, size_t capacity)
+{
+	size_t used = (size_t)snprintf(text, capacity, "GPU-");
+	for (size_t i = 0; i < 16 && used < capacity; i++)
+		used += (size_t)snprintf(text + used, capacity - used, "%s%02x",
+					 i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "",
+					 bytes[i]);
 }

@@ -19,4 +19,10 @@ void gpu_telemetry_text(struct gpu_telemetry_list *r, const char *name,
 void gpu_telemetry_unknown(struct gpu_telemetry_list *r, const char *name, const char *unit,
 			   const char *why);
 
+/* A sample that is unknown so far becomes this text. Without such a sample, or with "": nothing. */
+void gpu_telemetry_fill(struct gpu_telemetry_list *r, const char *name, const char *text);
+
+/* "GPU-01234567-89ab-cdef-0123-456789abcdef", as NVIDIA's tools print these bytes. */
+void gpu_format_uuid(const unsigned char bytes[16], char *text, size_t capacity);
+
 #endif

@@ -278,6 +278,7 @@ int gpu_telemetry_read(struct dev *dev, struct dev_telemetry *samples, size_t *c
 		gpu_telemetry_unknown(&r, "management", "", err_text());
 	else
 		r.count += management_count;
+	gpu_telemetry_fill(&r, "uuid", d->traits.uuid);
 	*count_p = r.count;
 	return 0;
 }

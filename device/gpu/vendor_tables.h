@@ -50,6 +50,9 @@ extern const struct gpu_blas hip_blas;
  * pcie_generation, pcie_width, ..._max   -       both; without _max the present value, which may be
  *                                                lower on an idle link
  * driver, vbios                          text    both
+ * uuid, serial                           text    both: as the vendor's tools print them; a board
+ *                                                without an InfoROM, such as a consumer's, has no
+ *                                                serial number
  */
 extern const struct gpu_management cuda_management, hip_management;
 

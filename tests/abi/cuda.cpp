@@ -70,6 +70,7 @@ same_value(CUDA_IPC_LAZY_PEER, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
 same_size(cuda_device, CUdevice);
 same_size(cuda_pointer, CUdeviceptr);
 same_size(struct cuda_ipc_memory, CUipcMemHandle);
+same_size(struct cuda_uuid, CUuuid);
 
 #define same_function(name, arguments)                                                             \
 	static_assert(prototypes<int arguments, decltype(name)>::same, #name);

@@ -71,6 +71,7 @@ same_value(HIP_PROPERTIES_ARCH_R0000, offsetof(hipDeviceProp_t, gcnArchName));
 static_assert(sizeof(hipDeviceProp_t) <= HIP_PROPERTIES_BYTES);
 #endif
 same_size(struct hip_ipc_memory, hipIpcMemHandle_t);
+same_size(struct hip_uuid, hipUUID);
 
 /* In C++ these two also have templates; these are the C functions. */
 inline hipError_t (*const plain_malloc)(void **, size_t) = hipMalloc;
@@ -82,6 +83,7 @@ inline hipError_t (*const plain_host_malloc)(void **, size_t, unsigned) = hipHos
 	static_assert(prototypes<int arguments, std::remove_reference_t<decltype(name)>>::same,    \
 		      #name);
 HIP_FUNCTIONS(same_function)
+HIP_UUID_FUNCTION(same_function)
 #if HIP_VERSION >= 60000000
 HIP_OPTIONAL_FUNCTIONS(same_function)
 #endif

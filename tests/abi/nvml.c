@@ -40,6 +40,8 @@ same_function(nvml_init_fn, nvmlInit_v2);
 same_function(nvml_error_string_fn, nvmlErrorString);
 same_function(nvml_by_bus_fn, nvmlDeviceGetHandleByPciBusId_v2);
 same_function(nvml_driver_fn, nvmlSystemGetDriverVersion);
+same_function(nvml_text_fn, nvmlDeviceGetUUID);
+same_function(nvml_text_fn, nvmlDeviceGetSerial);
 same_function(nvml_text_fn, nvmlDeviceGetVbiosVersion);
 same_function(nvml_number_fn, nvmlDeviceGetPowerUsage);
 same_function(nvml_number_fn, nvmlDeviceGetEnforcedPowerLimit);

@@ -46,6 +46,7 @@ same_function(rsmi_abi_init_fn, rsmi_init);
 same_function(rsmi_abi_status_string_fn, rsmi_status_string);
 same_function(rsmi_abi_count_fn, rsmi_num_monitor_devices);
 same_function(rsmi_abi_number_fn, rsmi_dev_pci_id_get);
+same_function(rsmi_abi_number_fn, rsmi_dev_unique_id_get);
 same_function(rsmi_abi_number_fn, rsmi_dev_ecc_enabled_get);
 same_function(rsmi_abi_sensor_fn, rsmi_dev_power_ave_get);
 same_function(rsmi_abi_sensor_fn, rsmi_dev_power_cap_get);
@@ -53,6 +54,7 @@ same_function(rsmi_abi_temperature_fn, rsmi_dev_temp_metric_get);
 same_function(rsmi_abi_clocks_fn, rsmi_dev_gpu_clk_freq_get);
 same_function(rsmi_abi_links_fn, rsmi_dev_pci_bandwidth_get);
 same_function(rsmi_abi_errors_fn, rsmi_dev_ecc_count_get);
+same_function(rsmi_abi_text_fn, rsmi_dev_serial_number_get);
 same_function(rsmi_abi_text_fn, rsmi_dev_vbios_version_get);
 same_function(rsmi_abi_version_fn, rsmi_version_str_get);
 #if RSMI_MAX_NUM_FREQUENCIES != RSMI_ABI_OLD_FREQUENCIES

@@ -188,6 +188,19 @@ int hipDeviceGetPCIBusId(char *text, int capacity, int device)
 	return hip_leave(status);
 }
 
+/* The runtime copies the digits of the unique id, without an end. */
+int hipDeviceGetUuid(char uuid[16], int device)
+{
+	struct fake_gpu *g;
+	char digits[17];
+	int status = hip_enter_device(__func__, device, &g);
+	if (!status) {
+		snprintf(digits, sizeof(digits), "0fae0000000000%02x", g->index + 1);
+		memcpy(uuid, digits, 16);
+	}
+	return hip_leave(status);
+}
+
 int hipDeviceTotalMem(size_t *bytes, int device)
 {
 	struct fake_gpu *g;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * libnvidia-ml: constant telemetry; FAKE_FAIL, FAKE_CLOCK_REASONS and FAKE_THERMAL_NS change it.
+ * libnvidia-ml: constant telemetry; FAKE_FAIL, FAKE_CLOCK_REASONS, FAKE_THERMAL_NS and FAKE_SERIAL
+ * change it.
  */
 #include "tests/fakes/driver.h"
 
@@ -45,8 +46,11 @@ static int set_output(int status, unsigned *value_p, unsigned value)
 	return status;
 }
 
+/* As documented, the text must fit with its end; NULL is an invalid argument. */
 static int set_text_output(int status, char *text, unsigned capacity, const char *value)
 {
+	if (status == SUCCESS && !text)
+		status = INVALID_ARGUMENT;
 	if (status == SUCCESS && capacity <= strlen(value))
 		status = INSUFFICIENT_SIZE;
 	if (status == SUCCESS)
@@ -100,6 +104,30 @@ int nvmlDeviceGetHandleByPciBusId_v2(const char *text, struct device **device)
 int nvmlSystemGetDriverVersion(char *text, unsigned capacity)
 {
 	return set_text_output(nvml_enter(__func__, devices), text, capacity, "580.0.fake");
+}
+
+/* The driver's, in lower case. */
+int nvmlDeviceGetUUID(struct device *device, char *text, unsigned capacity)
+{
+	char uuid[64] = "";
+	int status = nvml_enter(__func__, device);
+	if (status == SUCCESS)
+		snprintf(uuid, sizeof(uuid), "GPU-0fae0000-0000-4000-8000-0000000000%02x",
+			 device->bus);
+	return set_text_output(status, text, capacity, uuid);
+}
+
+/* 13 digits, as on boards with an InfoROM; others are not supported (FAKE_SERIAL=none). */
+int nvmlDeviceGetSerial(struct device *device, char *text, unsigned capacity)
+{
+	const char *kind = getenv("FAKE_SERIAL");
+	char serial[30] = "";
+	int status = nvml_enter(__func__, device);
+	if (status == SUCCESS && kind && strcmp(kind, "none") == 0)
+		status = NOT_SUPPORTED;
+	if (status == SUCCESS)
+		snprintf(serial, sizeof(serial), "16547200010%02u", device->bus);
+	return set_text_output(status, text, capacity, serial);
 }
 
 int nvmlDeviceGetVbiosVersion(struct device *device, char *text, unsigned capacity)

@@ -51,13 +51,15 @@ static int set_output(int status, uint64_t *value_p, uint64_t value)
 	return status;
 }
 
+/* As documented: of a text that does not fit as much as fits is written, without an end. */
 static int set_text_output(int status, char *text, uint32_t capacity, const char *value)
 {
-	if (status == SUCCESS && capacity <= strlen(value))
-		status = INSUFFICIENT_SIZE;
+	size_t bytes = strlen(value) + 1;
+	if (status == SUCCESS && (!text || capacity == 0))
+		return INVALID_ARGS;
 	if (status == SUCCESS)
-		memcpy(text, value, strlen(value) + 1);
-	return status;
+		memcpy(text, value, bytes < capacity ? bytes : capacity);
+	return status == SUCCESS && bytes > capacity ? INSUFFICIENT_SIZE : status;
 }
 
 #pragma GCC visibility push(default)
@@ -149,6 +151,23 @@ int rsmi_dev_pci_bandwidth_get(uint32_t device, struct bandwidth *b)
 							  .frequency = {8000000000, 16000000000}},
 					.lanes = {16, 16}};
 	return status;
+}
+
+int rsmi_dev_unique_id_get(uint32_t device, uint64_t *id)
+{
+	return set_output(smi_enter(__func__, device), id, 0x0fae000000000001 + device);
+}
+
+/* Consumer boards have none: FAKE_SERIAL=none. */
+int rsmi_dev_serial_number_get(uint32_t device, char *text, uint32_t capacity)
+{
+	const char *kind = getenv("FAKE_SERIAL");
+	char serial[32];
+	int status = smi_enter(__func__, device);
+	if (status == SUCCESS && kind && strcmp(kind, "none") == 0)
+		status = NOT_SUPPORTED;
+	snprintf(serial, sizeof(serial), "PCB0000%02u", device + 1);
+	return set_text_output(status, text, capacity, serial);
 }
 
 int rsmi_dev_vbios_version_get(uint32_t device, char *text, uint32_t capacity)

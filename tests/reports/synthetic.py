@@ -32,6 +32,7 @@ class Writer:
             self._head("run"), question="what?", formula="bytes / time", timed="the copy", limits=None,
             started=None if simulated else "2026-01-02T03:04:05+00:00", argv=["bin/" + program], device=[{
                 "spec": spec, "backend": "sim" if simulated else "host", "index": 0, "name": "A (R) CPU", "bus": "",
+                "uuid": None, "serial": None, "vbios": None,
                 "driver": "Linux 6.1.0", "blas": "", "shares": "", "capabilities": ["gemm"], "units": UNITS, "slots_per_unit": 4,
                 "copy_engines": 1, "memory_bytes": 1 << 34, "shared_per_unit_bytes": 65536,
                 "shared_per_block_bytes": 49152, "l1_bytes": L1, "l2_bytes": L2, "llc_bytes": LLC,
@@ -244,7 +245,9 @@ def telemetry(value: Any, unit: str = "", **more: Any) -> Json:
 
 
 GPU = {
-    "backend": "cuda", "name": "NVIDIA H200", "bus": "0000:1b:00.0", "driver": "580.65.06 (CUDA 13.0)", "arch": "sm_90",
+    "backend": "cuda", "name": "NVIDIA H200", "bus": "0000:1b:00.0",
+    "uuid": "GPU-01234567-89ab-cdef-0123-456789abcdef", "serial": "1654720001001", "vbios": "96.00.00.00.01",
+    "driver": "580.65.06 (CUDA 13.0)", "arch": "sm_90",
     "blas": "cuBLASLt 13.0", "capabilities": ["gemm", "copy_engine", "priority", "peer"], "units": 132, "slots_per_unit": 32,
     "copy_engines": 3, "memory_bytes": 140 << 30, "shared_per_unit_bytes": 233472, "shared_per_block_bytes": 232448,
     "shared_reserved_bytes": 1024, "l1_bytes": 0, "l2_bytes": 0, "llc_bytes": 50 << 20,

@@ -105,11 +105,12 @@ static const char *const driver_functions[2][72] = {
 	{HIP_FUNCTIONS(NAME) HIP_OPTIONAL_FUNCTIONS(NAME) NULL}};
 
 /* One failure of these does not fail the run: they close objects, describe errors, or are called
- * again. The scheduling flag is optional, and copies and kernel images have a fallback.
- * hipGetDeviceProperties serves runtimes that lack the R0600 variant. */
+ * again. The scheduling flag and the UUID are optional, and copies and kernel images have a
+ * fallback. hipGetDeviceProperties serves runtimes that lack the R0600 variant. */
 static const char *const tolerated[] = {"cuGetErrorName",
 					"cuGetErrorString",
 					"cuDriverGetVersion",
+					"cuDeviceGetUuid_v2",
 					"cuDevicePrimaryCtxRelease_v2",
 					"cuDevicePrimaryCtxSetFlags_v2",
 					"cuMemFree_v2",
@@ -127,6 +128,7 @@ static const char *const tolerated[] = {"cuGetErrorName",
 					"cuMemcpyBatchAsync_v2",
 					"cuStreamQuery",
 					"cuDeviceCanAccessPeer",
+					"hipDeviceGetUuid",
 					"hipSetDeviceFlags",
 					"hipFree",
 					"hipHostFree",

@@ -93,6 +93,10 @@ struct cuda_copy_attributes {
 	unsigned flags;
 };
 
+struct cuda_uuid {
+	char bytes[16];
+};
+
 struct cuda_ipc_memory {
 	char reserved[64];
 };
@@ -156,9 +160,10 @@ struct cuda_ipc_memory {
 	X(cuIpcOpenMemHandle_v2, (cuda_pointer *, struct cuda_ipc_memory, unsigned))               \
 	X(cuIpcCloseMemHandle, (cuda_pointer))
 
-/* Missing in the oldest driver that we support. The second has no `failed` argument since CUDA
- * 13. */
+/* Missing in the oldest driver that we support, or not needed. The second batch has no `failed`
+ * argument since CUDA 13. */
 #define CUDA_OPTIONAL_FUNCTIONS(X)                                                                 \
+	X(cuDeviceGetUuid_v2, (struct cuda_uuid *, cuda_device))                                   \
 	X(cuMemcpyBatchAsync,                                                                      \
 	  (cuda_pointer *, cuda_pointer *, size_t *, size_t, struct cuda_copy_attributes *,        \
 	   size_t *, size_t, size_t *, cuda_handle))                                               \

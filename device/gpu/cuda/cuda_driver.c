@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "device/gpu/cuda/cuda_driver.h"
 #include "device/gpu/dynlib.h"
+#include "device/gpu/gpu_telemetry.h"
 #include "lib/err.h"
 
 #include <errno.h>
@@ -148,6 +149,17 @@ static void read_attributes(cuda_device device, struct gpu_traits *t)
 	t->timer_hz = 1e9; /* %globaltimer counts nanoseconds */
 }
 
+/* "" where the driver does not tell. */
+static void read_uuid(cuda_device device, char *text, size_t capacity)
+{
+	struct cuda_uuid uuid;
+	unsigned char bytes[sizeof(uuid.bytes)];
+	if (!cuda_api.cuDeviceGetUuid_v2 || cuda_api.cuDeviceGetUuid_v2(&uuid, device) != CUDA_OK)
+		return;
+	memcpy(bytes, uuid.bytes, sizeof(bytes));
+	gpu_format_uuid(bytes, text, capacity);
+}
+
 int cuda_traits(unsigned index, struct gpu_traits *t)
 {
 	cuda_device device = 0;
@@ -166,6 +178,7 @@ int cuda_traits(unsigned index, struct gpu_traits *t)
 	if (status)
 		return status;
 	read_attributes(device, t);
+	read_uuid(device, t->uuid, sizeof(t->uuid));
 	t->memory_bytes = memory_bytes;
 	t->driver_version = version;
 	snprintf(t->driver, sizeof(t->driver), "CUDA %d.%d", version / 1000, version % 1000 / 10);

@@ -14,7 +14,7 @@ static struct {
 	nvml_error_string_fn *error_string;
 	nvml_by_bus_fn *by_bus;
 	nvml_driver_fn *driver;
-	nvml_text_fn *vbios;
+	nvml_text_fn *uuid, *serial, *vbios;
 	nvml_of_kind_fn *clock, *clock_max, *temperature;
 	nvml_number_fn *power, *power_limit, *generation, *width, *generation_max, *width_max,
 		*persistence, *compute_mode;
@@ -29,6 +29,8 @@ static const struct dynlib_symbol symbols[] = {
 	{"nvmlErrorString", &nvml.error_string, false},
 	{"nvmlDeviceGetHandleByPciBusId_v2", &nvml.by_bus, false},
 	{"nvmlSystemGetDriverVersion", &nvml.driver, true},
+	{"nvmlDeviceGetUUID", &nvml.uuid, true},
+	{"nvmlDeviceGetSerial", &nvml.serial, true},
 	{"nvmlDeviceGetVbiosVersion", &nvml.vbios, true},
 	{"nvmlDeviceGetClockInfo", &nvml.clock, true},
 	{"nvmlDeviceGetMaxClockInfo", &nvml.clock_max, true},
@@ -262,6 +264,16 @@ static nvml_status read_driver(struct nvmlDevice_st *device, char *text, size_t 
 	return nvml.driver ? nvml.driver(text, (unsigned)capacity) : NO_FUNCTION;
 }
 
+static nvml_status read_uuid(struct nvmlDevice_st *device, char *text, size_t capacity)
+{
+	return nvml.uuid ? nvml.uuid(device, text, (unsigned)capacity) : NO_FUNCTION;
+}
+
+static nvml_status read_serial(struct nvmlDevice_st *device, char *text, size_t capacity)
+{
+	return nvml.serial ? nvml.serial(device, text, (unsigned)capacity) : NO_FUNCTION;
+}
+
 static nvml_status read_vbios(struct nvmlDevice_st *device, char *text, size_t capacity)
 {
 	return nvml.vbios ? nvml.vbios(device, text, (unsigned)capacity) : NO_FUNCTION;
@@ -278,6 +290,8 @@ static const struct text_sample {
 	{"persistence", read_persistence},
 	{"compute_mode", read_compute_mode},
 	{"driver", read_driver},
+	{"uuid", read_uuid},
+	{"serial", read_serial},
 	{"vbios", read_vbios},
 };
 #define TEXTS (sizeof(texts) / sizeof(texts[0]))

@@ -79,6 +79,10 @@ enum {
 	HIP_PROPERTIES_ARCH_R0600 = 1160, /* hipGetDevicePropertiesR0600 */
 };
 
+struct hip_uuid {
+	char bytes[16];
+};
+
 struct hip_ipc_memory {
 	char reserved[64];
 };
@@ -134,7 +138,12 @@ struct hip_ipc_memory {
 	X(hipIpcCloseMemHandle, (void *))                                                          \
 	X(hipGetDeviceProperties, (void *, int))
 
-/* Since ROCm 6. */
-#define HIP_OPTIONAL_FUNCTIONS(X) X(hipGetDevicePropertiesR0600, (void *, int))
+/* Not needed. */
+#define HIP_UUID_FUNCTION(X) X(hipDeviceGetUuid, (struct hip_uuid *, int))
+
+/* The second since ROCm 6. */
+#define HIP_OPTIONAL_FUNCTIONS(X)                                                                  \
+	HIP_UUID_FUNCTION(X)                                                                       \
+	X(hipGetDevicePropertiesR0600, (void *, int))
 
 #endif

@@ -4,6 +4,7 @@
 #include "device/gpu/hip/kfd_topology.h"
 #include "lib/err.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -162,6 +163,20 @@ static void read_attributes(int device, struct gpu_traits *t)
 	t->timer_hz = 1e3 * device_attribute(device, HIP_WALL_CLOCK_RATE);
 }
 
+/* The runtime gives the 16 hexadecimal digits of the board's unique id as text. "" where it does
+ * not tell, or gives anything else. */
+static void read_uuid(int device, char *text, size_t capacity)
+{
+	struct hip_uuid uuid;
+	size_t digits = 0;
+	if (!hip_api.hipDeviceGetUuid || hip_api.hipDeviceGetUuid(&uuid, device) != HIP_OK)
+		return;
+	while (digits < sizeof(uuid.bytes) && isxdigit((unsigned char)uuid.bytes[digits]))
+		digits++;
+	if (digits == sizeof(uuid.bytes))
+		snprintf(text, capacity, "GPU-%.16s", uuid.bytes);
+}
+
 int hip_traits(unsigned index, struct gpu_traits *t)
 {
 	int device = (int)index, version = 0;
@@ -179,6 +194,7 @@ int hip_traits(unsigned index, struct gpu_traits *t)
 	if (status)
 		return status;
 	read_attributes(device, t);
+	read_uuid(device, t->uuid, sizeof(t->uuid));
 	t->memory_bytes = memory_bytes;
 	t->numa_node = -1;
 	snprintf(t->driver, sizeof(t->driver), "HIP %d.%d.%d", version / 10000000,

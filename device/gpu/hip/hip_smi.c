@@ -7,6 +7,7 @@
 #include "lib/err.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,14 +16,14 @@ static struct {
 	rsmi_abi_init_fn *init;
 	rsmi_abi_status_string_fn *status_string;
 	rsmi_abi_count_fn *count;
-	rsmi_abi_number_fn *pci_id, *ecc_enabled;
+	rsmi_abi_number_fn *pci_id, *ecc_enabled, *unique_id;
 	rsmi_abi_power_fn *power;
 	rsmi_abi_sensor_fn *power_average, *power_cap;
 	rsmi_abi_temperature_fn *temperature;
 	rsmi_abi_clocks_fn *clocks;
 	rsmi_abi_links_fn *links;
 	rsmi_abi_errors_fn *ecc_errors;
-	rsmi_abi_text_fn *vbios;
+	rsmi_abi_text_fn *serial, *vbios;
 	rsmi_abi_version_fn *version;
 } smi;
 
@@ -39,6 +40,8 @@ static const struct dynlib_symbol symbols[] = {
 	{"rsmi_dev_gpu_clk_freq_get", &smi.clocks, true},
 	{"rsmi_dev_pci_bandwidth_get", &smi.links, true},
 	{"rsmi_dev_ecc_count_get", &smi.ecc_errors, true},
+	{"rsmi_dev_unique_id_get", &smi.unique_id, true},
+	{"rsmi_dev_serial_number_get", &smi.serial, true},
 	{"rsmi_dev_vbios_version_get", &smi.vbios, true},
 	{"rsmi_version_str_get", &smi.version, true},
 	{NULL, NULL, false},
@@ -179,6 +182,19 @@ static void append_ecc(struct gpu_telemetry_list *r, uint32_t device)
 	append_text(r, "ecc", blocks & RSMI_ABI_BLOCK_UMC ? "on" : "off", result);
 }
 
+/* The unique id is the one in the UUID of AMD's tools. */
+static void append_identity(struct gpu_telemetry_list *r, uint32_t device)
+{
+	uint64_t id = 0;
+	char uuid[32] = "", serial[128] = "";
+	rsmi_abi_status result = smi.unique_id ? smi.unique_id(device, &id) : NO_FUNCTION;
+	snprintf(uuid, sizeof(uuid), "GPU-%016" PRIx64, id);
+	append_text(r, "uuid", uuid, result == RSMI_ABI_SUCCESS && id == 0 ? NO_VALUE : result);
+	result = smi.serial ? smi.serial(device, serial, sizeof(serial)) : NO_FUNCTION;
+	append_text(r, "serial", serial,
+		    result == RSMI_ABI_SUCCESS && !serial[0] ? NO_VALUE : result);
+}
+
 static void append_versions(struct gpu_telemetry_list *r, uint32_t device)
 {
 	char driver[128] = "", vbios[128] = "";
@@ -236,6 +252,8 @@ static void append_all_unknown(struct gpu_telemetry_list *r, const char *why)
 		{"pcie_width_max", ""},
 		{"ecc_errors", ""},
 		{"ecc", ""},
+		{"uuid", ""},
+		{"serial", ""},
 		{"driver", ""},
 		{"vbios", ""},
 	};
@@ -258,6 +276,7 @@ static int read_telemetry(const char *bus, struct dev_telemetry *samples, size_t
 		append_temperature(&r, device);
 		append_link(&r, device);
 		append_ecc(&r, device);
+		append_identity(&r, device);
 		append_versions(&r, device);
 	}
 	gpu_telemetry_unknown(&r, "throttle", "", "ROCm SMI does not report it");

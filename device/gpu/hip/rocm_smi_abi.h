@@ -63,7 +63,8 @@ typedef struct rsmi_errors rsmi_abi_errors;
 typedef rsmi_abi_status rsmi_abi_init_fn(uint64_t);
 typedef rsmi_abi_status rsmi_abi_status_string_fn(rsmi_abi_status, const char **);
 typedef rsmi_abi_status rsmi_abi_count_fn(uint32_t *);
-typedef rsmi_abi_status rsmi_abi_number_fn(uint32_t, uint64_t *); /* PCI id or mask of a device */
+typedef rsmi_abi_status rsmi_abi_number_fn(uint32_t,
+					   uint64_t *); /* PCI id, unique id or mask of a device */
 typedef rsmi_abi_status rsmi_abi_power_fn(uint32_t, uint64_t *,
 					  unsigned *); /* microwatts, and how they were measured */
 typedef rsmi_abi_status rsmi_abi_sensor_fn(uint32_t, uint32_t, uint64_t *);
