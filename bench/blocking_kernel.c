@@ -5,6 +5,7 @@
 #include "lib/err.h"
 
 #include <errno.h>
+#include <stdio.h>
 
 #define MIN_AFTERWARDS_NS 200000u
 /* Long for any device, short enough for a user who waits for a failing check. */
@@ -69,18 +70,28 @@ int blocking_kernel_release(struct blocking_kernel *h, uint32_t *timed_out_p)
 int blocking_kernel_need_engine(struct bench_case *c, uint64_t uses)
 {
 	static const char why[] = "the device has no copy engines";
+	char text[320] = "";
+	size_t used = 0;
 	bool others = false;
 	if (dev_can(c->dev, DEV_CAP_COPY_ENGINE))
 		return 0;
 	for (unsigned v = 0; v < c->run->variant_count; v++) {
 		const struct bench_variant *variant = &c->run->b->variants[v];
-		if (uses >> v & 1)
-			bench_variant_off(c, v);
-		else
-			others = others || (bench_variant_on(c, v) && !variant->reference &&
-					    !variant->always);
+		if (!bench_variant_on(c, v))
+			continue;
+		if (!(uses >> v & 1)) {
+			others = others || (!variant->reference && !variant->always);
+			continue;
+		}
+		bench_variant_off(c, v);
+		if (used < sizeof(text))
+			used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s",
+						 used ? ", " : "", variant->name);
 	}
-	bench_fact_text(c, "engine_not_measured", why);
+	if (used < sizeof(text))
+		snprintf(text + used, sizeof(text) - used, ": %s", why);
+	if (used)
+		bench_fact_text(c, "not_measured", text);
 	return others ? 0 : err_note(-ENOTSUP, "%s", why);
 }
 

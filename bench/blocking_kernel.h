@@ -41,7 +41,7 @@ int blocking_kernel_settle(struct blocking_kernel *h, uint32_t expected, uint64_
 int blocking_kernel_release(struct blocking_kernel *h, uint32_t *timed_out_p);
 
 /* In setup: the variants in `uses` (bit mask) are about a copy engine. On a device without any they
- * are turned off, and the fact "engine_not_measured" gives the reason; if the user's list has no
+ * are turned off, and the fact "not_measured" names them and the reason; if the user's list has no
  * other variant, -ENOTSUP with that reason. */
 int blocking_kernel_need_engine(struct bench_case *c, uint64_t uses);
 

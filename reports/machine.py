@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Dict, List, Tuple
 
 from reports.jsonl import Json, is_number
-from reports.metrics import NO_CASE, SKIPPED_CASE
+from reports.metrics import NO_CASE, SKIPPED
 from reports.quantity import listing, plural, size, spell
 from reports.signature import Signature
 from reports.state import Item, items
@@ -163,7 +163,7 @@ def _invalid(signature: Json) -> List[Note]:
 
 def _missing(signature: Json) -> List[Note]:
     """One note for what this machine cannot do, and one for each other reason."""
-    absent = [e for e in signature["primary_missing"] if e["reason"].startswith(SKIPPED_CASE)]
+    absent = [e for e in signature["primary_missing"] if e["reason"].startswith(SKIPPED)]
     causes: Dict[str, List[str]] = {}
     for entry in signature["primary_missing"]:
         if entry not in absent:
@@ -171,7 +171,7 @@ def _missing(signature: Json) -> List[Note]:
     notes = [Note("skipped", "%s missing: %s" % (plural(len(names), "headline number"), _MISSING[cause]), listing(names, 30))
              for cause, names in sorted(causes.items())]
     if absent:
-        reasons = sorted({e["reason"][len(SKIPPED_CASE):] for e in absent})
+        reasons = sorted({e["reason"].partition(": ")[2] for e in absent})
         notes.append(Note("skipped", "%s not available here" % plural(len(absent), "headline number"), "%s: %s" % (
             listing([spell(e["metric"]) for e in absent], 30), _brief("; ".join(reasons)))))
     return notes
@@ -230,7 +230,7 @@ def verdict(signature: Signature) -> Verdict:
     values are invalid."""
     json = signature.json
     valid, invalid = len(signature.primary), len(json["invalid"])
-    missing = [e for e in json["primary_missing"] if not e["reason"].startswith(SKIPPED_CASE)]
+    missing = [e for e in json["primary_missing"] if not e["reason"].startswith(SKIPPED)]
     causes = Counter(_cause(e["reason"]) for e in missing)
     found = []
     if missing:

@@ -29,7 +29,7 @@ def metric_name(program: str, quantity: str, labels: Mapping[str, Scalar], suffi
 
 # Fields of headline numbers only; for the others, the entry of their program has formula and case.
 _WITH_PRIMARY = ("formula", "program", "device", "key")
-NO_CASE, SKIPPED_CASE = "its case did not run", "its case was skipped: "  # of a headline number
+NO_CASE, SKIPPED = "its case did not run", ("its case was skipped: ", "its variant was skipped: ")  # of a headline number
 _SIZES = ("size", "footprint")  # axes that go without saying
 _DIGITS = 9  # of a number in a signature; no measurement has more
 
@@ -67,6 +67,12 @@ def _why_no_case(group: Group, primary: Primary) -> str:
     return NO_CASE if all(str(value) in values for value, values in terms) else ""
 
 
+def _why_no_variant(case: Case, primary: Primary) -> str:
+    """Empty where the options left it out. The fact says "engine, both_ways: why"."""
+    variants, _, why = str(case.facts.get("not_measured", "")).partition(": ")
+    return SKIPPED[1] + why if primary.variant in variants.split(", ") else ""
+
+
 def _value_of(group: Group, primary: Primary) -> Tuple[Optional[Case], Optional[Derived], str]:
     """The case and the value, or why there is none; all empty where the device or the options leave it out."""
     cases = _cases_of(group, primary)
@@ -76,10 +82,10 @@ def _value_of(group: Group, primary: Primary) -> Tuple[Optional[Case], Optional[
         return None, None, "%d cases fit: %s" % (len(cases), "; ".join(c.key for c in cases[:3]))
     case = cases[0]
     if case.status != "ok":
-        return None, None, ("its case failed: " if case.status == "failed" else SKIPPED_CASE) + case.reason
+        return None, None, ("its case failed: " if case.status == "failed" else SKIPPED[0]) + case.reason
     found = [d for d in case.derived if d.name == primary.derived and d.variant == primary.variant]
-    if not found:  # a variant that this device does not have, or that the options left out
-        return None, None, "" if case.variant(primary.variant) is None else "no value in " + case.key
+    if not found:
+        return None, None, _why_no_variant(case, primary) if case.variant(primary.variant) is None else "no value in " + case.key
     return case, found[-1], why_invalid(case, found[-1])
 
 

@@ -78,7 +78,8 @@ host_sync_ns = 100000'
 	model none 'copy_engines = 0'
 	measure micro/copy_path sim:./none.sim:0,1 --size 64K --direction up,down,local,peer
 	[ "$status" = 0 ]
-	json 'len(cases) == 4 and all(r["facts"]["engine_not_measured"] == "the device has no copy engines" for r in cases)' \
+	json 'len(cases) == 4 and all(r["facts"]["not_measured"] ==
+		"engine, both_ways, engine_split_4, engine_split_16, engine_round_trip: the device has no copy engines" for r in cases)' \
 		'all(v["name"].startswith(("kernel", "read_only", "write_only")) for r in cases for v in r["variants"])' \
 		'{v["name"] for v in cases[0]["variants"]} >= {"kernel", "kernel_nt", "kernel_1"}' <<<"$output"
 	measure micro/copy_path sim:./none.sim --size 64K --direction up --path engine,both_ways,engine_round_trip
@@ -86,7 +87,7 @@ host_sync_ns = 100000'
 	json '[r["reason"] for r in cases] == ["the device has no copy engines"]' <<<"$output"
 	measure micro/reduce sim:./none.sim --size 64K --direction local,up
 	[ "$status" = 0 ]
-	json 'all(r["facts"]["engine_not_measured"] and not any("engine" in v["name"] for v in r["variants"]) for r in cases)' <<<"$output"
+	json 'all(r["facts"]["not_measured"].endswith(": the device has no copy engines") and not any("engine" in v["name"] for v in r["variants"]) for r in cases)' <<<"$output"
 	measure collectives/device_allreduce sim:./none.sim:0-2 --size 64K
 	json 'rows[0]["device"][0]["copy_engines"] == 0 and not any("engine" in m["name"] for r in cases for m in r["mechanism"])' <<<"$output"
 }

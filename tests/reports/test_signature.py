@@ -497,6 +497,14 @@ class Rules(workplace.Scratch):
         self.assertEqual([e["reason"] for e in self.signature(w.text()).json["primary_missing"]],
                          ["its case was skipped: no paint"])
 
+    def test_a_headline_number_of_a_variant_that_the_device_cannot_have_says_why(self) -> None:
+        names = ("engine", "engine_split", "kernel")
+        w = synthetic.Writer("micro/x", [headline(name + "_rate", "bandwidth", None, name) for name in names])
+        w.case({}, [w.variant("plain", 1e-6, 4096)])["facts"] = {"not_measured": "both_ways, engine: there are no engines"}
+        missing = self.signature(w.end().text()).json["primary_missing"]
+        self.assertEqual([(e["metric"], e["reason"]) for e in missing],
+                         [("engine_rate", "its variant was skipped: there are no engines")])
+
     def test_a_capacity_that_the_device_does_not_report_is_said(self) -> None:
         w = unknown()
         w.lines[0]["primary"] = [headline("speed", "speed", {"colour": "red", "depth": "16LLC"}, "plain")]
