@@ -347,6 +347,32 @@ static int end_case(struct bench_run *r, bool set_up, int status)
 	return err_kept(&first);
 }
 
+int bench_variants_skip(struct bench_case *c, uint64_t variants, const char *why)
+{
+	char text[320] = "";
+	size_t used = 0;
+	bool others = false;
+	for (unsigned v = 0; v < c->run->variant_count; v++) {
+		const struct bench_variant *variant = &c->run->b->variants[v];
+		if (!bench_variant_on(c, v))
+			continue;
+		if (!(variants >> v & 1)) {
+			others = others || (!variant->reference && !variant->always);
+			continue;
+		}
+		bench_variant_off(c, v);
+		if (used < sizeof(text))
+			used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s",
+						 used ? ", " : "", variant->name);
+	}
+	if (used == 0)
+		return 0;
+	if (used < sizeof(text))
+		snprintf(text + used, sizeof(text) - used, ": %s", why);
+	bench_fact_text(c, "not_measured", text);
+	return others ? 0 : err_note(-ENOTSUP, "%s", why);
+}
+
 /* Whether a result may enter a signature: the case is not flagged, nor are all of its variants. */
 static bool case_is_usable(const struct bench_run *r)
 {

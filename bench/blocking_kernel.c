@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "bench/blocking_kernel.h"
 #include "bench/bench_alloc.h"
-#include "bench/bench_run.h"
-#include "lib/err.h"
 
 #include <errno.h>
-#include <stdio.h>
 
 #define MIN_AFTERWARDS_NS 200000u
 /* Long for any device, short enough for a user who waits for a failing check. */
@@ -69,30 +66,9 @@ int blocking_kernel_release(struct blocking_kernel *h, uint32_t *timed_out_p)
 
 int blocking_kernel_need_engine(struct bench_case *c, uint64_t uses)
 {
-	static const char why[] = "the device has no copy engines";
-	char text[320] = "";
-	size_t used = 0;
-	bool others = false;
-	if (dev_can(c->dev, DEV_CAP_COPY_ENGINE))
-		return 0;
-	for (unsigned v = 0; v < c->run->variant_count; v++) {
-		const struct bench_variant *variant = &c->run->b->variants[v];
-		if (!bench_variant_on(c, v))
-			continue;
-		if (!(uses >> v & 1)) {
-			others = others || (!variant->reference && !variant->always);
-			continue;
-		}
-		bench_variant_off(c, v);
-		if (used < sizeof(text))
-			used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s",
-						 used ? ", " : "", variant->name);
-	}
-	if (used < sizeof(text))
-		snprintf(text + used, sizeof(text) - used, ": %s", why);
-	if (used)
-		bench_fact_text(c, "not_measured", text);
-	return others ? 0 : err_note(-ENOTSUP, "%s", why);
+	return dev_can(c->dev, DEV_CAP_COPY_ENGINE)
+		       ? 0
+		       : bench_variants_skip(c, uses, "the device has no copy engines");
 }
 
 /* Copies while every slot is blocked. */

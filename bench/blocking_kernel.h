@@ -40,9 +40,8 @@ int blocking_kernel_settle(struct blocking_kernel *h, uint32_t expected, uint64_
 /* Release all blocks and wait for them. timed_out_p: blocks that had timed out before. */
 int blocking_kernel_release(struct blocking_kernel *h, uint32_t *timed_out_p);
 
-/* In setup: the variants in `uses` (bit mask) are about a copy engine. On a device without any they
- * are turned off, and the fact "not_measured" names them and the reason; if the user's list has no
- * other variant, -ENOTSUP with that reason. */
+/* In setup: the variants in `uses` (bit mask) are about a copy engine: bench_variants_skip() on a
+ * device without any. */
 int blocking_kernel_need_engine(struct bench_case *c, uint64_t uses);
 
 /* In verify_mechanism: a copy engine copies while no unit is free. Every slot is blocked, a copy
