@@ -77,7 +77,12 @@ static int setup(struct bench_case *c)
 	s->grid = WAVES * slots;
 	s->fma = bench_kernel(c, "fma_f32");
 	s->out = bench_alloc(c, DEV_MEM_DEVICE, s->grid * sizeof(float));
-	int status = late_block_open(&s->late, c, p->priority_high);
+	int status = dev_can(c->dev, DEV_CAP_PRIORITY)
+			     ? 0
+			     : bench_variants_skip(c, 1u << FOREIGN_WAIT | 1u << IDLE_WAIT,
+						   "the device has one stream priority");
+	if (status == 0)
+		status = late_block_open(&s->late, c, p->priority_high);
 	if (status == 0)
 		status = blocking_kernel_open(&s->blocking, c, 2 * slots);
 	return status ? status
@@ -122,7 +127,8 @@ static int verify_mechanism(struct bench_case *c)
 	struct state *s = case_state(c);
 	const struct dev_props *p = dev_props(c->dev);
 	uint32_t expected = s->max_residents * p->units, arrived = 0, timed_out = 0;
-	late_block_verify(&s->late, 1, c, 1u << FOREIGN_WAIT);
+	if (bench_variant_on(c, FOREIGN_WAIT))
+		late_block_verify(&s->late, 1, c, 1u << FOREIGN_WAIT);
 	int status =
 		blocking_kernel_start(&s->blocking, s->blocking.max_blocks, s->shared, HOLD_NS);
 	if (status == 0)

@@ -66,6 +66,15 @@ host_sync_ns = 100000'
 		'[m["observed"] for r in cases for m in r["mechanism"]] == [False]' <<<"$output"
 }
 
+@test "without priorities no block is more urgent than the load, and occupancy measures no wait" {
+	model flat 'lacks = priority'
+	measure micro/occupancy sim:./flat.sim --shared 0
+	json '[v["name"] for v in cases[0]["variants"]] == ["load"] and not any("wait" in d["name"] for d in cases[0]["derived"])' \
+		'cases[0]["facts"]["not_measured"] == "foreign_wait, idle_wait: the device has one stream priority"' <<<"$output"
+	measure micro/occupancy sim:./flat.sim --shared 0 --variant foreign_wait
+	[ "$status" = 77 ]
+}
+
 @test "what a formula gives is no measurement" {
 	measure micro/occupancy sim:quiet --shared 0
 	json '[d["modelled"] for r in cases for d in r["derived"] if d["name"] == "residents_by_formula"] == [True]' \
