@@ -39,6 +39,8 @@ static const struct bench_variant variants[] = {
 static const struct bench_metric primary[] = {
 	{"launch_round_trip", "time", "round_trip", NULL, "s", "lower"},
 	{"launch_back_to_back", "time", "back_to_back", NULL, "s", "lower"},
+	{"launch_enqueue", "time", "enqueue", NULL, "s", "lower"},
+	{"launch_trigger", "time", "trigger", NULL, "s", "lower"},
 	{0}};
 
 struct state {

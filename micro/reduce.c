@@ -62,6 +62,9 @@ static const struct bench_variant variants[] = {
 
 static const struct bench_metric primary[] = {{"staging_time_ratio", "time_ratio", "engine_staged",
 					       "direction=local size=16M", "", "lower"},
+					      {"kernel_staging_time_ratio", "time_ratio",
+					       "kernel_staged", "direction=local size=16M", "",
+					       "lower"},
 					      {0}};
 
 #define VERIFY_BYTES (64u << 10)

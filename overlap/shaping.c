@@ -81,8 +81,9 @@ static const struct axis axes[] = {
 #define HEADLINE "scenario=mb-ar tile=64x64x32 grid=0 shared=SHARED/4 blocks=2|16|8 iterations=8"
 
 static const struct bench_metric primary[] = {
+	{"overlap_time_ratio", "time_ratio", "overlap", HEADLINE, "", "lower"},
+	{"priority_normalised_time", "normalised_time", "priority", HEADLINE, "", "lower"},
 	{"shaping_normalised_time", "normalised_time", "shaped_priority", HEADLINE, "", "lower"},
-	{"shaping_time_ratio", "time_ratio", "shaped_priority", HEADLINE, "", "lower"},
 	{0}};
 
 static struct pipeline *case_pipeline(const struct bench_case *c) { return c->state; }

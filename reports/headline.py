@@ -14,6 +14,7 @@ from reports.signature import Signature
 
 MAX_SKIPPED = 5
 STATE = 4  # lines
+_NUMBERS = 31  # the column where numbers end; a long label takes of the space before its number
 WIDTH = 80  # the terminal that everyone has
 
 
@@ -28,8 +29,9 @@ def _row(name: str, entry: Json, width: int) -> List[str]:
     """One line, or two where the condition does not fit."""
     number, unit = number_and_unit(entry["value"], entry["unit"])
     share = percent(entry["share"]) if entry["share"] is not None and abs(entry["share"]) < 10 else ""
-    line = "  %-24s%8s %-7s%7s%6s  " % (spell(name.rpartition("/")[2]), number, unit,
-                                         _half_width(entry["value"], entry["ci_low"], entry["ci_high"]), share)
+    label = spell(name.rpartition("/")[2])
+    line = "  %s %*s %-7s%7s%6s  " % (label, _NUMBERS - len(label), number, unit,
+                                      _half_width(entry["value"], entry["ci_low"], entry["ci_high"]), share)
     condition, capacity = entry["condition"], width - 6
     condition = condition if len(condition) <= capacity else condition[:capacity - 1] + "…"
     if len(line) + len(condition) <= width:
