@@ -204,6 +204,7 @@ static int derive(struct bench_case *c)
 				      "seconds of a launch / its steps");
 	bench_fact_number(c, "chains", case_state(c)->chain_count);
 	bench_fact_number(c, "lines_of_a_chain", case_state(c)->length);
+	bench_fact_number(c, "steps", (double)case_state(c)->steps);
 	if (llc && case_state(c)->footprint >= BEYOND_CACHE * llc)
 		bench_alias(
 			c, "latency", CHASE, "memory_latency",
