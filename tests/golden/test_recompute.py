@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Numbers of records are what tests/method/recompute.py computes from their raw samples: on the simulated device for every
+program, and on the host for some. And it notices what is wrong."""
+from __future__ import annotations
+
+import copy
+import json
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "method")]
+
+import definitions  # noqa: E402
+import golden  # noqa: E402
+import recompute  # noqa: E402
+import records  # noqa: E402
+
+SHOWN = 8
+# Of what the golden cases leave out: several devices, and quantities that only some cases have.
+MORE = (("overlap/trigger", "--device", "sim:0-2", "--direction", "exchange", "--shape", "n256", "--bands", "4"),
+        ("overlap/pair", "--device", "sim:0,1", "--transfer", "peer", "--shape", "n256"),
+        ("micro/copy_path", "--device", "sim:0,1", "--direction", "peer", "--size", "64K,1M"),
+        ("micro/memory", "--op", "copy,triad", "--footprint", "4LLC,16LLC", "--min-samples", "20", "--max-samples", "25"))
+ON_HOST = (("micro/launch",), ("micro/memory", "--op", "copy", "--footprint", "L2/2,2M"), ("micro/latency", "--footprint", "64K"),
+           ("micro/reduce", "--direction", "local", "--size", "64K"))
+
+
+def run(name: str, *options: str) -> list[str]:
+    words = [str(golden.BIN / name), "--seed", "1", "--budget", "1s", "--min-samples", "6", "--max-samples", "60", *options]
+    done = subprocess.run([*words, "--format", "json"], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
+                          timeout=golden.LIMIT_S)
+    if done.returncode not in (0, 3):
+        raise RuntimeError("%s: exit %d: %s" % (" ".join(words), done.returncode, done.stderr))
+    return done.stdout.splitlines()
+
+
+@unittest.skipUnless(golden.programs(), f"no programs in {golden.BIN}")
+class Recomputed(unittest.TestCase):
+    def holds(self, lines: list[str]) -> recompute.Result:
+        result = recompute.check(lines)
+        self.assertEqual(result.problems[:SHOWN], [])
+        return result
+
+    def test_every_number_of_every_program_on_the_simulated_device(self) -> None:
+        compared = 0
+        for name in golden.programs():
+            with self.subTest(program=name):
+                try:
+                    rows = golden.records(name)
+                except golden.Unable:
+                    continue
+                compared += len(self.holds([json.dumps(row) for row in rows]).rows)
+        self.assertGreater(compared, 100)
+
+    def test_what_the_golden_cases_leave_out(self) -> None:
+        for name, *options in MORE:
+            with self.subTest(program=name, options=options):
+                device = [] if "--device" in options else ["--device", "sim"]
+                self.assertGreater(len(self.holds(run(name, *device, *options)).rows), 10)
+
+    def test_numbers_of_this_machine(self) -> None:
+        for name, *options in ON_HOST:
+            with self.subTest(program=name):
+                self.assertGreater(len(self.holds(run(name, "--device", "host", *options)).rows), 10)
+
+
+@unittest.skipUnless("overlap/pair" in golden.programs(), "overlap/pair is not built")
+class Noticed(unittest.TestCase):
+    """One thing is altered in a record of which all numbers hold."""
+
+    def setUp(self) -> None:
+        self.rows = copy.deepcopy(golden.records("overlap/pair"))
+        self.case = next(row for row in self.rows if row["kind"] == "case")
+        self.assertEqual(self.problems(), [])
+
+    def problems(self) -> list[str]:
+        return recompute.check([json.dumps(row) for row in self.rows]).problems
+
+    def expect(self, *words: str) -> None:
+        text = "\n".join(self.problems())
+        for word in words:
+            self.assertIn(word, text)
+
+    def derived(self, name: str) -> dict:
+        return next(d for d in self.case["derived"] if d["name"] == name)
+
+    def test_a_sample(self) -> None:
+        self.case["variants"][0]["samples_s"][2] *= 1.5
+        self.expect("gemm_alone: max_s is", "S_ideal is", "exposed_tail is")
+
+    def test_rounds_that_were_exchanged(self) -> None:
+        samples = self.case["variants"][2]["samples_s"]
+        samples[0], samples[-1] = samples[-1], samples[0]
+        self.expect("TimeRatio is")
+
+    def test_every_derived_value_and_both_ends_of_its_interval(self) -> None:
+        for entry in self.case["derived"]:
+            for key in ("value", "ci_low", "ci_high"):
+                if entry[key] is not None:
+                    kept, entry[key] = entry[key], entry[key] * (1 + 3e-9)
+                    self.assertNotEqual(self.problems(), [], (entry["name"], key))
+                    entry[key] = kept
+        self.assertEqual(self.problems(), [])
+
+    def test_a_value_where_there_is_none(self) -> None:
+        self.derived("S_ideal")["value"] = None
+        self.expect("S_ideal is None in the record")
+
+    def test_an_unknown_quantity(self) -> None:
+        self.derived("S")["name"] = "S_of_tomorrow"
+        self.expect("S_of_tomorrow has no definition")
+
+    def test_a_bound_a_fact_and_flags(self) -> None:
+        self.derived("fraction_of_bound")["bound"] = 0.5
+        self.expect("bound of fraction_of_bound is", "flag above_bound is")
+        self.case["facts"]["class"] = "G-longest"
+        self.expect("class is G-longest")
+        self.case["validity"]["flags"].append({"flag": "noisy", "variant": "serial", "reason": ""})
+        self.expect("flag noisy is")
+
+    def test_a_missing_rate(self) -> None:
+        self.case["derived"] = [d for d in self.case["derived"] if d["name"] != "flop_rate"]
+        self.expect("gemm_alone has samples and no flop_rate")
+
+    def test_the_program_ends_with_1_and_prints_a_table(self) -> None:
+        for scale, code in ((1.0, 0), (1.01, 1)):
+            self.derived("S")["value"] *= scale
+            text = "".join(json.dumps(row) + "\n" for row in self.rows)
+            done = subprocess.run([sys.executable, str(HERE.parent / "method" / "recompute.py"), "/dev/stdin"], input=text,
+                                  capture_output=True, text=True, check=False)
+            self.assertEqual(done.returncode, code, done.stderr)
+            self.assertRegex(done.stdout, r"(?m)^overlap/pair S +\d+  ")
+            self.assertEqual("by definition" in done.stderr, code == 1)
+
+
+class Definitions(unittest.TestCase):
+    def test_ranks_of_the_median_are_those_of_the_books(self) -> None:
+        """Of n samples the 1-based lower rank, from tables of the sign test at 5 %."""
+        for n, rank in ((6, 1), (8, 1), (9, 2), (10, 2), (15, 4), (20, 6), (30, 10), (50, 18), (100, 40)):
+            self.assertEqual(records.low_rank(n), rank - 1, n)
+        self.assertIsNone(records.low_rank(5))
+
+    def test_what_is_not_in_records_is_a_short_list_without_definitions(self) -> None:
+        self.assertLessEqual(len(definitions.NOT_IN_RECORD), 12)
+        for (program, quantity), why in definitions.NOT_IN_RECORD.items():
+            self.assertTrue(why)
+            self.assertIsNone(definitions.find(program.replace("*", "x"), quantity), (program, quantity))
+
+
+if __name__ == "__main__":
+    unittest.main()

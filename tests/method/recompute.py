@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Every number of a record once more, from its raw samples and by docs/METHOD.md alone.
+
+recompute.py RECORDS... prints a table: quantity, values, largest relative difference. Exit 1 where one differs by more than
+1e-9, has no definition, or is not recorded where it should be. What a record cannot show is listed, with what it lacks.
+"""
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Dict, List, NamedTuple, Optional, Sequence
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+import definitions  # noqa: E402
+import records  # noqa: E402
+from records import Case, Summary  # noqa: E402
+
+TOLERANCE = 1e-9
+BOUND_TOLERANCE = 1.02
+NOISY_ABOVE = 0.1
+DRIFT_PAIRS = 64  # above so many samples the record's drift is of a part of them
+RATES = (("bandwidth", "bytes"), ("flop_rate", "flops"), ("message_rate", "messages"))
+
+
+class Row:
+    """A quantity of a program over all cases."""
+
+    def __init__(self) -> None:
+        self.values, self.off, self.where = 0, 0.0, ""
+
+    def add(self, off: float, where: str) -> None:
+        self.values += 1
+        if off > self.off:
+            self.off, self.where = off, where
+
+
+class Result(NamedTuple):
+    rows: Dict[str, Row]
+    problems: List[str]
+    skipped: Dict[str, int]  # what no record shows -> how many values of it there were
+
+
+def difference(a: Optional[float], b: Optional[float]) -> float:
+    """Relative; infinite where one of them is unknown."""
+    if a is None or b is None:
+        return 0.0 if a is b else float("inf")
+    return abs(a - b) / max(abs(a), abs(b)) if a != b else 0.0
+
+
+class Check:
+    def __init__(self) -> None:
+        self.result = Result({}, [], {})
+
+    def add(self, case: Case, name: str, where: str, recorded: Optional[float], computed: Optional[float]) -> None:
+        off = difference(recorded, computed)
+        place = "%s %s%s" % (case.program, case.key, where and ", " + where)
+        own = definitions.find("", name) is None and definitions.find(case.program, name) is not None
+        self.result.rows.setdefault("%s %s" % (case.program, name) if own else name, Row()).add(off, place)
+        if off > TOLERANCE:
+            self.result.problems.append("%s: %s is %r in the record, %r by definition" % (place, name, recorded, computed))
+
+    def wrong(self, case: Case, text: str) -> None:
+        self.result.problems.append("%s %s: %s" % (case.program, case.key, text))
+
+    def skip(self, what: str) -> None:
+        self.result.skipped[what] = self.result.skipped.get(what, 0) + 1
+
+    # ---- a variant's own statistics
+
+    def statistics(self, case: Case, name: str) -> None:
+        variant, in_order = case.variants[name], list(case.samples[name].values())
+        if not in_order:
+            return
+        ordered = sorted(in_order)
+        found = records.summarise(ordered)
+        expected = {"n": len(ordered), "median_s": found.value, "ci_low_s": found.low, "ci_high_s": found.high,
+                    "min_s": ordered[0], "p95_s": records.quantile(ordered, 0.95), "max_s": ordered[-1]}
+        for key, computed in expected.items():
+            self.add(case, key, name, variant[key], computed)
+        # A sum of signed parts: as exact as the parts, so its difference is absolute.
+        self.add(case, "lag1", name, 1 + variant["lag1"], 1 + records.lag1(in_order))
+        if len(in_order) <= DRIFT_PAIRS:
+            self.add(case, "drift", name, 1 + variant["drift"], 1 + records.drift(in_order))
+        else:
+            self.skip("drift of more than %d samples: of a part of their pairs" % DRIFT_PAIRS)
+        self.grades(case, name, found, ordered[0] == ordered[-1])
+
+    def grades(self, case: Case, name: str, found: Summary, constant: bool) -> None:
+        """Whether the goal was reached, and the flags that follow from the samples alone."""
+        width = 0.5 * (found.high - found.low) / found.value if found.low is not None else float("inf")
+        options = case.run["options"]
+        converged = constant or width <= options["goal"]
+        self.add(case, "converged", name, case.variants[name]["converged"], converged)
+        few = found.rounds < options["min_samples"] or (found.rounds < 6 and not case.device.get("virtual_time"))
+        self.add(case, "flag few_samples", name, self.flagged(case, name, "few_samples"), few)
+        self.add(case, "flag noisy", name, self.flagged(case, name, "noisy"), width > NOISY_ABOVE and not converged and not few)
+
+    @staticmethod
+    def flagged(case: Case, variant: Optional[str], flag: str) -> bool:
+        return any(f["flag"] == flag and f["variant"] == variant for f in case.record["validity"]["flags"])
+
+    # ---- derived values
+
+    def derived(self, case: Case, entry: dict) -> None:
+        name, variant = entry["name"], entry["variant"]
+        why = definitions.not_in_record(case.program, name)
+        if why:
+            self.skip("%s %s: %s" % (case.program, name, why))
+            return
+        definition = definitions.find(case.program, name)
+        if definition is None:
+            self.wrong(case, "%s has no definition: add a row to tests/method/definitions.py" % name)
+            return
+        try:
+            found = definition.compute(case, variant, entry)
+        except (KeyError, AttributeError, StopIteration, TypeError) as problem:
+            self.wrong(case, "%s of %s: the record lacks %s" % (name, variant, problem))
+            return
+        for key, computed in (("value", found.value), ("ci_low", found.low), ("ci_high", found.high)):
+            self.add(case, name, "%s of %s" % (key, variant), entry[key], computed)
+        if found.rounds is not None and "rounds" in entry:
+            self.add(case, name, "rounds of %s" % variant, entry["rounds"], found.rounds)
+
+    def bound(self, case: Case, entry: dict) -> None:
+        if entry["bound"] is None:
+            return
+        formula = definitions.BOUNDS.get((case.program, entry["name"]))
+        if formula is None:
+            self.wrong(case, "the bound of %s has no definition" % entry["name"])
+            return
+        self.add(case, "bound of " + entry["name"], entry["variant"] or "", entry["bound"], formula(case, entry["variant"]))
+
+    def above_bound(self, case: Case) -> None:
+        """A variant is flagged where the whole interval of one of its values exceeds the bound by 2 %."""
+        over = {d["variant"] for d in case.record["derived"] if d["bound"] is not None and d["value"] is not None
+                and (d["value"] if d["ci_low"] is None else d["ci_low"]) > BOUND_TOLERANCE * d["bound"]}
+        for variant in {d["variant"] for d in case.record["derived"] if d["bound"] is not None}:
+            self.add(case, "flag above_bound", str(variant), self.flagged(case, variant, "above_bound"), variant in over)
+
+    def complete(self, case: Case) -> None:
+        """A variant with samples has a time, and a rate for every count of its model."""
+        for name in (n for n, kept in case.samples.items() if kept):
+            wanted = ["time", *(rate for rate, what in RATES if case.model(name, what))]
+            for quantity in (q for q in wanted if case.derived(q, name) is None):
+                self.wrong(case, "%s has samples and no %s" % (name, quantity))
+
+    def facts(self, case: Case) -> None:
+        for (program, name), formula in definitions.FACTS.items():
+            if program == case.program and name in case.facts:
+                recorded, computed = case.facts[name], formula(case)
+                if isinstance(recorded, str) and recorded != computed:
+                    self.wrong(case, "%s is %s in the record, %s by definition" % (name, recorded, computed))
+                numbers = (recorded, computed) if not isinstance(recorded, str) else (1.0, 1.0)
+                self.add(case, "fact " + name, "", *numbers)
+
+    def case(self, case: Case) -> None:
+        if case.thinned:
+            self.skip("cases of more than 1000 samples a variant: the record keeps 1000")
+            return
+        for name in case.variants:
+            self.statistics(case, name)
+        self.complete(case)
+        self.above_bound(case)
+        self.facts(case)
+        for entry in case.record["derived"]:
+            self.derived(case, entry)
+            self.bound(case, entry)
+
+
+def check(lines: Sequence[str]) -> Result:
+    checked = Check()
+    for case in records.cases_of(lines):
+        checked.case(case)
+    return checked.result
+
+
+def show(result: Result) -> None:
+    width = max(map(len, result.rows), default=8)
+    print("%-*s  %8s  %s" % (width, "quantity", "values", "largest relative difference"))
+    for name, row in sorted(result.rows.items()):
+        print("%-*s  %8d  %.2g%s" % (width, name, row.values, row.off, row.off > TOLERANCE and "  " + row.where or ""))
+    for what, values in sorted(result.skipped.items()):
+        print("not recomputed: %s (%d values)" % (what, values))
+    for problem in result.problems:
+        print("recompute.py: " + problem, file=sys.stderr)
+
+
+def main(paths: Sequence[str]) -> int:
+    if not paths:
+        print(__doc__, file=sys.stderr)
+        return 2
+    result = check([line for path in paths for line in Path(path).read_text(encoding="utf-8").splitlines()])
+    show(result)
+    if not result.rows:
+        print("recompute.py: no case in these records", file=sys.stderr)
+    return 0 if result.rows and not result.problems else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
