@@ -264,7 +264,8 @@ typedef double (*bench_formula)(const struct bench_round *r);
 int bench_derive(struct bench_case *c, const char *name, int variant, const char *unit,
 		 uint64_t uses, bench_formula f, const void *arg, const char *formula);
 
-/* The same of `n` values that the program collected itself, one an observation: `x` is not kept. */
+/* The same of `n` values that the program collected itself, one an observation; the record has
+ * them. */
 int bench_derive_samples(struct bench_case *c, const char *name, int variant, const char *unit,
 			 uint64_t uses, const double *x, size_t n, const char *formula);
 

@@ -108,6 +108,22 @@ static bool variants_on(const struct bench_case *c, uint64_t uses)
 	return true;
 }
 
+/* Of the finite values of x, which are moved into `finite`: it holds 2 n + 2 numbers. */
+static void set_statistic(struct bench_derived *d, const double *x, size_t n, double *finite)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < n; i++)
+		if (isfinite(x[i]))
+			finite[count++] = x[i];
+	d->rounds = count;
+	if (count == 0)
+		return;
+	struct stats_summary s = stats_summarise(finite, count, finite + n + 1);
+	d->value = s.median;
+	d->low = s.ci_low;
+	d->high = s.ci_high;
+}
+
 int bench_derive_samples(struct bench_case *c, const char *name, int variant, const char *unit,
 			 uint64_t uses, const double *x, size_t n, const char *formula)
 {
@@ -116,23 +132,15 @@ int bench_derive_samples(struct bench_case *c, const char *name, int variant, co
 	double *finite = malloc((n + 1) * 2 * sizeof(*finite));
 	if (!finite)
 		return err_note(-ENOMEM, "derive %s: out of memory", name);
-	size_t count = 0;
-	for (size_t i = 0; i < n; i++)
-		if (isfinite(x[i]))
-			finite[count++] = x[i];
 	struct bench_derived *d = add_derived(c, name, variant, unit, formula);
-	if (d) {
-		d->uses = uses;
-		d->rounds = count;
+	if (!d) {
+		free(finite);
+		return bench_status(c);
 	}
-	if (d && count) {
-		struct stats_summary s = stats_summarise(finite, count, finite + n + 1);
-		d->value = s.median;
-		d->low = s.ci_low;
-		d->high = s.ci_high;
-	}
-	free(finite);
-	return d ? 0 : bench_status(c);
+	d->uses = uses;
+	set_statistic(d, x, n, finite);
+	d->observations = finite;
+	return 0;
 }
 
 int bench_derive(struct bench_case *c, const char *name, int variant, const char *unit,
@@ -142,19 +150,24 @@ int bench_derive(struct bench_case *c, const char *name, int variant, const char
 	double seconds[BENCH_VARIANTS];
 	const struct bench_round round = {
 		.c = c, .seconds = seconds, .variant = variant, .arg = arg};
+	const size_t rounds = now->rounds;
 	if (!variants_on(c, uses))
 		return 0;
-	double *x = malloc((now->rounds + 1) * sizeof(*x));
+	double *x = malloc((rounds + 1) * 3 * sizeof(*x));
 	if (!x)
 		return err_note(-ENOMEM, "derive %s: out of memory", name);
-	for (size_t i = 0; i < now->rounds; i++) {
+	for (size_t i = 0; i < rounds; i++) {
 		for (unsigned v = 0; v < c->run->variant_count; v++)
 			seconds[v] = now->samples[v].on ? now->samples[v].seconds[i] : NAN;
 		x[i] = f(&round);
 	}
-	int status = bench_derive_samples(c, name, variant, unit, uses, x, now->rounds, formula);
+	struct bench_derived *d = add_derived(c, name, variant, unit, formula);
+	if (d) {
+		d->uses = uses;
+		set_statistic(d, x, rounds, x + rounds + 1);
+	}
 	free(x);
-	return status;
+	return d ? 0 : bench_status(c);
 }
 
 static double divide_by_variant(const struct bench_round *r)
@@ -352,6 +365,8 @@ void bench_current_clear(struct bench_current *now)
 {
 	for (size_t i = 0; i < now->fact_count; i++)
 		free(now->facts[i].text);
+	for (size_t i = 0; i < now->derived_count; i++)
+		free(now->derived[i].observations);
 	for (size_t v = 0; v < BENCH_VARIANTS; v++) {
 		double *kept = now->samples[v].seconds;
 		now->samples[v] = (struct bench_samples){.seconds = kept};

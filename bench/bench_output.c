@@ -212,6 +212,20 @@ static bool variant_lost(const struct bench_run *r, const struct bench_derived *
 	return d->variant >= 0 && r->current.samples[d->variant].lost;
 }
 
+/* What a program collected itself; values of rounds follow from the variants' samples. */
+static void put_observations(struct json *j, const struct bench_derived *d)
+{
+	size_t step = (d->rounds + SAMPLES_KEPT - 1) / SAMPLES_KEPT;
+	if (!d->observations) {
+		json_null(j, "observations");
+		return;
+	}
+	json_array_begin(j, "observations");
+	for (size_t i = 0; i < d->rounds; i += step)
+		json_number(j, NULL, d->observations[i]);
+	json_array_end(j);
+}
+
 static void put_derived(struct bench_run *r)
 {
 	struct json *j = &r->json;
@@ -225,6 +239,7 @@ static void put_derived(struct bench_run *r)
 		json_number(j, "ci_low", d->low);
 		json_number(j, "ci_high", d->high);
 		json_number(j, "rounds", d->rounds ? (double)d->rounds : NAN);
+		put_observations(j, d);
 		json_bool(j, "modelled", d->modelled);
 		json_string(j, "unit", d->unit);
 		json_string(j, "formula", d->formula);

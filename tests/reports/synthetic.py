@@ -87,7 +87,8 @@ def unstarted(program: str, status: str, reason: str) -> str:
 
 def value(name: str, variant: Optional[str], number: Optional[float], unit: str = "", **more: Any) -> Json:
     entry = {"name": name, "variant": variant, "value": number, "ci_low": None, "ci_high": None, "rounds": None,
-             "modelled": False, "unit": unit, "formula": name + " as measured", "bound": None, "bound_name": None, "share": None,
+             "observations": None, "modelled": False, "unit": unit, "formula": name + " as measured",
+             "bound": None, "bound_name": None, "share": None,
              "valid": number is not None}
     entry.update(more)
     return entry

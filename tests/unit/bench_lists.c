@@ -100,15 +100,18 @@ static int derive_samples(struct bench_case *c)
 static void statistics_say_of_how_many_values(void)
 {
 	expect(run_deriving(derive_samples) == 3);
-	expect(strstr(output, "\"name\":\"measured\",\"variant\":null,\"value\":3.5,\"ci_low\":1,"
-			      "\"ci_high\":6,\"rounds\":6,\"modelled\":false"));
+	expect(strstr(output,
+		      "\"name\":\"measured\",\"variant\":null,\"value\":3.5,\"ci_low\":1,"
+		      "\"ci_high\":6,\"rounds\":6,\"observations\":[3,1,2,4,6,5],\"modelled\":"
+		      "false"));
 }
 
 static void models_are_no_measurements(void)
 {
 	expect(run_deriving(derive_samples) == 3);
 	expect(strstr(output, "\"name\":\"modelled\",\"variant\":null,\"value\":2,\"ci_low\":null,"
-			      "\"ci_high\":null,\"rounds\":null,\"modelled\":true,\"unit\":\"\","
+			      "\"ci_high\":null,\"rounds\":null,\"observations\":null,\"modelled\":"
+			      "true,\"unit\":\"\","
 			      "\"formula\":\"a formula\",\"bound\":null,\"bound_name\":null,"
 			      "\"share\":null,\"valid\":true"));
 	expect(strstr(output, "\"formula\":\"them\",\"bound\":null,\"bound_name\":null,"
