@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What every derived quantity is, by docs/METHOD.md and the formula that its record states: a row a quantity. The first row that
-matches the program and the name counts. A quantity without a row is an error of recompute.py, so a new one needs a row here, or
-one in NOT_IN_RECORD with the raw data that the record lacks."""
+"""What every derived quantity is, by docs/METHOD.md and the formula that its record states: a row a quantity. The first row
+that matches the program and the name counts. A quantity without a row is an error of recompute.py, so a new one needs a row
+here, or one in NOT_IN_RECORD with the raw data that the record lacks. Where a program collected values itself, its record has
+them (`observations`), and the quantity is their median: row `observed`."""
 from __future__ import annotations
 
 import math
 import re
 from typing import Callable, Dict, NamedTuple, Optional, Tuple
 
-from records import Case, Summary
+from records import Case, Summary, summarise
 
 Compute = Callable[[Case, Optional[str], dict], Summary]  # of a case, a variant and the derived entry
 
@@ -42,8 +43,13 @@ def of_memory(name: str) -> Compute:
     return compute
 
 
+def observed(c: Case, v: Optional[str], d: dict) -> Summary:
+    """The median of values that the program collected itself."""
+    return summarise(d["observations"])
+
+
 def time(c: Case, v: Optional[str], d: dict) -> Summary:
-    return c.each_round(lambda t: t[v])._replace(rounds=None) if c.samples.get(v) else Summary(None)
+    return c.each_round(lambda t: t[v]) if c.samples.get(v) else Summary(None)
 
 
 def rate(what: str) -> Compute:
@@ -51,7 +57,7 @@ def rate(what: str) -> Compute:
     def compute(c: Case, v: Optional[str], d: dict) -> Summary:
         t = time(c, v, d)
         work = c.model(v, what)
-        return Summary(work / t.value, *(work / end if end else None for end in (t.high, t.low)))
+        return Summary(work / t.value, *(work / end if end else None for end in (t.high, t.low)), t.rounds)
     return compute
 
 

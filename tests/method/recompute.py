@@ -112,6 +112,9 @@ class Check:
         if definition is None:
             self.wrong(case, "%s has no definition: add a row to tests/method/definitions.py" % name)
             return
+        if entry["observations"] is not None and len(entry["observations"]) != entry["rounds"]:
+            self.skip("quantities of more than 1000 observations: the record keeps 1000")
+            return
         try:
             found = definition.compute(case, variant, entry)
         except (KeyError, AttributeError, StopIteration, TypeError) as problem:
@@ -119,8 +122,7 @@ class Check:
             return
         for key, computed in (("value", found.value), ("ci_low", found.low), ("ci_high", found.high)):
             self.add(case, name, "%s of %s" % (key, variant), entry[key], computed)
-        if found.rounds is not None and "rounds" in entry:
-            self.add(case, name, "rounds of %s" % variant, entry["rounds"], found.rounds)
+        self.add(case, "rounds of a derived value", "%s of %s" % (name, variant), entry["rounds"], found.rounds)
 
     def bound(self, case: Case, entry: dict) -> None:
         if entry["bound"] is None:

@@ -44,7 +44,7 @@ def low_rank(n: int) -> Optional[int]:
 def summarise(values: Sequence[float]) -> Summary:
     ordered = sorted(values)
     if not ordered:
-        return Summary(None, rounds=0)
+        return Summary(None)
     rank = low_rank(len(ordered))
     if rank is None:
         return Summary(median(ordered), rounds=len(ordered))
