@@ -174,7 +174,8 @@ static void report_facts(struct bench_case *c, const struct cost_model *p,
 	bench_fact_number(c, "steps", p->steps);
 	bench_fact_number(c, "links_on_longest_routes", p->links);
 	report_loads(c, p);
-	bench_fact_text(c, "best_algorithm", candidates_best(c->arg, costs, bytes)->name);
+	bench_fact_text(c, "best_algorithm",
+			candidates_show_best(c->arg, costs, bytes, text, sizeof(text)));
 	bench_fact_text(c, "best_by_bytes", candidates_show(c->arg, costs, text, sizeof(text)));
 }
 
@@ -192,26 +193,28 @@ static int derive(struct bench_case *c)
 		return status;
 	double time = cost_model_time(p, &costs, bytes);
 	double best = cost_model_time(&candidates_best(all, &costs, bytes)->model, &costs, bytes);
-	bench_value(c, "lambda", -1, cost_model_lambda(p), "1", "steps / log2(nodes)");
-	bench_value(c, "psi", -1, cost_model_psi(p), "1",
-		    "bytes through the busiest port / (size / dimensions), without the rank's own "
-		    "chunk");
-	bench_value(c, "xi", -1, cost_model_xi(p), "1",
-		    "sum over steps of bytes on the worst link / (psi * size / dimensions)");
-	bench_value(c, "time", -1, time, "s",
-		    "sum over steps of step latency + longest route * hop latency + worst link / "
-		    "bandwidth");
-	bench_value(c, "goodput", -1, bytes / time, "byte/s", "size / time");
-	bench_value(c, "peak_fraction", -1, bytes / time / (p->dims * costs.bytes_per_s), "1",
-		    "goodput / (dimensions * bandwidth), half of what a node's links inject");
-	bench_value(c, "time_over_best", -1, time / best, "1",
-		    "time / time of the best algorithm at this size");
+	bench_model_value(c, "lambda", -1, cost_model_lambda(p), "1", "steps / log2(nodes)");
+	bench_model_value(
+		c, "psi", -1, cost_model_psi(p), "1",
+		"bytes through the busiest port / (size / dimensions), without the rank's own "
+		"chunk");
+	bench_model_value(c, "xi", -1, cost_model_xi(p), "1",
+			  "sum over steps of bytes on the worst link / (psi * size / dimensions)");
+	bench_model_value(
+		c, "time", -1, time, "s",
+		"sum over steps of step latency + longest route * hop latency + worst link / "
+		"bandwidth");
+	bench_model_value(c, "goodput", -1, bytes / time, "byte/s", "size / time");
+	bench_model_value(c, "peak_fraction", -1, bytes / time / (p->dims * costs.bytes_per_s), "1",
+			  "goodput / (dimensions * bandwidth), half of what a node's links inject");
+	bench_model_value(c, "time_over_best", -1, time / best, "1",
+			  "time / time of the best algorithm at this size");
 	if (candidates_wins(all, mine, &costs, &from, &to)) {
-		bench_value(c, "best_from", -1, ceil(from), "byte",
-			    "smallest size at which no algorithm is faster");
+		bench_model_value(c, "best_from", -1, ceil(from), "byte",
+				  "smallest size at which no algorithm is faster");
 		if (isfinite(to))
-			bench_value(c, "best_to", -1, floor(to), "byte",
-				    "largest size at which no algorithm is faster");
+			bench_model_value(c, "best_to", -1, floor(to), "byte",
+					  "largest size at which no algorithm is faster");
 	}
 	report_facts(c, p, &costs, bytes);
 	if (strcmp(axis_str(c, "emit"), "simgrid") == 0) {

@@ -75,14 +75,20 @@ def costs_of(network: Network) -> str:
 
 
 def best_of(cases: Dict[str, List[Case]]) -> List[Json]:
-    """The fastest algorithm of all and from which size it is that, as the program found them."""
+    """The fastest algorithm of all, those that take as long, and from which size, as the program found them."""
     text = next((str(c.facts["best_by_bytes"]) for own in cases.values() for c in own if c.facts.get("best_by_bytes")), "")
     found = []
     for part in filter(None, text.split(", ")):
-        match = re.fullmatch(r"(?:from ([0-9.e+]{1,24}) )?([a-z0-9-]{1,40})", part)
+        match = re.fullmatch(r"(?:from ([0-9.e+]{1,24}) )?(?:tie of )?([a-z0-9-]{1,40}(?: and [a-z0-9-]{1,40}){0,31})", part)
         if match:
-            found.append({"algorithm": match.group(2), "from_byte": float(match.group(1) or 0)})
+            names = match.group(2).split(" and ")
+            found.append({"algorithm": names[0], "ties": names[1:], "from_byte": float(match.group(1) or 0)})
     return found
+
+
+def winner(best: Json) -> str:
+    """"swing-b", or "ring and bucket (tie)"."""
+    return listing([best["algorithm"], *best["ties"]], 32) + (" (tie)" if best["ties"] else "")
 
 
 def results(section: Section) -> Json:
@@ -95,8 +101,8 @@ def results(section: Section) -> Json:
 
 
 def _span(best: Sequence[Json]) -> str:
-    parts = ["%s to %s" % (a["algorithm"], size(round_size(b["from_byte"]))) for a, b in zip(best, best[1:])]
-    return listing([*parts, "%s above" % best[-1]["algorithm"]], 6) if parts else "%s at every size" % best[-1]["algorithm"]
+    parts = ["%s to %s" % (winner(a), size(round_size(b["from_byte"]))) for a, b in zip(best, best[1:])]
+    return listing([*parts, "%s above" % winner(best[-1])], 6) if parts else "%s at every size" % winner(best[-1])
 
 
 def summary(section: Section) -> str:
@@ -105,7 +111,7 @@ def summary(section: Section) -> str:
         return generic.nothing(section)
     largest = max(found, key=lambda n: math.prod(int(d) for d in re.findall(r"[0-9]{1,6}", n["network"].split(":")[-1])[:4]))
     text = "By this model (%s) the fastest on %s is %s" % (largest["costs"], largest["network"], _span(largest["best"]))
-    orders = {tuple(b["algorithm"] for b in n["best"]) for n in found}
+    orders = {tuple(map(winner, n["best"])) for n in found}
     if len(found) > 1 and len(orders) == 1:
         text += "; the order is the same on the %d other networks" % (len(found) - 1) if len(found) > 2 else \
             "; the order is the same on %s" % next(n["network"] for n in found if n is not largest)
@@ -133,7 +139,8 @@ def _share(cases: Sequence[Case], bytes_: float) -> Optional[float]:
 def _drawn(section: Section, found: Dict[Network, Dict[str, List[Case]]]) -> List[str]:
     """As many as there are colours, the same on all networks: those that are best somewhere, then the familiar ones."""
     there = {name: None for own in found.values() for name in own}
-    best = [b["algorithm"] for n in section.results["networks"] for b in n["best"] if b["algorithm"] in there]
+    won = [b for n in section.results["networks"] for b in n["best"]]
+    best = [name for b in won for name in (b["algorithm"], *b["ties"]) if name in there]
     often = sorted(dict.fromkeys(best), key=lambda name: -best.count(name))
     return list(dict.fromkeys([*often, *(n for n in _FAMILIAR if n in there), *there]))[:_DRAWN]
 
@@ -149,7 +156,7 @@ def _chart(network: Network, own: Dict[str, List[Case]], drawn: Sequence[str], l
     best = [b for b in best_of(own)[1:] if b["from_byte"] > 0]
     for mark, after in zip(best, [*best[1:], None]):
         alone = after is None or after["from_byte"] > label_gap * mark["from_byte"]
-        chart.up.append((mark["from_byte"], mark["algorithm"] if alone else ""))
+        chart.up.append((mark["from_byte"], winner(mark) if alone else ""))
     return chart if chart.xs() else None
 
 

@@ -305,6 +305,13 @@ class Truth(workplace.Scratch):
             self.assertEqual((section["curves"], section["facts"], section["mechanism"]), ([], {}, []))
         self.assertLess(len(json.dumps(signature["programs"]["topology/torus"])), 3000)
 
+    def test_algorithms_that_take_equally_long_are_a_tie_of_all_of_them(self) -> None:
+        text = synthetic.torus().text().replace("swing-b, from 11178667 bucket", "swing-b, from 11178667 tie of ring and bucket")
+        section = self.signature(text).json["programs"]["topology/torus"]
+        self.assertEqual([(b["algorithm"], b["ties"]) for b in section["results"]["networks"][0]["best"]],
+                         [("swing-b", []), ("ring", ["bucket"])])
+        self.assertIn("ring and bucket (tie) above", section["summary"])
+
     def test_simulated_ranks_are_held_against_the_model_without_its_step_latency(self) -> None:
         text = synthetic.torus().text() + synthetic.simgrid().text()
         section = self.signature(text).json["programs"]["collectives/allreduce@simgrid"]

@@ -273,6 +273,27 @@ static void fastest_by_size(void)
 	candidates_free(&r);
 }
 
+/* On one dimension a bucket is a ring, and hops of equal length cost the same. */
+static void equal_times_are_a_tie(void)
+{
+	struct network n;
+	struct candidates r;
+	char text[512];
+	require(network_parse("64", &n) == 0 && candidates_make(&n, SCHEDULE_ALL_PORTS, &r) == 0);
+	expect(strcmp(candidates_show_best(&r, &fitted, 512 * MIB, text, sizeof(text)),
+		      "tie of ring and bucket") == 0);
+	expect(strcmp(candidates_show_best(&r, &fitted, 32, text, sizeof(text)), "swing-l") == 0);
+	expect(strstr(candidates_show(&r, &fitted, text, sizeof(text)),
+		      "swing-b, from 3052000 tie of ring and bucket"));
+	candidates_free(&r);
+	require(network_parse("hyperx:64x64", &n) == 0 &&
+		candidates_make(&n, SCHEDULE_ONE_PORT, &r) == 0);
+	expect(strncmp(candidates_show_best(&r, &fitted, 32, text, sizeof(text)), "tie of ", 7) ==
+		       0 &&
+	       strstr(text, "rd-l") && strstr(text, "swing-l"));
+	candidates_free(&r);
+}
+
 int main(void)
 {
 	test(congestion_deficiency);
@@ -284,5 +305,6 @@ int main(void)
 	test(rectangular_tori);
 	test(agrees_with_simulation);
 	test(fastest_by_size);
+	test(equal_times_are_a_tie);
 	return test_done();
 }

@@ -5,6 +5,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -56,6 +57,12 @@ const struct candidate *candidates_best(const struct candidates *c,
 	return best;
 }
 
+/* 0 where a and b are equal but for rounding. */
+static double subtract_times(double a, double b)
+{
+	return fabs(a - b) <= CANDIDATES_TIE * fmax(fabs(a), fabs(b)) ? 0.0 : a - b;
+}
+
 bool candidates_wins(const struct candidates *c, const struct candidate *mine,
 		     const struct cost_model_costs *costs, double *from_p, double *to_p)
 {
@@ -63,10 +70,10 @@ bool candidates_wins(const struct candidates *c, const struct candidate *mine,
 	for (const struct candidate *other = c->list; other->name && to > from; other++) {
 		if (other->status || other == mine)
 			continue;
-		double ahead = cost_model_latency(&other->model, costs) -
-			       cost_model_latency(&mine->model, costs);
-		double steeper = cost_model_slope(&other->model, costs) -
-				 cost_model_slope(&mine->model, costs);
+		double ahead = subtract_times(cost_model_latency(&other->model, costs),
+					      cost_model_latency(&mine->model, costs));
+		double steeper = subtract_times(cost_model_slope(&other->model, costs),
+						cost_model_slope(&mine->model, costs));
 		if (steeper > 0)
 			from = fmax(from, -ahead / steeper);
 		else if (steeper < 0)
@@ -79,11 +86,73 @@ bool candidates_wins(const struct candidates *c, const struct candidate *mine,
 	return to > from;
 }
 
+struct text {
+	char *at;
+	size_t used, capacity;
+};
+
+static void append_text(struct text *t, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+static void append_text(struct text *t, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	int length = vsnprintf(t->at + t->used, t->capacity - t->used, format, args);
+	va_end(args);
+	t->used +=
+		(size_t)length < t->capacity - t->used ? (size_t)length : t->capacity - t->used - 1;
+}
+
+/* The candidates in the bit mask. */
+static void append_names(struct text *t, const struct candidates *c, uint64_t set)
+{
+	const char *before = set & (set - 1) ? "tie of " : "";
+	for (unsigned k = 0; c->list[k].name; k++) {
+		if (!(set >> k & 1))
+			continue;
+		append_text(t, "%s%s", before, c->list[k].name);
+		before = " and ";
+	}
+}
+
+char *candidates_show_best(const struct candidates *c, const struct cost_model_costs *costs,
+			   double bytes, char *text, size_t capacity)
+{
+	struct text t = {text, 0, capacity};
+	const struct candidate *best = candidates_best(c, costs, bytes);
+	uint64_t equal = 0;
+	text[0] = '\0';
+	for (unsigned k = 0; best && c->list[k].name; k++)
+		if (c->list[k].status == 0 &&
+		    subtract_times(cost_model_time(&c->list[k].model, costs, bytes),
+				   cost_model_time(&best->model, costs, bytes)) == 0)
+			equal |= UINT64_C(1) << k;
+	append_names(&t, c, equal);
+	return text;
+}
+
+/* The candidates that take as long as `mine` at every size. */
+static uint64_t equal_lines(const struct candidates *c, const struct candidate *mine,
+			    const struct cost_model_costs *costs)
+{
+	uint64_t equal = 0;
+	for (unsigned k = 0; c->list[k].name; k++) {
+		const struct cost_model *p = &c->list[k].model;
+		if (c->list[k].status == 0 &&
+		    subtract_times(cost_model_latency(p, costs),
+				   cost_model_latency(&mine->model, costs)) == 0 &&
+		    subtract_times(cost_model_slope(p, costs),
+				   cost_model_slope(&mine->model, costs)) == 0)
+			equal |= UINT64_C(1) << k;
+	}
+	return equal;
+}
+
 char *candidates_show(const struct candidates *c, const struct cost_model_costs *costs, char *text,
 		      size_t capacity)
 {
+	struct text t = {text, 0, capacity};
 	double from, to, reached = 0;
-	size_t used = 0;
 	text[0] = '\0';
 	for (bool more = true; more;) {
 		more = false;
@@ -93,13 +162,9 @@ char *candidates_show(const struct candidates *c, const struct cost_model_costs 
 			    !candidates_wins(c, candidate, costs, &from, &to) || from > reached ||
 			    to <= reached)
 				continue;
-			char since[40] = "";
 			if (reached > 0)
-				snprintf(since, sizeof(since), ", from %.0f ", ceil(reached));
-			int length = snprintf(text + used, capacity - used, "%s%s", since,
-					      candidate->name);
-			used += (size_t)length < capacity - used ? (size_t)length
-								 : capacity - used - 1;
+				append_text(&t, ", from %.0f ", ceil(reached));
+			append_names(&t, c, equal_lines(c, candidate, costs));
 			reached = to;
 			more = isfinite(to);
 		}

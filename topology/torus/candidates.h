@@ -11,6 +11,9 @@
 
 enum { CANDIDATES_MAX = 32 };
 
+/* Times are exact but for rounding: what differs by less is a tie. */
+#define CANDIDATES_TIE 1e-9
+
 struct candidate {
 	const char *name; /* NULL past the last */
 	int status;       /* 0, or -ENOTSUP; `why` has the text */
@@ -40,7 +43,12 @@ const struct candidate *candidates_best(const struct candidates *c,
 bool candidates_wins(const struct candidates *c, const struct candidate *mine,
 		     const struct cost_model_costs *costs, double *from_p, double *to_p);
 
-/* "swing-l, from 9362 swing-b, from 12345678 bucket": the envelope in bytes. Returns `text`. */
+/* "swing-b", or "tie of ring and bucket": all that are fastest at a size. Returns `text`. */
+char *candidates_show_best(const struct candidates *c, const struct cost_model_costs *costs,
+			   double bytes, char *text, size_t capacity);
+
+/* "swing-l, from 9362 swing-b, from 12345678 tie of ring and bucket": the envelope in bytes.
+ * Returns `text`. */
 char *candidates_show(const struct candidates *c, const struct cost_model_costs *costs, char *text,
 		      size_t capacity);
 
