@@ -115,7 +115,7 @@ class Noticed(unittest.TestCase):
 
     def test_a_bound_a_fact_and_flags(self) -> None:
         self.derived("fraction_of_bound")["bound"] = 0.5
-        self.expect("bound of fraction_of_bound is", "flag above_bound is")
+        self.expect("bound of fraction_of_bound is", "flag above_bound is", "share of the bound of fraction_of_bound is")
         self.case["facts"]["class"] = "G-longest"
         self.expect("class is G-longest")
         self.case["validity"]["flags"].append({"flag": "noisy", "variant": "serial", "reason": ""})

@@ -339,6 +339,14 @@ BOUNDS: Dict[Tuple[str, str], Callable[[Case, str], float]] = {
 }
 
 
+def share_of_bound(c: Case, d: dict) -> Optional[float]:
+    """Of the roofline none, for not every device can reach it; of a GEMM's peak the one formed round by round."""
+    if "its reads and writes" in d["bound_name"]:
+        return None
+    peak = c.derived("fraction_of_peak", d["variant"]) if c.program == "gemm/efficiency" else None
+    return peak["value"] if peak else d["value"] / d["bound"]
+
+
 # ------------------------------------------------------------------ facts that are figures
 
 

@@ -131,7 +131,9 @@ class Check:
         if formula is None:
             self.wrong(case, "the bound of %s has no definition" % entry["name"])
             return
-        self.add(case, "bound of " + entry["name"], entry["variant"] or "", entry["bound"], formula(case, entry["variant"]))
+        where = entry["variant"] or ""
+        self.add(case, "bound of " + entry["name"], where, entry["bound"], formula(case, entry["variant"]))
+        self.add(case, "share of the bound of " + entry["name"], where, entry["share"], definitions.share_of_bound(case, entry))
 
     def above_bound(self, case: Case) -> None:
         """A variant is flagged where the whole interval of one of its values exceeds the bound by 2 %."""
