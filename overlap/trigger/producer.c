@@ -89,6 +89,8 @@ static int plan_producers(struct producers *s, const struct bench_case *c)
 				producer_directions[d]);
 	if (d >= DIRECTION_PEER && !dev_can(c->dev, DEV_CAP_PEER))
 		return err_note(-ENOTSUP, "the devices lack peer access to each other's memory");
+	if (axis_index(c, "copy-method") == 0 && !dev_can(c->dev, DEV_CAP_COPY_ENGINE))
+		return err_note(-ENOTSUP, "this device has no copy engine");
 	*s = (struct producers){.direction = d,
 				.count = d == DIRECTION_EXCHANGE ? (uint32_t)c->devices->count : 1,
 				.copies_by_kernel = axis_index(c, "copy-method") == 1};
