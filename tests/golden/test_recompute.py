@@ -143,11 +143,9 @@ class Definitions(unittest.TestCase):
             self.assertEqual(records.low_rank(n), rank - 1, n)
         self.assertIsNone(records.low_rank(5))
 
-    def test_what_is_not_in_records_is_a_short_list_without_definitions(self) -> None:
+    def test_what_is_not_in_records_is_a_short_list(self) -> None:
         self.assertLessEqual(len(definitions.NOT_IN_RECORD), 12)
-        for (program, quantity), why in definitions.NOT_IN_RECORD.items():
-            self.assertTrue(why)
-            self.assertIsNone(definitions.find(program.replace("*", "x"), quantity), (program, quantity))
+        self.assertTrue(all(definitions.NOT_IN_RECORD.values()))
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from typing import Callable, Dict, NamedTuple, Optional, Tuple
+from typing import Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from records import Case, Summary, summarise
 
@@ -68,12 +68,30 @@ def ideal(*parts: str) -> Callable[[dict, str, Case], float]:
     return lambda t, v, c: sum(t[p] for p in parts) / max(t[p] for p in parts)
 
 
+def width(s: Summary) -> float:
+    return s.high - s.low if s.low is not None else 0.0
+
+
+def above_noise_of_case(c: Case, serial: str, ideal_: Callable[[dict, str, Case], float]) -> bool:
+    """S_ideal exceeds 1 by more than 4 %, than its own interval, and than that of serial relative to its median."""
+    bound, alone = c.each_round(lambda t: ideal_(t, "", c)), c.each_round(lambda t: t[serial])
+    return bound.value > 1 + max(0.04, width(bound), width(alone) / alone.value)
+
+
 def fraction(serial: str, ideal_: Callable[[dict, str, Case], float], guard: Callable[[Case, float], bool]) -> Compute:
-    """(S - 1) / (S_ideal - 1), in the rounds where `guard` lets S_ideal count."""
+    """(S - 1) / (S_ideal - 1), where S_ideal exceeds its noise: of the case, or by `guard` of rounds where the record's formula
+    states an exception."""
     def formula(t: dict, v: str, c: Case) -> float:
         bound = ideal_(t, v, c)
         return (t[serial] / t[v] - 1) / (bound - 1) if guard(c, bound) else math.nan
-    return rounds(formula)
+
+    def compute(c: Case, v: Optional[str], d: dict) -> Summary:
+        if not d["formula"].endswith("unclamped"):
+            return rounds(formula)(c, v, d)
+        if not above_noise_of_case(c, serial, ideal_):
+            return Summary(None)
+        return c.each_round(lambda t: (t[serial] / t[v] - 1) / (ideal_(t, v, c) - 1))
+    return compute
 
 
 def above_noise(gemm: str, transfer: str, serial: str) -> Callable[[Case, float], bool]:
@@ -92,6 +110,24 @@ def pair_cil(t: dict, v: str, c: Case) -> float:
     return t[v] / t["gemm_alone" if v.startswith("gemm_in") else "transfer_alone"]
 
 
+def ficco_cil(side: str) -> Compute:
+    """Of the side's own time while both run, or of both, as the record's variants have it."""
+    def formula(t: dict, v: str, c: Case) -> float:
+        own = "%s-%s-concurrent" % (v, side)
+        return t[own if own in t else v + "-concurrent"] / t["%s-%s" % (v, side)]
+    return rounds(formula)
+
+
+def contention_cil(t: dict, v: str, c: Case) -> float:
+    """"gemm_with_copy" over "gemm_alone"."""
+    return t[v] / t[v.partition("_with_")[0] + "_alone"]
+
+
+def of_pipeline(name: str, v: str) -> str:
+    """The variant of the same exchange: the vendor's has serial and overlapped pipelines of its own."""
+    return "library_" + name if v.startswith("library") else name
+
+
 def out_of_core_ideal(t: dict, v: str, c: Case) -> float:
     return t["serial"] / max(t["gemm"], t["transfers"])
 
@@ -108,8 +144,13 @@ OWN_GEMM = {"whole_then_send": "gemm_alone", "split": "gemm_alone", "whole_tiled
 
 
 def pipelined(t: dict, v: str, c: Case) -> float:
-    i, g, k = c.axes["iterations"], t["gemm_alone"], t["comm_alone"]
+    i, g, k = c.axes["iterations"], t["gemm_alone"], t[v or "comm_alone"]
     return (g + (i - 1) * max(g, k) + k) / (i * (g + k))
+
+
+def rate_pipelined(t: dict, v: str, c: Case) -> float:
+    i, g, k = c.axes["iterations"], t["gemm_alone"], t[v or "comm_alone"]
+    return (i - 1) * min(g, k) / (g + (i - 1) * max(g, k) + k)
 
 
 # ------------------------------------------------------------------ the others
@@ -204,7 +245,7 @@ DEFINITIONS: Tuple[Definition, ...] = (
     Definition("gemm/split", "DIL", ratio("{}", "whole")),
     Definition("gemm/split", "traffic_ratio", value(traffic_ratio)),
 
-    Definition("micro/contention", "CIL", rounds(lambda t, v, c: t[v] / t[v[0] + "_alone"])),
+    Definition("micro/contention|micro/copy_contention", "CIL", rounds(contention_cil)),
     Definition("micro/copy_path", "blocks_to_saturate", value(blocks_to_saturate)),
     Definition("micro/copy_path", "kernel_time_ratio", ratio("{}", "engine")),
     Definition("micro/copy_path", "both_ways_time_ratio", ratio("both_ways", "engine")),
@@ -223,6 +264,7 @@ DEFINITIONS: Tuple[Definition, ...] = (
     Definition("micro/memory", "nontemporal_time_ratio", ratio("nontemporal", "regular")),
     Definition("micro/occupancy", "residents_per_unit", value(residents)),
     Definition("micro/occupancy", "residents_by_formula", value(residents_by_formula)),
+    Definition("micro/occupancy", "slot_wait", rounds(lambda t, v, c: t["foreign_wait"] - t["idle_wait"])),
     Definition("micro/priority", "wait_ratio", ratio("high", "equal")),
     Definition("micro/reduce|overlap/trigger", "moved_bytes", value(moved_bytes)),
     Definition("micro/reduce", "time_ratio", ratio("{}", "on_arrival")),
@@ -231,8 +273,11 @@ DEFINITIONS: Tuple[Definition, ...] = (
     Definition("overlap/ficco", "exposed", rounds(lambda t, v, c: t[v] - t["gemm"])),
     Definition("overlap/ficco", "DIL_gemm", ratio("{}-gemms", "gemm")),
     Definition("overlap/ficco", "DIL_comm", ratio("{}-transfers", "communication")),
-    Definition("overlap/ficco", "CIL_gemm", ratio("{}-concurrent", "{}-gemms")),
+    Definition("overlap/ficco", "CIL_gemm", ficco_cil("gemms")),
+    Definition("overlap/ficco", "CIL_comm", ficco_cil("transfers")),
     Definition("overlap/ficco", "speedup", ratio("serial", "{}")),
+    Definition("overlap/ficco", "S", ratio("serial", "{}")),
+    Definition("overlap/ficco", "S_ideal", rounds(ideal("gemm", "communication"))),
     Definition("overlap/ficco", "best_speedup", best_speedup),
     Definition("overlap/ficco", "fraction_of_ideal",
                fraction("serial", ideal("gemm", "communication"), lambda c, bound: True)),
@@ -251,10 +296,16 @@ DEFINITIONS: Tuple[Definition, ...] = (
     Definition("overlap/pair", "fraction_of_ideal", fraction("serial", ideal("gemm_alone", "transfer_alone"),
                                                              above_noise("gemm_alone", "transfer_alone", "serial"))),
 
-    Definition("overlap/shaping", "time_ratio", ratio("{}", "serial")),
-    Definition("overlap/shaping", "normalised_time", ratio("{}", "overlap")),
-    Definition("overlap/shaping", "time_ratio_min", rounds(lambda t, v, c: 1 / ideal("gemm_alone", "comm_alone")(t, v, c))),
+    Definition("overlap/shaping", "time_ratio", rounds(lambda t, v, c: t[v] / t[of_pipeline("serial", v)])),
+    Definition("overlap/shaping", "normalised_time", rounds(lambda t, v, c: t[v] / t[of_pipeline("overlap", v)])),
+    Definition("overlap/shaping", "time_ratio_min",
+               rounds(lambda t, v, c: 1 / ideal("gemm_alone", v or "comm_alone")(t, v, c))),
     Definition("overlap/shaping", "time_ratio_pipelined", rounds(pipelined)),
+    Definition("overlap/shaping", "overlap_rate_pipelined", rounds(rate_pipelined)),
+    Definition("overlap/shaping", "overlap_rate", observed),
+    Definition("overlap/shaping", "first_comm_block", observed),
+    Definition("overlap/shaping", "gemm_CIL", observed),
+    Definition("overlap/shaping", "comm_CIL", observed),
     Definition("overlap/shaping", "claim_cost", ratio("gemm_shaped", "gemm_alone")),
 
     Definition("overlap/trigger", "tracker_cost", ratio("gemm_counting", "gemm_tiled")),
@@ -264,6 +315,9 @@ DEFINITIONS: Tuple[Definition, ...] = (
     Definition("overlap/trigger", "S", ratio("whole_then_send", "{}")),
     Definition("overlap/trigger", "S_tiled", ratio("whole_tiled_then_send", "{}")),
     Definition("overlap/trigger", "S_ideal", rounds(ideal("gemm_alone", "send_alone"))),
+    Definition("overlap/trigger", "S_ideal_tiled", rounds(ideal("gemm_tiled", "send_alone"))),
+    Definition("overlap/trigger", "fraction_of_ideal_tiled",
+               fraction("whole_tiled_then_send", ideal("gemm_tiled", "send_alone"), above_2_percent)),
     Definition("overlap/trigger", "overlap_bound", rounds(lambda t, v, c: max(t["gemm_alone"], t["send_alone"]))),
     Definition("overlap/trigger", "fraction_of_ideal",
                fraction("whole_then_send", ideal("gemm_alone", "send_alone"), above_2_percent)),
@@ -275,7 +329,7 @@ DEFINITIONS: Tuple[Definition, ...] = (
                value(lambda c, v: c.facts["t3_model_gpus"] / (c.facts["t3_model_gpus"] - 1))),
 )
 
-# (programs, quantity): what the record does not hold.
+# (programs, quantity): what the record does not hold, or not where it has no observations of it.
 NOT_IN_RECORD: Dict[Tuple[str, str], str] = {
     ("collectives/*", "entry_skew"): "when each rank entered",
     ("collectives/device_allreduce", "host_completion"): "the host's own times, beside the devices'",
@@ -300,8 +354,11 @@ def find(program: str, quantity: str) -> Optional[Definition]:
     return next((d for d in DEFINITIONS if d.quantity == quantity and applies(d.programs, program)), None)
 
 
-def not_in_record(program: str, quantity: str) -> Optional[str]:
-    return next((why for (p, q), why in NOT_IN_RECORD.items() if q == quantity and applies(p, program)), None)
+def not_in_record(c: Case, d: dict) -> Optional[str]:
+    """What the record lacks for this quantity."""
+    if d["observations"] is not None or (c.program, d["name"]) == ("overlap/ficco", "CIL_comm") and d["rounds"] is not None:
+        return None
+    return next((why for (p, q), why in NOT_IN_RECORD.items() if q == d["name"] and applies(p, c.program)), None)
 
 
 # ------------------------------------------------------------------ bounds
@@ -363,8 +420,31 @@ def slowed_side(first: str) -> Callable[[Case], str]:
     return lambda c: names[slowed(c, "gemm"), slowed(c, "transfer")]
 
 
+def fastest(c: Case, variants: Sequence[str]) -> List[str]:
+    """The lowest median, and those that tie with it: the interval of their time over its time begins at no more than 1.01."""
+    valid = [v for v in variants if c.samples.get(v) and (c.flagged(None) or not c.flagged(v))]
+    best = min(valid, key=c.median, default="")
+
+    def least(v: str) -> float:
+        over = c.each_round(lambda t: t[v] / t[best])
+        return over.value if over.low is None else over.low
+    return [v for v in valid if least(v) <= 1.01]
+
+
+def schedules(c: Case) -> List[str]:
+    return fastest(c, [name for name in c.run["variants"] if name not in c.run["references"]])
+
+
+def better_order(c: Case) -> str:
+    names = fastest(c, ("gemm_first", "transfer_first"))
+    return "tie" if len(names) == 2 else names[0]
+
+
 FACTS: Dict[Tuple[str, str], Callable[[Case], object]] = {
     ("gemm/split", "cheaper_cut_by_traffic"): lambda c: "m" if c.facts["k"] < 2 * c.facts["m"] else "k",
+    ("overlap/ficco", "best_schedules"): lambda c: ", ".join(schedules(c)) or "none is valid",
+    ("overlap/ficco", "tie"): lambda c: "yes" if len(schedules(c)) > 1 else "no",
+    ("overlap/pair", "better_order"): better_order,
     ("overlap/pair", "class"): pair_class,
     ("overlap/pair", "slowed_side_gemm_first"): slowed_side("gemm"),
     ("overlap/pair", "slowed_side_transfer_first"): slowed_side("transfer"),

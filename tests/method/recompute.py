@@ -98,17 +98,18 @@ class Check:
 
     @staticmethod
     def flagged(case: Case, variant: Optional[str], flag: str) -> bool:
-        return any(f["flag"] == flag and f["variant"] == variant for f in case.record["validity"]["flags"])
+        return any(f["flag"] == flag and f["variant"] == variant and f.get("quantity") is None
+                   for f in case.record["validity"]["flags"])
 
     # ---- derived values
 
     def derived(self, case: Case, entry: dict) -> None:
         name, variant = entry["name"], entry["variant"]
-        why = definitions.not_in_record(case.program, name)
+        definition = definitions.find(case.program, name)
+        why = definitions.not_in_record(case, entry)
         if why:
             self.skip("%s %s: %s" % (case.program, name, why))
             return
-        definition = definitions.find(case.program, name)
         if definition is None:
             self.wrong(case, "%s has no definition: add a row to tests/method/definitions.py" % name)
             return
@@ -142,6 +143,18 @@ class Check:
         for variant in {d["variant"] for d in case.record["derived"] if d["bound"] is not None}:
             self.add(case, "flag above_bound", str(variant), self.flagged(case, variant, "above_bound"), variant in over)
 
+    def above_ideal(self, case: Case) -> None:
+        """S alone is flagged where its whole interval exceeds that of S_ideal by 2 %."""
+        for entry in case.record["derived"]:
+            name = {"S": "S_ideal", "S_tiled": "S_ideal_tiled"}.get(entry["name"])
+            ideal = case.derived(name, None) if name else None
+            if not ideal or ideal["value"] is None or entry["value"] is None:
+                continue
+            low, high = (d["value"] if d[end] is None else d[end] for d, end in ((entry, "ci_low"), (ideal, "ci_high")))
+            flagged = any(f["flag"] == "above_bound" and f.get("quantity") == entry["name"] and f["variant"] == entry["variant"]
+                          for f in case.record["validity"]["flags"])
+            self.add(case, "flag above_bound of " + entry["name"], entry["variant"], flagged, low > BOUND_TOLERANCE * high)
+
     def complete(self, case: Case) -> None:
         """A variant with samples has a time, and a rate for every count of its model."""
         for name in (n for n, kept in case.samples.items() if kept):
@@ -166,6 +179,7 @@ class Check:
             self.statistics(case, name)
         self.complete(case)
         self.above_bound(case)
+        self.above_ideal(case)
         self.facts(case)
         for entry in case.record["derived"]:
             self.derived(case, entry)

@@ -93,6 +93,11 @@ class Case:
     def derived(self, name: str, variant: Optional[str]) -> Optional[dict]:
         return next((d for d in self.record["derived"] if d["name"] == name and d["variant"] == variant), None)
 
+    def flagged(self, variant: Optional[str]) -> bool:
+        """Whether a flag concerns the variant, or (None) the whole case, and not one of its quantities alone."""
+        flags = self.record["validity"]["flags"]
+        return any(f["variant"] == variant and f.get("quantity") is None for f in flags)
+
     def noise(self, variant: str, least: float = 0.02) -> float:
         """How far the median sample is from the best one."""
         return max(least, self.median(variant) / self.best(variant) - 1)
