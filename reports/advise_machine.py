@@ -123,8 +123,9 @@ def _kernel_of(rates: Dict[str, Json], blocks: Optional[float]) -> Optional[str]
 def _add_copies(signature: Json, machine: Machine, blocks: Optional[int]) -> None:
     known = set()
     for link in LINKS:
+        # A curve over numbers of blocks is of no one variant.
         rates = {c["variant"]: c for c in _curves(signature, "micro/copy_path", "bandwidth")
-                 if c["where"].get("direction") == link}
+                 if c["variant"] and c["where"].get("direction") == link}
         kernel = _kernel_of(rates, blocks or _blocks_to_saturate(signature, link))
         for method, variant in (("engine", "engine"), ("kernel", kernel)):
             if variant in rates:

@@ -71,6 +71,13 @@ class Learning(workplace.Scratch):
             moving = float(last[3]) / (synthetic.KERNEL_RATE * rate)
             self.assertAlmostEqual(float(last[4]) / (synthetic.KERNEL_ALPHA_S + moving), 1, delta=0.01)
 
+    def test_copies_of_one_size_alone(self) -> None:
+        """Their curve is over the number of blocks, and of no single variant."""
+        copies = synthetic.copies()
+        lines = [line for line in copies.text().splitlines(True) if '"case":' not in line or '"size": 4096}' in line]
+        self.assertEqual(len(lines), 3)
+        self.assertEqual([w for w in self.lines("".join(lines)) if w[0] == "copy"], [])
+
     def test_what_is_missing_is_noted_with_its_program(self) -> None:
         notes = " ".join(machine_of(self.signature(synthetic.copies().text()).json).notes)
         for program in ("gemm/split", "collectives/device_allreduce", "micro/contention", "micro/launch", "micro/memory",
