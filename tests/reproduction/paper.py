@@ -30,6 +30,9 @@ WHY = {
     "8x8 at 3.2 Tb/s: smallest gain": "not explained; in the model large vectors are bytes alone, so bucket, whose Xi is 1, wins "
                                       "from some size at every bandwidth",
 }
+WHY["hx2mesh:64x64: Swing is fastest"] = "small vectors are ours, L on all ports; 512 MiB is not explained"
+for _shape in ("8x8x8", "8x8x8x8"):
+    WHY[f"{_shape}: largest gain"] = "what L on all ports gains above the paper is ours; what it lacks on one is not explained"
 for _shape in ("64x16", "128x8", "256x4"):
     WHY[f"{_shape}: Xi of Swing above the square"] = "the model counts; its count gives the paper's own loss on 256x4"
 
