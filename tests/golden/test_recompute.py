@@ -7,6 +7,7 @@ import copy
 import json
 import subprocess
 import sys
+import tempfile
 import unittest
 from pathlib import Path
 
@@ -134,6 +135,31 @@ class Noticed(unittest.TestCase):
             self.assertEqual(done.returncode, code, done.stderr)
             self.assertRegex(done.stdout, r"(?m)^overlap/pair S +\d+  ")
             self.assertEqual("by definition" in done.stderr, code == 1)
+
+
+@unittest.skipUnless("micro/copy_path" in golden.programs(), "micro/copy_path is not built")
+class Signature(unittest.TestCase):
+    def test_headline_numbers_and_fitted_lines_are_those_of_the_records(self) -> None:
+        lines = run("micro/copy_path", "--device", "sim", "--direction", "up,local", "--size", "4K,64K,1M,64M", "--path",
+                    "engine,kernel,kernel_nt", "--max-samples", "8")
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / "records.jsonl").write_text("".join(line + "\n" for line in lines), encoding="utf-8")
+            subprocess.run([sys.executable, "-m", "reports", "build", folder], cwd=HERE.parents[1], capture_output=True,
+                           check=False)
+            of = json.loads((Path(folder) / "signature.json").read_text(encoding="utf-8"))
+        self.assertEqual(self.problems(of, lines), [])
+        fitted = of["programs"]["micro/copy_path"]["results"]["fits"][0]
+        headline = next(metric for metric in of["metrics"].values() if metric["primary"])
+        for holder, key in ((fitted, "alpha_s"), (fitted, "bandwidth"), (headline, "value"), (headline, "ci_low")):
+            kept, holder[key] = holder[key], holder[key] * (1 + 1e-7)
+            self.assertEqual(len(self.problems(of, lines)), 1, key)
+            holder[key] = kept
+
+    def problems(self, of: dict, lines: list[str]) -> list[str]:
+        result = recompute.Result({}, [], {})
+        recompute.check_signature(result, of, lines)
+        self.assertTrue(all(row.values for row in result.rows.values()), "nothing was compared")
+        return result.problems
 
 
 class Definitions(unittest.TestCase):

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Every number of a record once more, from its raw samples and by docs/METHOD.md alone.
 
-recompute.py RECORDS... prints a table: quantity, values, largest relative difference. Exit 1 where one differs by more than
-1e-9, has no definition, or is not recorded where it should be. What a record cannot show is listed, with what it lacks.
+recompute.py [--signature FILE] RECORDS... prints a table: quantity, values, largest relative difference. Exit 1 where one differs
+by more than 1e-9, has no definition, or is not recorded where it should be. What a record cannot show is listed, with what it
+lacks. With a signature also its headline numbers and fitted lines, to 1e-8, for it has nine digits.
 """
 from __future__ import annotations
 
+import argparse
+import json
 import sys
 from pathlib import Path
 from typing import Dict, List, NamedTuple, Optional, Sequence
@@ -14,6 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import definitions  # noqa: E402
 import records  # noqa: E402
+import signature  # noqa: E402
 from records import Case, Summary  # noqa: E402
 
 TOLERANCE = 1e-9
@@ -193,6 +197,17 @@ def check(lines: Sequence[str]) -> Result:
     return checked.result
 
 
+def check_signature(result: Result, of: dict, lines: Sequence[str]) -> None:
+    cases = list(records.cases_of(lines))
+    for kind, values in (("headline numbers", signature.headlines(of, cases)), ("fitted lines", signature.lines(of, cases))):
+        row = result.rows.setdefault("signature: " + kind, Row())
+        for name, given, computed in values:
+            off = difference(given, computed)
+            row.add(off if off > signature.TOLERANCE else 0.0, name)
+            if off > signature.TOLERANCE:
+                result.problems.append("%s is %r in the signature, %r by the records" % (name, given, computed))
+
+
 def show(result: Result) -> None:
     width = max(map(len, result.rows), default=8)
     print("%-*s  %8s  %s" % (width, "quantity", "values", "largest relative difference"))
@@ -205,10 +220,14 @@ def show(result: Result) -> None:
 
 
 def main(paths: Sequence[str]) -> int:
-    if not paths:
-        print(__doc__, file=sys.stderr)
-        return 2
-    result = check([line for path in paths for line in Path(path).read_text(encoding="utf-8").splitlines()])
+    parser = argparse.ArgumentParser(allow_abbrev=False)
+    parser.add_argument("--signature", type=Path)
+    parser.add_argument("records", nargs="+", type=Path)
+    given = parser.parse_args(paths)
+    lines = [line for path in given.records for line in path.read_text(encoding="utf-8").splitlines()]
+    result = check(lines)
+    if given.signature:
+        check_signature(result, json.loads(given.signature.read_text(encoding="utf-8")), lines)
     show(result)
     if not result.rows:
         print("recompute.py: no case in these records", file=sys.stderr)
