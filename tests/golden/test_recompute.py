@@ -119,8 +119,13 @@ class Noticed(unittest.TestCase):
         self.expect("bound of fraction_of_bound is", "flag above_bound is", "share of the bound of fraction_of_bound is")
         self.case["facts"]["class"] = "G-longest"
         self.expect("class is G-longest")
+        self.case["facts"]["better_order"] = "neither"
+        self.expect("better_order is neither")
         self.case["validity"]["flags"].append({"flag": "noisy", "variant": "serial", "reason": ""})
         self.expect("flag noisy is")
+        flag = {"flag": "above_bound", "variant": "gemm_first", "quantity": "S", "reason": ""}
+        self.case["validity"]["flags"].append(flag)
+        self.expect("gemm_first: flag above_bound of S is")
 
     def test_a_missing_rate(self) -> None:
         self.case["derived"] = [d for d in self.case["derived"] if d["name"] != "flop_rate"]

@@ -78,44 +78,17 @@ def above_noise_of_case(c: Case, serial: str, ideal_: Callable[[dict, str, Case]
     return bound.value > 1 + max(0.04, width(bound), width(alone) / alone.value)
 
 
-def fraction(serial: str, ideal_: Callable[[dict, str, Case], float], guard: Callable[[Case, float], bool]) -> Compute:
-    """(S - 1) / (S_ideal - 1), where S_ideal exceeds its noise: of the case, or by `guard` of rounds where the record's formula
-    states an exception."""
-    def formula(t: dict, v: str, c: Case) -> float:
-        bound = ideal_(t, v, c)
-        return (t[serial] / t[v] - 1) / (bound - 1) if guard(c, bound) else math.nan
-
+def fraction(serial: str, ideal_: Callable[[dict, str, Case], float]) -> Compute:
+    """(S - 1) / (S_ideal - 1), where S_ideal exceeds its noise."""
     def compute(c: Case, v: Optional[str], d: dict) -> Summary:
-        if not d["formula"].endswith("unclamped"):
-            return rounds(formula)(c, v, d)
         if not above_noise_of_case(c, serial, ideal_):
             return Summary(None)
         return c.each_round(lambda t: (t[serial] / t[v] - 1) / (ideal_(t, v, c) - 1))
     return compute
 
 
-def above_noise(gemm: str, transfer: str, serial: str) -> Callable[[Case, float], bool]:
-    """pair's: S_ideal of the medians exceeds 1 by over twice the distance of the median serial sample from the best, and 4 %."""
-    def guard(c: Case, bound: float) -> bool:
-        g, t = c.median(gemm), c.median(transfer)
-        return (g + t) / max(g, t) > 1 + 2 * c.noise(serial)
-    return guard
-
-
-def above_2_percent(c: Case, bound: float) -> bool:
-    return bound >= 1.02
-
-
 def pair_cil(t: dict, v: str, c: Case) -> float:
     return t[v] / t["gemm_alone" if v.startswith("gemm_in") else "transfer_alone"]
-
-
-def ficco_cil(side: str) -> Compute:
-    """Of the side's own time while both run, or of both, as the record's variants have it."""
-    def formula(t: dict, v: str, c: Case) -> float:
-        own = "%s-%s-concurrent" % (v, side)
-        return t[own if own in t else v + "-concurrent"] / t["%s-%s" % (v, side)]
-    return rounds(formula)
 
 
 def contention_cil(t: dict, v: str, c: Case) -> float:
@@ -269,22 +242,19 @@ DEFINITIONS: Tuple[Definition, ...] = (
     Definition("micro/reduce|overlap/trigger", "moved_bytes", value(moved_bytes)),
     Definition("micro/reduce", "time_ratio", ratio("{}", "on_arrival")),
 
-    Definition("overlap/ficco", "ideal_speedup", rounds(ideal("gemm", "communication"))),
     Definition("overlap/ficco", "exposed", rounds(lambda t, v, c: t[v] - t["gemm"])),
     Definition("overlap/ficco", "DIL_gemm", ratio("{}-gemms", "gemm")),
     Definition("overlap/ficco", "DIL_comm", ratio("{}-transfers", "communication")),
-    Definition("overlap/ficco", "CIL_gemm", ficco_cil("gemms")),
-    Definition("overlap/ficco", "CIL_comm", ficco_cil("transfers")),
-    Definition("overlap/ficco", "speedup", ratio("serial", "{}")),
+    Definition("overlap/ficco", "CIL_gemm", ratio("{}-gemms-concurrent", "{}-gemms")),
+    Definition("overlap/ficco", "CIL_comm", ratio("{}-transfers-concurrent", "{}-transfers")),
     Definition("overlap/ficco", "S", ratio("serial", "{}")),
     Definition("overlap/ficco", "S_ideal", rounds(ideal("gemm", "communication"))),
     Definition("overlap/ficco", "best_speedup", best_speedup),
-    Definition("overlap/ficco", "fraction_of_ideal",
-               fraction("serial", ideal("gemm", "communication"), lambda c, bound: True)),
+    Definition("overlap/ficco", "fraction_of_ideal", fraction("serial", ideal("gemm", "communication"))),
 
     Definition("overlap/out_of_core", "S", ratio("serial", "{}")),
     Definition("overlap/out_of_core", "S_ideal", rounds(out_of_core_ideal)),
-    Definition("overlap/out_of_core", "fraction_of_ideal", fraction("serial", out_of_core_ideal, above_2_percent)),
+    Definition("overlap/out_of_core", "fraction_of_ideal", fraction("serial", out_of_core_ideal)),
 
     Definition("overlap/pair", "S", ratio("serial", "{}")),
     Definition("overlap/pair", "S_ideal", rounds(ideal("gemm_alone", "transfer_alone"))),
@@ -293,8 +263,7 @@ DEFINITIONS: Tuple[Definition, ...] = (
     Definition("overlap/pair", "fraction_of_bound",
                rounds(lambda t, v, c: max(t["gemm_alone"], t["transfer_alone"]) / t[v])),
     Definition("overlap/pair", "CIL", rounds(pair_cil)),
-    Definition("overlap/pair", "fraction_of_ideal", fraction("serial", ideal("gemm_alone", "transfer_alone"),
-                                                             above_noise("gemm_alone", "transfer_alone", "serial"))),
+    Definition("overlap/pair", "fraction_of_ideal", fraction("serial", ideal("gemm_alone", "transfer_alone"))),
 
     Definition("overlap/shaping", "time_ratio", rounds(lambda t, v, c: t[v] / t[of_pipeline("serial", v)])),
     Definition("overlap/shaping", "normalised_time", rounds(lambda t, v, c: t[v] / t[of_pipeline("overlap", v)])),
@@ -317,10 +286,10 @@ DEFINITIONS: Tuple[Definition, ...] = (
     Definition("overlap/trigger", "S_ideal", rounds(ideal("gemm_alone", "send_alone"))),
     Definition("overlap/trigger", "S_ideal_tiled", rounds(ideal("gemm_tiled", "send_alone"))),
     Definition("overlap/trigger", "fraction_of_ideal_tiled",
-               fraction("whole_tiled_then_send", ideal("gemm_tiled", "send_alone"), above_2_percent)),
+               fraction("whole_tiled_then_send", ideal("gemm_tiled", "send_alone"))),
     Definition("overlap/trigger", "overlap_bound", rounds(lambda t, v, c: max(t["gemm_alone"], t["send_alone"]))),
     Definition("overlap/trigger", "fraction_of_ideal",
-               fraction("whole_then_send", ideal("gemm_alone", "send_alone"), above_2_percent)),
+               fraction("whole_then_send", ideal("gemm_alone", "send_alone"))),
     Definition("overlap/trigger", "time_to_first_byte", rounds(lambda t, v, c: t[v])),
     Definition("overlap/trigger", "staging_cost", ratio("copy_then_add", "arrive_add")),
     Definition("overlap/trigger", "t3_model_read_ratio",
@@ -333,7 +302,6 @@ DEFINITIONS: Tuple[Definition, ...] = (
 NOT_IN_RECORD: Dict[Tuple[str, str], str] = {
     ("collectives/*", "entry_skew"): "when each rank entered",
     ("collectives/device_allreduce", "host_completion"): "the host's own times, beside the devices'",
-    ("overlap/ficco", "CIL_comm"): "the end of the transfers within the concurrent variant",
     ("overlap/shaping", "overlap_rate"): "the stamps of the traced rounds",
     ("overlap/shaping", "first_comm_block"): "the stamps of the traced rounds",
     ("overlap/shaping", "gemm_CIL"): "the stamps of the traced rounds",
@@ -356,7 +324,7 @@ def find(program: str, quantity: str) -> Optional[Definition]:
 
 def not_in_record(c: Case, d: dict) -> Optional[str]:
     """What the record lacks for this quantity."""
-    if d["observations"] is not None or (c.program, d["name"]) == ("overlap/ficco", "CIL_comm") and d["rounds"] is not None:
+    if d["observations"] is not None:
         return None
     return next((why for (p, q), why in NOT_IN_RECORD.items() if q == d["name"] and applies(p, c.program)), None)
 
