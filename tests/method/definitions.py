@@ -227,9 +227,6 @@ DEFINITIONS: Tuple[Definition, ...] = (
     Definition("micro/latency", "latency", rounds(lambda t, v, c: t[v] / c.facts["steps"])),
     Definition("micro/latency", "memory_latency", of_memory("latency")),
     Definition("micro/launch", "stream_hop_time", rounds(lambda t, v, c: t["stream_hop"] / 16)),
-    Definition("micro/launch", "launch_tax", rounds(lambda t, v, c: (t["many_launches"] - t["one_launch"]) / 15)),
-    Definition("micro/launch", "barrier_tax", ratio("staged_barrier", "staged_free")),
-    Definition("micro/launch", "locality_tax", ratio("producer_first", "tile_by_tile")),
     Definition("micro/launch", "graph_kernel_interval", rounds(lambda t, v, c: t[v] / 64)),
     Definition("micro/launch", "graph_enqueue_per_kernel", rounds(lambda t, v, c: t[v] / 64)),
     Definition("micro/launch", "graph_round_trip_per_kernel", rounds(lambda t, v, c: t[v] / 64)),
@@ -298,14 +295,10 @@ DEFINITIONS: Tuple[Definition, ...] = (
                value(lambda c, v: c.facts["t3_model_gpus"] / (c.facts["t3_model_gpus"] - 1))),
 )
 
-# (programs, quantity): what the record does not hold, or not where it has no observations of it.
+# (programs, quantity): what the record does not hold.
 NOT_IN_RECORD: Dict[Tuple[str, str], str] = {
     ("collectives/*", "entry_skew"): "when each rank entered",
     ("collectives/device_allreduce", "host_completion"): "the host's own times, beside the devices'",
-    ("overlap/shaping", "overlap_rate"): "the stamps of the traced rounds",
-    ("overlap/shaping", "first_comm_block"): "the stamps of the traced rounds",
-    ("overlap/shaping", "gemm_CIL"): "the stamps of the traced rounds",
-    ("overlap/shaping", "comm_CIL"): "the stamps of the traced rounds",
     ("topology/torus", "psi"): "the schedule's messages; tests/unit/torus_figures.c counts them",
     ("topology/torus", "xi"): "the schedule's messages; tests/unit/torus_figures.c counts them",
     ("topology/torus", "time_over_best"): "the times of all other algorithms; tests/unit/torus_figures.c has them",
@@ -322,11 +315,8 @@ def find(program: str, quantity: str) -> Optional[Definition]:
     return next((d for d in DEFINITIONS if d.quantity == quantity and applies(d.programs, program)), None)
 
 
-def not_in_record(c: Case, d: dict) -> Optional[str]:
-    """What the record lacks for this quantity."""
-    if d["observations"] is not None:
-        return None
-    return next((why for (p, q), why in NOT_IN_RECORD.items() if q == d["name"] and applies(p, c.program)), None)
+def not_in_record(program: str, quantity: str) -> Optional[str]:
+    return next((why for (p, q), why in NOT_IN_RECORD.items() if q == quantity and applies(p, program)), None)
 
 
 # ------------------------------------------------------------------ bounds
