@@ -1,28 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Who slows whom? For every pair of {compute, memory, engine copy, kernel copy, gemm}: how much
- * longer each one takes while the other runs. CIL, contention inefficiency loss, is our working
- * definition of FiCCO's (arXiv 2512.10236): CIL(x | y) = time of x while y runs / time of x alone.
- * 1 is no loss; 2 is what taking turns would give.
+ * longer each one takes while the other runs (micro/contention/concurrent.h). Copies stay within
+ * the device's memory and copy kernels use every unit, so this says what its parts share; what a
+ * transfer over a link costs a GEMM is measured by micro/copy_contention.
  *
- * Timed: pieces of x by the device's events, in x's own stream. The partner y starts first, and its
- * own stream is refilled until x has ended, so x never runs alone. A piece repeats its work until
- * it takes a millisecond, equally often in both runs. GEMMs are large enough to occupy every unit,
- * and buffers exceed the last-level cache, so both workloads really use memory.
+ * Timed: pieces of x by the device's events, in x's own stream, while y is kept running. GEMMs are
+ * of f32 and large enough to occupy every unit, and buffers exceed the last-level cache, so both
+ * workloads really use memory.
  *
  *     bin/micro/contention --device host --pair compute+memory,engine+gemm
  */
 #include "lib/err.h"
-#include "micro/contention/workload.h"
+#include "micro/contention/concurrent.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-/* Odd variants time y. */
-enum { X_ALONE, Y_ALONE, X_WITH_Y, Y_WITH_X };
-
-static int parse_pair(const char *word, enum workload_kind pair[2])
+static int parse_pair(const char *word, struct workload_spec pair[2])
 {
 	char text[32];
 	for (unsigned x = 0; x < WORKLOAD_KINDS; x++) {
@@ -30,8 +26,11 @@ static int parse_pair(const char *word, enum workload_kind pair[2])
 			snprintf(text, sizeof(text), "%s+%s", workload_names[x], workload_names[y]);
 			if (strcmp(text, word) != 0)
 				continue;
-			pair[0] = (enum workload_kind)x;
-			pair[1] = (enum workload_kind)y;
+			for (unsigned i = 0; i < 2; i++)
+				pair[i] = (struct workload_spec){
+					.kind = (enum workload_kind)(i ? y : x),
+					.type = DEV_F32,
+					.direction = WORKLOAD_LOCAL};
 			return 0;
 		}
 	}
@@ -42,7 +41,7 @@ static int parse_pair(const char *word, enum workload_kind pair[2])
 
 static int accept_pair(const char *word)
 {
-	enum workload_kind unused[2];
+	struct workload_spec unused[2];
 	return parse_pair(word, unused);
 }
 
@@ -68,120 +67,49 @@ static const struct bench_metric primary[] = {
 	{"cil_gemm_with_kernel", "CIL", "y_with_x", "pair=kernel+gemm", "", "lower"},
 	{0}};
 
-struct state {
-	struct workload workload[2];
-};
-
-static struct state *case_state(const struct bench_case *c) { return c->state; }
+static int admit(const struct bench_case *c)
+{
+	struct workload_spec pair[2];
+	int status = parse_pair(axis_str(c, "pair"), pair);
+	return status ? status : concurrent_admit(c, pair, 2);
+}
 
 static int setup(struct bench_case *c)
 {
-	struct workload *workload = case_state(c)->workload;
-	enum workload_kind pair[2];
-	struct work_lanes *lanes = bench_lanes(c);
+	struct workload_spec pair[2];
 	int status = parse_pair(axis_str(c, "pair"), pair);
-	if (status == 0)
-		status = workload_open(&workload[0], c, lanes, pair[0]);
-	return status ? status : workload_open(&workload[1], c, lanes, pair[1]);
-}
-
-static int enqueue_recorded_piece(struct bench_case *c, struct workload *a, unsigned which)
-{
-	int status = work_graph_run(a->piece);
-	return status ? status : dev_event_record(c->dev, a->stream, a->step[which]);
-}
-
-static int start_partner(struct bench_case *c, struct workload *x, struct workload *y)
-{
-	int status = dev_event_record(c->dev, y->stream, y->begin);
-	if (status == 0)
-		status = enqueue_recorded_piece(c, y, 0);
-	if (status == 0)
-		status = enqueue_recorded_piece(c, y, 1);
-	return status ? status : dev_stream_wait(c->dev, x->stream, y->begin);
-}
-
-/* Keeps two pieces of y queued: when one ends, another one is added, until x has ended. */
-static int feed_partner(struct bench_case *c, struct workload *x, struct workload *y)
-{
-	for (unsigned i = 0;; i ^= 1) {
-		int status = dev_event_query(c->dev, x->end);
-		if (status != -EAGAIN)
-			return status;
-		status = dev_event_sync(c->dev, y->step[i]);
-		if (status == 0)
-			status = enqueue_recorded_piece(c, y, i);
-		if (status)
-			return status;
-	}
-}
-
-static int time_workload(struct bench_case *c, struct workload *x, struct workload *y,
-			 bool concurrent, uint64_t iterations)
-{
-	double ns = 0.0;
-	int status = concurrent ? start_partner(c, x, y) : 0;
-	if (status == 0)
-		status = dev_event_record(c->dev, x->stream, x->begin);
-	for (uint64_t i = 0; status == 0 && i < iterations; i++)
-		status = work_graph_run(x->piece);
-	if (status == 0)
-		status = dev_event_record(c->dev, x->stream, x->end);
-	if (status == 0 && concurrent)
-		status = feed_partner(c, x, y);
-	int drained = dev_stream_sync(c->dev, x->stream);
-	int partner = concurrent ? dev_stream_sync(c->dev, y->stream) : 0;
-	status = status ? status : drained ? drained : partner;
-	if (status == 0)
-		status = dev_event_elapsed_ns(c->dev, x->begin, x->end, &ns);
-	c->self_seconds = 1e-9 * ns;
-	return status;
+	return status ? status : concurrent_open(c->state, c, pair, 2);
 }
 
 static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
 {
-	struct workload *workload = case_state(c)->workload;
-	bool times_y = variant % 2;
-	return time_workload(c, &workload[times_y], &workload[!times_y], variant >= X_WITH_Y,
-			     iterations);
+	return concurrent_body(c->state, c, variant, iterations);
 }
 
 static void model(const struct bench_case *c, unsigned variant, struct bench_model *m)
 {
-	workload_model(&case_state(c)->workload[variant % 2], c, m);
+	concurrent_model(c->state, c, variant, m);
 }
 
 static int poison(struct bench_case *c, unsigned variant)
 {
 	(void)variant;
-	int status = workload_poison(&case_state(c)->workload[0], c);
-	return status ? status : workload_poison(&case_state(c)->workload[1], c);
+	return concurrent_poison(c->state, c);
 }
 
 static int check(struct bench_case *c, unsigned variant)
 {
-	const struct workload *workload = case_state(c)->workload;
-	int status = variant == Y_ALONE ? 0 : workload_check(&workload[0], c);
-	return status == 0 && variant != X_ALONE ? workload_check(&workload[1], c) : status;
+	return concurrent_check(c->state, c, variant);
 }
 
-/* Otherwise the workloads would run one after the other. */
-static int verify_mechanism(struct bench_case *c)
-{
-	const struct workload *workload = case_state(c)->workload;
-	return bench_verify_independent(c, UINT64_MAX, "streams_are_independent", workload[0].piece,
-					workload[1].piece);
-}
+static int verify_mechanism(struct bench_case *c) { return concurrent_verify(c->state, c); }
 
 static int derive(struct bench_case *c)
 {
-	bench_fact_number(c, "x_repeats", case_state(c)->workload[0].repeats);
-	bench_fact_number(c, "y_repeats", case_state(c)->workload[1].repeats);
-	int status = bench_ratio(c, "CIL", X_WITH_Y, X_ALONE,
-				 "time of x while y runs / time of x alone, round by round");
-	return status ? status
-		      : bench_ratio(c, "CIL", Y_WITH_X, Y_ALONE,
-				    "time of y while x runs / time of y alone, round by round");
+	const struct concurrent *both = c->state;
+	bench_fact_number(c, "x_repeats", both->workload[0].repeats);
+	bench_fact_number(c, "y_repeats", both->workload[1].repeats);
+	return concurrent_derive(both, c);
 }
 
 static const struct bench bench = {
@@ -198,7 +126,8 @@ static const struct bench bench = {
 	.axes = axes,
 	.variants = variants,
 	.primary = primary,
-	.state_bytes = sizeof(struct state),
+	.state_bytes = sizeof(struct concurrent),
+	.admit = admit,
 	.setup = setup,
 	.body = body,
 	.model = model,

@@ -7,6 +7,7 @@
 #include <errno.h>
 
 const char *const workload_names[] = {"compute", "memory", "engine", "kernel", "gemm"};
+const char *const workload_directions[] = {"up", "down", "local", "peer", "exchange", NULL};
 
 static const struct {
 	const char *kernel;
@@ -21,13 +22,22 @@ static const struct {
 static const uint64_t fmas = UINT64_C(16384) * DEV_FMA_QUANTUM;
 static const float scale = 0.5f;
 
-/* A piece takes at least this long, so its start and its end weigh little. */
+/* A piece takes at least this long, so its start and its end weigh little. A virtual clock is
+ * exact, and its results still take real time to compute. */
 #define MIN_PIECE_NS 1e6
+#define MIN_VIRTUAL_PIECE_NS 2e5
 /* A piece may fill this part of a queue: several pieces of both workloads must fit. */
 #define QUEUE_SHARE 16u
 #define TILE_SIDE 128u
+#define SKINNY_COLUMNS 32u
+#define SKINNY_DEPTH_STEP 64u
 
-/* The smallest square, at least 512, that gives every unit two tiles of 128 x 128. */
+static uint64_t array_bytes(const struct dev_props *p)
+{
+	uint64_t capacity = p->memory_bytes / 16, wanted = p->llc_bytes ? p->llc_bytes : 64u << 20;
+	return (wanted < capacity ? wanted : capacity) / PATTERN_BYTES * PATTERN_BYTES;
+}
+
 static struct shape square_gemm_shape(const struct dev_props *p)
 {
 	uint32_t side = 512;
@@ -36,26 +46,51 @@ static struct shape square_gemm_shape(const struct dev_props *p)
 	return (struct shape){side, side, side, 1};
 }
 
-static uint64_t array_bytes(const struct dev_props *p)
+static struct shape skinny_gemm_shape(const struct dev_props *p, enum dev_type type)
 {
-	uint64_t capacity = p->memory_bytes / 16, wanted = p->llc_bytes ? p->llc_bytes : 64u << 20;
-	return (wanted < capacity ? wanted : capacity) / PATTERN_BYTES * PATTERN_BYTES;
+	uint32_t rows = 2 * TILE_SIDE * p->units;
+	uint64_t wanted = 2 * array_bytes(p) / ((uint64_t)rows * dev_type_bytes(type));
+	uint32_t depth = (uint32_t)(wanted / SKINNY_DEPTH_STEP + 1) * SKINNY_DEPTH_STEP;
+	return (struct shape){rows, SKINNY_COLUMNS, depth, 1};
 }
 
+/* The arrays that are read hold the pattern. */
 static int open_arrays(struct workload *a, struct bench_case *c)
 {
+	const enum workload_direction way = a->spec.direction;
+	const enum dev_mem from = way == WORKLOAD_UP ? DEV_MEM_PINNED : DEV_MEM_DEVICE,
+			   to = way == WORKLOAD_DOWN ? DEV_MEM_PINNED : DEV_MEM_DEVICE;
 	float *pattern = pattern_reals(c);
+	a->target = way >= WORKLOAD_PEER ? c->devices->dev[1] : c->dev;
 	a->bytes = array_bytes(dev_props(c->dev));
 	if (a->bytes == 0)
 		return bench_status_add(
 			c, err_note(-ENOMEM, "the device lacks memory for buffers of 1 MiB"));
-	for (unsigned i = 0; i < traits[a->kind].arrays; i++)
-		a->array[i] = pattern_alloc(c, c->dev, DEV_MEM_DEVICE, a->bytes, pattern);
-	for (size_t i = 0; bench_status(c) == 0 && a->kind == WORKLOAD_MEMORY && i < PATTERN_WORDS;
-	     i++)
+	if (way >= WORKLOAD_PEER)
+		bench_enable_peers(c);
+	a->array[0] = bench_alloc_on(c, a->target, to, a->bytes);
+	for (unsigned i = 1; i < traits[a->spec.kind].arrays; i++)
+		a->array[i] = pattern_alloc(c, c->dev, from, a->bytes, pattern);
+	for (size_t i = 0;
+	     bench_status(c) == 0 && a->spec.kind == WORKLOAD_MEMORY && i < PATTERN_WORDS; i++)
 		pattern[i] += scale * pattern[i];
 	a->result = pattern;
+	if (way != WORKLOAD_EXCHANGE)
+		return bench_status(c);
+	a->back_lane = work_lane_normal(a->lanes, 1);
+	a->back[0] = bench_alloc(c, DEV_MEM_DEVICE, a->bytes);
+	a->back[1] = pattern_alloc(c, a->target, DEV_MEM_DEVICE, a->bytes, pattern);
 	return bench_status(c);
+}
+
+/* By an engine, or by blocks that repeat it inside the kernel. */
+static void add_copy(const struct workload *a, struct work_graph *g, uint32_t lane, char *const *at)
+{
+	const void *const args[] = {&at[0], &at[1], &a->bytes, &a->repeats};
+	if (a->spec.kind == WORKLOAD_ENGINE)
+		work_graph_copy(g, lane, at[0], at[1], a->bytes, 0);
+	else
+		work_graph_kernel(g, lane, traits[a->spec.kind].kernel, a->spec.blocks, args);
 }
 
 static void add_work(const struct workload *a, struct work_graph *g)
@@ -63,28 +98,28 @@ static void add_work(const struct workload *a, struct work_graph *g)
 	const void *const fma_args[] = {&a->out, &fmas};
 	const void *const triad_args[] = {&a->array[0], &a->array[1], &a->array[2],
 					  &a->bytes,    &a->repeats,  &scale};
-	const void *const copy_args[] = {&a->array[0], &a->array[1], &a->bytes, &a->repeats};
 	const struct dev_gemm gemm = bench_gemm_whole(&a->gemm);
-	switch (a->kind) {
+	switch (a->spec.kind) {
 	case WORKLOAD_GEMM:
 		work_graph_gemm(g, a->lane, &gemm);
 		break;
-	case WORKLOAD_ENGINE:
-		work_graph_copy(g, a->lane, a->array[0], a->array[1], a->bytes, 0);
-		break;
 	case WORKLOAD_COMPUTE:
-		work_graph_kernel(g, a->lane, traits[a->kind].kernel, 0, fma_args);
+		work_graph_kernel(g, a->lane, traits[a->spec.kind].kernel, 0, fma_args);
+		break;
+	case WORKLOAD_MEMORY:
+		work_graph_kernel(g, a->lane, traits[a->spec.kind].kernel, 0, triad_args);
 		break;
 	default:
-		work_graph_kernel(g, a->lane, traits[a->kind].kernel, 0,
-				  a->kind == WORKLOAD_MEMORY ? triad_args : copy_args);
+		add_copy(a, g, a->lane, a->array);
+		if (a->back[0])
+			add_copy(a, g, a->back_lane, a->back);
 	}
 }
 
 /* A fork and a join, because several pieces are queued at once. */
 static int build_piece(struct workload *a, struct bench_case *c, uint32_t repeats)
 {
-	bool repeats_inside = a->kind == WORKLOAD_MEMORY || a->kind == WORKLOAD_KERNEL;
+	bool repeats_inside = a->spec.kind == WORKLOAD_MEMORY || a->spec.kind == WORKLOAD_KERNEL;
 	struct work_graph *g = a->piece = bench_graph(c, a->lanes);
 	a->repeats = repeats;
 	work_graph_fork(g, a->lane);
@@ -114,11 +149,12 @@ static int time_repeats(struct workload *a, struct bench_case *c, uint32_t repea
 static int choose_repeats(struct workload *a, struct bench_case *c)
 {
 	uint32_t max_repeats = dev_props(c->dev)->max_queued / QUEUE_SHARE;
-	double ns = 0.0;
+	double ns = 0.0,
+	       wanted = dev_can(c->dev, DEV_CAP_VIRTUAL_TIME) ? MIN_VIRTUAL_PIECE_NS : MIN_PIECE_NS;
 	int status = time_repeats(a, c, 1, &ns);
 	if (status == 0)
 		status = time_repeats(a, c, 1, &ns);
-	while (status == 0 && ns < MIN_PIECE_NS && 2 * a->repeats <= max_repeats)
+	while (status == 0 && ns < wanted && 2 * a->repeats <= max_repeats)
 		status = time_repeats(a, c, 2 * a->repeats, &ns);
 	return status;
 }
@@ -126,23 +162,39 @@ static int choose_repeats(struct workload *a, struct bench_case *c)
 static int open_kind(struct workload *a, struct bench_case *c)
 {
 	const struct dev_props *p = dev_props(c->dev);
-	const struct shape shape = square_gemm_shape(p);
-	if (a->kind == WORKLOAD_GEMM && !dev_can(c->dev, DEV_CAP_GEMM))
-		return bench_status_add(c,
-					err_note(-ENOTSUP, "GEMM is not supported on this device"));
-	if (a->kind == WORKLOAD_GEMM)
-		return bench_gemm_open(&a->gemm, c, c->dev, &shape, DEV_F32);
-	if (traits[a->kind].arrays)
+	const struct shape shape =
+		a->spec.skinny ? skinny_gemm_shape(p, a->spec.type) : square_gemm_shape(p);
+	if (a->spec.kind == WORKLOAD_GEMM)
+		return bench_gemm_open(&a->gemm, c, c->dev, &shape, a->spec.type);
+	if (traits[a->spec.kind].arrays)
 		return open_arrays(a, c);
-	a->kernel = bench_kernel(c, traits[a->kind].kernel);
+	a->kernel = bench_kernel(c, traits[a->spec.kind].kernel);
 	a->out = bench_alloc(c, DEV_MEM_DEVICE, p->busy_blocks * sizeof(float));
 	return bench_status(c);
 }
 
-int workload_open(struct workload *a, struct bench_case *c, struct work_lanes *lanes,
-		  enum workload_kind kind)
+int workload_admit(const struct bench_case *c, const struct workload_spec *spec)
 {
-	a->kind = kind;
+	bool copies = spec->kind == WORKLOAD_ENGINE || spec->kind == WORKLOAD_KERNEL;
+	if (spec->kind == WORKLOAD_GEMM && !(dev_props(c->dev)->gemm_types >> spec->type & 1))
+		return err_note(-ENOTSUP, "%s GEMM is not supported on this device",
+				dev_type_names[spec->type]);
+	if (spec->kind == WORKLOAD_ENGINE && !dev_can(c->dev, DEV_CAP_COPY_ENGINE))
+		return err_note(-ENOTSUP, "this device has no copy engine");
+	if (!copies || spec->direction < WORKLOAD_PEER)
+		return 0;
+	if (c->devices->count < 2)
+		return err_note(-ENODEV,
+				"a peer copy needs two devices, such as --device host:0,1");
+	if (!dev_can(c->dev, DEV_CAP_PEER) || !dev_can(c->devices->dev[1], DEV_CAP_PEER))
+		return err_note(-ENOTSUP, "the devices have no peer access");
+	return 0;
+}
+
+int workload_open(struct workload *a, struct bench_case *c, struct work_lanes *lanes,
+		  const struct workload_spec *spec)
+{
+	a->spec = *spec;
 	a->lanes = lanes;
 	a->lane = work_lane_normal(lanes, 0);
 	a->stream = work_lane_stream(lanes, a->lane);
@@ -156,26 +208,32 @@ int workload_open(struct workload *a, struct bench_case *c, struct work_lanes *l
 
 void workload_model(const struct workload *a, const struct bench_case *c, struct bench_model *m)
 {
-	if (a->kind == WORKLOAD_COMPUTE)
+	if (a->spec.kind == WORKLOAD_COMPUTE)
 		m->flops = 2.0 * (double)fmas * dev_wave_blocks(c->dev, a->kernel) * a->repeats;
-	if (a->kind == WORKLOAD_GEMM)
+	if (a->spec.kind == WORKLOAD_GEMM)
 		m->flops = shape_flops(&a->gemm.shape) * a->repeats;
-	m->bytes = (double)a->bytes * traits[a->kind].passes * a->repeats;
+	m->bytes = (double)a->bytes * traits[a->spec.kind].passes * a->repeats *
+		   (a->back[0] ? 2.0 : 1.0);
 }
 
 int workload_poison(const struct workload *a, struct bench_case *c)
 {
-	if (a->kind == WORKLOAD_GEMM)
+	if (a->spec.kind == WORKLOAD_GEMM)
 		return bench_gemm_poison(&a->gemm, c);
-	return a->bytes ? dev_fill(c->dev, c->stream, a->array[0], 0xa5, a->bytes) : 0;
+	int status = a->bytes ? dev_fill(c->dev, c->stream, a->array[0], 0xa5, a->bytes) : 0;
+	return status == 0 && a->back[0] ? dev_fill(c->dev, c->stream, a->back[0], 0xa5, a->bytes)
+					 : status;
 }
 
 int workload_check(const struct workload *a, struct bench_case *c)
 {
-	if (a->kind == WORKLOAD_GEMM)
+	const float tolerance = a->spec.kind == WORKLOAD_MEMORY ? 1e-6f : 0.0f;
+	if (a->spec.kind == WORKLOAD_GEMM)
 		return bench_gemm_check(&a->gemm, c, 1);
-	if (a->bytes)
-		return pattern_check(c->dev, a->array[0] + a->bytes - PATTERN_BYTES, PATTERN_BYTES,
-				     a->result, 1e-6f);
-	return 0;
+	int status = a->bytes
+			     ? pattern_check(a->target, a->array[0], a->bytes, a->result, tolerance)
+			     : 0;
+	return status == 0 && a->back[0]
+		       ? pattern_check(c->dev, a->back[0], a->bytes, a->result, tolerance)
+		       : status;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A workload keeps one resource busy, piece by piece, in its own lane: the units' arithmetic,
- * memory, a copy engine, units that copy, or a GEMM. Two workloads at once show who slows whom.
+ * A workload keeps one resource busy, piece by piece, in its own lane of the first device: the
+ * units' arithmetic, memory, a copy engine, units that copy, or a GEMM. Two workloads at once show
+ * who slows whom (micro/contention/concurrent.h).
  */
 #ifndef GPUSIG_WORKLOAD_H
 #define GPUSIG_WORKLOAD_H
@@ -21,36 +22,67 @@ enum workload_kind {
 /* The name of each kind. */
 extern const char *const workload_names[WORKLOAD_KINDS];
 
-struct workload {
+/* From where to where a copy goes: from pinned memory, to pinned memory, within the device, into
+ * the second device of the list, or as many bytes into each of the two at once. */
+enum workload_direction {
+	WORKLOAD_UP,
+	WORKLOAD_DOWN,
+	WORKLOAD_LOCAL,
+	WORKLOAD_PEER,
+	WORKLOAD_EXCHANGE
+};
+
+/* Words, in the order of the enum; NULL-terminated. */
+extern const char *const workload_directions[];
+
+struct workload_spec {
 	enum workload_kind kind;
+	bool skinny;                       /* of a GEMM: below */
+	enum dev_type type;                /* of a GEMM */
+	enum workload_direction direction; /* of a copy */
+	uint32_t blocks;                   /* of a copy kernel; 0: one wave */
+};
+
+struct workload {
+	struct workload_spec spec;
 	struct work_lanes *lanes;
-	uint32_t lane;
-	struct work_graph *piece;                /* has a fork and a join: runs may be queued */
-	struct dev_stream *stream;               /* of the lane */
+	uint32_t lane, back_lane;  /* back_lane: of the second device, for an exchange */
+	struct work_graph *piece;  /* has a fork and a join: runs may be queued */
+	struct dev_stream *stream; /* of the lane */
 	struct dev_event *begin, *end, *step[2]; /* for the caller */
 	struct dev_kernel *kernel;               /* of multiply-adds */
 	float *out;
 	uint64_t bytes; /* of one array; 0: no arrays */
 	char *array[3]; /* each as large as the last-level cache, so that memory is really used; the
 			   first is written */
-	float *result;  /* the pattern that the first array must hold after a piece */
+	struct dev *target; /* where the first array is */
+	char *back[2];      /* of an exchange: on the first device, and its source on the second */
+	float *result;      /* the pattern that what is written must hold after a piece */
 	struct bench_gemm gemm;
 	uint32_t repeats; /* of the work in a piece */
 };
 
-/* In setup; the case owns what this opens (bench/bench_alloc.h). Runs the work alone to find how
- * often a piece must repeat it to take at least a millisecond; a piece needs at most a sixteenth of
- * the queue. Pieces that were tried stay, unused, until the case ends. -ENOTSUP where the device
- * does not support this kind. */
-int workload_open(struct workload *a, struct bench_case *c, struct work_lanes *lanes,
-		  enum workload_kind kind);
+/* A GEMM is the smallest square, of at least 512, that gives every unit two tiles of 128 x 128. A
+ * skinny one has as many rows of tiles and only 32 columns, and its A is twice as large as the
+ * last-level cache, so memory limits it where the square one is limited by arithmetic.
+ *
+ * In admit: 0 if the devices of the case support this workload, else the reason to skip the case:
+ * -ENOTSUP or -ENODEV. */
+int workload_admit(const struct bench_case *c, const struct workload_spec *spec);
 
-/* The work of a piece. The bytes of a copy count once, those of a triad three times. */
+/* In setup; the case owns what this opens (bench/bench_alloc.h). Runs the work alone to find how
+ * often a piece must repeat it to take at least a millisecond, or a fifth of it in virtual time; a
+ * piece needs at most a sixteenth of the queue. Pieces that were tried stay, unused, until the case
+ * ends. */
+int workload_open(struct workload *a, struct bench_case *c, struct work_lanes *lanes,
+		  const struct workload_spec *spec);
+
+/* The work of a piece. The bytes of a copy count once, those of a triad three times, those of an
+ * exchange in both directions. */
 void workload_model(const struct workload *a, const struct bench_case *c, struct bench_model *m);
 
 /* workload_poison() enqueues on c->stream and destroys the results of the workload.
- * workload_check(), after another piece, returns 0 if they are right again; of an array it compares
- * the last MiB. */
+ * workload_check(), after another piece, returns 0 if all of them are right again. */
 int workload_poison(const struct workload *a, struct bench_case *c);
 int workload_check(const struct workload *a, struct bench_case *c);
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 from typing import Dict, List, Mapping, Optional
 
 from reports.curves import Curve
-from reports.sections import (advice, collectives, contention, copies, ficco, gemm, generic, latency, launch, memory, node,
-                             occupancy, pair, priority, reduce, shaping, simulated, torus, trigger)
+from reports.sections import (advice, collectives, contention, copies, copy_contention, ficco, gemm, generic, latency, launch,
+                             memory, node, occupancy, pair, priority, reduce, shaping, simulated, torus, trigger)
 from reports.records import Group
 from reports.section import Section, SectionSpec
 
@@ -20,6 +20,7 @@ SPECS: Dict[str, SectionSpec] = {
     "gemm/efficiency": gemm.EFFICIENCY,
     "gemm/split": gemm.SPLIT,
     "micro/contention": contention.SPEC,
+    "micro/copy_contention": copy_contention.SPEC,
     "micro/occupancy": occupancy.SPEC,
     "micro/priority": priority.SPEC,
     "micro/reduce": reduce.SPEC,

@@ -9,7 +9,7 @@ from typing import Dict, List, Optional, Tuple
 from reports.charts import Cell, draw_heat
 from reports.curves import why_invalid
 from reports.jsonl import Json
-from reports.quantity import digits, human_interval
+from reports.quantity import digits, human_interval, listing
 from reports.records import Case, Derived
 from reports.section import Figure, Panels, Section, SectionSpec
 from reports.sections import generic
@@ -42,46 +42,78 @@ def _pair(case: Case, derived: Derived) -> Optional[Tuple[str, str]]:
     return NAMES.get(victim, victim), NAMES.get(partner, partner)
 
 
-def matrix(section: Section) -> Matrix:
+def _chosen(section: Section) -> Dict[Tuple[str, str], Tuple[Case, Derived]]:
     """(victim, partner) -> loss. Of two measurements of the same pair the valid one counts, then the first."""
-    cells: Matrix = {}
+    found: Dict[Tuple[str, str], Tuple[Case, Derived]] = {}
     for case, derived in section.values():
         pair = _pair(case, derived)
-        if not pair:
-            continue
+        if pair and (pair not in found or (why_invalid(*found[pair]) and not why_invalid(case, derived))):
+            found[pair] = case, derived
+    return found
+
+
+def matrix(section: Section) -> Matrix:
+    cells: Matrix = {}
+    for pair, (case, derived) in _chosen(section).items():
         why = why_invalid(case, derived)
         interval = human_interval(derived.ci_low, derived.ci_high, derived.value, "")
-        note = "%s with %s: %s%s%s" % (pair[0], pair[1], digits(derived.value), " (%s)" % interval if interval else "",
-                                         "; " + why if why else "")
-        if pair not in cells or (not why and not cells[pair].valid):
-            cells[pair] = Cell(derived.value, not why, note)
+        cells[pair] = Cell(derived.value, not why, "%s with %s: %s%s%s" % (
+            *pair, digits(derived.value), " (%s)" % interval if interval else "", "; " + why if why else ""))
     return cells
 
 
 def results(section: Section) -> Json:
-    cells = matrix(section)
-    return {"formula": FORMULA, "cil": [{"of": victim, "with": partner, "value": cell.value}
-                                        for (victim, partner), cell in sorted(cells.items()) if cell.valid]}
+    losses = {pair: derived for pair, (case, derived) in _chosen(section).items() if not why_invalid(case, derived)}
+    return {"formula": FORMULA, "cil": [{"of": of, "with": partner, "value": d.value, "ci_low": d.ci_low, "ci_high": d.ci_high}
+                                        for (of, partner), d in sorted(losses.items())]}
+
+
+# A name, and its loss with the 95 % interval.
+Loss = Tuple[str, float, Optional[float], Optional[float]]
+
+
+def _low(loss: Loss) -> float:
+    return loss[1] if loss[2] is None else loss[2]
+
+
+def _high(loss: Loss) -> float:
+    return loss[1] if loss[3] is None else loss[3]
+
+
+def slowed_most(losses: List[Loss]) -> List[Loss]:
+    """All whose interval reaches that of the largest median, which comes first."""
+    worst = max(losses, key=lambda loss: loss[1])
+    return [worst] + [loss for loss in losses if loss is not worst and _high(loss) >= _low(worst)]
+
+
+def _interval(loss: Loss) -> str:
+    text = human_interval(loss[2], loss[3], loss[1], "")
+    return "%s times as long%s" % (digits(loss[1]), " (%s)" % text if text else "")
+
+
+def extremes_text(losses: List[Loss]) -> str:
+    """What is slowed most, and how much is slowed at all. Those whose intervals overlap are a tie."""
+    most = slowed_most(losses)
+    if _high(most[0]) < 1.05:
+        return "Nothing here slows anything else by more than 5 %% (worst: %s, %s)." % (most[0][0], _interval(most[0]))
+    text = "slowed most: %s, %s" % (most[0][0], _interval(most[0]))
+    if len(most) > 1:
+        text += "; a tie with %s, because their intervals overlap" % listing([loss[0] for loss in most[1:]])
+    slow, free = (sum(slower) for slower in ([_low(x) > 1.05 for x in losses], [_high(x) < 1.05 for x in losses]))
+    text += "; of %d measured combinations %d are slowed by more than 5 %% and %d by less" % (len(losses), slow, free)
+    unclear = len(losses) - slow - free
+    return text + (", for %d the interval contains 5 %%." % unclear if unclear else ".")
+
+
+def _sentence(of: str, partner: str) -> str:
+    return "%s next to %s" % (NOUNS.get(of, of), "another like it" if of == partner else NOUNS.get(partner, partner))
 
 
 def summary(section: Section) -> str:
-    losses = sorted(section.results["cil"], key=lambda c: (-c["value"], c["of"], c["with"]))
+    losses = section.results["cil"]
     if not losses:
         return generic.nothing(section)
-    worst = losses[0]
-    if worst["value"] < 1.05:
-        return "Nothing here slows anything else by more than 5 %% (worst: %s with %s, %s×)." % (
-            *(NOUNS.get(worst[side], worst[side]) for side in ("of", "with")), digits(worst["value"]))
-    partner = "another like it" if worst["with"] == worst["of"] else NOUNS.get(worst["with"], worst["with"])
-    victim = NOUNS.get(worst["of"], worst["of"])
-    text = "%s is slowed most: %s times as long next to %s" % (victim, digits(worst["value"]), partner)
-    back = next((c for c in losses if c["of"] == worst["with"] and c["with"] == worst["of"]), None)
-    if back and back is not worst:
-        text += ", which itself takes %s times as long" % digits(back["value"])
-    free = [c for c in losses if c["value"] < 1.05]
-    if not free:
-        return text + "; all %d measured combinations are slowed by 5 %% or more." % len(losses)
-    return text + "; %d of %d measured combinations are slowed by less than 5 %%." % (len(free), len(losses))
+    return extremes_text([(_sentence(c["of"], c["with"]), c["value"], c["ci_low"], c["ci_high"]) for c in losses])
 
 
 def figures(section: Section) -> List[Figure]:

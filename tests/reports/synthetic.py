@@ -156,6 +156,25 @@ def contention(**more: Any) -> Writer:
     return w.end()
 
 
+CONTENTION_SIDE, CONTENTION_GEMM_S = 4096, 1e-2
+SOME_LOSSES = (("f32", "up", "engine", 0, 1.02, 1.01), ("f32", "up", "kernel:units/8", 2, 1.3, 1.1))
+
+
+def copy_contention(entries: Sequence[Tuple[str, str, str, int, float, float]] = SOME_LOSSES, **more: Any) -> Writer:
+    """Type, direction, copy method, blocks, CIL of a square GEMM and of the copy."""
+    w = Writer("micro/copy_contention", [], [axis("type", "", ["f32"]), axis("direction", "", ["up"]),
+                                             axis("copy-method", "", ["engine"])], **more)
+    for kind, direction, method, blocks, gemm, copy in entries:
+        names = ("gemm_alone", "copy_alone", "gemm_with_copy", "copy_with_gemm")
+        rate = 2.0 * CONTENTION_SIDE ** 3 / CONTENTION_GEMM_S
+        line = w.case({"type": kind, "direction": direction, "copy-method": method}, [w.variant(n, 1e-3) for n in names],
+                      [value("flop_rate", "gemm_alone", rate, "flop/s"),
+                       value("CIL", "gemm_with_copy", gemm, ci_low=gemm * 0.99, ci_high=gemm * 1.01),
+                       value("CIL", "copy_with_gemm", copy, ci_low=copy * 0.99, ci_high=copy * 1.01)])
+        line["facts"] = {"m": CONTENTION_SIDE, "n": CONTENTION_SIDE, "k": CONTENTION_SIDE, "copy_blocks": blocks}
+    return w.end()
+
+
 FICCO_TIMES = {"serial": 3e-3, "shard": 2.5e-3, "hetero-fused-1d": 2e-3}
 FICCO_GEMM, FICCO_COMM = 1.8e-3, 1.2e-3  # so that the ideal speedup is 5/3
 
@@ -469,8 +488,9 @@ def unknown(**more: Any) -> Writer:
     return w.end()
 
 
-ALL: Sequence[Callable[..., Writer]] = (node, memory, latency, copies, launch, efficiency, split, contention, occupancy,
-                                        pair, shaping, ficco, trigger, allreduce, device_allreduce, torus, simgrid, unknown)
+ALL: Sequence[Callable[..., Writer]] = (node, memory, latency, copies, launch, efficiency, split, contention,
+                                        copy_contention, occupancy, pair, shaping, ficco, trigger, allreduce, device_allreduce,
+                                        torus, simgrid, unknown)
 
 
 def everything(**more: Any) -> str:
