@@ -101,6 +101,16 @@ static void insert_candidate(struct advise_advice *a, const struct advise_candid
 	a->candidate[at] = *c;
 }
 
+/* Schedules whose predictions differ by less than what a prediction is off. */
+static void mark_ties(struct advise_advice *a)
+{
+	double fastest = INFINITY;
+	for (unsigned i = 0; i < a->candidates; i++)
+		fastest = fmin(fastest, a->candidate[i].seconds);
+	for (unsigned i = 0; i < a->candidates; i++)
+		a->candidate[i].tie = a->candidate[i].seconds <= fastest * (1 + a->expected_error);
+}
+
 static bool schedule_applies(enum advise_schedule schedule, const struct advise_view *v)
 {
 	const struct advise_question *q = v->question;
@@ -126,6 +136,7 @@ int advise(const struct advise_machine *m, const struct advise_question *q,
 	schedule_view(&view, m, q);
 	a.link = view.link;
 	a.error = m->gemm[q->type].error;
+	a.expected_error = fmax(a.error, m->schedule_error);
 	for (unsigned i = 0; i < ADVISE_SCHEDULES * ADVISE_COPY_METHODS; i++) {
 		struct advise_candidate c = {.schedule = i / ADVISE_COPY_METHODS,
 					     .copy_method = i % ADVISE_COPY_METHODS};
@@ -145,8 +156,9 @@ int advise(const struct advise_machine *m, const struct advise_question *q,
 		return err_note(-ENODATA, "no copy was measured over link %s",
 				advise_links[view.link]);
 	a.extrapolated = a.candidate[0].extrapolated;
+	mark_ties(&a);
 	advise_pick_settings(&view, &a);
-	advise_explain(&view, &a);
+	advise_explain(&a);
 	*advice_p = a;
 	return 0;
 }

@@ -67,6 +67,7 @@ extern const char *const advise_links[ADVISE_LINKS + 1];
 #define ADVISE_POINTS 24
 #define ADVISE_ALGORITHMS 24
 #define ADVISE_DEVICES 64
+#define ADVISE_LOSSES 6
 
 /* A measured curve; x rises. Times are interpolated linearly, as a start-up cost plus a
  * bandwidth term; ratios and rates in the logarithms. */
@@ -104,6 +105,21 @@ struct advise_allreduce {
 	struct advise_curve curve; /* byte -> s */
 };
 
+/* CIL of a GEMM and of copies that run at once, measured with GEMMs that move memory at `traffic`
+ * byte/s, which rises. */
+struct advise_loss {
+	unsigned points;
+	double traffic[2], gemm[2], copy[2];
+};
+
+/* Contention of one copy method over one link with GEMMs of one type, by the number of blocks that
+ * copy, which rises; of an engine 1. */
+struct advise_contention {
+	unsigned counts;
+	double blocks[ADVISE_LOSSES];
+	struct advise_loss loss[ADVISE_LOSSES];
+};
+
 /* What was measured on a machine. */
 struct advise_machine {
 	struct advise_gemm gemm[ADVISE_TYPES];
@@ -121,8 +137,10 @@ struct advise_machine {
 	 */
 	struct advise_curve occupancy_rate, occupancy_wait;
 
-	/* Time with the other one running / time alone; 0: unknown. */
-	double gemm_cil[ADVISE_COPY_METHODS], copy_cil[ADVISE_COPY_METHODS];
+	/* Without a measurement neither slows the other. */
+	struct advise_contention contention[ADVISE_COPY_METHODS][ADVISE_LINKS][ADVISE_TYPES];
+	double copy_blocks[ADVISE_LINKS]; /* of one copy by a kernel; 0: unknown, taken as 1 */
+	double cache_bytes; /* GEMMs whose matrices fit in it move no memory; 0: unknown, all do */
 	/* From the end of work to the start of dependent work in another stream; 0: unknown. */
 	double hop_s;
 	double ingress;       /* byte/s from all peers at once; 0: unknown, taken as one copy's */
@@ -133,6 +151,9 @@ struct advise_machine {
 	 * time / the time without both; gain 0: unknown. */
 	double shaped_shared, shaped_gain;
 	bool shaped_priority;
+
+	/* Median relative error of earlier predictions of whole schedules; 0: unknown. */
+	double schedule_error;
 
 	unsigned algorithms;
 	struct advise_allreduce allreduce[ADVISE_ALGORITHMS];
@@ -149,10 +170,13 @@ struct advise_question {
 struct advise_candidate {
 	enum advise_schedule schedule;
 	enum advise_copy_method copy_method;
-	double seconds;         /* predicted */
-	double gemm_s, comm_s;  /* the pieces alone, in sequence: lower bounds of any schedule */
-	uint32_t gemms, copies; /* of one device */
-	bool extrapolated;      /* outside the measured shapes or sizes */
+	double seconds;            /* predicted */
+	double gemm_s, comm_s;     /* the pieces alone, in sequence: lower bounds of any schedule */
+	double gemm_cil, copy_cil; /* assumed: time with the other one running / time alone, of its
+				      slowest piece */
+	uint32_t gemms, copies;    /* of one device */
+	bool extrapolated;         /* outside the measured shapes or sizes */
+	bool tie; /* not slower than the fastest prediction by more than expected_error */
 };
 
 struct advise_advice {
@@ -161,6 +185,8 @@ struct advise_advice {
 	struct advise_candidate candidate[ADVISE_SCHEDULES * ADVISE_COPY_METHODS];
 	unsigned candidates;
 	double error; /* median relative error of predicting a measured GEMM from the others */
+	double expected_error; /* of a prediction: `error`, or that of earlier predictions if larger
+				*/
 	double gemm_s, comm_s; /* the whole GEMM and the whole exchange by the faster copy method */
 	enum advise_link link; /* the link whose curve is used between devices */
 	int64_t shared_bytes;  /* per block of the GEMM, which leaves slots for a copy kernel; -1:
@@ -170,7 +196,7 @@ struct advise_advice {
 	double allreduce_s;    /* NaN without one */
 	double allreduce_bytes; /* message size: all of C */
 	bool extrapolated;      /* of the first candidate */
-	char why[384];          /* the terms that decided, in one sentence */
+	char why[384];          /* the terms that decided */
 };
 
 /* Parse one line of a machine's description; `#` starts a comment:
@@ -178,12 +204,14 @@ struct advise_advice {
  *     gemm TYPE M N K ADDS SECONDS          copy METHOD LINK BYTE SECONDS
  *     bothways METHOD LINK BYTE RATIO       exchange METHOD DEVICES BYTE SECONDS
  *     reduce BYTE SECONDS                   allreduce NAME DEVICES BYTE SECONDS
- *     occupancy SHARED FLOP_RATE WAIT       cil METHOD GEMM_CIL COPY_CIL
- *     shaped SHARED HIGH_PRIORITY RATIO     hop SECONDS
- *     engines COUNT                         ingress BYTE_PER_S
- *     priority RATIO
+ *     occupancy SHARED FLOP_RATE WAIT       hop SECONDS
+ *     shaped SHARED HIGH_PRIORITY RATIO     engines COUNT
+ *     priority RATIO                        ingress BYTE_PER_S
+ *     cache BYTE                            blocks LINK COUNT
+ *     error SHARE                           cil METHOD LINK TYPE BLOCKS TRAFFIC GEMM_CIL COPY_CIL
  *
- * Points of a curve come in rising order. -EINVAL for any other line; -ENOSPC when a list is full.
+ * Points of a curve come in rising order; of `cil` first by BLOCKS (0 for an engine), then by
+ * TRAFFIC, at most two of each count. -EINVAL for any other line; -ENOSPC when a list is full.
  */
 int advise_parse_line(struct advise_machine *m, const char *line);
 

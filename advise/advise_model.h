@@ -23,6 +23,17 @@ void gemm_prepare_model(struct advise_gemm *g);
 /* Predicted seconds of a GEMM of a type with at least one sample. */
 double gemm_seconds(const struct advise_gemm *g, struct advise_shape shape, bool *outside_p);
 
+/* Time concurrent with the other side / time alone, at least 1. */
+struct concurrent_loss {
+	double gemm, copy;
+};
+
+/* The losses of a GEMM that moves memory at `traffic` byte/s alone, and of copies by so many blocks
+ * (of an engine 1), interpolated between those measured: by the logarithm of blocks, and linearly
+ * by traffic, where a GEMM without traffic is not slowed by copies unless one was measured. */
+struct concurrent_loss contention_loss(const struct advise_contention *c, double blocks,
+				       double traffic);
+
 /* A schedule: a queue of GEMMs and a queue of transfers on one device, each in order. An item
  * may wait for one of the other queue, given by its index there, or -1. */
 #define PIPELINE_ITEMS 50
@@ -35,10 +46,9 @@ struct pipeline_queue {
 
 struct pipeline {
 	struct pipeline_queue gemm, comm;
-	double hop_s; /* delay from the end of an item to the start of a dependent one */
-	double gemm_loss,
-		comm_loss; /* time concurrent with the other queue / time alone, at least 1 */
-	double tail_s;     /* after both */
+	struct concurrent_loss loss[PIPELINE_ITEMS]; /* while that GEMM and a transfer run */
+	double hop_s;  /* delay from the end of an item to the start of a dependent one */
+	double tail_s; /* after both */
 };
 
 void pipeline_add(struct pipeline_queue *q, double seconds, int after);
@@ -57,6 +67,7 @@ struct advise_view {
 	bool arriving;          /* transfers come before the GEMMs that need them, else after */
 	double shard_bytes;     /* bytes of one device for all others, or for each other */
 	double c_bytes;         /* all of C */
+	double traffic[PIECES]; /* byte/s of memory that the GEMMs move; 0 within the cache */
 	double seconds[PIECES]; /* of the GEMMs; outside: whether they are outside those measured */
 	bool outside[PIECES];
 };
@@ -72,8 +83,8 @@ void schedule_build(const struct advise_view *v, struct advise_candidate *c, str
 const struct advise_allreduce *allreduce_best(const struct advise_view *v, double bytes,
 					      double *seconds_p, bool *outside_p);
 
-/* Set shared memory, priority and allreduce for the first candidate; write the sentence. */
+/* Set shared memory, priority and allreduce for the first candidate; write the reason. */
 void advise_pick_settings(const struct advise_view *v, struct advise_advice *a);
-void advise_explain(const struct advise_view *v, struct advise_advice *a);
+void advise_explain(struct advise_advice *a);
 
 #endif

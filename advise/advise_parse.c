@@ -159,18 +159,52 @@ static int parse_allreduce(struct advise_machine *m, const struct words *w)
 	return status;
 }
 
+/* The losses of so many blocks, added behind the others; NULL when the list is full or the count is
+ * below the last one. */
+static struct advise_loss *loss_of_blocks(struct advise_contention *c, double blocks)
+{
+	if (c->counts > 0 && c->blocks[c->counts - 1] >= blocks)
+		return c->blocks[c->counts - 1] > blocks ? NULL : &c->loss[c->counts - 1];
+	if (c->counts == ADVISE_LOSSES)
+		return NULL;
+	c->blocks[c->counts] = blocks;
+	return &c->loss[c->counts++];
+}
+
+static int add_loss(struct advise_contention *c, double blocks, double traffic, const double cil[2])
+{
+	struct advise_loss *l = loss_of_blocks(c, blocks);
+	if (!l || l->points == sizeof(l->traffic) / sizeof(l->traffic[0]))
+		return err_note(l ? -ENOSPC : -EINVAL,
+				"counts of blocks must rise, at most %d, with two points each",
+				ADVISE_LOSSES);
+	if (l->points > 0 && traffic <= l->traffic[l->points - 1])
+		return err_note(-EINVAL, "traffic must rise: %g follows %g", traffic,
+				l->traffic[l->points - 1]);
+	l->traffic[l->points] = traffic;
+	l->gemm[l->points] = cil[0];
+	l->copy[l->points++] = cil[1];
+	return 0;
+}
+
 static int parse_cil(struct advise_machine *m, const struct words *w)
 {
-	unsigned copy_method = 0;
-	double values[2] = {0};
+	unsigned copy_method = 0, link = 0, type = 0;
+	double blocks = 0, traffic = 0, cil[2] = {0};
 	int status = parse_name(w->word[1], advise_copy_methods, ADVISE_COPY_METHODS, &copy_method);
 	if (status == 0)
-		status = parse_numbers(w, 2, values);
-	if (status)
-		return status;
-	m->gemm_cil[copy_method] = values[0];
-	m->copy_cil[copy_method] = values[1];
-	return 0;
+		status = parse_name(w->word[2], advise_links, ADVISE_LINKS, &link);
+	if (status == 0)
+		status = parse_name(w->word[3], advise_types, ADVISE_TYPES, &type);
+	if (status == 0)
+		status = parse_number(w->word[4], true, &blocks);
+	if (status == 0)
+		status = parse_number(w->word[5], true, &traffic);
+	if (status == 0)
+		status = parse_numbers(w, 6, cil);
+	return status ? status
+		      : add_loss(&m->contention[copy_method][link][type], fmax(1, blocks), traffic,
+				 cil);
 }
 
 static int parse_reduce(struct advise_machine *m, const struct words *w)
@@ -220,6 +254,21 @@ static int parse_priority(struct advise_machine *m, const struct words *w)
 	return parse_number(w->word[1], false, &m->priority_wait);
 }
 
+static int parse_cache(struct advise_machine *m, const struct words *w)
+{
+	return parse_number(w->word[1], true, &m->cache_bytes);
+}
+static int parse_blocks(struct advise_machine *m, const struct words *w)
+{
+	unsigned link = 0;
+	int status = parse_name(w->word[1], advise_links, ADVISE_LINKS, &link);
+	return status ? status : parse_number(w->word[2], false, &m->copy_blocks[link]);
+}
+static int parse_error(struct advise_machine *m, const struct words *w)
+{
+	return parse_number(w->word[1], true, &m->schedule_error);
+}
+
 static int parse_engines(struct advise_machine *m, const struct words *w)
 {
 	double engines = 0;
@@ -240,10 +289,11 @@ int advise_parse_line(struct advise_machine *m, const char *line)
 	} kinds[] = {{"gemm", 7, parse_gemm},           {"copy", 5, parse_copy},
 		     {"bothways", 5, parse_copy},       {"exchange", 5, parse_exchange},
 		     {"reduce", 3, parse_reduce},       {"allreduce", 5, parse_allreduce},
-		     {"occupancy", 4, parse_occupancy}, {"cil", 4, parse_cil},
+		     {"occupancy", 4, parse_occupancy}, {"cil", 8, parse_cil},
 		     {"shaped", 4, parse_shaped},       {"hop", 2, parse_hop},
 		     {"engines", 2, parse_engines},     {"ingress", 2, parse_ingress},
-		     {"priority", 2, parse_priority}};
+		     {"priority", 2, parse_priority},   {"cache", 2, parse_cache},
+		     {"blocks", 3, parse_blocks},       {"error", 2, parse_error}};
 	struct words w;
 	int status = split_words(line, &w);
 	if (status || w.count == 0)

@@ -55,7 +55,8 @@ double pipeline_run(const struct pipeline *p)
 		if (comm.left < 0 && comm_next <= now)
 			comm.left = p->comm.seconds[comm.at];
 		bool both = gemm.left >= 0 && comm.left >= 0;
-		double gemm_pace = both ? p->gemm_loss : 1, comm_pace = both ? p->comm_loss : 1;
+		double gemm_pace = both ? p->loss[gemm.at].gemm : 1,
+		       comm_pace = both ? p->loss[gemm.at].copy : 1;
 		if (gemm.left >= 0)
 			gemm_next = now + gemm.left * gemm_pace;
 		if (comm.left >= 0)

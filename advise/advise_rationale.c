@@ -6,6 +6,7 @@
 #include "advise/advise_model.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -76,54 +77,68 @@ static struct scale scale_of(double seconds)
 	return seconds < 1 ? (struct scale){1e3, "ms"} : (struct scale){1, "s"};
 }
 
-/* Compare with the best schedule that overlaps, and what its pieces cost. */
-static void explain_serial(struct advise_advice *a, struct scale s, const char *more)
+/* Appends to the text; what does not fit is left out. */
+__attribute__((format(printf, 2, 3))) static void add_text(struct advise_advice *a,
+							   const char *format, ...)
 {
-	const struct advise_candidate *serial = serial_of(a), *next = a->candidate,
-				      *end = next + a->candidates;
-	int used = snprintf(a->why, sizeof(a->why),
-			    "GEMM %.3g and transfers %.3g %s, one after the other",
-			    a->gemm_s * s.factor, a->comm_s * s.factor, s.unit);
+	size_t used = strlen(a->why);
+	va_list list;
+	va_start(list, format);
+	vsnprintf(a->why + used, sizeof(a->why) - used, format, list);
+	va_end(list);
+}
+
+/* What the pieces of a schedule take alone, compared with the whole GEMM and transfer. */
+static void explain_pieces(struct advise_advice *a, const struct advise_candidate *c)
+{
+	add_text(a, "its %u GEMMs take %+.0f %% and its %u copies %+.0f %%", c->gemms,
+		 100 * (c->gemm_s / a->gemm_s - 1), c->copies,
+		 100 * (c->comm_s / serial_of(a)->comm_s - 1));
+}
+
+/* Compare with the best schedule that overlaps. */
+static void explain_serial(struct advise_advice *a, struct scale s)
+{
+	const struct advise_candidate *next = a->candidate, *end = next + a->candidates;
+	add_text(a, "GEMM %.3g and transfers %.3g %s run one after the other.",
+		 a->gemm_s * s.factor, a->comm_s * s.factor, s.unit);
 	while (next < end && next->schedule == ADVISE_SERIAL)
 		next++;
 	if (next == end)
 		return;
-	if (next->seconds < serial->seconds) {
-		snprintf(a->why + used, sizeof(a->why) - (size_t)used,
-			 "; %s is predicted to take %.3g, which is within the prediction error "
-			 "of %.1f %%%s",
-			 advise_schedules[next->schedule], next->seconds * s.factor, 100 * a->error,
-			 more);
+	add_text(a, " The best schedule that overlaps, %s, is predicted to take %.3g",
+		 advise_schedules[next->schedule], next->seconds * s.factor);
+	if (next->seconds < serial_of(a)->seconds) {
+		add_text(a, ", but that gain is within the error of predicted GEMMs, %.1f %%.",
+			 100 * a->error);
 		return;
 	}
-	double longer = 100 * (next->gemm_s / a->gemm_s - 1),
-	       moved = 100 * (next->comm_s / serial->comm_s - 1);
-	snprintf(a->why + used, sizeof(a->why) - (size_t)used,
-		 "; the best overlapping schedule, %s, would take %.3g: its %u GEMMs take "
-		 "%+.0f %%, its %u copies %+.0f %%%s",
-		 advise_schedules[next->schedule], next->seconds * s.factor, next->gemms, longer,
-		 next->copies, moved, more);
+	add_text(a, ": ");
+	explain_pieces(a, next);
+	add_text(a, ".");
 }
 
-void advise_explain(const struct advise_view *v, struct advise_advice *a)
+/* What overlap can hide is limited by the longer side of the same schedule. */
+static void explain_overlap(struct advise_advice *a, struct scale s)
 {
 	const struct advise_candidate *pick = &a->candidate[0], *serial = serial_of(a);
-	struct scale s = scale_of(pick->seconds);
-	double whole = a->gemm_s * s.factor, comm = a->comm_s * s.factor, bound = fmax(whole, comm);
-	double in_pieces = 100 * (pick->gemm_s / a->gemm_s - 1),
-	       moved_in_pieces = 100 * (pick->comm_s / serial->comm_s - 1);
-	const char *more = pick->extrapolated ? "; extrapolated beyond the measurements" : "";
-	if (pick->schedule == ADVISE_SERIAL) {
-		explain_serial(a, s, more);
-		return;
-	}
-	snprintf(a->why, sizeof(a->why),
-		 "GEMM %.3g and transfers %.3g %s, serial %.3g: %s hides %.3g of at most %.3g; "
-		 "in %u pieces the GEMM takes %+.0f %%, in %u copies the transfers %+.0f %%; "
-		 "concurrently they take %.2f and %.2f times as long%s",
-		 whole, comm, s.unit, serial->seconds * s.factor, advise_schedules[pick->schedule],
-		 (serial->seconds - pick->seconds) * s.factor, serial->seconds * s.factor - bound,
-		 pick->gemms, in_pieces, pick->copies, moved_in_pieces,
-		 fmax(1, v->machine->gemm_cil[pick->copy_method]),
-		 fmax(1, v->machine->copy_cil[pick->copy_method]), more);
+	double bound = fmax(pick->gemm_s, pick->comm_s);
+	add_text(a, "GEMM %.3g and transfers %.3g %s take %.3g one after the other. ",
+		 a->gemm_s * s.factor, a->comm_s * s.factor, s.unit, serial->seconds * s.factor);
+	add_text(a, "%s hides %.3g of at most %.3g: ", advise_schedules[pick->schedule],
+		 (serial->seconds - pick->seconds) * s.factor,
+		 (serial->seconds - bound) * s.factor);
+	explain_pieces(a, pick);
+	add_text(a, ". At once they take up to %.2f and %.2f times as long as alone.",
+		 pick->gemm_cil, pick->copy_cil);
+}
+
+void advise_explain(struct advise_advice *a)
+{
+	struct scale s = scale_of(a->candidate[0].seconds);
+	a->why[0] = 0;
+	if (a->candidate[0].schedule == ADVISE_SERIAL)
+		explain_serial(a, s);
+	else
+		explain_overlap(a, s);
 }

@@ -164,10 +164,36 @@ struct builder {
 	struct pipeline *pipeline;
 };
 
+/* Blocks that copy at the same time; of engines 1. */
+static double concurrent_blocks(const struct builder *b)
+{
+	const struct advise_machine *m = b->view->machine;
+	double lanes = b->candidate->schedule == ADVISE_SHARD
+			       ? 1
+			       : concurrent_copies(b->view, b->candidate->copy_method);
+	return b->candidate->copy_method == ADVISE_KERNEL
+		       ? lanes * fmax(1, m->copy_blocks[b->view->link])
+		       : 1;
+}
+
+/* Appends work of the units that moves memory at `traffic` byte/s. */
+static void add_unit_work(struct builder *b, double seconds, double traffic, int after)
+{
+	const struct advise_view *v = b->view;
+	struct advise_candidate *c = b->candidate;
+	const struct advise_contention *measured =
+		&v->machine->contention[c->copy_method][v->link][v->question->type];
+	struct concurrent_loss loss = contention_loss(measured, concurrent_blocks(b), traffic);
+	b->pipeline->loss[b->pipeline->gemm.items] = loss;
+	c->gemm_cil = fmax(c->gemm_cil, loss.gemm);
+	c->copy_cil = fmax(c->copy_cil, loss.copy);
+	pipeline_add(&b->pipeline->gemm, seconds, after);
+}
+
 static void add_gemm(struct builder *b, enum advise_piece piece, unsigned count, int after)
 {
 	double seconds = count * b->view->seconds[piece];
-	pipeline_add(&b->pipeline->gemm, seconds, after);
+	add_unit_work(b, seconds, b->view->traffic[piece], after);
 	b->candidate->gemms += count;
 	b->candidate->gemm_s += seconds;
 	b->candidate->extrapolated |= b->view->outside[piece];
@@ -266,9 +292,8 @@ void schedule_build(const struct advise_view *v, struct advise_candidate *c, str
 	const struct advise_machine *m = v->machine;
 	p->gemm.items = p->comm.items = 0;
 	p->hop_s = m->hop_s;
-	p->gemm_loss = fmax(1, m->gemm_cil[c->copy_method]);
-	p->comm_loss = fmax(1, m->copy_cil[c->copy_method]);
 	c->gemm_s = c->comm_s = 0;
+	c->gemm_cil = c->copy_cil = 1;
 	c->gemms = c->copies = 0;
 	c->extrapolated = false;
 	bool own = c->schedule == ADVISE_SHARD || c->schedule == ADVISE_HETERO_FUSED_1D ||
@@ -287,7 +312,7 @@ void schedule_build(const struct advise_view *v, struct advise_candidate *c, str
 	p->tail_s = tail_seconds(v, c, &c->extrapolated);
 	double hidden_s = additions_seconds(v, &c->extrapolated) - p->tail_s;
 	if (c->schedule != ADVISE_SERIAL && hidden_s > 0)
-		pipeline_add(&p->gemm, hidden_s, -1);
+		add_unit_work(&b, hidden_s, INFINITY, -1); /* additions only move memory */
 }
 
 /* ------------------------------------------------------------------ the question */
@@ -297,6 +322,13 @@ static double element_bytes(enum advise_type type, bool result)
 #define BYTES_OF_TYPE(type, name, bytes, result_bytes) [type] = {bytes, result_bytes},
 	static const double bytes[ADVISE_TYPES][2] = {ADVISE_TYPE_LIST(BYTES_OF_TYPE)};
 	return bytes[type][result];
+}
+
+/* The matrices of a GEMM; C is read too where the GEMM adds to it. */
+static double memory_bytes(struct advise_shape s, enum advise_type type)
+{
+	return (s.m * s.k + s.k * s.n) * element_bytes(type, false) +
+	       (1 + s.adds) * s.m * s.n * element_bytes(type, true);
 }
 
 static bool link_measured(const struct advise_machine *m, enum advise_link link)
@@ -335,5 +367,7 @@ void schedule_view(struct advise_view *v, const struct advise_machine *m,
 	for (unsigned i = 0; i < PIECES; i++) {
 		v->outside[i] = false;
 		v->seconds[i] = gemm_seconds(&m->gemm[q->type], shape[i], &v->outside[i]);
+		double bytes = memory_bytes(shape[i], q->type);
+		v->traffic[i] = bytes > m->cache_bytes ? bytes / v->seconds[i] : 0;
 	}
 }

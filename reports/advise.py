@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 from typing import Any, Dict, List, Optional
 
-from reports.advise_machine import Machine
+from reports.advise_lines import Machine
 from reports.jsonl import Json
 
 LIBRARY = "libgpusig_advise.so"
@@ -32,13 +32,14 @@ class _Question(ctypes.Structure):
 
 class _Candidate(ctypes.Structure):
     _fields_ = [("schedule", ctypes.c_int), ("copy_method", ctypes.c_int), ("seconds", ctypes.c_double),
-                ("gemm_s", ctypes.c_double), ("comm_s", ctypes.c_double), ("gemms", ctypes.c_uint32), ("copies", ctypes.c_uint32),
-                ("extrapolated", ctypes.c_bool)]
+                ("gemm_s", ctypes.c_double), ("comm_s", ctypes.c_double), ("gemm_cil", ctypes.c_double),
+                ("copy_cil", ctypes.c_double), ("gemms", ctypes.c_uint32), ("copies", ctypes.c_uint32),
+                ("extrapolated", ctypes.c_bool), ("tie", ctypes.c_bool)]
 
 
 class _Advice(ctypes.Structure):
     _fields_ = [("candidate", _Candidate * _CANDIDATES), ("candidates", ctypes.c_uint),
-                ("error", ctypes.c_double),
+                ("error", ctypes.c_double), ("expected_error", ctypes.c_double),
                 ("gemm_s", ctypes.c_double), ("comm_s", ctypes.c_double), ("link", ctypes.c_int),
                 ("shared_bytes", ctypes.c_int64),
                 ("priority", ctypes.c_int), ("allreduce", ctypes.c_char * 24), ("allreduce_s", ctypes.c_double),
@@ -99,13 +100,15 @@ class Adviser:
     def _json(self, advice: _Advice) -> Json:
         candidates: List[Dict[str, Any]] = [
             {"schedule": self.schedules[c.schedule], "copy_method": self.copy_methods[c.copy_method], "predicted_s": c.seconds,
-             "gemm_s": c.gemm_s, "comm_s": c.comm_s, "gemms": c.gemms, "copies": c.copies, "extrapolated": c.extrapolated}
+             "gemm_s": c.gemm_s, "comm_s": c.comm_s, "gemm_cil": c.gemm_cil, "copy_cil": c.copy_cil, "gemms": c.gemms,
+             "copies": c.copies, "extrapolated": c.extrapolated, "tie": c.tie}
             for c in advice.candidate[:advice.candidates]]
         allreduce = None
         if advice.allreduce:
             allreduce = {"algorithm": advice.allreduce.decode(), "predicted_s": advice.allreduce_s}
         return {"candidates": candidates, "pick": {key: candidates[0][key] for key in ("schedule", "copy_method", "predicted_s")},
-                "error": advice.error, "gemm_s": advice.gemm_s, "comm_s": advice.comm_s, "link": self.links[advice.link],
+                "error": advice.error, "expected_error": advice.expected_error,
+                "gemm_s": advice.gemm_s, "comm_s": advice.comm_s, "link": self.links[advice.link],
                 "shared_bytes": advice.shared_bytes if advice.shared_bytes >= 0 else None,
                 "priority": {1: "high", 0: "normal"}.get(advice.priority), "allreduce": allreduce,
                 "message_bytes": advice.allreduce_bytes, "extrapolated": advice.extrapolated, "why": advice.why.decode()}

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any, List, NoReturn, Optional, Tuple
 
 from reports.advise import Adviser, NoData, LibraryMissing
-from reports.advise_machine import Machine, machine_of
+from reports.advise_lines import Machine
+from reports.advise_machine import machine_of
 from reports.jsonl import Json, BadRecord, parse_line
 from reports.quantity import human, size
 

@@ -6,40 +6,14 @@ from __future__ import annotations
 import math
 import re
 import statistics
-from dataclasses import dataclass, field
-from typing import Any, Dict, Iterator, List, Optional, Tuple
+from typing import Dict, Iterator, List, Optional, Tuple
 
+from reports.advise_contention import add_contention
+from reports.advise_lines import LINKS, MAX_GEMMS, MAX_POINTS, Machine, device_of, program_of, why_missing
 from reports.jsonl import Json, is_number
 
 _SIDES = re.compile(r"(\d{1,9})×(\d{1,9})×(\d{1,9})\Z")
 _KERNELS = ("kernel_nt", "kernel")  # of as many blocks as keep the device busy
-MAX_GEMMS, MAX_POINTS = 256, 24  # as in advise/advise.h
-LINKS = ("peer", "up", "down")  # as in advise/advise.c
-
-
-@dataclass
-class Machine:
-    lines: List[str] = field(default_factory=list)
-    notes: List[str] = field(default_factory=list)  # assumptions in place of a measurement, and the program that measures it
-
-    def add(self, *words: Any) -> None:
-        self.lines.append(" ".join("%.9g" % w if isinstance(w, float) else str(w) for w in words))
-
-    def curve(self, words: Tuple[Any, ...], points: List[Tuple[float, float]]) -> None:
-        """Add at most MAX_POINTS points, thinned evenly; the ends are kept."""
-        points = sorted(p for p in points if p[0] > 0 and p[1] > 0)
-        if len(points) > MAX_POINTS:
-            points = [points[round(i * (len(points) - 1) / (MAX_POINTS - 1))] for i in range(MAX_POINTS)]
-        for x, y in points:
-            self.add(*words, float(x), float(y))
-
-    @property
-    def text(self) -> str:
-        return "".join(line + "\n" for line in self.lines)
-
-
-def _program(signature: Json, name: str) -> Json:
-    return signature["programs"].get(name) or {"curves": [], "results": {}, "facts": {}}
 
 
 def _points(curve: Json) -> List[Tuple[float, float]]:
@@ -47,7 +21,7 @@ def _points(curve: Json) -> List[Tuple[float, float]]:
 
 
 def _curves(signature: Json, program: str, derived: str) -> Iterator[Json]:
-    return (c for c in _program(signature, program)["curves"] if c["derived"] == derived)
+    return (c for c in program_of(signature, program)["curves"] if c["derived"] == derived)
 
 
 def _metric(signature: Json, name: str) -> Optional[float]:
@@ -70,12 +44,12 @@ def _sides_of(program: Json, where: Json) -> Optional[Tuple[float, float, float]
 def _gemms(signature: Json) -> Dict[str, List[Tuple[float, ...]]]:
     """type -> (m, n, k, adds, seconds): whole ones first, then pieces of cut ones, the fewest pieces first."""
     found: Dict[str, List[Tuple[float, ...]]] = {}
-    for row in _program(signature, "gemm/efficiency")["results"].get("rates", []):
+    for row in program_of(signature, "gemm/efficiency")["results"].get("rates", []):
         match = _SIDES.search(str(row["shape"]))
         if match and row["value"] > 0:
             m, n, k = (float(g) for g in match.groups())
             found.setdefault(row["type"], []).append((m, n, k, 0.0, 2 * m * n * k / row["value"]))
-    split = _program(signature, "gemm/split")
+    split = program_of(signature, "gemm/split")
     pieces = []
     for curve in _curves(signature, "gemm/split", "flop_rate"):
         sides = _sides_of(split, curve["where"])
@@ -98,8 +72,9 @@ def _add_gemms(signature: Json, machine: Machine) -> None:
     for kind, rows in _gemms(signature).items():
         for row in rows[:MAX_GEMMS]:
             machine.add("gemm", kind, *(float(x) for x in row))
-    if not _program(signature, "gemm/split")["curves"]:
-        machine.notes.append("the cost of cutting is taken from whole GEMMs of other shapes: gemm/split was not measured")
+    if not program_of(signature, "gemm/split")["curves"]:
+        machine.notes.append("the cost of cutting is taken from whole GEMMs of other shapes, because gemm/split has no value%s"
+                             % why_missing(signature, "gemm/split"))
 
 
 # ------------------------------------------------------------------ copies
@@ -107,7 +82,7 @@ def _add_gemms(signature: Json, machine: Machine) -> None:
 
 def _blocks_to_saturate(signature: Json, link: str) -> Optional[float]:
     """More blocks copy no faster, and leave less of the device to the GEMM."""
-    rows = [r for r in _program(signature, "micro/copy_path")["results"].get("saturation", [])
+    rows = [r for r in program_of(signature, "micro/copy_path")["results"].get("saturation", [])
             if r["copy_method"] == "kernel" and r["where"].get("direction") == link and is_number(r["blocks"])]
     return max(rows, key=lambda r: r["where"].get("size", 0))["blocks"] if rows else None
 
@@ -118,6 +93,14 @@ def _kernel_of(rates: Dict[str, Json], blocks: Optional[float]) -> Optional[str]
     if blocks and counted:
         return counted[min(counted, key=lambda b: (abs(math.log(b / blocks)), b))]
     return next((k for k in _KERNELS if k in rates), None)
+
+
+def _blocks_of(signature: Json, kernel: str) -> int:
+    """Of a variant of micro/copy_path; without a number in its name it is one wave."""
+    if re.fullmatch(r"kernel_\d{1,6}", kernel):
+        return int(kernel[7:])
+    wave = device_of(signature).get("busy_blocks")
+    return int(wave) if is_number(wave) and wave >= 1 else 1
 
 
 def _add_copies(signature: Json, machine: Machine, blocks: Optional[int]) -> None:
@@ -131,38 +114,29 @@ def _add_copies(signature: Json, machine: Machine, blocks: Optional[int]) -> Non
             if variant in rates:
                 machine.curve(("copy", method, link), [(x, x / rate) for x, rate in _points(rates[variant]) if rate > 0])
                 known.add(link)
+        if kernel:
+            machine.add("blocks", link, blocks or _blocks_of(signature, kernel))
         for curve in _curves(signature, "micro/copy_path", "both_ways_time_ratio"):
             if curve["where"].get("direction") == link and curve["variant"] == "both_ways":
                 machine.curve(("bothways", "engine", link), _points(curve))
     if known and "peer" not in known:
-        machine.notes.append("copies between devices are assumed to be as fast as those between host and device: peer copies "
-                             "were not measured (micro/copy_path --direction peer)")
+        machine.notes.append("copies between devices are assumed to be as fast as those between host and device, because peer "
+                             "copies were not measured (micro/copy_path --direction peer%s)"
+                             % why_missing(signature, "micro/copy_path", "direction=peer"))
 
 
 def _add_device(signature: Json, machine: Machine) -> None:
-    device = next(iter(signature["devices"].values()), {})
+    device = device_of(signature)
+    if is_number(device.get("llc_bytes")) and device["llc_bytes"] > 0:
+        machine.add("cache", int(device["llc_bytes"]))
     if is_number(device.get("copy_engines")) and device["copy_engines"] > 0:
         machine.add("engines", int(device["copy_engines"]))
     rates = [y for c in _curves(signature, "collectives/device_allreduce", "bus_bandwidth") for _, y in _points(c) if y > 0]
     if rates:
         machine.add("ingress", float(max(rates)))
     else:
-        machine.notes.append("all peers together are assumed to send as fast as one: collectives/device_allreduce was not "
-                             "measured")
-
-
-def _add_contention(signature: Json, machine: Machine) -> None:
-    losses = {(c["of"], c["with"]): c["value"] for c in _program(signature, "micro/contention")["results"].get("cil", [])}
-    missing = []
-    for method in ("engine", "kernel"):
-        pair = losses.get(("gemm", method + " copy")), losses.get((method + " copy", "gemm"))
-        if None in pair:
-            missing.append(method)
-        else:
-            machine.add("cil", method, *(float(p) for p in pair))
-    if missing:
-        machine.notes.append("GEMMs and %s copies are assumed not to slow each other: micro/contention has no value for %s"
-                             % (" or ".join(missing), "this pair" if len(missing) == 1 else "these pairs"))
+        machine.notes.append("all peers together are assumed to send as fast as one, because collectives/device_allreduce has "
+                             "no value%s" % why_missing(signature, "collectives/device_allreduce"))
 
 
 # ------------------------------------------------------------------ the rest
@@ -172,13 +146,15 @@ def _add_costs(signature: Json, machine: Machine) -> None:
     hop = _metric(signature, "micro/launch/stream_hop_time{variant=stream_hop}")
     launch = _metric(signature, "micro/launch/time{variant=back_to_back}")
     if hop is None or launch is None:
-        machine.notes.append("waiting for another stream is assumed to cost nothing: micro/launch was not measured")
+        machine.notes.append("waiting for another stream is assumed to cost nothing, because micro/launch has no value%s"
+                             % why_missing(signature, "micro/launch"))
     else:
         machine.add("hop", max(0.0, hop - launch))
     triad = next((c for c in _curves(signature, "micro/memory", "bandwidth")
                   if c["variant"] == "regular" and c["where"].get("op") == "triad"), None)
     if triad is None:
-        machine.notes.append("adding received data is assumed to cost nothing: micro/memory was not measured")
+        machine.notes.append("adding received data is assumed to cost nothing, because micro/memory has no value%s"
+                             % why_missing(signature, "micro/memory"))
     else:  # two operands read, one written: a third of the footprint each
         machine.curve(("reduce",), [(x / 3, x / rate + (launch or 0.0)) for x, rate in _points(triad) if rate > 0])
 
@@ -215,7 +191,7 @@ def _ranks(shape: str) -> int:
 def _add_allreduce(signature: Json, machine: Machine) -> None:
     """Among devices; where there are none, among ranks."""
     for name in ("collectives/device_allreduce", "collectives/allreduce"):
-        program = _program(signature, name)
+        program = program_of(signature, name)
         counts = {facts.get("devices") for facts in program["facts"].values() if is_number(facts.get("devices"))}
         found = False
         for curve in _curves(signature, name, "bandwidth"):
@@ -235,7 +211,7 @@ def machine_of(signature: Json, blocks: Optional[int] = None) -> Machine:
     _add_gemms(signature, machine)
     _add_copies(signature, machine, blocks)
     _add_device(signature, machine)
-    _add_contention(signature, machine)
+    add_contention(signature, machine)
     _add_costs(signature, machine)
     _add_shaping(signature, machine)
     _add_shaped(signature, machine)

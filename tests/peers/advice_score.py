@@ -21,8 +21,8 @@ import tempfile
 from pathlib import Path
 
 HOME = Path(__file__).resolve().parent.parent.parent
-CURVES = ("gemm/*", "micro/copy_path", "micro/contention", "micro/launch", "micro/memory", "micro/occupancy", "micro/priority",
-          "collectives/device_allreduce")
+CURVES = ("gemm/*", "micro/copy_path", "micro/copy_contention", "micro/launch", "micro/memory", "micro/occupancy",
+          "micro/priority", "collectives/device_allreduce")
 SIDES = {"m": (256, 4096), "n": (32, 1024), "k": (64, 4096)}
 STEP = 32  # every schedule cuts these, on up to four devices
 

@@ -16,7 +16,8 @@ import workplace
 
 from reports import advise_command, validate
 from reports.advise import Adviser, NoData, LibraryMissing, library_path
-from reports.advise_machine import LINKS, MAX_POINTS, MAX_GEMMS, Machine, machine_of
+from reports.advise_lines import LINKS, MAX_GEMMS, MAX_POINTS, Machine
+from reports.advise_machine import machine_of
 from reports.sections import advice
 
 try:
@@ -29,8 +30,8 @@ OPTIONS = ["--m", "4096", "--n", "512", "--k", "512", "--devices", "4", "--op", 
 
 
 def curves() -> str:
-    parts = (synthetic.gemms, synthetic.copies, synthetic.contention, synthetic.launch, synthetic.memory, synthetic.occupancy,
-             synthetic.device_allreduce)
+    parts = (synthetic.gemms, synthetic.copies, synthetic.copy_contention, synthetic.launch, synthetic.memory,
+             synthetic.occupancy, synthetic.device_allreduce)
     return "".join(part().text() for part in parts)
 
 
@@ -80,9 +81,51 @@ class Learning(workplace.Scratch):
 
     def test_what_is_missing_is_noted_with_its_program(self) -> None:
         notes = " ".join(machine_of(self.signature(synthetic.copies().text()).json).notes)
-        for program in ("gemm/split", "collectives/device_allreduce", "micro/contention", "micro/launch", "micro/memory",
-                        "--direction peer"):
+        for program in ("gemm/split", "collectives/device_allreduce", "micro/launch", "micro/memory", "--direction peer"):
             self.assertIn(program, notes)
+
+    def losses(self, *entries: Tuple[str, str, str, int, float, float], alone: str = "") -> Machine:
+        """Of a machine with GEMMs of f32, copies up, and these entries of micro/copy_contention."""
+        text = synthetic.gemms().text() + synthetic.copies().text() + alone
+        return machine_of(self.signature(text + (synthetic.copy_contention(entries).text() if entries else "")).json)
+
+    def test_losses_are_those_of_the_copies_that_are_advised(self) -> None:
+        machine = self.losses(("f32", "local", "kernel", 32, 6.58, 1.1), ("f32", "local", "engine", 0, 1.4, 1.3),
+                              ("f32", "up", "kernel:1", 1, 1.2, 1.05), ("f32", "up", "kernel", 32, 1.5, 1.06),
+                              ("f32", "up", "kernel:units/8", 1, 9.9, 9.9), ("f32", "up", "engine", 0, 1.01, 1.0),
+                              ("f32", "down", "engine", 0, 3.0, 3.0))
+        found = [line.split()[1:] for line in machine.lines if line.startswith("cil")]
+        self.assertEqual([(w[0], w[1], w[2], w[3], w[5], w[6]) for w in found], [
+            ("engine", "up", "f32", "0", "1.01", "1"), ("kernel", "up", "f32", "1", "1.2", "1.05"),
+            ("kernel", "up", "f32", "32", "1.5", "1.06")])
+        self.assertEqual(machine.pair_notes, [])
+        self.assertIn("blocks up 4", machine.lines)
+
+    def test_traffic_is_what_does_not_fit_in_the_cache(self) -> None:
+        line = next(x for x in self.losses(("f32", "up", "engine", 0, 1.5, 1.0)).lines if x.startswith("cil"))
+        side, seconds = synthetic.CONTENTION_SIDE, synthetic.CONTENTION_GEMM_S
+        self.assertGreater(3 * 4 * side ** 2, synthetic.LLC)
+        self.assertAlmostEqual(float(line.split()[5]) / (3 * 4 * side ** 2 / seconds), 1, delta=1e-6)
+
+    def test_other_types_and_links_stand_in_with_a_note(self) -> None:
+        machine = self.losses(("bf16", "up", "engine", 0, 1.5, 1.2), ("f32", "down", "kernel", 8, 1.3, 1.1),
+                              ("f32", "local", "kernel", 8, 7.0, 1.1))
+        found = {(w[1], w[5 + 1], w[7]) for w in (line.split() for line in machine.lines) if w[0] == "cil"}
+        self.assertEqual(found, {("engine", "1.5", "1.2"), ("kernel", "1.3", "1.1")})
+        notes = [note for _, _, note in machine.pair_notes]
+        self.assertEqual(len(notes), 2)
+        self.assertIn("GEMMs of bf16", notes[0])
+        self.assertIn("copies down", notes[1])
+
+    def test_no_loss_is_assumed_only_with_the_true_reason(self) -> None:
+        skipped = synthetic.unstarted("micro/copy_contention", "skipped", "this device lacks wait_value")
+        for alone, reason in (("", "did not run"), (skipped, "lacks wait_value")):
+            machine = self.losses(alone=alone)
+            self.assertFalse([line for line in machine.lines if line.startswith("cil")])
+            self.assertEqual(len(machine.pair_notes), 2)
+            for _, _, note in machine.pair_notes:
+                self.assertIn("assumed not to slow each other", note)
+                self.assertIn(reason, note)
 
     def test_curves_are_thinned_to_the_room_there_is(self) -> None:
         machine = Machine()
@@ -96,7 +139,8 @@ class Asking(workplace.Scratch):
     def test_every_line_is_understood(self) -> None:
         machine = machine_of(self.signature(curves()).json)
         words = {line.split()[0] for line in machine.lines}
-        self.assertEqual(words, {"#", "gemm", "copy", "engines", "ingress", "reduce", "occupancy", "allreduce"})
+        self.assertEqual(words, {"#", "gemm", "copy", "engines", "ingress", "reduce", "occupancy", "allreduce", "cache", "blocks",
+                                 "cil"})
         Adviser(machine)
 
     def test_capacities_match_the_header(self) -> None:

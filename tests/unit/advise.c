@@ -118,7 +118,8 @@ static void cut_rows_or_columns(void)
 static void the_slower_copy_method_loses(void)
 {
 	build_machine(&plain);
-	parse_line("cil kernel 1.5 2"); /* the later line replaces the earlier one */
+	memset(machine.contention, 0, sizeof(machine.contention));
+	parse_line("cil kernel peer f32 1 0 1.5 2");
 	advise_prepare(&machine);
 	struct advise_advice a = advise_for(8192, 8192, 8192, 4, ADVISE_AG_GEMM);
 	expect(a.candidate[0].copy_method == ADVISE_ENGINE);
@@ -168,6 +169,94 @@ static void allreduce_by_size(void)
 	struct advise_advice none = advise_for(64, 64, 4096, 2, ADVISE_GEMM_AR);
 	expect_str(none.allreduce, "");
 	expect(isnan(none.allreduce_s));
+}
+
+/* The losses of the copies that are advised: not those of another link, type or copy method. */
+static void losses_of_this_link_and_type(void)
+{
+	build_machine(&plain);
+	memset(machine.contention, 0, sizeof(machine.contention));
+	for (enum advise_link link = 0; link < ADVISE_LINKS; link++)
+		for (enum advise_type type = 0; type < ADVISE_TYPES; type++)
+			if (link != ADVISE_PEER || type != ADVISE_F32)
+				for (unsigned method = 0; method < ADVISE_COPY_METHODS; method++)
+					parse_line("cil %s %s %s 1 0 6.58 6.58",
+						   advise_copy_methods[method], advise_links[link],
+						   advise_types[type]);
+	parse_line("cil engine peer f32 1 0 1.25 1.5");
+	parse_line("cil kernel peer f32 4 0 1.5 1");
+	parse_line("cil kernel peer f32 12 0 3 1");
+	parse_line("blocks peer 4");
+	advise_prepare(&machine);
+	struct advise_advice a = advise_for(8192, 4096, 4096, 4, ADVISE_AG_GEMM);
+	const struct advise_candidate *engine = find_candidate(&a, ADVISE_HETERO_FUSED_1D,
+							       ADVISE_ENGINE),
+				      *one = find_candidate(&a, ADVISE_SHARD, ADVISE_KERNEL),
+				      *three = find_candidate(&a, ADVISE_HETERO_FUSED_1D,
+							      ADVISE_KERNEL);
+	require(engine && one && three);
+	expect_near(engine->gemm_cil, 1.25, 1e-12);
+	expect_near(engine->copy_cil, 1.5, 1e-12);
+	expect_near(one->gemm_cil, 1.5, 1e-12); /* one link at a time: 4 blocks */
+	expect_near(three->gemm_cil, 3, 1e-12); /* to three peers at once */
+}
+
+/* A GEMM whose matrices fit in the cache does not lose the memory that copies take. */
+static void losses_by_traffic(void)
+{
+	build_machine(&plain);
+	memset(machine.contention, 0, sizeof(machine.contention));
+	parse_line("cil engine peer f32 1 1e9 3 1");
+	parse_line("cache 12582912"); /* three matrices of 1024 x 1024 */
+	advise_prepare(&machine);
+	struct advise_advice within = advise_for(1024, 1024, 1024, 4, ADVISE_AG_GEMM),
+			     beyond = advise_for(4096, 1024, 1024, 4, ADVISE_AG_GEMM);
+	expect_near(find_candidate(&within, ADVISE_SERIAL, ADVISE_ENGINE)->gemm_cil, 1, 1e-12);
+	expect_near(find_candidate(&beyond, ADVISE_SERIAL, ADVISE_ENGINE)->gemm_cil, 3, 1e-12);
+}
+
+static void equal_schedules_are_ties(void)
+{
+	build_machine(&plain);
+	struct advise_advice a = advise_for(8192, 8192, 8192, 4, ADVISE_AG_GEMM);
+	unsigned ties = 0, all = 0;
+	for (unsigned i = 0; i < a.candidates; i++)
+		ties += a.candidate[i].tie;
+	expect(a.candidate[0].tie && ties < a.candidates);
+	expect_near(a.expected_error, a.error, 0);
+	parse_line("error 9");
+	advise_prepare(&machine);
+	a = advise_for(8192, 8192, 8192, 4, ADVISE_AG_GEMM);
+	for (unsigned i = 0; i < a.candidates; i++)
+		all += a.candidate[i].tie;
+	expect_near(a.expected_error, 9, 0);
+	expect(all == a.candidates);
+}
+
+/* "X hides 0.336 of at most 0.253": what is hidden is never more than the bound that is given. */
+static void hidden_time_is_within_its_bound(void)
+{
+	struct rng r;
+	unsigned seen = 0;
+	rng_seed(&r, 4, 0);
+	for (unsigned i = 0; i < 60; i++) {
+		struct truth t = random_truth(&r);
+		t.adds_s = i % 2 ? 1e-11 : 0;
+		build_machine(&t);
+		for (unsigned question = 0; question < 8; question++) {
+			struct advise_advice a =
+				advise_for(random_side(&r), random_side(&r), random_side(&r),
+					   2 + question, question % ADVISE_OPS);
+			const char *hides = strstr(a.why, " hides ");
+			double hidden = 0, bound = 0;
+			if (!hides)
+				continue;
+			seen++;
+			expect(sscanf(hides, " hides %lg of at most %lg", &hidden, &bound) == 2);
+			expect(hidden <= bound * 1.01);
+		}
+	}
+	expect(seen > 50);
 }
 
 /* ------------------------------------------------------------------ on every machine */
@@ -291,6 +380,10 @@ int main(void)
 	test(the_slower_copy_method_loses);
 	test(slots_for_a_kernel);
 	test(allreduce_by_size);
+	test(losses_of_this_link_and_type);
+	test(losses_by_traffic);
+	test(equal_schedules_are_ties);
+	test(hidden_time_is_within_its_bound);
 	test(never_below_the_bound);
 	test(faster_links_never_hurt);
 	test(bad_questions);

@@ -80,10 +80,17 @@ static void tiles_and_waves_are_found(void)
 	}
 }
 
+static void set_losses(struct pipeline *p, double gemm, double copy)
+{
+	for (int i = 0; i < 4; i++)
+		p->loss[i] = (struct concurrent_loss){gemm, copy};
+}
+
 static void pipeline_by_hand(void)
 {
-	struct pipeline p = {.gemm_loss = 1, .comm_loss = 1};
+	struct pipeline p = {.hop_s = 0};
 	for (int i = 0; i < 4; i++) {
+		p.loss[i] = (struct concurrent_loss){1, 1};
 		pipeline_add(&p.comm, 2, -1);
 		pipeline_add(&p.gemm, 3, i);
 	}
@@ -93,11 +100,38 @@ static void pipeline_by_hand(void)
 	p.tail_s = 1;
 	expect_near(pipeline_run(&p), 3.5 + 4 * 3, 1e-12);
 	p.hop_s = p.tail_s = 0;
-	p.gemm_loss = 2; /* alone 2 s, then concurrent with three transfers of 2 s: 3 of 12 s done;
-			    9 left */
+	set_losses(&p, 2, 1); /* alone 2 s, then concurrent with three transfers of 2 s: 3 of 12 s
+			    done; 9 left */
 	expect_near(pipeline_run(&p), 2 + 6 + 9, 1e-12);
-	p.comm_loss = 1.5; /* concurrent: three transfers take 9 s, in which 4.5 of 12 are done */
+	set_losses(&p, 2,
+		   1.5); /* concurrent: three transfers take 9 s, in which 4.5 of 12 are done */
 	expect_near(pipeline_run(&p), 2 + 9 + 7.5, 1e-12);
+}
+
+/* By hand: between 1 and 4 blocks a factor of two of blocks is half of the way. */
+static void losses_between_measured_ones(void)
+{
+	struct advise_contention *c = &machine.contention[ADVISE_KERNEL][ADVISE_PEER][ADVISE_F32];
+	memset(&machine, 0, sizeof(machine));
+	expect_near(contention_loss(c, 3, 1e9).gemm, 1, 0);
+	parse_line("cil kernel peer f32 1 1e10 1.5 1.1");
+	parse_line("cil kernel peer f32 1 2e10 2.5 1.3");
+	parse_line("cil kernel peer f32 4 0 1.44 0.9");
+	parse_line("cil kernel peer f32 4 1e10 6 1.2");
+	struct concurrent_loss l = contention_loss(c, 1, 1.5e10);
+	expect_near(l.gemm, 2, 1e-12);
+	expect_near(l.copy, 1.2, 1e-12);
+	expect_near(contention_loss(c, 0.5, 9e10).gemm, 2.5, 1e-12); /* beyond both ends */
+	expect_near(contention_loss(c, 1, 5e9).gemm, 1.25, 1e-12);   /* half-way to no traffic */
+	expect_near(contention_loss(c, 4, 0).gemm, 1.44, 1e-12);     /* measured there */
+	expect_near(contention_loss(c, 4, 0).copy, 1, 1e-12);        /* below 1 counts as 1 */
+	expect_near(contention_loss(c, 2, 0).gemm, 1.2, 1e-12);
+	expect_near(contention_loss(c, 2, 1e10).gemm, 3, 1e-12);
+	expect(advise_parse_line(&machine, "cil kernel peer f32 1 3e10 2 1") == -EINVAL);
+	expect(advise_parse_line(&machine, "cil kernel peer f32 4 5e9 2 1") == -ENOSPC);
+	expect_near(contention_loss(&machine.contention[ADVISE_KERNEL][ADVISE_UP][ADVISE_F32], 4, 0)
+			    .gemm,
+		    1, 0);
 }
 
 static void bad_lines(void)
@@ -120,6 +154,11 @@ static void bad_lines(void)
 					  "nonsense 1",
 					  "a b c d e f g h i",
 					  "cil engine 1",
+					  "cil engine peer f32 1 0 0 1",
+					  "cil engine peer f32 1 1e400 1 1",
+					  "cache -1",
+					  "blocks peer 0",
+					  "error -0.1",
 					  "shaped 0 1 0",
 					  "occupancy 1 1",
 					  "priority 0",
@@ -145,6 +184,7 @@ int main(void)
 	test(gemms_between_shapes);
 	test(tiles_and_waves_are_found);
 	test(pipeline_by_hand);
+	test(losses_between_measured_ones);
 	test(bad_lines);
 	return test_done();
 }

@@ -62,8 +62,8 @@ static inline void build_machine(const struct truth *t)
 		for (double bytes = 4096; bytes <= 1 << 30; bytes *= 4)
 			parse_line("copy %s peer %g %.12g", advise_copy_methods[copy_method], bytes,
 				   t->alpha_s + bytes / t->bandwidth);
-		parse_line("cil %s %g %g", advise_copy_methods[copy_method], t->gemm_cil,
-			   t->copy_cil);
+		parse_line("cil %s peer f32 1 0 %g %g", advise_copy_methods[copy_method],
+			   t->gemm_cil, t->copy_cil);
 	}
 	parse_line("engines %u", t->engines);
 	if (t->ingress > 0)
