@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Any, List, NoReturn, Optional, Tuple
 
 from reports.advise import Adviser, NoData, LibraryMissing
-from reports.advise_lines import Machine
+from reports.advise_lines import Machine, device_of, why_missing
 from reports.advise_machine import machine_of
-from reports.jsonl import Json, BadRecord, parse_line
-from reports.quantity import human, size
+from reports.jsonl import Json, BadRecord, is_number, parse_line
+from reports.quantity import human, listing, percent, size
 
 OK, BAD, USAGE, CANNOT = 0, 1, 2, 77
 SCHEMA, VERSION = "gpusig.advice", "1.0.0"
+SCORED = "overlap/ficco"
 FORMATS = ("table", "json", "machine")
 _MAX_BYTES = 256 << 20
 
@@ -80,20 +81,52 @@ def read_signature(path: Path) -> Json:
     return signature
 
 
+def _score(signature: Json) -> Json:
+    """The score of earlier advice on this machine, by overlap/ficco."""
+    program = signature["programs"].get(SCORED)
+    return program["results"].get("advice", {}) if program else {}
+
+
 def _machine(signature: Json, path: Path) -> Machine:
     try:
-        return machine_of(signature)
+        machine = machine_of(signature)
+        error = _score(signature).get("median_error")
+        if is_number(error):
+            machine.add("error", float(error))
+        return machine
     except (KeyError, TypeError, AttributeError, ValueError) as why:
         raise AdviseError("%s: malformed: %s %s" % (path, type(why).__name__, str(why)[:80]), BAD) from None
 
 
 def _lacking(signature: Json, kind: str, why: NoData) -> str:
-    """The program that measures the missing curve, and why it may be missing."""
-    program = "gemm/efficiency" if "GEMM" in str(why) else "micro/copy_path"
-    flagged = sum(entry.get("program") == program for entry in signature.get("invalid", []))
-    text = "the signature lacks measurements: %s; run %s" % (why, program)
-    text += " --type %s" % kind if program == "gemm/efficiency" else ""
-    return text + (" again, %d of its values were flagged invalid" % flagged if flagged else "")
+    """What is missing, and the reason that the signature gives; how to measure it only where it can be measured."""
+    if "GEMM" not in str(why):
+        return "the signature lacks measurements: %s%s; measure copies with ./gpusig run --only micro/copy_path" % (
+            why, why_missing(signature, "micro/copy_path"))
+    supported = device_of(signature).get("gemm_types")
+    if isinstance(supported, list) and kind not in supported:
+        return "%s has no GEMM of %s, so there is nothing to advise; its types: %s" % (
+            signature["device"], kind, " ".join(str(t) for t in supported) or "none")
+    return "the signature lacks measurements: %s%s; run gemm/efficiency --type %s" % (
+        why, why_missing(signature, "gemm/efficiency", "type=" + kind), kind)
+
+
+def _score_text(signature: Json) -> str:
+    score = _score(signature)
+    if score.get("hit_rate") is not None:
+        low, high = score["hit_rate_ci"]
+        return "named a fastest schedule in %d of %d unseen cases of %s (%s; 95 %%: %s to %s)" % (
+            score["hits"], score["scenarios"], SCORED, percent(score["hit_rate"]), percent(low), percent(high))
+    reason = score.get("reason")
+    return "none, so nobody knows how often this advice is right here: " + (
+        reason if reason else "%s has no value%s" % (SCORED, why_missing(signature, SCORED)))
+
+
+def _error_text(signature: Json, advice: Json) -> str:
+    if is_number(_score(signature).get("median_error")):
+        return "%s: half of the earlier predictions for %s were closer" % (percent(advice["expected_error"]), SCORED)
+    return "at least %s: half of the measured GEMMs are predicted from the others to that; schedules were not compared" % (
+        percent(advice["expected_error"]))
 
 
 # ------------------------------------------------------------------ the answer
@@ -114,12 +147,13 @@ def answer(signature: Json, given: Any, path: Path) -> Json:
     except ValueError as why:
         raise AdviseError(str(why)) from None
     question = {"m": given.m, "n": given.n, "k": given.k, "devices": given.devices, "op": given.op, "type": given.kind}
-    notes = list(machine.notes)
+    notes = machine.notes + [note for link, kind, note in machine.pair_notes if (link, kind) == (advice["link"], given.kind)]
     if advice["extrapolated"]:
         notes.append("the shapes or sizes of the pick are outside those measured: extrapolated")
     if signature.get("simulated"):
         notes.append("simulated: the signature is of a model in virtual time")
-    head = {"schema": SCHEMA, "version": VERSION, "device": signature["device"], "question": question, "notes": notes}
+    head = {"schema": SCHEMA, "version": VERSION, "device": signature["device"], "question": question, "notes": notes,
+            "score": _score_text(signature), "expected_error_text": _error_text(signature, advice)}
     return dict(head, **advice)
 
 
@@ -127,7 +161,7 @@ def _rows(advice: Json) -> List[Tuple[str, ...]]:
     rows = [("schedule", "copy method", "predicted", "GEMMs", "transfers", "")]
     for c in advice["candidates"]:
         rows.append((c["schedule"], c["copy_method"], human(c["predicted_s"], "s"), human(c["gemm_s"], "s"),
-                     human(c["comm_s"], "s"), "extrapolated" if c["extrapolated"] else ""))
+                     human(c["comm_s"], "s"), ", ".join(["tie"] * c["tie"] + ["extrapolated"] * c["extrapolated"])))
     return rows
 
 
@@ -140,12 +174,26 @@ def _shared(shared: Optional[int]) -> str:
     return "%s a block of the GEMM" % size(shared) if shared else "as it is"
 
 
+def _ties(advice: Json) -> str:
+    """The other schedules that are predicted to take as long as the fastest, within the expected error."""
+    pick = advice["pick"]
+    tied = [c for c in advice["candidates"] if c["tie"]]
+    others = ["%s by %s" % (c["schedule"], c["copy_method"]) for c in tied
+              if (c["schedule"], c["copy_method"]) != (pick["schedule"], pick["copy_method"])]
+    if not others:
+        return "none"
+    if len(tied) == len(advice["candidates"]):
+        return "all %d rows below: their predictions do not differ by more than the expected error" % len(tied)
+    return "%s: within the expected error of the fastest" % listing(others, len(others))
+
+
 def table(advice: Json) -> str:
     q, pick, best = advice["question"], advice["pick"], advice["allreduce"]
     summed = "not measured for this number of devices"
     if best:
         summed = "%s for %s: %s" % (best["algorithm"], size(advice["message_bytes"]), human(best["predicted_s"], "s"))
     facts = [("schedule", pick["schedule"]), ("copy method", pick["copy_method"]), ("predicted", human(pick["predicted_s"], "s")),
+             ("expected error", advice["expected_error_text"]), ("as fast", _ties(advice)), ("score", advice["score"]),
              ("shared memory", _shared(advice["shared_bytes"])), ("priority", _PRIORITIES[advice["priority"]]),
              ("allreduce", summed), ("why", advice["why"])]
     lines = ["%s of %d×%d×%d %s among %d devices, as measured on %s" % (

@@ -32,7 +32,7 @@ advise() {
 @test "advise prints a table with the pick, all schedules and the reason" {
 	advise
 	[ "$status" = 0 ]
-	for word in schedule 'copy method' 'shared memory' priority allreduce why serial shard uniform-fused-1d hetero-fused-1d \
+	for word in schedule 'copy method' 'expected error' 'as fast' 'score' 'overlap/ficco has no value' 'shared memory' priority allreduce why serial shard uniform-fused-1d hetero-fused-1d \
 		hetero-unfused-1d uniform-fused-2d engine kernel 'note: simulated'; do [[ $output == *"$word"* ]]; done
 }
 
@@ -71,7 +71,8 @@ advise() {
 		2|--m 0|not a whole number
 		2|--format xml|table json machine
 		2|--sides 3|unrecognized
-		77|--type bf16|run gemm/efficiency --type bf16
+		77|--type bf16|has no GEMM of bf16, so there is nothing to advise; its types: f32 f64
+		77|--type f64|run gemm/efficiency --type f64
 	TABLE
 	# shellcheck disable=SC2086
 	run --separate-stderr here advise records.jsonl $question

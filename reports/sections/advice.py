@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import random
 import statistics
 from typing import Any, Dict, List, Optional, Tuple
 
@@ -24,8 +25,13 @@ from reports.section import Figure, Section, SectionSpec, Table
 from reports.sections.ficco import work_of
 
 PROGRAM = "overlap/ficco"
-FORMULA = ("hit: ci_low of the advised schedule <= ci_high of the fastest, or it is the fastest; loss: median of the advised / "
-           "median of the fastest - 1, mean over what was no hit; 95 % interval of the share of hits by Wilson")
+FORMULA = ("hit: ci_low of the advised schedule <= ci_high of the fastest, or it is the fastest; good: a hit, or a loss of at "
+           "most 2 %; loss: median of the advised / median of the fastest - 1, mean over what was no hit; 95 % interval of a "
+           "share by Wilson")
+DIFFERENCE_FORMULA = ("share of good ones by the advice - by the best constant choice, of the same scenarios; 95 % interval by "
+                      "10000 resamples of whole shapes, percentiles; p: exact McNemar test of the scenarios in which they differ")
+_GOOD_LOSS = 0.02
+_RESAMPLES = 10000
 _MAX_ROWS = 80
 _Z = 1.959964
 
@@ -55,6 +61,11 @@ def _is_hit(advised: Variant, best: Variant) -> bool:
     return advised.ci_low_s <= best.ci_high_s
 
 
+def _verdict_of(pick: Variant, best: Variant) -> Json:
+    hit, loss = _is_hit(pick, best), pick.median_s / best.median_s - 1
+    return {"hit": hit, "loss": loss, "good": hit or loss <= _GOOD_LOSS}
+
+
 def _operation(word: str, ops: List[str]) -> Optional[str]:
     """The operation to ask for. An uneven all-to-all counts as an even one: its sizes are not known beforehand."""
     return next((op for op in ops if word == op or word == op + "-uneven"), None)
@@ -78,7 +89,7 @@ def _scenario(case: Case, adviser: Adviser, seen: set) -> Optional[Json]:
     best = min(measured.values(), key=lambda v: v.median_s)
     return {"key": case.key, "op": str(axes.get("op")), "copy_method": copy_method, "type": str(axes.get("type")),
             "m": int(sides[0]), "n": int(sides[1]), "k": int(sides[2]), "devices": int(sides[3]), "pick": pick, "best": best.name,
-            "hit": _is_hit(measured[pick], best), "loss": measured[pick].median_s / best.median_s - 1,
+            **_verdict_of(measured[pick], best),
             "decided": any(not _is_hit(v, best) for v in measured.values()),
             "unseen": (axes.get("type"), *sides[:3]) not in seen, "extrapolated": predicted[pick]["extrapolated"],
             "schedules": [{"schedule": s, "predicted_s": c["predicted_s"], "measured_s": measured[s].median_s}
@@ -92,29 +103,64 @@ def _seen(signature: Json) -> set:
 
 
 def _tally(scenarios: List[Json]) -> Json:
-    hits = sum(s["hit"] for s in scenarios)
+    hits, good = sum(s["hit"] for s in scenarios), sum(s["good"] for s in scenarios)
     losses = [s["loss"] for s in scenarios if not s["hit"]]
-    interval = wilson(hits, len(scenarios))
+    interval, good_interval = wilson(hits, len(scenarios)), wilson(good, len(scenarios))
     return {"scenarios": len(scenarios), "hits": hits, "hit_rate": hits / len(scenarios) if scenarios else None,
             "hit_rate_ci": list(interval) if interval else None,
+            "good": good, "good_rate": good / len(scenarios) if scenarios else None,
+            "good_rate_ci": list(good_interval) if good_interval else None,
             "mean_loss_when_wrong": statistics.fmean(losses) if losses else None,
             "max_loss": max(losses) if losses else None,
             "mean_loss": statistics.fmean(s["loss"] for s in scenarios) if scenarios else None}
 
 
-def _always(cases: List[Tuple[Case, Json]]) -> List[Json]:
-    """The score of always choosing one schedule, for every schedule: the advice has to beat them."""
-    rows = []
-    names = list(dict.fromkeys(s["schedule"] for _, scenario in cases for s in scenario["schedules"]))
-    for name in sorted(names):
-        own = []
-        for case, scenario in cases:
-            variants = {v.name: v for v in case.variants}
-            if any(s["schedule"] == name for s in scenario["schedules"]):
-                best = variants[scenario["best"]]
-                own.append({"hit": _is_hit(variants[name], best), "loss": variants[name].median_s / best.median_s - 1})
-        rows.append(dict(_tally(own), schedule=name))
-    return rows
+def _constant(cases: List[Tuple[Case, Json]], name: str) -> Optional[List[Json]]:
+    """The verdicts of always choosing one schedule, and serial where it is impossible; None where neither was measured."""
+    own = []
+    for case, scenario in cases:
+        variants = {v.name: v for v in case.variants}
+        measured = {s["schedule"] for s in scenario["schedules"]}
+        taken = name if name in measured else "serial"
+        if taken not in measured:
+            return None
+        own.append(_verdict_of(variants[taken], variants[scenario["best"]]))
+    return own
+
+
+def mcnemar(better: int, worse: int) -> float:
+    """Two-sided exact p of so many differences in either direction, by the binomial distribution with 1/2."""
+    n = better + worse
+    tail = sum(math.comb(n, i) for i in range(min(better, worse) + 1)) / 2.0 ** n
+    return min(1.0, 2.0 * tail)
+
+
+def difference(scenarios: List[Json], constant: List[Json], name: str) -> Json:
+    """Of the shares of good ones. Scenarios of one shape are alike, so whole shapes are drawn again."""
+    by_shape: Dict[Tuple[int, int, int], List[int]] = {}
+    for ours, theirs in zip(scenarios, constant):
+        by_shape.setdefault((ours["m"], ours["n"], ours["k"]), []).append(int(ours["good"]) - int(theirs["good"]))
+    groups = [(sum(group), len(group)) for group in by_shape.values()]
+    draw, means = random.Random(1), []
+    for _ in range(_RESAMPLES):
+        drawn = draw.choices(groups, k=len(groups))
+        means.append(sum(d for d, _ in drawn) / sum(n for _, n in drawn))
+    means.sort()
+    all_of = [d for group in by_shape.values() for d in group]
+    return {"formula": DIFFERENCE_FORMULA, "schedule": name, "value": statistics.fmean(all_of), "shapes": len(groups),
+            "ci": [means[int(0.025 * _RESAMPLES)], means[int(0.975 * _RESAMPLES) - 1]],
+            "better": all_of.count(1), "worse": all_of.count(-1), "p": mcnemar(all_of.count(1), all_of.count(-1))}
+
+
+def _always(cases: List[Tuple[Case, Json]]) -> Tuple[List[Json], Optional[Json]]:
+    """The score of every constant choice, which the advice has to beat, and the difference to the best of them."""
+    names = sorted({s["schedule"] for _, scenario in cases for s in scenario["schedules"]})
+    constants = {name: own for name in names for own in [_constant(cases, name)] if own}
+    rows = [dict(_tally(own), schedule=name) for name, own in constants.items()]
+    if not rows:
+        return rows, None
+    best = max(rows, key=lambda r: (r["good"], -r["mean_loss"], r["schedule"]))["schedule"]
+    return rows, difference([scenario for _, scenario in cases], constants[best], best)
 
 
 def score(section: Section, signature: Json) -> Json:
@@ -139,13 +185,14 @@ def score(section: Section, signature: Json) -> Json:
     errors = [abs(math.log(s["predicted_s"] / s["measured_s"])) for o in scenarios for s in o["schedules"]]
     unseen = [s for s in scenarios if s["unseen"] and s["decided"]]
     seen_ones = [s for s in scenarios if not s["unseen"] and s["decided"]]
+    always, gain = _always([(c, s) for c, s in found if s["unseen"] and s["decided"]])
     result = dict(_tally(unseen), formula=FORMULA, seen=_tally(seen_ones), table=scenarios,
                   undecided=sum(not s["decided"] for s in scenarios), skipped=skipped,
-                  always=_always([(c, s) for c, s in found if s["unseen"] and s["decided"]]),
+                  always=always, over_constant=gain,
                   median_error=math.expm1(statistics.median(errors)) if errors else None)
     if not unseen:
-        result["reason"] = ("no case of a shape that the curves do not hold has a GEMM of its type, two valid schedules and a "
-                            "schedule that is slower beyond noise")
+        result["reason"] = ("no case qualifies: its GEMM must be of a measured type and an unmeasured shape, with two valid "
+                            "schedules that differ by more than noise")
     return result
 
 
@@ -153,15 +200,25 @@ def score(section: Section, signature: Json) -> Json:
 
 
 def summary(advice: Json) -> str:
-    """Empty without a score: the results have the reason."""
+    """One sentence, also where there is no score."""
     if advice.get("hit_rate") is None:
-        return ""
+        return "The advice has no score: %s." % advice.get("reason", "no reason given")
     share = [percent(x) for x in (advice["hit_rate"], *advice["hit_rate_ci"])]
     text = "Advice from the other programs' curves names a fastest schedule in %d of %d unseen scenarios (%s; 95 %%: %s to %s)"
     text %= (advice["hits"], advice["scenarios"], *share)
     if advice["mean_loss_when_wrong"] is not None:
         text += "; where it does not, the advised one takes %s longer" % percent(advice["mean_loss_when_wrong"])
-    return text + "."
+    return text + "." + _gain_text(advice)
+
+
+def _gain_text(advice: Json) -> str:
+    gain = advice.get("over_constant")
+    if not gain:
+        return ""
+    low, high = gain["ci"]
+    verdict = "better than" if low > 0 else "worse than" if high < 0 else "a tie with"
+    return " With a loss of up to 2 %% it is right in %s: %s always %s (difference %s; 95 %%: %s to %s)." % (
+        percent(advice["good_rate"]), verdict, gain["schedule"], *(percent(x) for x in (gain["value"], low, high)))
 
 
 def figures(advice: Json) -> List[Figure]:
@@ -177,8 +234,8 @@ def figures(advice: Json) -> List[Figure]:
     table = Table(["operation", "M×N×K", "copy method, devices", "advised", "fastest", "predicted", "advised took",
                    "fastest took", "lost", "verdict"], rows, caption, 5, True)
     always = [["advice"] + _scores(advice)] + [["always " + a["schedule"]] + _scores(a) for a in advice["always"]]
-    return [Table(["rule", "scenarios", "hits", "share", "mean loss when wrong", "mean loss"], always,
-                  "Unseen scenarios: the advice, and always the same schedule."), table]
+    return [Table(["rule", "scenarios", "hits", "share", "within 2 %", "mean loss when wrong", "mean loss"], always,
+                  "Unseen scenarios: the advice, and always the same schedule (serial where that one is impossible)."), table]
 
 
 def _verdict(scenario: Json) -> str:
@@ -190,7 +247,8 @@ def _scores(t: Json) -> List[str]:
     def share(value: Optional[float]) -> str:
         return "–" if value is None else percent(value)
 
-    return [str(t["scenarios"]), str(t["hits"])] + [share(t[k]) for k in ("hit_rate", "mean_loss_when_wrong", "mean_loss")]
+    return [str(t["scenarios"]), str(t["hits"])] + [share(t[k]) for k in ("hit_rate", "good_rate", "mean_loss_when_wrong",
+                                                                     "mean_loss")]
 
 
 def _time(scenario: Json, schedule: str, which: str) -> float:

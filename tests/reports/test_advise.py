@@ -211,6 +211,53 @@ class Telling(workplace.Scratch):
         for word in ("schedule", "copy method", "serial", "hetero-unfused-1d", "why", "note: "):
             self.assertIn(word, out)
 
+    def table(self, text: str, *words: str) -> Dict[str, str]:
+        code, out, err = self.advise(str(self.stored(text)), *OPTIONS, *words)
+        self.assertEqual((code, err), (0, ""))
+        rows = (line.split("  ", 1) for line in out.splitlines() if "  " in line)
+        return {key: rest.strip() for key, rest in rows}
+
+    def test_expected_error_score_and_reason(self) -> None:
+        rows = self.table(curves())
+        self.assertRegex(rows["expected error"], r"^at least [\d.]+ %")
+        self.assertIn("overlap/ficco has no value (the program did not run)", rows["score"])
+        scored = curves() + synthetic.schedules({(1024, 256, 300): {"serial": 1e-3, "shard": 2e-3}}).text()
+        rows = self.table(scored)
+        self.assertRegex(rows["expected error"], r"^[\d.]+ %: half of the earlier predictions")
+        self.assertRegex(rows["score"], r"in \d of 1 unseen cases")
+
+    def test_ties_are_named_as_ties(self) -> None:
+        path = self.stored(curves())
+        with mock.patch("reports.advise_command._score", return_value={"median_error": 0.0}):
+            near = self.table(curves())["as fast"]
+        with mock.patch("reports.advise_command._score", return_value={"median_error": 50.0}):
+            far = self.table(curves())["as fast"]
+            answer = json.loads(self.advise(str(path), *OPTIONS, "--format", "json")[1])
+        self.assertNotIn("all 12", near)
+        self.assertIn("all 12 rows", far)
+        self.assertEqual((sum(c["tie"] for c in answer["candidates"]), answer["expected_error"]), (12, 50.0))
+
+    def test_a_type_that_the_device_lacks_is_no_circle(self) -> None:
+        """Not "run gemm/efficiency", which would say that the device cannot do it."""
+        path = self.stored(curves())
+        signature = json.loads(path.read_text(encoding="utf-8"))
+        signature["devices"] = {"x[0]": {"gemm_types": ["f32", "f64"]}}
+        path.write_text(json.dumps(signature), encoding="utf-8")
+        code, out, err = self.advise(str(path), *OPTIONS[:-1], "bf16")
+        self.assertEqual((code, out), (77, ""))
+        self.assertIn("has no GEMM of bf16, so there is nothing to advise; its types: f32 f64", err)
+        self.assertNotIn("run ", err)
+        signature["devices"]["x[0]"]["gemm_types"].append("bf16")
+        signature["invalid"] = [{"program": "gemm/efficiency", "key": "type=bf16 shape=n512", "reason": "noisy"}]
+        path.write_text(json.dumps(signature), encoding="utf-8")
+        err = self.advise(str(path), *OPTIONS[:-1], "bf16")[2]
+        self.assertIn("1 values were flagged invalid: noisy", err)
+        self.assertIn("run gemm/efficiency --type bf16", err)
+
+    def test_notes_are_those_of_the_question(self) -> None:
+        notes = json.loads(self.advise(str(self.stored(curves())), *OPTIONS, "--format", "json")[1])["notes"]
+        self.assertFalse([n for n in notes if "copy_contention" in n], notes)
+
     def test_the_machine_is_what_the_library_reads(self) -> None:
         code, out, _ = self.advise(str(self.stored(curves())), "--format", "machine")
         self.assertEqual(code, 0)
@@ -230,7 +277,7 @@ class Telling(workplace.Scratch):
         for path, words, code, text in (
                 (self.folder / "none.json", OPTIONS, 2, "No such file"), (broken, OPTIONS, 1, "not JSON"),
                 (other, OPTIONS, 1, "not a signature"), (few, OPTIONS, 1, "malformed"),
-                (bare, OPTIONS, 77, "run gemm/efficiency --type f32"), (good, OPTIONS[:-1] + ["bf16"], 77, "run gemm/efficiency"),
+                (bare, OPTIONS, 77, "run gemm/efficiency --type f32"), (good, OPTIONS[:-1] + ["bf16"], 77, "has no GEMM of bf16"),
                 (good, OPTIONS[:-1] + ["i8"], 2, "choices: f32"), (good, OPTIONS + ["--op", "gemm"], 2, "choices: ag-gemm"),
                 (good, OPTIONS + ["--m", "-1"], 2, "whole number"), (good, OPTIONS[:-2], 2, "needs --type"),
                 (good, OPTIONS + ["--devices", "65"], 2, "exceed"),
@@ -311,12 +358,29 @@ class Scoring(workplace.Scratch):
         section = self.signature(text).json["programs"]["overlap/ficco"]
         self.assertEqual((section["results"]["advice"]["scenarios"], section["results"]["advice"]["skipped"]), (0, 1))
         self.assertIn("no case", section["results"]["advice"]["reason"])
-        self.assertNotIn("dvice", section["summary"])
+        self.assertIn("The advice has no score: no case", section["summary"])
 
     def test_without_the_library_there_is_a_reason(self) -> None:
         with mock.patch.dict("os.environ", {"GPUSIG_BIN": str(self.folder)}):
             section = self.signature(curves() + synthetic.schedules({(64, 64, 64): {"serial": 1e-3}}).text()).json
         self.assertIn("cannot load", section["programs"]["overlap/ficco"]["results"]["advice"]["reason"])
+
+    def test_the_difference_to_the_best_constant_choice(self) -> None:
+        """By hand: of four scenarios of two shapes the advice is good in all, the constant choice in one."""
+        ours = [{"good": True, "m": m, "n": 1, "k": 1} for m in (1, 1, 2, 2)]
+        theirs = [{"good": good} for good in (True, False, False, False)]
+        found = advice.difference(ours, theirs, "serial")
+        self.assertEqual((found["value"], found["better"], found["worse"], found["shapes"]), (0.75, 3, 0, 2))
+        self.assertEqual(found["ci"], [0.5, 1.0])
+        self.assertEqual(advice.mcnemar(3, 0), 0.25)
+        self.assertEqual(advice.mcnemar(0, 0), 1.0)
+        self.assertAlmostEqual(advice.mcnemar(1, 9), 2 * 11 / 1024)
+        worse = advice.difference([{"good": False, "m": 1, "n": 1, "k": 1}], [{"good": True}], "serial")
+        self.assertEqual((worse["value"], worse["ci"]), (-1, [-1, -1]))
+
+    def test_up_to_two_percent_is_good(self) -> None:
+        score = self.score({1: 0.015})
+        self.assertEqual((score["scenarios"], score["hits"], score["good"]), (3, 2, 3))
 
     def test_wilson_by_the_book(self) -> None:
         self.assertIsNone(advice.wilson(0, 0))

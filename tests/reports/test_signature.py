@@ -155,6 +155,30 @@ class Truth(workplace.Scratch):
         self.assertEqual({(c["of"], c["with"]): c["value"] for c in cells},
                          {("compute", "memory"): 1.02, ("memory", "compute"): 1.9})
 
+    def worst(self, intervals: Dict[str, Tuple[float, float, float]]) -> str:
+        w = synthetic.contention()
+        for entry in w.lines[1]["derived"]:
+            entry["value"], entry["ci_low"], entry["ci_high"] = intervals[entry["variant"]]
+        return self.signature(w.text()).json["programs"]["micro/contention"]["summary"]
+
+    def test_equal_contention_is_a_tie(self) -> None:
+        text = self.worst({"x_with_y": (1.88, 1.80, 1.92), "y_with_x": (1.90, 1.86, 1.94)})
+        self.assertIn("memory traffic next to a compute kernel", text)
+        self.assertIn("a tie with a compute kernel next to memory traffic", text)
+        text = self.worst({"x_with_y": (1.80, 1.79, 1.81), "y_with_x": (1.90, 1.86, 1.94)})
+        self.assertNotIn("tie", text)
+        text = self.worst({"x_with_y": (1.04, 1.02, 1.06), "y_with_x": (1.90, 1.86, 1.94)})
+        self.assertIn("of 2 measured combinations 1 are slowed by more than 5 % and 0 by less, for 1 the interval contains 5 %",
+                      text)
+
+    def test_copy_contention_has_every_way(self) -> None:
+        section = self.signature(synthetic.copy_contention().text()).json["programs"]["micro/copy_contention"]
+        found = {(c["of"], c["direction"], c["copy_method"], c["blocks"]): (c["value"], c["ci_low"] is not None)
+                 for c in section["results"]["cil"]}
+        self.assertEqual(found["gemm", "up", "kernel:units/8", 2], (1.3, True))
+        self.assertEqual(len(found), 4)
+        self.assertIn("a GEMM with a kernel copy of 2", section["summary"])
+
     def test_no_contention_is_a_finding_too(self) -> None:
         w = synthetic.contention()
         for entry in w.lines[1]["derived"]:
@@ -204,7 +228,9 @@ class Truth(workplace.Scratch):
         summary = self.signature(synthetic.ficco().text()).json["programs"]["overlap/ficco"]["summary"]
         self.assertEqual(summary, "In 1 of 2 scenarios overlap is clearly faster than serial; the best is hetero-fused-1d for "
                          "ag-gemm g5 64×64×2048 by engine, 1.50× of an ideal 1.67×; "
-                         "fastest most often: hetero-fused-1d and serial (1 of 2).")
+                         "fastest most often: hetero-fused-1d and serial (1 of 2). The advice has no score: no case qualifies: its "
+                         "GEMM must be of a measured type and an unmeasured shape, with two valid schedules that differ by more "
+                         "than noise.")
 
     def test_schedules_that_tie_are_all_named(self) -> None:
         w = synthetic.ficco()
