@@ -17,11 +17,23 @@ const char *const advise_schedules[ADVISE_SCHEDULES + 1] = {
 const char *const advise_copy_methods[ADVISE_COPY_METHODS + 1] = {"engine", "kernel"};
 const char *const advise_links[ADVISE_LINKS + 1] = {"peer", "up", "down"};
 
+/* An addition reads two operands and writes one; the largest measured one is in memory. */
+static double memory_byte_per_s(const struct advise_machine *m)
+{
+	unsigned last = m->reduce.points - 1;
+	return m->reduce.points > 1 ? 3 * m->reduce.x[last] / m->reduce.y[last] : 0;
+}
+
 void advise_prepare(struct advise_machine *m)
 {
-	for (unsigned t = 0; t < ADVISE_TYPES; t++)
+#define BYTES_OF_TYPE(type, name, bytes, result_bytes) [type] = {bytes, result_bytes},
+	static const double bytes[ADVISE_TYPES][2] = {ADVISE_TYPE_LIST(BYTES_OF_TYPE)};
+	for (unsigned t = 0; t < ADVISE_TYPES; t++) {
+		const struct gemm_memory memory = {m->cache_bytes, memory_byte_per_s(m),
+						   bytes[t][0], bytes[t][1]};
 		if (m->gemm[t].samples > 0)
-			gemm_prepare_model(&m->gemm[t]);
+			gemm_prepare_model(&m->gemm[t], &memory);
+	}
 	m->prepared = true;
 }
 

@@ -86,6 +86,7 @@ struct advise_gemm_sample {
 	double seconds;
 	double position[4]; /* log2 of the sides, and adds */
 	double residual;    /* log of seconds / model */
+	bool memory_bound;  /* memory limits it, not arithmetic */
 };
 
 /* Measured GEMMs of one type: seconds by shape. advise_prepare() adds the model that interpolates
@@ -94,6 +95,8 @@ struct advise_gemm {
 	unsigned samples;
 	struct advise_gemm_sample sample[ADVISE_GEMMS];
 	double tile, wave, min_wave, cost[5];
+	double cache_bytes, element_bytes, result_bytes;
+	double memory_s_per_byte; /* of GEMMs that memory limits; 0: none is known */
 	double min_position[3], max_position[3];
 	double smoothing;
 	double error; /* the median error of predicting a sample from the others */

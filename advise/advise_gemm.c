@@ -7,8 +7,10 @@
  *     area = tile^2 * (whole waves + max(tiles of the last wave, min_wave, where it has any))
  *
  * wave: tiles that run at once; min_wave: fewer tiles take as long as this many. c >= 0, tile, wave
- * and min_wave are those with the least squared relative error over the measured GEMMs. The
- * residuals of the model are interpolated between the nearest shapes.
+ * and min_wave are those with the least squared relative error over the measured GEMMs. A GEMM
+ * whose matrices exceed the cache takes no less than c0 + the bytes of its matrices at the rate of
+ * memory; samples that this explains are left out of the fit. The residuals of the model are
+ * interpolated between the nearest shapes.
  */
 #include "advise/advise_model.h"
 
@@ -41,13 +43,20 @@ static void cost_terms(const struct advise_gemm *g, struct advise_shape s, doubl
 	term[4] = s.adds * s.m * s.n;
 }
 
+double gemm_memory_bytes(const struct advise_gemm *g, struct advise_shape s)
+{
+	double operands = (s.m * s.k + s.k * s.n) * g->element_bytes,
+	       result = s.m * s.n * g->result_bytes;
+	return operands + result > g->cache_bytes ? operands + (1 + s.adds) * result : 0;
+}
+
 static double model_seconds(const struct advise_gemm *g, struct advise_shape s)
 {
 	double term[COSTS], sum = 0;
 	cost_terms(g, s, term);
 	for (unsigned i = 0; i < COSTS; i++)
 		sum += g->cost[i] * term[i];
-	return sum;
+	return fmax(sum, g->cost[0] + g->memory_s_per_byte * gemm_memory_bytes(g, s));
 }
 
 /* Solve the normal equations restricted to the terms in `set`; false when they have no positive
@@ -83,6 +92,14 @@ static bool solve_terms(double a[COSTS][COSTS], const double b[COSTS], unsigned 
 	return true;
 }
 
+static unsigned fitted_samples(const struct advise_gemm *g)
+{
+	unsigned count = 0;
+	for (unsigned p = 0; p < g->samples; p++)
+		count += !g->sample[p].memory_bound;
+	return count;
+}
+
 /* Least squares of model / seconds - 1 with costs >= 0, by trying all 31 sets of terms. The
  * terms are scaled to be comparable. Sets g->cost; returns the sum of squares. */
 static double fit_costs(struct advise_gemm *g)
@@ -91,6 +108,8 @@ static double fit_costs(struct advise_gemm *g)
 	for (unsigned p = 0; p < g->samples; p++) {
 		const struct advise_gemm_sample *m = &g->sample[p];
 		double term[COSTS];
+		if (m->memory_bound)
+			continue;
 		cost_terms(g, m->shape, term);
 		for (unsigned i = 0; i < COSTS; i++) {
 			b[i] += term[i] / m->seconds;
@@ -107,7 +126,7 @@ static double fit_costs(struct advise_gemm *g)
 			a[i][j] /= scale[i] * scale[j];
 	}
 	for (unsigned set = 1; set < 1u << COSTS; set++) {
-		double x[COSTS], error = g->samples;
+		double x[COSTS], error = fitted_samples(g);
 		if (!solve_terms(a, b, set, x))
 			continue;
 		for (unsigned i = 0; i < COSTS; i++)
@@ -206,9 +225,46 @@ static void choose_steps(struct advise_gemm *g)
 	memcpy(g->cost, best.cost, sizeof(g->cost));
 }
 
-void gemm_prepare_model(struct advise_gemm *g)
+/* A sample is bound by memory where its bytes alone would take this part of its time. */
+#define MEMORY_BOUND_SHARE 0.7
+/* A fit of fewer samples has little to say. */
+#define MIN_FITTED 12
+
+static void mark_memory_bound(struct advise_gemm *g, const struct gemm_memory *memory)
 {
+	for (unsigned p = 0; p < g->samples; p++) {
+		struct advise_gemm_sample *m = &g->sample[p];
+		double bytes = gemm_memory_bytes(g, m->shape);
+		m->memory_bound = memory->byte_per_s > 0 &&
+				  bytes > MEMORY_BOUND_SHARE * m->seconds * memory->byte_per_s;
+	}
+	if (fitted_samples(g) >= MIN_FITTED)
+		return;
+	for (unsigned p = 0; p < g->samples; p++)
+		g->sample[p].memory_bound = false;
+}
+
+/* The median over the samples that memory limits; 0 where none is. */
+static double memory_slope(const struct advise_gemm *g)
+{
+	double slope[ADVISE_GEMMS];
+	unsigned count = 0;
+	for (unsigned p = 0; p < g->samples; p++)
+		if (g->sample[p].memory_bound)
+			slope[count++] = fmax(0, g->sample[p].seconds - g->cost[0]) /
+					 gemm_memory_bytes(g, g->sample[p].shape);
+	qsort(slope, count, sizeof(slope[0]), compare_doubles);
+	return count ? slope[count / 2] : 0;
+}
+
+void gemm_prepare_model(struct advise_gemm *g, const struct gemm_memory *memory)
+{
+	g->cache_bytes = memory->cache_bytes;
+	g->element_bytes = memory->element_bytes;
+	g->result_bytes = memory->result_bytes;
+	mark_memory_bound(g, memory);
 	choose_steps(g);
+	g->memory_s_per_byte = memory_slope(g);
 	for (unsigned p = 0; p < g->samples; p++) {
 		struct advise_gemm_sample *m = &g->sample[p];
 		position_of(m->shape, m->position);

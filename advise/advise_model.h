@@ -17,8 +17,18 @@ double curve_at(const struct advise_curve *c, double x, bool grows, bool *outsid
 /* Append a point. -EINVAL unless x rises and both are positive; -ENOSPC when the curve is full. */
 int curve_add(struct advise_curve *c, double x, double y);
 
+/* What limits GEMMs besides arithmetic, and the bytes of an element of A and B, and of C. */
+struct gemm_memory {
+	double cache_bytes, byte_per_s; /* byte_per_s: of memory; 0: unknown */
+	double element_bytes, result_bytes;
+};
+
 /* Fit the model of one type's GEMMs; it has at least one sample. */
-void gemm_prepare_model(struct advise_gemm *g);
+void gemm_prepare_model(struct advise_gemm *g, const struct gemm_memory *memory);
+
+/* The bytes of memory that a GEMM moves at least: its matrices once, or none where they fit in the
+ * cache. C counts twice where the GEMM adds to it. */
+double gemm_memory_bytes(const struct advise_gemm *g, struct advise_shape s);
 
 /* Predicted seconds of a GEMM of a type with at least one sample. */
 double gemm_seconds(const struct advise_gemm *g, struct advise_shape shape, bool *outside_p);

@@ -130,30 +130,46 @@ static double peer_seconds(const struct advise_view *v, enum advise_copy_method 
 						 : seconds;
 }
 
+/* Bytes of one addition: a shard, or the part of it that a step brings. */
+static double addition_bytes(const struct advise_view *v, const struct advise_candidate *c)
+{
+	bool whole = c->schedule == ADVISE_SERIAL || c->schedule == ADVISE_SHARD;
+	return whole ? v->shard_bytes : v->shard_bytes / v->question->devices;
+}
+
 /* Additions left after the last transfer and the last GEMM: those of the last lanes. A device
  * that computes its own shard last has added the others' meanwhile. */
 static double tail_seconds(const struct advise_view *v, const struct advise_candidate *c,
 			   bool *outside_p)
 {
-	double g = v->question->devices, s = v->shard_bytes,
-	       at_once = concurrent_copies(v, c->copy_method);
+	double at_once = concurrent_copies(v, c->copy_method), count;
 	if (v->question->op != ADVISE_GEMM_RS)
 		return 0;
-	if (c->schedule == ADVISE_SHARD)
-		return reduce_seconds(v, s, outside_p);
 	double last = c->copies - at_once * (ceil(c->copies / at_once) - 1);
-	if (c->schedule == ADVISE_SERIAL)
-		return last * reduce_seconds(v, s, outside_p);
-	return (c->schedule == ADVISE_UNIFORM_FUSED_1D ? last : g) *
-	       reduce_seconds(v, s / g, outside_p);
+	if (c->schedule == ADVISE_SHARD)
+		count = 1;
+	else if (c->schedule == ADVISE_SERIAL || c->schedule == ADVISE_UNIFORM_FUSED_1D)
+		count = last;
+	else
+		count = v->question->devices;
+	return count * reduce_seconds(v, addition_bytes(v, c), outside_p);
 }
 
 /* All additions of one device. Those before the tail take units from the GEMMs. */
-static double additions_seconds(const struct advise_view *v, bool *outside_p)
+static double additions_seconds(const struct advise_view *v, const struct advise_candidate *c,
+				bool *outside_p)
 {
+	double each = addition_bytes(v, c);
 	if (v->question->op != ADVISE_GEMM_RS)
 		return 0;
-	return (v->question->devices - 1) * reduce_seconds(v, v->shard_bytes, outside_p);
+	return (v->question->devices - 1) * v->shard_bytes / each *
+	       reduce_seconds(v, each, outside_p);
+}
+
+/* Additions only move memory, unless what one reads and writes fits in the cache. */
+static double additions_traffic(const struct advise_view *v, const struct advise_candidate *c)
+{
+	return 3 * addition_bytes(v, c) > v->machine->cache_bytes ? INFINITY : 0;
 }
 
 /* ------------------------------------------------------------------ queues */
@@ -310,9 +326,9 @@ void schedule_build(const struct advise_view *v, struct advise_candidate *c, str
 	if (own && !v->arriving)
 		add_gemm(&b, PIECE_SHARD, 1, -1);
 	p->tail_s = tail_seconds(v, c, &c->extrapolated);
-	double hidden_s = additions_seconds(v, &c->extrapolated) - p->tail_s;
-	if (c->schedule != ADVISE_SERIAL && hidden_s > 0)
-		add_unit_work(&b, hidden_s, INFINITY, -1); /* additions only move memory */
+	double hidden_s = additions_seconds(v, c, &c->extrapolated) - p->tail_s;
+	if (hidden_s > 0)
+		add_unit_work(&b, hidden_s, additions_traffic(v, c), -1);
 }
 
 /* ------------------------------------------------------------------ the question */
@@ -322,13 +338,6 @@ static double element_bytes(enum advise_type type, bool result)
 #define BYTES_OF_TYPE(type, name, bytes, result_bytes) [type] = {bytes, result_bytes},
 	static const double bytes[ADVISE_TYPES][2] = {ADVISE_TYPE_LIST(BYTES_OF_TYPE)};
 	return bytes[type][result];
-}
-
-/* The matrices of a GEMM; C is read too where the GEMM adds to it. */
-static double memory_bytes(struct advise_shape s, enum advise_type type)
-{
-	return (s.m * s.k + s.k * s.n) * element_bytes(type, false) +
-	       (1 + s.adds) * s.m * s.n * element_bytes(type, true);
 }
 
 static bool link_measured(const struct advise_machine *m, enum advise_link link)
@@ -367,7 +376,6 @@ void schedule_view(struct advise_view *v, const struct advise_machine *m,
 	for (unsigned i = 0; i < PIECES; i++) {
 		v->outside[i] = false;
 		v->seconds[i] = gemm_seconds(&m->gemm[q->type], shape[i], &v->outside[i]);
-		double bytes = memory_bytes(shape[i], q->type);
-		v->traffic[i] = bytes > m->cache_bytes ? bytes / v->seconds[i] : 0;
+		v->traffic[i] = gemm_memory_bytes(&m->gemm[q->type], shape[i]) / v->seconds[i];
 	}
 }
