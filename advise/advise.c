@@ -29,10 +29,10 @@ void advise_prepare(struct advise_machine *m)
 #define BYTES_OF_TYPE(type, name, bytes, result_bytes) [type] = {bytes, result_bytes},
 	static const double bytes[ADVISE_TYPES][2] = {ADVISE_TYPE_LIST(BYTES_OF_TYPE)};
 	for (unsigned t = 0; t < ADVISE_TYPES; t++) {
-		const struct gemm_memory memory = {m->cache_bytes, memory_byte_per_s(m),
-						   bytes[t][0], bytes[t][1]};
+		const struct gemm_limits limits = {m->cache_bytes, memory_byte_per_s(m),
+						   bytes[t][0], bytes[t][1], m->units};
 		if (m->gemm[t].samples > 0)
-			gemm_prepare_model(&m->gemm[t], &memory);
+			gemm_prepare_model(&m->gemm[t], &limits);
 	}
 	m->prepared = true;
 }

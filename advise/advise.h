@@ -95,6 +95,7 @@ struct advise_gemm {
 	unsigned samples;
 	struct advise_gemm_sample sample[ADVISE_GEMMS];
 	double tile, wave, min_wave, cost[5];
+	double coarse_tile, coarse_wave; /* the largest tile that explains the samples as well */
 	double cache_bytes, element_bytes, result_bytes;
 	double memory_s_per_byte; /* of GEMMs that memory limits; 0: none is known */
 	double min_position[3], max_position[3];
@@ -147,6 +148,7 @@ struct advise_machine {
 	/* From the end of work to the start of dependent work in another stream; 0: unknown. */
 	double hop_s;
 	double ingress;       /* byte/s from all peers at once; 0: unknown, taken as one copy's */
+	double units;         /* of the device; 0: unknown */
 	unsigned engines;     /* copies that run at once; 0: unknown, taken as one */
 	double priority_wait; /* wait with the highest priority / with the same; 0: unknown */
 
@@ -211,7 +213,8 @@ struct advise_advice {
  *     shaped SHARED HIGH_PRIORITY RATIO     engines COUNT
  *     priority RATIO                        ingress BYTE_PER_S
  *     cache BYTE                            blocks LINK COUNT
- *     error SHARE                           cil METHOD LINK TYPE BLOCKS TRAFFIC GEMM_CIL COPY_CIL
+ *     units COUNT                           error SHARE
+ *     cil METHOD LINK TYPE BLOCKS TRAFFIC GEMM_CIL COPY_CIL
  *
  * Points of a curve come in rising order; of `cil` first by BLOCKS (0 for an engine), then by
  * TRAFFIC, at most two of each count. -EINVAL for any other line; -ENOSPC when a list is full.

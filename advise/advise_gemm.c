@@ -21,10 +21,19 @@
 enum { COSTS = 5 };
 
 static const double tiles_tried[] = {1, 8, 16, 32, 64, 96, 128, 192, 256};
+/* Tiles that run at once: so many on every unit, or in all where the units are unknown. */
+static const double tiles_per_unit_tried[] = {0, 1,  2,  3,  4,  5,  6,  7,
+					      8, 10, 12, 14, 16, 20, 24, 32}; /* 0: one tile */
 static const double waves_tried[] = {1,   2,   4,   8,   16,  32,  48,  64,  80, 96,
 				     108, 128, 132, 160, 192, 256, 304, 384, 512};
 static const double shares_tried[] = {0, 0.125, 0.25, 0.375, 0.5, 0.75, 1}; /* min_wave / wave */
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+double gemm_free_tiles(const struct advise_gemm *g, struct advise_shape s)
+{
+	double tiles = ceil(s.m / g->coarse_tile) * ceil(s.n / g->coarse_tile);
+	return fmax(0, g->coarse_wave - tiles);
+}
 
 static double padded_area(const struct advise_gemm *g, struct advise_shape s)
 {
@@ -200,18 +209,28 @@ static void choose_smoothing(struct advise_gemm *g)
 	}
 }
 
-static void choose_steps(struct advise_gemm *g)
+#define SAME_ERROR 1e-6
+
+/* Where several explain the samples equally well, the smallest tile is assumed for shapes between
+ * them, and the largest one, of which the fewest run at once, for the room that is left. */
+static void choose_steps(struct advise_gemm *g, double units)
 {
 	struct advise_gemm best = {.tile = 1, .wave = 1, .min_wave = 1};
 	double min_error = INFINITY;
-	const size_t waves = COUNT(waves_tried), shares = COUNT(shares_tried),
-		     all = COUNT(tiles_tried) * waves * shares;
+	const size_t waves = units > 0 ? COUNT(tiles_per_unit_tried) : COUNT(waves_tried),
+		     shares = COUNT(shares_tried), all = COUNT(tiles_tried) * waves * shares;
 	for (size_t i = 0; i < all; i++) {
+		size_t wave = i / shares % waves;
 		g->tile = tiles_tried[i / shares / waves];
-		g->wave = waves_tried[i / shares % waves];
+		g->wave =
+			units > 0 ? fmax(1, units * tiles_per_unit_tried[wave]) : waves_tried[wave];
 		g->min_wave = shares_tried[i % shares] * g->wave;
 		double error = fit_costs(g);
-		if (error >= min_error * (1 - 1e-6))
+		if (error <= min_error * (1 + SAME_ERROR)) {
+			best.coarse_tile = g->tile;
+			best.coarse_wave = g->wave;
+		}
+		if (error >= min_error * (1 - SAME_ERROR))
 			continue;
 		min_error = error;
 		best.tile = g->tile;
@@ -222,6 +241,8 @@ static void choose_steps(struct advise_gemm *g)
 	g->tile = best.tile;
 	g->wave = best.wave;
 	g->min_wave = best.min_wave;
+	g->coarse_tile = best.coarse_tile;
+	g->coarse_wave = best.coarse_wave;
 	memcpy(g->cost, best.cost, sizeof(g->cost));
 }
 
@@ -230,13 +251,13 @@ static void choose_steps(struct advise_gemm *g)
 /* A fit of fewer samples has little to say. */
 #define MIN_FITTED 12
 
-static void mark_memory_bound(struct advise_gemm *g, const struct gemm_memory *memory)
+static void mark_memory_bound(struct advise_gemm *g, const struct gemm_limits *limits)
 {
 	for (unsigned p = 0; p < g->samples; p++) {
 		struct advise_gemm_sample *m = &g->sample[p];
 		double bytes = gemm_memory_bytes(g, m->shape);
-		m->memory_bound = memory->byte_per_s > 0 &&
-				  bytes > MEMORY_BOUND_SHARE * m->seconds * memory->byte_per_s;
+		m->memory_bound = limits->byte_per_s > 0 &&
+				  bytes > MEMORY_BOUND_SHARE * m->seconds * limits->byte_per_s;
 	}
 	if (fitted_samples(g) >= MIN_FITTED)
 		return;
@@ -257,13 +278,13 @@ static double memory_slope(const struct advise_gemm *g)
 	return count ? slope[count / 2] : 0;
 }
 
-void gemm_prepare_model(struct advise_gemm *g, const struct gemm_memory *memory)
+void gemm_prepare_model(struct advise_gemm *g, const struct gemm_limits *limits)
 {
-	g->cache_bytes = memory->cache_bytes;
-	g->element_bytes = memory->element_bytes;
-	g->result_bytes = memory->result_bytes;
-	mark_memory_bound(g, memory);
-	choose_steps(g);
+	g->cache_bytes = limits->cache_bytes;
+	g->element_bytes = limits->element_bytes;
+	g->result_bytes = limits->result_bytes;
+	mark_memory_bound(g, limits);
+	choose_steps(g, limits->units);
 	g->memory_s_per_byte = memory_slope(g);
 	for (unsigned p = 0; p < g->samples; p++) {
 		struct advise_gemm_sample *m = &g->sample[p];

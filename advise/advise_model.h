@@ -18,13 +18,17 @@ double curve_at(const struct advise_curve *c, double x, bool grows, bool *outsid
 int curve_add(struct advise_curve *c, double x, double y);
 
 /* What limits GEMMs besides arithmetic, and the bytes of an element of A and B, and of C. */
-struct gemm_memory {
+struct gemm_limits {
 	double cache_bytes, byte_per_s; /* byte_per_s: of memory; 0: unknown */
 	double element_bytes, result_bytes;
+	double units; /* of the device; 0: unknown */
 };
 
 /* Fit the model of one type's GEMMs; it has at least one sample. */
-void gemm_prepare_model(struct advise_gemm *g, const struct gemm_memory *memory);
+void gemm_prepare_model(struct advise_gemm *g, const struct gemm_limits *limits);
+
+/* How many more tiles than those of this GEMM run at once: room for the blocks of a copy kernel. */
+double gemm_free_tiles(const struct advise_gemm *g, struct advise_shape s);
 
 /* The bytes of memory that a GEMM moves at least: its matrices once, or none where they fit in the
  * cache. C counts twice where the GEMM adds to it. */
@@ -78,6 +82,7 @@ struct advise_view {
 	double shard_bytes;     /* bytes of one device for all others, or for each other */
 	double c_bytes;         /* all of C */
 	double traffic[PIECES]; /* byte/s of memory that the GEMMs move; 0 within the cache */
+	double free_tiles[PIECES];
 	double seconds[PIECES]; /* of the GEMMs; outside: whether they are outside those measured */
 	bool outside[PIECES];
 };

@@ -264,6 +264,10 @@ static int parse_blocks(struct advise_machine *m, const struct words *w)
 	int status = parse_name(w->word[1], advise_links, ADVISE_LINKS, &link);
 	return status ? status : parse_number(w->word[2], false, &m->copy_blocks[link]);
 }
+static int parse_units(struct advise_machine *m, const struct words *w)
+{
+	return parse_number(w->word[1], false, &m->units);
+}
 static int parse_error(struct advise_machine *m, const struct words *w)
 {
 	return parse_number(w->word[1], true, &m->schedule_error);
@@ -293,7 +297,8 @@ int advise_parse_line(struct advise_machine *m, const char *line)
 		     {"shaped", 4, parse_shaped},       {"hop", 2, parse_hop},
 		     {"engines", 2, parse_engines},     {"ingress", 2, parse_ingress},
 		     {"priority", 2, parse_priority},   {"cache", 2, parse_cache},
-		     {"blocks", 3, parse_blocks},       {"error", 2, parse_error}};
+		     {"blocks", 3, parse_blocks},       {"error", 2, parse_error},
+		     {"units", 2, parse_units}};
 	struct words w;
 	int status = split_words(line, &w);
 	if (status || w.count == 0)

@@ -192,14 +192,24 @@ static double concurrent_blocks(const struct builder *b)
 		       : 1;
 }
 
-/* Appends work of the units that moves memory at `traffic` byte/s. */
-static void add_unit_work(struct builder *b, double seconds, double traffic, int after)
+/* Appends work of the units that moves memory at `traffic` byte/s and leaves so many tiles free. A
+ * copy kernel whose blocks fit there shares memory alone with it, as an engine does. */
+static void add_unit_work(struct builder *b, double seconds, double traffic, double free_tiles,
+			  int after)
 {
 	const struct advise_view *v = b->view;
 	struct advise_candidate *c = b->candidate;
-	const struct advise_contention *measured =
-		&v->machine->contention[c->copy_method][v->link][v->question->type];
-	struct concurrent_loss loss = contention_loss(measured, concurrent_blocks(b), traffic);
+	const struct advise_contention *engine =
+		&v->machine->contention[ADVISE_ENGINE][v->link][v->question->type];
+	double blocks = concurrent_blocks(b);
+	struct concurrent_loss loss =
+		contention_loss(&v->machine->contention[c->copy_method][v->link][v->question->type],
+				blocks, traffic);
+	if (c->copy_method == ADVISE_KERNEL && engine->counts > 0 && blocks <= free_tiles) {
+		struct concurrent_loss memory = contention_loss(engine, 1, traffic);
+		loss.gemm = fmin(loss.gemm, memory.gemm);
+		loss.copy = fmin(loss.copy, memory.copy);
+	}
 	b->pipeline->loss[b->pipeline->gemm.items] = loss;
 	c->gemm_cil = fmax(c->gemm_cil, loss.gemm);
 	c->copy_cil = fmax(c->copy_cil, loss.copy);
@@ -209,7 +219,7 @@ static void add_unit_work(struct builder *b, double seconds, double traffic, int
 static void add_gemm(struct builder *b, enum advise_piece piece, unsigned count, int after)
 {
 	double seconds = count * b->view->seconds[piece];
-	add_unit_work(b, seconds, b->view->traffic[piece], after);
+	add_unit_work(b, seconds, b->view->traffic[piece], b->view->free_tiles[piece], after);
 	b->candidate->gemms += count;
 	b->candidate->gemm_s += seconds;
 	b->candidate->extrapolated |= b->view->outside[piece];
@@ -328,7 +338,7 @@ void schedule_build(const struct advise_view *v, struct advise_candidate *c, str
 	p->tail_s = tail_seconds(v, c, &c->extrapolated);
 	double hidden_s = additions_seconds(v, c, &c->extrapolated) - p->tail_s;
 	if (hidden_s > 0)
-		add_unit_work(&b, hidden_s, additions_traffic(v, c), -1);
+		add_unit_work(&b, hidden_s, additions_traffic(v, c), 0, -1);
 }
 
 /* ------------------------------------------------------------------ the question */
@@ -376,6 +386,7 @@ void schedule_view(struct advise_view *v, const struct advise_machine *m,
 	for (unsigned i = 0; i < PIECES; i++) {
 		v->outside[i] = false;
 		v->seconds[i] = gemm_seconds(&m->gemm[q->type], shape[i], &v->outside[i]);
+		v->free_tiles[i] = gemm_free_tiles(&m->gemm[q->type], shape[i]);
 		v->traffic[i] = gemm_memory_bytes(&m->gemm[q->type], shape[i]) / v->seconds[i];
 	}
 }

@@ -129,6 +129,8 @@ def _add_device(signature: Json, machine: Machine) -> None:
     device = device_of(signature)
     if is_number(device.get("llc_bytes")) and device["llc_bytes"] > 0:
         machine.add("cache", int(device["llc_bytes"]))
+    if is_number(device.get("units")) and device["units"] > 0:
+        machine.add("units", int(device["units"]))
     if is_number(device.get("copy_engines")) and device["copy_engines"] > 0:
         machine.add("engines", int(device["copy_engines"]))
     rates = [y for c in _curves(signature, "collectives/device_allreduce", "bus_bandwidth") for _, y in _points(c) if y > 0]

@@ -139,7 +139,7 @@ class Asking(workplace.Scratch):
     def test_every_line_is_understood(self) -> None:
         machine = machine_of(self.signature(curves()).json)
         words = {line.split()[0] for line in machine.lines}
-        self.assertEqual(words, {"#", "gemm", "copy", "engines", "ingress", "reduce", "occupancy", "allreduce", "cache", "blocks",
+        self.assertEqual(words, {"#", "gemm", "copy", "engines", "ingress", "reduce", "occupancy", "allreduce", "cache", "blocks", "units",
                                  "cil"})
         Adviser(machine)
 

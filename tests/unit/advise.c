@@ -215,6 +215,35 @@ static void losses_by_traffic(void)
 	expect_near(find_candidate(&beyond, ADVISE_SERIAL, ADVISE_ENGINE)->gemm_cil, 3, 1e-12);
 }
 
+/* 8192 x 4096 x 4096 of one device in four is 2048 x 4096: 512 tiles of 128. Where so many and the
+ * copies' blocks fit on the units, blocks take only memory, as an engine does. */
+static void losses_where_tiles_leave_room(void)
+{
+	for (double units = 132; units < 2000; units *= 4) {
+		memset(&machine, 0, sizeof(machine));
+		for (double m = 128; m <= 16384; m *= 2)
+			for (double k = 64; k <= 4096; k *= 4) {
+				double tiles = ceil(m / 128) * 32, waves = ceil(tiles / units);
+				parse_line("gemm f32 %g 4096 %g 0 %.12g", m, k,
+					   1e-6 + waves * k * 3e-8);
+			}
+		for (double bytes = 4096; bytes <= 1 << 30; bytes *= 4)
+			for (unsigned method = 0; method < ADVISE_COPY_METHODS; method++)
+				parse_line("copy %s peer %g %.12g", advise_copy_methods[method],
+					   bytes, 1e-6 + bytes / 5e10);
+		parse_line("units %g", units);
+		parse_line("cil engine peer f32 0 0 1.125 1");
+		parse_line("cil kernel peer f32 1 0 2 1.5");
+		advise_prepare(&machine);
+		expect_near(machine.gemm[ADVISE_F32].coarse_wave, units, 0);
+		struct advise_advice a = advise_for(8192, 4096, 4096, 4, ADVISE_AG_GEMM);
+		const struct advise_candidate *c = find_candidate(&a, ADVISE_SHARD, ADVISE_KERNEL);
+		require(c);
+		expect_near(c->gemm_cil, units > 512 ? 1.125 : 2, 1e-12);
+		expect_near(c->copy_cil, units > 512 ? 1 : 1.5, 1e-12);
+	}
+}
+
 static void equal_schedules_are_ties(void)
 {
 	build_machine(&plain);
@@ -382,6 +411,7 @@ int main(void)
 	test(allreduce_by_size);
 	test(losses_of_this_link_and_type);
 	test(losses_by_traffic);
+	test(losses_where_tiles_leave_room);
 	test(equal_schedules_are_ties);
 	test(hidden_time_is_within_its_bound);
 	test(never_below_the_bound);

@@ -80,6 +80,42 @@ static void tiles_and_waves_are_found(void)
 	}
 }
 
+/* GEMMs of a few columns, which memory limits, next to square ones, which arithmetic limits. */
+static void memory_limits_thin_gemms(void)
+{
+	const double slope = 1.0 / 1e11;
+	memset(&machine, 0, sizeof(machine));
+	for (double m = 128; m <= 8192; m *= 2)
+		for (double n = 16; n <= 1024; n *= 4)
+			for (double k = 64; k <= 1024; k *= 4) {
+				double bytes = 4 * (m * k + k * n + m * n),
+				       seconds = 3e-6 + 2 * m * n * k / 1e13;
+				if (bytes > 1 << 20)
+					seconds = fmax(seconds, 3e-6 + bytes * slope);
+				parse_line("gemm f32 %g %g %g 0 %.12g", m, n, k, seconds);
+			}
+	parse_line("reduce 1e6 %.12g", 3e6 * slope);
+	parse_line("reduce 1e8 %.12g", 3e8 * slope);
+	parse_line("cache 1048576");
+	advise_prepare(&machine);
+	static const double sides[][3] = {
+		{6000, 24, 900}, {3000, 40, 700}, {1500, 900, 900}, {300, 300, 300}};
+	for (size_t i = 0; i < sizeof(sides) / sizeof(sides[0]); i++) {
+		double got = 0, m = sides[i][0], n = sides[i][1], k = sides[i][2];
+		double bytes = 4 * (m * k + k * n + m * n),
+		       wanted = 3e-6 +
+				fmax(2 * m * n * k / 1e13, bytes > 1 << 20 ? bytes * slope : 0);
+		bool outside;
+		expect(advise_gemm_seconds(&machine, ADVISE_F32, (struct advise_shape){m, n, k, 0},
+					   &got, &outside) == 0);
+		expect_near(got / wanted, 1, 0.03);
+	}
+	expect_near(machine.gemm[ADVISE_F32].memory_s_per_byte / slope, 1, 0.02);
+	const struct advise_shape within = {256, 256, 256, 1}, beyond = {512, 512, 512, 1};
+	expect_near(gemm_memory_bytes(&machine.gemm[ADVISE_F32], within), 0, 0);
+	expect_near(gemm_memory_bytes(&machine.gemm[ADVISE_F32], beyond), 4 * 4 * 512 * 512, 0);
+}
+
 static void set_losses(struct pipeline *p, double gemm, double copy)
 {
 	for (int i = 0; i < 4; i++)
@@ -184,6 +220,7 @@ int main(void)
 	test(gemms_between_shapes);
 	test(tiles_and_waves_are_found);
 	test(pipeline_by_hand);
+	test(memory_limits_thin_gemms);
 	test(losses_between_measured_ones);
 	test(bad_lines);
 	return test_done();
