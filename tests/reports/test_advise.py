@@ -139,8 +139,8 @@ class Asking(workplace.Scratch):
     def test_every_line_is_understood(self) -> None:
         machine = machine_of(self.signature(curves()).json)
         words = {line.split()[0] for line in machine.lines}
-        self.assertEqual(words, {"#", "gemm", "copy", "engines", "ingress", "reduce", "occupancy", "allreduce", "cache", "blocks", "units",
-                                 "cil"})
+        self.assertEqual(words, {"#", "gemm", "copy", "engines", "ingress", "reduce", "occupancy", "allreduce", "cache", "blocks",
+                                 "units", "cil"})
         Adviser(machine)
 
     def test_capacities_match_the_header(self) -> None:

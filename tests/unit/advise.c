@@ -217,7 +217,7 @@ static void losses_by_traffic(void)
 
 /* 8192 x 4096 x 4096 of one device in four is 2048 x 4096: 512 tiles of 128. Where so many and the
  * copies' blocks fit on the units, blocks take only memory, as an engine does. */
-static void losses_where_tiles_leave_room(void)
+static void losses_next_to_free_tiles(void)
 {
 	for (double units = 132; units < 2000; units *= 4) {
 		memset(&machine, 0, sizeof(machine));
@@ -411,7 +411,7 @@ int main(void)
 	test(allreduce_by_size);
 	test(losses_of_this_link_and_type);
 	test(losses_by_traffic);
-	test(losses_where_tiles_leave_room);
+	test(losses_next_to_free_tiles);
 	test(equal_schedules_are_ties);
 	test(hidden_time_is_within_its_bound);
 	test(never_below_the_bound);
