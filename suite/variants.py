@@ -89,7 +89,8 @@ THREAD = Variant(
     without={"fakes_autotune": _CLOCK},
     parts={"allreduce_graph": "on_the_host", "host_gemm": "at_once", "trigger_order": "host"},
     conformance=("host", "host:0,1", "unchecked", "host:0,1"), gpus=("{0}:0,1", "unchecked", "{0}:0,1"), devices=("host",),
-    programs=("overlap/*", "collectives/device_*", "micro/contention", "micro/launch", "micro/priority"))
+    programs=("overlap/*", "collectives/device_*", "micro/contention", "micro/copy_contention", "micro/launch",
+              "micro/priority"))
 # Command-line tests run through bin meanwhile, and users after it: it stays where RELEASE put it.
 _NOT_BIN = "LINK=build/without-bin"
 CLANG = Variant("clang", ("CC=clang", _NOT_BIN), "clang")

@@ -77,22 +77,21 @@ static int feed_partner(struct bench_case *c, struct workload *x, struct workloa
 	}
 }
 
-/* `y` NULL: x alone. */
 static int time_workload(struct bench_case *c, struct workload *x, struct workload *y,
-			 uint64_t iterations)
+			 bool concurrent, uint64_t iterations)
 {
 	double ns = 0.0;
-	int status = y ? start_partner(c, x, y) : 0;
+	int status = concurrent ? start_partner(c, x, y) : 0;
 	if (status == 0)
 		status = dev_event_record(c->dev, x->stream, x->begin);
 	for (uint64_t i = 0; status == 0 && i < iterations; i++)
 		status = work_graph_run(x->piece);
 	if (status == 0)
 		status = dev_event_record(c->dev, x->stream, x->end);
-	if (status == 0 && y)
+	if (status == 0 && concurrent)
 		status = feed_partner(c, x, y);
 	int drained = dev_stream_sync(c->dev, x->stream);
-	int partner = y ? dev_stream_sync(c->dev, y->stream) : 0;
+	int partner = concurrent ? dev_stream_sync(c->dev, y->stream) : 0;
 	status = status ? status : drained ? drained : partner;
 	if (status == 0)
 		status = dev_event_elapsed_ns(c->dev, x->begin, x->end, &ns);
@@ -104,8 +103,9 @@ int concurrent_body(struct concurrent *p, struct bench_case *c, unsigned variant
 		    uint64_t iterations)
 {
 	int partner = roles[variant].partner;
+	bool concurrent = partner != NONE;
 	return time_workload(c, &p->workload[roles[variant].timed],
-			     partner == NONE ? NULL : &p->workload[partner], iterations);
+			     &p->workload[concurrent ? partner : 0], concurrent, iterations);
 }
 
 void concurrent_model(const struct concurrent *p, const struct bench_case *c, unsigned variant,
