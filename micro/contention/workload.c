@@ -50,7 +50,8 @@ static struct shape skinny_gemm_shape(const struct dev_props *p, enum dev_type t
 {
 	uint32_t rows = 2 * TILE_SIDE * p->units;
 	uint64_t wanted = 2 * array_bytes(p) / ((uint64_t)rows * dev_type_bytes(type));
-	uint32_t depth = (uint32_t)(wanted / SKINNY_DEPTH_STEP + 1) * SKINNY_DEPTH_STEP;
+	uint32_t steps = (uint32_t)((wanted + SKINNY_DEPTH_STEP - 1) / SKINNY_DEPTH_STEP),
+		 depth = (steps ? steps : 1) * SKINNY_DEPTH_STEP;
 	return (struct shape){rows, SKINNY_COLUMNS, depth, 1};
 }
 
