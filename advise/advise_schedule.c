@@ -72,10 +72,24 @@ const struct advise_allreduce *allreduce_best(const struct advise_view *v, doubl
 	return best;
 }
 
+/* An addition reads two operands and writes one; the start-up is that of the smallest measured one.
+ * A curve has few points, and between the last one in the cache and the first one beyond it there
+ * is a step: there the rate on the own side of the step counts. */
 static double reduce_seconds(const struct advise_view *v, double bytes, bool *outside_p)
 {
-	return v->machine->reduce.points > 0 ? curve_at(&v->machine->reduce, bytes, true, outside_p)
-					     : 0;
+	const struct advise_curve *c = &v->machine->reduce;
+	const double most = v->machine->cache_bytes / 3;
+	unsigned i = 1;
+	if (c->points == 0)
+		return 0;
+	while (i < c->points && c->x[i] <= most)
+		i++;
+	if (i == c->points || bytes <= c->x[i - 1] || bytes >= c->x[i])
+		return curve_at(c, bytes, true, outside_p);
+	if (bytes > most)
+		i++;
+	double at = c->x[i - 1], rate = i > 1 ? (c->y[i - 1] - c->y[0]) / (at - c->x[0]) : 0;
+	return c->y[0] + fmax(0, rate) * (bytes - c->x[0]);
 }
 
 /* Every device has `bytes` for every other one; for gemm-ar, the sum of as many goes to all. */
@@ -137,33 +151,33 @@ static double addition_bytes(const struct advise_view *v, const struct advise_ca
 	return whole ? v->shard_bytes : v->shard_bytes / v->question->devices;
 }
 
-/* Additions left after the last transfer and the last GEMM: those of the last lanes. A device
- * that computes its own shard last has added the others' meanwhile. */
-static double tail_seconds(const struct advise_view *v, const struct advise_candidate *c,
-			   bool *outside_p)
+/* How many additions are left after the last transfer and the last GEMM: those of the last lanes. A
+ * device that computes its own shard last has added the others' meanwhile. */
+static double tail_additions(const struct advise_view *v, const struct advise_candidate *c)
 {
-	double at_once = concurrent_copies(v, c->copy_method), count;
-	if (v->question->op != ADVISE_GEMM_RS)
-		return 0;
-	double last = c->copies - at_once * (ceil(c->copies / at_once) - 1);
+	double at_once = concurrent_copies(v, c->copy_method);
 	if (c->schedule == ADVISE_SHARD)
-		count = 1;
-	else if (c->schedule == ADVISE_SERIAL || c->schedule == ADVISE_UNIFORM_FUSED_1D)
-		count = last;
-	else
-		count = v->question->devices;
-	return count * reduce_seconds(v, addition_bytes(v, c), outside_p);
+		return 1;
+	if (c->schedule == ADVISE_SERIAL || c->schedule == ADVISE_UNIFORM_FUSED_1D)
+		return c->copies - at_once * (ceil(c->copies / at_once) - 1);
+	return v->question->devices;
 }
 
-/* All additions of one device. Those before the tail take units from the GEMMs. */
-static double additions_seconds(const struct advise_view *v, const struct advise_candidate *c,
-				bool *outside_p)
+struct additions {
+	double tail_s;   /* after transfers and GEMMs */
+	double hidden_s; /* of the others, without their start-up: they take units from the GEMMs */
+};
+
+static struct additions additions_of(const struct advise_view *v, const struct advise_candidate *c,
+				     bool *outside_p)
 {
-	double each = addition_bytes(v, c);
-	if (v->question->op != ADVISE_GEMM_RS)
-		return 0;
-	return (v->question->devices - 1) * v->shard_bytes / each *
-	       reduce_seconds(v, each, outside_p);
+	double each = addition_bytes(v, c), tail = tail_additions(v, c),
+	       count = (v->question->devices - 1) * v->shard_bytes / each;
+	if (v->question->op != ADVISE_GEMM_RS || v->machine->reduce.points == 0)
+		return (struct additions){0, 0};
+	double one = reduce_seconds(v, each, outside_p);
+	return (struct additions){tail * one,
+				  fmax(0, count - tail) * fmax(0, one - v->machine->reduce.y[0])};
 }
 
 /* Additions only move memory, unless what one reads and writes fits in the cache. */
@@ -335,10 +349,10 @@ void schedule_build(const struct advise_view *v, struct advise_candidate *c, str
 			  fused[c->schedule]);
 	if (own && !v->arriving)
 		add_gemm(&b, PIECE_SHARD, 1, -1);
-	p->tail_s = tail_seconds(v, c, &c->extrapolated);
-	double hidden_s = additions_seconds(v, c, &c->extrapolated) - p->tail_s;
-	if (hidden_s > 0)
-		add_unit_work(&b, hidden_s, additions_traffic(v, c), 0, -1);
+	struct additions additions = additions_of(v, c, &c->extrapolated);
+	p->tail_s = additions.tail_s;
+	if (additions.hidden_s > 0)
+		add_unit_work(&b, additions.hidden_s, additions_traffic(v, c), 0, -1);
 }
 
 /* ------------------------------------------------------------------ the question */

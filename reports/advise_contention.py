@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Dict, Iterator, List, Optional, Tuple
 
 from reports.advise_lines import LINKS, Machine, device_of, program_of, why_missing
@@ -23,6 +24,19 @@ def _traffic(entry: Json, cache_bytes: float) -> Optional[float]:
     (m, n, k), (element, result) = entry["mnk"], TYPES[entry["type"]]
     size = (m * k + k * n) * element + m * n * result
     return size / entry["gemm_s"] if size > cache_bytes else 0.0
+
+
+def exchange_ratio(signature: Json, method: str, blocks: float) -> Optional[Tuple[float, float]]:
+    """(bytes, time of a copy to a peer while the peer copies back / its time alone). Of kernels, the nearest number of blocks."""
+    rates: Dict[str, Dict[str, Json]] = {}
+    for entry in program_of(signature, CONTENTION)["results"].get("copies", []):
+        if (entry["copy_method"] == "engine") == (method == "engine") and is_number(entry["bandwidth"]) and entry["bandwidth"] > 0:
+            rates.setdefault(entry["copy_method"], {}).setdefault(entry["direction"], entry)
+    both = [pair for pair in rates.values() if "peer" in pair and "exchange" in pair and is_number(pair["peer"]["bytes"])]
+    if not both:
+        return None
+    near = min(both, key=lambda pair: abs(math.log(max(1.0, float(pair["peer"]["blocks"] or 0)) / blocks)))
+    return float(near["peer"]["bytes"]), 2 * near["peer"]["bandwidth"] / near["exchange"]["bandwidth"]
 
 
 # blocks -> traffic -> (CIL of the GEMM, CIL of the copy)

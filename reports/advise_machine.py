@@ -8,7 +8,7 @@ import re
 import statistics
 from typing import Dict, Iterator, List, Optional, Tuple
 
-from reports.advise_contention import add_contention
+from reports.advise_contention import add_contention, exchange_ratio
 from reports.advise_lines import LINKS, MAX_GEMMS, MAX_POINTS, Machine, device_of, program_of, why_missing
 from reports.jsonl import Json, is_number
 
@@ -103,6 +103,20 @@ def _blocks_of(signature: Json, kernel: str) -> int:
     return int(wave) if is_number(wave) and wave >= 1 else 1
 
 
+def _add_both_ways(signature: Json, machine: Machine, link: str, blocks: float) -> None:
+    """Between peers every device sends by its own engine or units, which micro/copy_contention does; one device that copies in both
+    directions shares its engines between them."""
+    known = set()
+    for method in ("engine", "kernel"):
+        found = exchange_ratio(signature, method, blocks) if link == "peer" else None
+        if found:
+            machine.curve(("bothways", method, link), [found])
+            known.add(method)
+    for curve in _curves(signature, "micro/copy_path", "both_ways_time_ratio"):
+        if "engine" not in known and curve["where"].get("direction") == link and curve["variant"] == "both_ways":
+            machine.curve(("bothways", "engine", link), _points(curve))
+
+
 def _add_copies(signature: Json, machine: Machine, blocks: Optional[int]) -> None:
     known = set()
     for link in LINKS:
@@ -116,9 +130,7 @@ def _add_copies(signature: Json, machine: Machine, blocks: Optional[int]) -> Non
                 known.add(link)
         if kernel:
             machine.add("blocks", link, blocks or _blocks_of(signature, kernel))
-        for curve in _curves(signature, "micro/copy_path", "both_ways_time_ratio"):
-            if curve["where"].get("direction") == link and curve["variant"] == "both_ways":
-                machine.curve(("bothways", "engine", link), _points(curve))
+        _add_both_ways(signature, machine, link, float(blocks or (_blocks_of(signature, kernel) if kernel else 1)))
     if known and "peer" not in known:
         machine.notes.append("copies between devices are assumed to be as fast as those between host and device, because peer "
                              "copies were not measured (micro/copy_path --direction peer%s)"

@@ -38,9 +38,18 @@ def _entry(section: Section, case: Case, derived: Derived) -> Json:
             "gemm_s": seconds, "value": derived.value, "ci_low": derived.ci_low, "ci_high": derived.ci_high}
 
 
+def _copies(section: Section) -> List[Json]:
+    """The copies alone; the bytes of an exchange count in both directions."""
+    return [{"type": str(c.axes.get("type", "")), "direction": str(c.axes.get("direction", "")),
+             "copy_method": str(c.axes.get("copy-method", "")), "blocks": c.facts.get("copy_blocks"),
+             "bytes": c.facts.get("copy_bytes"), "bandwidth": d.value}
+            for c, d in section.values("bandwidth") if d.variant == "copy_alone" and not why_invalid(c, d)]
+
+
 def results(section: Section) -> Json:
-    return {"formula": FORMULA, "cil": [_entry(section, case, derived) for case, derived in section.values("CIL")
-                                        if derived.variant in SIDES and not why_invalid(case, derived)]}
+    return {"formula": FORMULA, "copies": _copies(section),
+            "cil": [_entry(section, case, derived) for case, derived in section.values("CIL")
+                    if derived.variant in SIDES and not why_invalid(case, derived)]}
 
 
 def _name(entry: Json) -> str:

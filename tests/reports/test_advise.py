@@ -16,6 +16,7 @@ import workplace
 
 from reports import advise_command, validate
 from reports.advise import Adviser, NoData, LibraryMissing, library_path
+from reports.advise_contention import exchange_ratio
 from reports.advise_lines import LINKS, MAX_GEMMS, MAX_POINTS, Machine
 from reports.advise_machine import machine_of
 from reports.sections import advice
@@ -100,6 +101,17 @@ class Learning(workplace.Scratch):
             ("kernel", "up", "f32", "32", "1.5", "1.06")])
         self.assertEqual(machine.pair_notes, [])
         self.assertIn("blocks up 4", machine.lines)
+
+    def test_an_exchange_is_what_two_devices_measured(self) -> None:
+        """One device with one engine takes twice as long in both directions; two devices with an engine each do not."""
+        signature = self.signature(synthetic.copies().text()).json
+        copies = [{"type": "f32", "direction": d, "copy_method": m, "blocks": b, "bytes": 1 << 20, "bandwidth": rate}
+                  for d, m, b, rate in (("peer", "engine", 0, 1e10), ("exchange", "engine", 0, 2e10), ("peer", "kernel:1", 1, 1e10),
+                                        ("exchange", "kernel:1", 1, 1e10), ("peer", "kernel", 32, 1e10), ("local", "kernel", 4, 9e9))]
+        self.assertIsNone(exchange_ratio(signature, "engine", 1))
+        signature["programs"]["micro/copy_contention"] = {"curves": [], "facts": {}, "results": {"copies": copies}}
+        self.assertEqual(exchange_ratio(signature, "engine", 1), (1 << 20, 1.0))
+        self.assertEqual(exchange_ratio(signature, "kernel", 8), (1 << 20, 2.0))
 
     def test_traffic_is_what_does_not_fit_in_the_cache(self) -> None:
         line = next(x for x in self.losses(("f32", "up", "engine", 0, 1.5, 1.0)).lines if x.startswith("cil"))
