@@ -30,7 +30,8 @@ def exchange_ratio(signature: Json, method: str, blocks: float) -> Optional[Tupl
     """(bytes, time of a copy to a peer while the peer copies back / its time alone). Of kernels, the nearest number of blocks."""
     rates: Dict[str, Dict[str, Json]] = {}
     for entry in program_of(signature, CONTENTION)["results"].get("copies", []):
-        if (entry["copy_method"] == "engine") == (method == "engine") and is_number(entry["bandwidth"]) and entry["bandwidth"] > 0:
+        same = (entry["copy_method"] == "engine") == (method == "engine")
+        if same and is_number(entry["bandwidth"]) and entry["bandwidth"] > 0:
             rates.setdefault(entry["copy_method"], {}).setdefault(entry["direction"], entry)
     both = [pair for pair in rates.values() if "peer" in pair and "exchange" in pair and is_number(pair["peer"]["bytes"])]
     if not both:

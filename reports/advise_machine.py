@@ -104,8 +104,8 @@ def _blocks_of(signature: Json, kernel: str) -> int:
 
 
 def _add_both_ways(signature: Json, machine: Machine, link: str, blocks: float) -> None:
-    """Between peers every device sends by its own engine or units, which micro/copy_contention does; one device that copies in both
-    directions shares its engines between them."""
+    """Between peers every device sends by its own engine or units, as in micro/copy_contention; one device that copies in
+    both directions shares its engines between them."""
     known = set()
     for method in ("engine", "kernel"):
         found = exchange_ratio(signature, method, blocks) if link == "peer" else None

@@ -106,8 +106,9 @@ class Learning(workplace.Scratch):
         """One device with one engine takes twice as long in both directions; two devices with an engine each do not."""
         signature = self.signature(synthetic.copies().text()).json
         copies = [{"type": "f32", "direction": d, "copy_method": m, "blocks": b, "bytes": 1 << 20, "bandwidth": rate}
-                  for d, m, b, rate in (("peer", "engine", 0, 1e10), ("exchange", "engine", 0, 2e10), ("peer", "kernel:1", 1, 1e10),
-                                        ("exchange", "kernel:1", 1, 1e10), ("peer", "kernel", 32, 1e10), ("local", "kernel", 4, 9e9))]
+                  for d, m, b, rate in (("peer", "engine", 0, 1e10), ("exchange", "engine", 0, 2e10),
+                                        ("peer", "kernel:1", 1, 1e10), ("exchange", "kernel:1", 1, 1e10),
+                                        ("peer", "kernel", 32, 1e10), ("local", "kernel", 4, 9e9))]
         self.assertIsNone(exchange_ratio(signature, "engine", 1))
         signature["programs"]["micro/copy_contention"] = {"curves": [], "facts": {}, "results": {"copies": copies}}
         self.assertEqual(exchange_ratio(signature, "engine", 1), (1 << 20, 1.0))
