@@ -244,6 +244,29 @@ static void losses_next_to_free_tiles(void)
 	}
 }
 
+static double shard_seconds(uint32_t rows)
+{
+	struct advise_advice a = advise_for(rows, 1000, 4096, 4, ADVISE_GEMM_RS);
+	return candidate_seconds(&a, ADVISE_SHARD);
+}
+
+/* 225 x 1000 elements are added within the cache, in the time of the smaller point; 500 x 1000 are
+ * beyond it, at the rate of the larger one. One addition is left at the end; the others only start
+ * next to GEMMs. */
+static void additions_within_the_cache(void)
+{
+	build_machine(&plain);
+	double within = shard_seconds(900);
+	double beyond = shard_seconds(2000);
+	parse_line("reduce 1e5 2e-6");
+	parse_line("reduce 1e7 2.3e-6");
+	parse_line("cache 3e6");
+	advise_prepare(&machine);
+	expect_near((shard_seconds(900) - within) / 2e-6, 1, 1e-3);
+	double one = 2e-6 + 0.3e-6 * (2e6 - 1e5) / (1e7 - 1e5);
+	expect_near((shard_seconds(2000) - beyond) / (one + 2 * (one - 2e-6)), 1, 1e-3);
+}
+
 static void equal_schedules_are_ties(void)
 {
 	build_machine(&plain);
@@ -434,6 +457,7 @@ int main(void)
 	test(losses_of_this_link_and_type);
 	test(losses_by_traffic);
 	test(losses_next_to_free_tiles);
+	test(additions_within_the_cache);
 	test(equal_schedules_are_ties);
 	test(hidden_time_is_within_its_bound);
 	test(hidden_time_on_random_machines);
