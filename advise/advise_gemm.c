@@ -246,8 +246,10 @@ static void choose_steps(struct advise_gemm *g, double units)
 	memcpy(g->cost, best.cost, sizeof(g->cost));
 }
 
-/* A sample is bound by memory where its bytes alone would take this part of its time. */
-#define MEMORY_BOUND_SHARE 0.7
+/* A sample is bound by memory where its bytes alone would take about as long. Where they would take
+ * longer they did not all come from memory. */
+#define MIN_MEMORY_SHARE 0.7
+#define MAX_MEMORY_SHARE 1.3
 /* A fit of fewer samples has little to say. */
 #define MIN_FITTED 12
 
@@ -255,9 +257,10 @@ static void mark_memory_bound(struct advise_gemm *g, const struct gemm_limits *l
 {
 	for (unsigned p = 0; p < g->samples; p++) {
 		struct advise_gemm_sample *m = &g->sample[p];
-		double bytes = gemm_memory_bytes(g, m->shape);
-		m->memory_bound = limits->byte_per_s > 0 &&
-				  bytes > MEMORY_BOUND_SHARE * m->seconds * limits->byte_per_s;
+		double bytes = gemm_memory_bytes(g, m->shape),
+		       share = bytes / (m->seconds * limits->byte_per_s);
+		m->memory_bound = limits->byte_per_s > 0 && share > MIN_MEMORY_SHARE &&
+				  share < MAX_MEMORY_SHARE;
 	}
 	if (fitted_samples(g) >= MIN_FITTED)
 		return;

@@ -91,8 +91,9 @@ __attribute__((format(printf, 2, 3))) static void add_text(struct advise_advice 
 /* What the pieces of a schedule take alone, compared with the whole GEMM and transfer. */
 static void explain_pieces(struct advise_advice *a, const struct advise_candidate *c)
 {
-	add_text(a, "its %u GEMMs take %+.0f %% and its %u copies %+.0f %%", c->gemms,
-		 100 * (c->gemm_s / a->gemm_s - 1), c->copies,
+	add_text(a,
+		 "compared with whole ones, its %u GEMMs take %+.0f %% and its %u copies %+.0f %%",
+		 c->gemms, 100 * (c->gemm_s / a->gemm_s - 1), c->copies,
 		 100 * (c->comm_s / serial_of(a)->comm_s - 1));
 }
 
@@ -129,7 +130,7 @@ static void explain_overlap(struct advise_advice *a, struct scale s)
 		 (serial->seconds - pick->seconds) * s.factor,
 		 (serial->seconds - bound) * s.factor);
 	explain_pieces(a, pick);
-	add_text(a, ". At once they take up to %.2f and %.2f times as long as alone.",
+	add_text(a, ". While both run, they take up to %.2f and %.2f times as long as alone.",
 		 pick->gemm_cil, pick->copy_cil);
 }
 

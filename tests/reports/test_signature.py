@@ -228,9 +228,9 @@ class Truth(workplace.Scratch):
         summary = self.signature(synthetic.ficco().text()).json["programs"]["overlap/ficco"]["summary"]
         self.assertEqual(summary, "In 1 of 2 scenarios overlap is clearly faster than serial; the best is hetero-fused-1d for "
                          "ag-gemm g5 64×64×2048 by engine, 1.50× of an ideal 1.67×; "
-                         "fastest most often: hetero-fused-1d and serial (1 of 2). The advice has no score: no case qualifies: its "
-                         "GEMM must be of a measured type and an unmeasured shape, with two valid schedules that differ by more "
-                         "than noise.")
+                         "fastest most often: hetero-fused-1d and serial (1 of 2). The advice has no score: no case qualifies: "
+                         "its GEMM must be of a measured type and an unmeasured shape, with two valid schedules that differ by "
+                         "more than noise.")
 
     def test_schedules_that_tie_are_all_named(self) -> None:
         w = synthetic.ficco()
