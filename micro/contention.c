@@ -63,8 +63,8 @@ static const struct bench_variant variants[] = {{.name = "x_alone", .timing = BE
 						{0}};
 
 static const struct bench_metric primary[] = {
-	{"cil_gemm_with_engine", "CIL", "y_with_x", "pair=engine+gemm", "", "lower"},
-	{"cil_gemm_with_kernel", "CIL", "y_with_x", "pair=kernel+gemm", "", "lower"},
+	{"cil_gemm_with_local_engine", "CIL", "y_with_x", "pair=engine+gemm", "", "lower"},
+	{"cil_gemm_with_local_kernel", "CIL", "y_with_x", "pair=kernel+gemm", "", "lower"},
 	{0}};
 
 static int admit(const struct bench_case *c)

@@ -13,8 +13,8 @@ GROUPS: Dict[str, Tuple[str, ...]] = {
     "Memory": ("micro/memory", "micro/latency"),
     "Links": ("micro/copy_path",),
     "Starting work": ("micro/launch", "micro/priority", "micro/occupancy"),
-    "Overlap": ("overlap/pair", "micro/contention", "overlap/ficco", "overlap/shaping", "overlap/trigger", "micro/reduce",
-                "overlap/out_of_core"),
+    "Overlap": ("overlap/pair", "micro/copy_contention", "micro/contention", "overlap/ficco", "overlap/shaping",
+                "overlap/trigger", "micro/reduce", "overlap/out_of_core"),
     "Collectives": ("collectives/device_allreduce", "collectives/allreduce", "collectives/reduce_scatter",
                     "collectives/allgather"),
 }
