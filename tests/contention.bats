@@ -25,11 +25,11 @@ setup() {
 	"$root/bin/overlap/pair" --device "$narrow:0,1" --type f32 --shape n512 --mflop 500 --transfer peer \
 		--copy-method engine,kernel:1,kernel --size 4x --max-samples 10 --format json >pair.jsonl
 	(cd "$root" && { "$TEST_PYTHON" -m reports build "$BATS_TEST_TMPDIR/run" || [ $? = 77 ]; })
-	(cd "$root" && "$TEST_PYTHON" -m reports advise "$BATS_TEST_TMPDIR/run" --format machine) >machine
-	grep '^cil' machine
+	(cd "$root" && "$TEST_PYTHON" -m reports advise "$BATS_TEST_TMPDIR/run" --format machine) >lines
+	grep '^cil' lines
 	"$TEST_PYTHON" - <<-'PYTHON'
 		import json
-		lines = [line.split() for line in open("machine") if line.startswith("cil ")]
+		lines = [line.split() for line in open("lines") if line.startswith("cil ")]
 		pairs = [json.loads(line) for line in open("pair.jsonl") if '"kind":"case"' in line.replace(" ", "")]
 		assert len(pairs) == 3, len(pairs)
 		for case in pairs:

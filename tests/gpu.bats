@@ -210,6 +210,7 @@ compiles_nothing() {
 board() {
 	local device=$1
 	shift
+	# shellcheck disable=SC2086 # TINY is a list of options
 	program micro/latency "$device" $TINY
 	for expression in "$@"; do
 		json "(lambda d: $expression)(rows[0]['device'][0])" <<<"$output"

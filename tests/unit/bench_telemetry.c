@@ -168,7 +168,8 @@ static void throttled_before_or_after_is_a_flag(void)
 			reset_device();
 			act.throttle[when] = texts[i];
 			expect(run_bench("sim", false) == (i == 0 ? 3 : 0));
-			expect(output_has("\"flag\":\"throttled\",\"variant\":null,\"reason\":"
+			expect(output_has("\"flag\":\"throttled\",\"variant\":null,\"quantity\":"
+					  "null,\"reason\":"
 					  "\"thermal "
 					  "slowdown\"") == (i == 0));
 		}
@@ -176,7 +177,8 @@ static void throttled_before_or_after_is_a_flag(void)
 	reset_device();
 	act.throttle[1] = act.throttle[2] = "power brake";
 	expect(run_bench("sim", false) == 3);
-	expect(output_has("\"flags\":[{\"flag\":\"throttled\",\"variant\":null,\"reason\":\"power "
+	expect(output_has("\"flags\":[{\"flag\":\"throttled\",\"variant\":null,\"quantity\":null,"
+			  "\"reason\":\"power "
 			  "brake\"}]"));
 }
 
@@ -205,7 +207,8 @@ static void thermal_throttling_is_a_flag(void)
 		act.thermal_s[1] = 5;
 		act.thermal_s[2] = 5 + grown_s[i];
 		expect(run_bench("sim", false) == (i == 2 ? 3 : 0));
-		expect(output_has("\"flag\":\"throttled\",\"variant\":null,\"reason\":\"thermal "
+		expect(output_has("\"flag\":\"throttled\",\"variant\":null,\"quantity\":null,"
+				  "\"reason\":\"thermal "
 				  "throttling in 1e+03 s of") == (i == 2));
 	}
 }
@@ -223,9 +226,9 @@ static void the_throttled_device_is_named(void)
 	act.throttle[2] = "power brake"; /* the run record reads both devices; before a case the
 					    last one is read first */
 	expect(run_bench("sim:0,1", false) == 3);
-	expect(output_has(
-		"\"flags\":[{\"flag\":\"throttled\",\"variant\":null,\"reason\":\"device 1: "
-		"power brake\"}]"));
+	expect(output_has("\"flags\":[{\"flag\":\"throttled\",\"variant\":null,\"quantity\":null,"
+			  "\"reason\":\"device 1: "
+			  "power brake\"}]"));
 }
 
 static void contention_flags_what_the_host_does(void)
