@@ -82,9 +82,13 @@ def _add_gemms(signature: Json, machine: Machine) -> None:
 
 def _blocks_to_saturate(signature: Json, link: str) -> Optional[float]:
     """More blocks copy no faster, and leave less of the device to the GEMM."""
+    def size(row: Json) -> float:
+        value = row["where"].get("size")
+        return value if is_number(value) else 0
+
     rows = [r for r in program_of(signature, "micro/copy_path")["results"].get("saturation", [])
             if r["copy_method"] == "kernel" and r["where"].get("direction") == link and is_number(r["blocks"])]
-    return max(rows, key=lambda r: r["where"].get("size", 0))["blocks"] if rows else None
+    return max(rows, key=size)["blocks"] if rows else None
 
 
 def _kernel_of(rates: Dict[str, Json], blocks: Optional[float]) -> Optional[str]:

@@ -132,8 +132,8 @@ def _share(cases: Sequence[Case], bytes_: float) -> Optional[float]:
     line, peak_share, time = line_of(cases[-1]), value(cases[-1], "peak_fraction"), value(cases[-1], "time")
     if not line or not peak_share or not time:
         return None
-    peak = cases[-1].axes["size"] / time / peak_share
-    return bytes_ / (line[0] + line[1] * bytes_) / peak
+    peak, seconds = cases[-1].axes["size"] / time / peak_share, line[0] + line[1] * bytes_
+    return bytes_ / seconds / peak if seconds and peak else None
 
 
 def _drawn(section: Section, found: Dict[Network, Dict[str, List[Case]]]) -> List[str]:
