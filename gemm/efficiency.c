@@ -17,25 +17,18 @@
 #include "bench/bench_alloc.h"
 #include "gemm/efficiency/efficiency_metrics.h"
 
+#define NAMED "g1,g2,g3,g4,g5,g6,g7,g8,g9,g10,g11,g12,g13,g14,g15,g16"
+
+/* Squares, also between the powers of two, where the last wave is another part of the device. */
 static const struct axis axes[] = {
 	BENCH_GEMM_TYPES(.quick = "f32,f64,tf32,f16,bf16,f8"),
 	BENCH_GEMM_SHAPES(
-			.quick = "n256,n384,n512,n768,n1024,n2048,g1,g2,g3,g4,g5,g6,g7,g8,g9,g10,"
-				 "g11,g12,"
-				 "g13,g14,g15,g16",
-			.simulated =
-				"n128,n256,n384,n512,n768,n1024,g1,g2,g3,g4,g5,g6,g7,g8,g9,g10,g11,"
-				"g12,g13,g14,g15,g16",
-			.full = "n64,n128,n256,n384,n512,n768,n1000,n1024,n1040,n2048,n4096,g1,g2,"
-				"g3,g4,g5,"
-				"g6,g7,g8,g9,g10,"
-				"g11,g12,g13,g14,g15,g16",
-			.gpu_class = "n1024,n1536,n2048,n3072,n4096,n8192,g1,g2,g3,g4,g5,g6,g7,g8,"
-				     "g9,g10,g11,"
-				     "g12,g13,g14,g15,g16",
-			.gpu_class_full =
-				"n512,n1024,n1536,n2048,n3072,n4000,n4096,n4160,n8192,n16384,"
-				"g1,g2,g3,g4,g5,g6,g7,g8,g9,g10,g11,g12,g13,g14,g15,g16"),
+			.quick = "n256,n384,n512,n768,n1024,n2048," NAMED,
+			.simulated = "n128,n256,n384,n512,n768,n1024," NAMED,
+			.full = "n64,n128,n256,n384,n512,n768,n1000,n1024,n1040,n2048,n4096," NAMED,
+			.gpu_class = "n1024,n1536,n2048,n3072,n4096,n8192," NAMED,
+			.gpu_class_full = "n512,n1024,n1536,n2048,n3072,n4000,n4096,n4160,n8192,"
+					  "n16384," NAMED),
 	BENCH_GEMM_MFLOP(.quick = "500", .full = "4000", .simulated = "100", .gpu_class = "2000000",
 			 .gpu_class_full = "8000000"),
 	{0}};
