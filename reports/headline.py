@@ -9,7 +9,7 @@ from typing import List, Optional
 from reports import machine
 from reports.groups import grouped
 from reports.jsonl import Json
-from reports.quantity import number_and_unit, percent, plural, spell
+from reports.quantity import digits, number_and_unit, percent, plural, spell
 from reports.signature import Signature
 
 MAX_SKIPPED = 5
@@ -19,10 +19,13 @@ WIDTH = 80  # the terminal that everyone has
 
 
 def _half_width(value: float, low: Optional[float], high: Optional[float]) -> str:
+    """In per cent of the value; of one near 0 as a number."""
     if not value or low is None or high is None:
         return ""
-    half = (high - low) / 2 / abs(value)
-    return "±" + percent(half) if half < 1 else ">100 %"
+    half = (high - low) / 2
+    if half < abs(value):
+        return "±" + percent(half / abs(value))
+    return "±" + digits(half) if half < 10 else ">100 %"
 
 
 def _row(name: str, entry: Json, width: int) -> List[str]:
