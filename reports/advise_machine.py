@@ -137,7 +137,7 @@ def _add_copies(signature: Json, machine: Machine, blocks: Optional[int]) -> Non
         _add_both_ways(signature, machine, link, float(blocks or (_blocks_of(signature, kernel) if kernel else 1)))
     if known and "peer" not in known:
         machine.notes.append("copies between devices are assumed to be as fast as those between host and device, because peer "
-                             "copies were not measured (micro/copy_path --direction peer%s)"
+                             "copies were not measured by micro/copy_path --direction peer%s"
                              % why_missing(signature, "micro/copy_path", "direction=peer"))
 
 

@@ -204,7 +204,9 @@ def build(records: Records) -> Signature:
     devices: Dict[str, Mapping[str, Any]] = {}
     for run in here:
         for device in run.devices:
-            devices["%s[%s]" % (run.device_spec, device.get("index", 0))] = device
+            name = "%s[%s]" % (run.device_spec, device.get("index", 0))
+            types = device.get("gemm_types") or devices.get(name, {}).get("gemm_types")
+            devices[name] = device if types is None else {**device, "gemm_types": types}
     bad_records = [{"reason": reason, "lines": len(numbers), "first_line": numbers[0]}
                 for reason, numbers in sorted(records.bad_records.items())]
     result = {

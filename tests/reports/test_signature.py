@@ -544,6 +544,13 @@ class Rules(workplace.Scratch):
         self.assertEqual([e["reason"] for e in self.signature(w.text()).json["primary_missing"]],
                          ["this device does not report what 16LLC is"])
 
+    def test_the_types_of_a_device_are_those_of_any_run(self) -> None:
+        """A program without GEMMs records none."""
+        without = unknown()
+        without.lines[0]["device"][0]["gemm_types"] = []
+        devices = self.signature(launch().text() + without.text()).json["devices"]
+        self.assertEqual([device["gemm_types"] for device in devices.values()], [["f32", "f64"]])
+
     def test_models_are_no_metrics(self) -> None:
         w = unknown()
         w.lines[1]["derived"].append(value("foretold", "plain", 7.0, modelled=True))
