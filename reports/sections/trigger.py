@@ -67,11 +67,11 @@ def summary(section: Section) -> str:
     best = section.results["best"]
     if best is None:
         return generic.nothing(section)
+    rows, verdict = section.results["tiled"], _verdict(best)
+    alike = sum(_verdict(r) == verdict for r in rows)
+    effect = verdict + (" in %d of %d cases" % (alike, len(rows)) if len(rows) > 1 else "")
     text = "A software trigger %s: at best, GEMM and send are %s times as fast as the same GEMM and then the send (%s)" % (
-        _verdict(best), digits(best["value"]), _where(best))
-    rows = section.results["tiled"]
-    if len(rows) > 1:
-        text += "; it gains in %d of %d such comparisons" % (sum(_verdict(r) == "gains" for r in rows), len(rows))
+        effect, digits(best["value"]), _where(best))
     library = _at_best(section, "library", best["variant"])
     if library is not None:
         text += "; against the library's GEMM, another one, %s times" % digits(library)
