@@ -12,28 +12,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-static size_t axis_position(const struct bench_case *c, const char *axis)
+size_t bench_axis_position(const struct bench_run *r, const char *axis)
 {
 	size_t i = 0;
-	while (i < c->run->axis_count && strcmp(c->run->b->axes[i].name, axis) != 0)
+	while (i < r->axis_count && strcmp(r->b->axes[i].name, axis) != 0)
 		i++;
-	assert(i < c->run->axis_count);
+	assert(i < r->axis_count);
 	return i;
 }
 
 uint64_t axis_u64(const struct bench_case *c, const char *axis)
 {
-	return c->run->current.point[axis_position(c, axis)].number;
+	return c->run->current.point[bench_axis_position(c->run, axis)].number;
 }
 
 const char *axis_str(const struct bench_case *c, const char *axis)
 {
-	return c->run->current.point[axis_position(c, axis)].word;
+	return c->run->current.point[bench_axis_position(c->run, axis)].word;
 }
 
 unsigned axis_index(const struct bench_case *c, const char *axis)
 {
-	const char *const *words = c->run->b->axes[axis_position(c, axis)].words,
+	const char *const *words = c->run->b->axes[bench_axis_position(c->run, axis)].words,
 			  *word = axis_str(c, axis);
 	unsigned i = 0;
 	while (strcmp(words[i], word) != 0)

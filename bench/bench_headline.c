@@ -9,15 +9,6 @@
 
 #define WHERE_BYTES 192
 
-static size_t axis_named(const struct bench_run *r, const char *name)
-{
-	size_t a = 0;
-	while (a < r->axis_count && strcmp(r->b->axes[a].name, name) != 0)
-		a++;
-	assert(a < r->axis_count);
-	return a;
-}
-
 /* Of "n2048|n8192|n1024" the one for this kind of device. */
 static char *of_this_kind(const struct bench_run *r, char *values)
 {
@@ -47,7 +38,8 @@ static bool next_term(const struct bench_run *r, char **text_p, struct term *ter
 	*text_p = value + strcspn(value, " ");
 	if (**text_p)
 		*(*text_p)++ = '\0';
-	*term_p = (struct term){.axis = axis_named(r, name), .value.word = of_this_kind(r, value)};
+	*term_p = (struct term){.axis = bench_axis_position(r, name),
+				.value.word = of_this_kind(r, value)};
 	const struct axis *axis = &r->b->axes[term_p->axis];
 	if (axis->kind == AXIS_WORD)
 		return true;

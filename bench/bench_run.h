@@ -185,6 +185,9 @@ int bench_device_open(struct bench_run *r);
 void bench_device_list(void);
 void bench_device_write(struct bench_run *r, struct dev *dev);
 
+/* bench_derive.c: the index of an axis; that it exists is asserted. */
+size_t bench_axis_position(const struct bench_run *r, const char *axis);
+
 /* bench_headline.c. _write: `primary` of the run record, each number with its case as the device
  * resolves it. _list: print the key of the current point and the headline numbers it gives. */
 void bench_headlines_write(struct bench_run *r);

@@ -78,38 +78,15 @@ static int setup(struct bench_case *c)
 {
 	struct workload_spec pair[2];
 	int status = parse_pair(axis_str(c, "pair"), pair);
-	return status ? status : concurrent_open(c->state, c, pair, 2);
+	return status ? status : concurrent_open(c, pair, 2);
 }
-
-static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
-{
-	return concurrent_body(c->state, c, variant, iterations);
-}
-
-static void model(const struct bench_case *c, unsigned variant, struct bench_model *m)
-{
-	concurrent_model(c->state, c, variant, m);
-}
-
-static int poison(struct bench_case *c, unsigned variant)
-{
-	(void)variant;
-	return concurrent_poison(c->state, c);
-}
-
-static int check(struct bench_case *c, unsigned variant)
-{
-	return concurrent_check(c->state, c, variant);
-}
-
-static int verify_mechanism(struct bench_case *c) { return concurrent_verify(c->state, c); }
 
 static int derive(struct bench_case *c)
 {
 	const struct concurrent *both = c->state;
 	bench_fact_number(c, "x_repeats", both->workload[0].repeats);
 	bench_fact_number(c, "y_repeats", both->workload[1].repeats);
-	return concurrent_derive(both, c);
+	return concurrent_derive(c);
 }
 
 static const struct bench bench = {
@@ -129,11 +106,11 @@ static const struct bench bench = {
 	.state_bytes = sizeof(struct concurrent),
 	.admit = admit,
 	.setup = setup,
-	.body = body,
-	.model = model,
-	.poison = poison,
-	.check = check,
-	.verify_mechanism = verify_mechanism,
+	.body = concurrent_body,
+	.model = concurrent_model,
+	.poison = concurrent_poison,
+	.check = concurrent_check,
+	.verify_mechanism = concurrent_verify,
 	.derive = derive,
 };
 

@@ -76,31 +76,8 @@ static int setup(struct bench_case *c)
 	int status = read_axes(c, spec);
 	if (status == 0)
 		status = concurrent_admit(c, spec, WORKLOADS);
-	return status ? status : concurrent_open(c->state, c, spec, WORKLOADS);
+	return status ? status : concurrent_open(c, spec, WORKLOADS);
 }
-
-static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
-{
-	return concurrent_body(c->state, c, variant, iterations);
-}
-
-static void model(const struct bench_case *c, unsigned variant, struct bench_model *m)
-{
-	concurrent_model(c->state, c, variant, m);
-}
-
-static int poison(struct bench_case *c, unsigned variant)
-{
-	(void)variant;
-	return concurrent_poison(c->state, c);
-}
-
-static int check(struct bench_case *c, unsigned variant)
-{
-	return concurrent_check(c->state, c, variant);
-}
-
-static int verify_mechanism(struct bench_case *c) { return concurrent_verify(c->state, c); }
 
 static int derive(struct bench_case *c)
 {
@@ -115,7 +92,7 @@ static int derive(struct bench_case *c)
 	bench_fact_number(c, "copy_repeats", copy->repeats);
 	bench_fact_number(c, "copy_bytes", (double)copy->bytes);
 	bench_fact_number(c, "copy_blocks", copy->spec.blocks);
-	return concurrent_derive(both, c);
+	return concurrent_derive(c);
 }
 
 static const struct bench bench = {
@@ -134,11 +111,11 @@ static const struct bench bench = {
 	.primary = primary,
 	.state_bytes = sizeof(struct concurrent),
 	.setup = setup,
-	.body = body,
-	.model = model,
-	.poison = poison,
-	.check = check,
-	.verify_mechanism = verify_mechanism,
+	.body = concurrent_body,
+	.model = concurrent_model,
+	.poison = concurrent_poison,
+	.check = concurrent_check,
+	.verify_mechanism = concurrent_verify,
 	.derive = derive,
 };
 

@@ -33,9 +33,9 @@ int concurrent_admit(const struct bench_case *c, const struct workload_spec *spe
 	return status;
 }
 
-int concurrent_open(struct concurrent *p, struct bench_case *c, const struct workload_spec *spec,
-		    unsigned workloads)
+int concurrent_open(struct bench_case *c, const struct workload_spec *spec, unsigned workloads)
 {
+	struct concurrent *p = c->state;
 	struct work_lanes *lanes = bench_lanes(c);
 	int status = bench_status(c);
 	p->workloads = workloads;
@@ -99,33 +99,36 @@ static int time_workload(struct bench_case *c, struct workload *x, struct worklo
 	return status;
 }
 
-int concurrent_body(struct concurrent *p, struct bench_case *c, unsigned variant,
-		    uint64_t iterations)
+int concurrent_body(struct bench_case *c, unsigned variant, uint64_t iterations)
 {
+	struct concurrent *p = c->state;
 	int partner = roles[variant].partner;
 	bool concurrent = partner != NONE;
 	return time_workload(c, &p->workload[roles[variant].timed],
 			     &p->workload[concurrent ? partner : 0], concurrent, iterations);
 }
 
-void concurrent_model(const struct concurrent *p, const struct bench_case *c, unsigned variant,
-		      struct bench_model *m)
+void concurrent_model(const struct bench_case *c, unsigned variant, struct bench_model *m)
 {
+	const struct concurrent *p = c->state;
 	workload_model(&p->workload[roles[variant].timed], c, m);
 }
 
 /* ------------------------------------------------------------------ checking */
 
-int concurrent_poison(const struct concurrent *p, struct bench_case *c)
+int concurrent_poison(struct bench_case *c, unsigned variant)
 {
+	const struct concurrent *p = c->state;
+	(void)variant;
 	int status = 0;
 	for (unsigned i = 0; status == 0 && i < p->workloads; i++)
 		status = workload_poison(&p->workload[i], c);
 	return status;
 }
 
-int concurrent_check(const struct concurrent *p, struct bench_case *c, unsigned variant)
+int concurrent_check(struct bench_case *c, unsigned variant)
 {
+	const struct concurrent *p = c->state;
 	int partner = roles[variant].partner,
 	    status = workload_check(&p->workload[roles[variant].timed], c);
 	return status == 0 && partner != NONE ? workload_check(&p->workload[partner], c) : status;
@@ -145,8 +148,9 @@ static uint64_t engine_variants(const struct concurrent *p, const struct workloa
 	return uses;
 }
 
-int concurrent_verify(struct concurrent *p, struct bench_case *c)
+int concurrent_verify(struct bench_case *c)
 {
+	const struct concurrent *p = c->state;
 	const struct workload *engine = NULL;
 	uint64_t uses = engine_variants(p, &engine);
 	int status = bench_verify_independent(c, UINT64_MAX, "streams_are_independent",
@@ -157,8 +161,9 @@ int concurrent_verify(struct concurrent *p, struct bench_case *c)
 					     VERIFY_BYTES);
 }
 
-int concurrent_derive(const struct concurrent *p, struct bench_case *c)
+int concurrent_derive(struct bench_case *c)
 {
+	const struct concurrent *p = c->state;
 	int status = 0;
 	for (unsigned v = 0; status == 0 && v < variant_count(p); v++)
 		if (roles[v].partner != NONE)

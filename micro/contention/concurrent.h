@@ -30,23 +30,22 @@ struct concurrent {
 	unsigned workloads; /* 2 or 3 */
 };
 
-/* Callbacks of struct bench. admit and open take the workloads. */
+/* In admit and setup of a program whose state is struct concurrent. */
 int concurrent_admit(const struct bench_case *c, const struct workload_spec *spec,
 		     unsigned workloads);
-int concurrent_open(struct concurrent *p, struct bench_case *c, const struct workload_spec *spec,
-		    unsigned workloads);
-int concurrent_body(struct concurrent *p, struct bench_case *c, unsigned variant,
-		    uint64_t iterations);
-void concurrent_model(const struct concurrent *p, const struct bench_case *c, unsigned variant,
-		      struct bench_model *m);
-int concurrent_poison(const struct concurrent *p, struct bench_case *c);
-int concurrent_check(const struct concurrent *p, struct bench_case *c, unsigned variant);
+int concurrent_open(struct bench_case *c, const struct workload_spec *spec, unsigned workloads);
+
+/* Callbacks of struct bench for such a program. */
+int concurrent_body(struct bench_case *c, unsigned variant, uint64_t iterations);
+void concurrent_model(const struct bench_case *c, unsigned variant, struct bench_model *m);
+int concurrent_poison(struct bench_case *c, unsigned variant);
+int concurrent_check(struct bench_case *c, unsigned variant);
 
 /* The streams of the workloads are independent, for otherwise they would run one after the other;
  * and what is said to be copied by an engine is copied while no unit is free. */
-int concurrent_verify(struct concurrent *p, struct bench_case *c);
+int concurrent_verify(struct bench_case *c);
 
 /* "CIL" of every workload that ran with another one, reported under that variant. */
-int concurrent_derive(const struct concurrent *p, struct bench_case *c);
+int concurrent_derive(struct bench_case *c);
 
 #endif
