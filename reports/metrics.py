@@ -12,8 +12,6 @@ from reports.records import Case, Derived, Group, Primary, Scalar
 
 _COSTS = ("cil", "dil", "latency", "time_ratio", "slowdown")
 
-Found = Tuple[Case, Derived]
-
 
 def better_of(name: str, unit: str) -> Optional[str]:
     """Whether higher or lower is better, where the unit or the name tells."""

@@ -11,8 +11,6 @@ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 
 setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 
-programs() { (cd "$bin" && find . -mindepth 2 -maxdepth 2 -type f -perm -u+x | sed 's|^\./||' | sort); }
-
 # headlines NAME DEVICE [--full]: each headline number as often as a case of the default lists gives it.
 headlines() {
 	local name=$1 device=$2

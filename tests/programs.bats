@@ -38,8 +38,6 @@ in_turn() {
 	[ "${GPUSIG_TEST_ALL:-}" = 1 ] || [ $((turns % 5)) = 0 ]
 }
 
-programs() { (cd "$bin" && find . -mindepth 2 -maxdepth 2 -type f -perm -u+x | sed 's|^\./||' | sort); }
-
 # Where measure_once puts what a program says.
 folder_of() { echo "$BATS_FILE_TMPDIR/${1//\//-}"; }
 

@@ -15,6 +15,10 @@ if [ -z "${TEST_PYTHON:-}" ]; then
 	export TEST_PYTHON
 fi
 
+# Every program in $bin, which the file sets, as FOLDER/NAME.
+# shellcheck disable=SC2154
+programs() { (cd "$bin" && find . -mindepth 2 -maxdepth 2 -type f -perm -u+x | sed 's|^\./||' | sort); }
+
 # For tests that take long and seldom fail.
 only_with_all() { [ "${GPUSIG_TEST_ALL:-0}" = 1 ] || skip 'only in ./gpusig test --all'; }
 
