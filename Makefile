@@ -146,7 +146,7 @@ $(build)/tests/hardware/questions: $(call objects_of,$(wildcard tests/hardware/q
 $(unit_tests) $(peers) $(hardware): $(build)/%: $(build)/obj/%.o $(archive)
 	$(call say,LD,$@)
 	mkdir -p $(@D)
-	$(CC) $(our_cflags) $(CFLAGS) $(LDFLAGS) $^ -o $@ $(our_ldlibs) $(LDLIBS)
+	$(CC) $(our_cflags) $(CFLAGS) $(LDFLAGS) $(filter %.o,$^) $(filter-out %.o,$^) -o $@ $(our_ldlibs) $(LDLIBS)
 
 # The text of `make config` is compiled into every binary; the object follows the text.
 $(build)/config.inc: FORCE

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_VALUES 4096
+#define MAX_VALUES 8192
 
 static int append_value(const struct axis *axis, struct axis_list *list, struct axis_value value)
 {
@@ -173,6 +173,8 @@ bool axis_list_has(const char *list, const char *word)
 static int parse_plain_word(const struct axis *axis, const char *word, bool strict,
 			    const struct axis_capacities *known, struct axis_list *list)
 {
+	if (axis->expand)
+		return append_value(axis, list, (struct axis_value){.word = word});
 	if (axis->accept) {
 		int status = axis->accept(word);
 		if (status)
@@ -197,12 +199,66 @@ static int parse_plain_word(const struct axis *axis, const char *word, bool stri
 	return err_note(-EINVAL, "--%s: unknown value '%s'; values:%s", axis->name, word, names);
 }
 
+/* `*text_p`, a word that may stand for several, and a comma become part of `*all_p`. */
+static int expand_word(const struct axis *axis, const char *word,
+		       const struct axis_capacities *known, char **all_p)
+{
+	char *words = NULL, *grown = NULL;
+	int status = axis->expand(word, known, &words);
+	if (status)
+		return err_note(status, "--%s: %s", axis->name, err_text());
+	size_t before = strlen(*all_p), bytes = before + strlen(words) + 2;
+	if (*words) {
+		grown = realloc(*all_p, bytes);
+		*all_p = grown ? grown : *all_p;
+		if (grown)
+			snprintf(grown + before, bytes - before, "%s%s", before ? "," : "", words);
+		else
+			status = err_note(-ENOMEM, "--%s: out of memory", axis->name);
+	}
+	free(words);
+	return status;
+}
+
+/* The list with all of its words replaced by what they stand for; the caller frees it. */
+static int expand_list(const struct axis *axis, const char *text,
+		       const struct axis_capacities *known, char **expanded_p)
+{
+	char *copy = strdup(text), *all = strdup("");
+	int status = 0;
+	if (!copy || !all) {
+		free(copy);
+		free(all);
+		err_note(-ENOMEM, "--%s: out of memory", axis->name);
+		return -ENOMEM;
+	}
+	for (char *word = copy, *next; status == 0 && word; word = next) {
+		next = strchr(word, ',');
+		if (next)
+			*next++ = '\0';
+		status = expand_word(axis, word, known, &all);
+	}
+	free(copy);
+	if (status == 0 && !*all)
+		status = err_note(-EINVAL, "--%s '%s': no value applies to this device", axis->name,
+				  text);
+	if (status)
+		free(all);
+	else
+		*expanded_p = all;
+	return status;
+}
+
 /* Words that begin within the first `lenient` bytes are those of a default list. */
 static int parse_words(const struct axis *axis, const char *text, size_t lenient,
 		       const struct axis_capacities *known, struct axis_list *list_p)
 {
-	struct axis_list list = {.text = strdup(text)};
-	int status = list.text ? 0 : err_note(-ENOMEM, "--%s: out of memory", axis->name);
+	struct axis_list list = {0};
+	int status = 0;
+	if (axis->expand)
+		status = expand_list(axis, text, known, &list.text);
+	else if (!(list.text = strdup(text)))
+		status = err_note(-ENOMEM, "--%s: out of memory", axis->name);
 	for (char *word = list.text, *next; status == 0 && word; word = next) {
 		bool strict = (size_t)(word - list.text) >= lenient;
 		next = strchr(word, ',');

@@ -26,6 +26,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define AXIS_NODES 64
+
+struct axis_capacities;
+
 enum axis_kind { AXIS_SIZE, AXIS_COUNT, AXIS_WORD };
 
 struct axis {
@@ -51,6 +55,10 @@ struct axis {
 	const char *peers;
 	/* WORD: 0, or -EINVAL with a text that lists what exists. */
 	int (*accept)(const char *word);
+	/* WORD: the words that `word` stands for on these devices, such as all their pairs,
+	 * separated by commas, "" for none; the caller frees them. A value stands for itself. 0, or
+	 * an error with a text. `known` NULL: only the syntax is checked. */
+	int (*expand)(const char *word, const struct axis_capacities *known, char **words_p);
 };
 
 /* What the names in a list stand for. 0: unknown. */
@@ -59,6 +67,8 @@ struct axis_capacities {
 	uint64_t shared_granularity, shared_reserved; /* of a block's claim, as in dev_props */
 	uint32_t types;                               /* 1u << enum dev_type */
 	size_t devices;
+	uint32_t nodes[AXIS_NODES]; /* NUMA nodes of the host */
+	size_t node_count;
 };
 
 /* The default list: full or quick, of a GPU-class device or another one, where time is virtual

@@ -5,7 +5,6 @@
 #include "lib/clock.h"
 #include "lib/err.h"
 #include "lib/provenance.h"
-#include "lib/vec.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -17,6 +16,8 @@
 
 /* The time of a case without --budget. */
 #define CASE_SECONDS 0.5
+/* The share of a case that holds a headline number, where another one's is 1. */
+#define HEADLINE_WEIGHT 4.0
 /* A device with at least this many threads, one block of the usual size on every unit, is
  * GPU-class (bench/axis.h). CPUs stay far below. */
 #define GPU_CLASS_THREADS 4096u
@@ -52,6 +53,7 @@ static int resolve_axes(struct bench_run *r)
 		.types = p->gemm_types,
 		.devices = r->set.count,
 	};
+	r->known.node_count = dev_numa_nodes(r->c.dev, r->known.nodes, AXIS_NODES);
 	r->gpu_class = (uint64_t)p->units * p->block_threads >= GPU_CLASS_THREADS;
 	r->count.total = 1;
 	for (size_t a = 0; a < r->axis_count; a++) {
@@ -78,26 +80,7 @@ static void select_variants(struct bench_run *r)
 	}
 }
 
-/* The order of cases. With time for all of them it is that of the axes. When time may run out, a
- * stride coprime to their number spreads the first ones over all points. */
-static size_t case_stride(size_t total, bool spread)
-{
-	if (!spread || total < 3)
-		return 1;
-	for (size_t s = (size_t)(0.618 * (double)total); s > 1; s--) {
-		size_t a = total, b = s;
-		while (b) {
-			size_t rest = a % b;
-			a = b;
-			b = rest;
-		}
-		if (a == 1)
-			return s;
-	}
-	return 1;
-}
-
-static void set_point(struct bench_run *r, size_t index)
+void bench_set_point(struct bench_run *r, size_t index)
 {
 	size_t used = 0;
 	for (size_t a = r->axis_count; a-- > 0;) {
@@ -119,51 +102,30 @@ static void set_point(struct bench_run *r, size_t index)
 	}
 }
 
-static int read_done(struct bench_run *r)
+/* Seconds on the clock that --budget counts: the wall clock. A simulated second says nothing about
+ * how long the simulation takes. */
+static double wall_time(void) { return 1e-9 * (double)clock_ns(); }
+
+static double weight_of(const struct chosen_case *one)
 {
-	char *line = NULL;
-	size_t capacity = 0;
-	int status = 0;
-	FILE *file = fopen(r->o.done, "re");
-	if (!file)
-		return err_note(-EINVAL, "--done %s: %s", r->o.done, strerror(errno));
-	while (status == 0 && getline(&line, &capacity, file) >= 0) {
-		line[strcspn(line, "\n")] = '\0';
-		char **grown = vec_grow(r->done, r->done_count, &r->done_capacity, sizeof(*grown));
-		if (grown)
-			r->done = grown;
-		char *kept = grown ? strdup(line) : NULL;
-		if (kept)
-			r->done[r->done_count++] = kept;
-		else
-			status = err_note(-ENOMEM, "--done %s: out of memory", r->o.done);
-	}
-	free(line);
-	fclose(file);
-	return status;
+	return one->headline ? HEADLINE_WEIGHT : 1.0;
 }
 
-static bool already_done(const struct bench_run *r)
+/* A simulated case takes the same samples whatever the budget is, so that the same seed gives the
+ * same bytes; the budget decides how many cases are begun. */
+static double case_seconds(const struct bench_run *r, double share_of_left, double now)
 {
-	for (size_t i = 0; i < r->done_count; i++)
-		if (strcmp(r->done[i], r->current.key) == 0)
-			return true;
-	return false;
-}
-
-static double case_seconds(const struct bench_run *r, size_t left, double now)
-{
-	if (isinf(r->deadline_s))
+	if (isinf(r->deadline_s) || bench_virtual(r))
 		return CASE_SECONDS;
-	double share = (r->deadline_s - now) / (double)left;
-	return share > 0.0 ? share : 0.0;
+	double seconds = (r->deadline_s - now) * share_of_left;
+	return seconds > 0.0 ? seconds : 0.0;
 }
 
 /* Fail before any measurement when no case of the run is possible. */
 static int check_any_case_possible(struct bench_run *r)
 {
 	for (size_t i = 0; r->b->admit && i < r->count.total; i++) {
-		set_point(r, i);
+		bench_set_point(r, i);
 		if (r->b->admit(&r->c) != -EINVAL)
 			break;
 		if (i + 1 == r->count.total)
@@ -173,24 +135,33 @@ static int check_any_case_possible(struct bench_run *r)
 	return 0;
 }
 
+static int choose_cases(struct bench_run *r)
+{
+	bool scarce = r->o.budget_s > 0.0 && r->o.budget_s < CASE_SECONDS * (double)r->count.total;
+	int status = case_list_make(r, scarce, &r->chosen);
+	r->count.already_done = r->chosen.already_done;
+	return status;
+}
+
 static int run_cases(struct bench_run *r)
 {
-	bool spread = r->o.budget_s > 0.0 && r->o.budget_s < CASE_SECONDS * (double)r->count.total;
-	size_t step = case_stride(r->count.total, spread), index = 0;
-	for (size_t i = 0; i < r->count.total; i++, index = (index + step) % r->count.total) {
+	double left = 0.0;
+	for (size_t i = 0; i < r->chosen.count; i++)
+		left += weight_of(&r->chosen.cases[i]);
+	for (size_t i = 0; i < r->chosen.count; i++) {
+		double weight = weight_of(&r->chosen.cases[i]), share = weight / left;
+		left -= weight;
 		bench_current_clear(&r->current);
-		set_point(r, index);
-		if (already_done(r)) {
-			r->count.already_done++;
-			continue;
-		}
-		double now = bench_time(r);
+		bench_set_point(r, r->chosen.cases[i].index);
+		double now = wall_time();
 		bool first = r->count.ok + r->count.failed == 0;
 		if (now >= r->deadline_s && !first) {
 			r->count.out_of_budget++;
 			continue;
 		}
-		int status = bench_case_run(r, case_seconds(r, r->count.total - i, now));
+		case_progress_begin(r, i + 1, r->chosen.count);
+		int status = bench_case_run(r, case_seconds(r, share, now));
+		case_progress_end(r);
 		if (bench_interrupted)
 			return -EINTR;
 		if (status)
@@ -233,9 +204,10 @@ static void close_run(struct bench_run *r)
 	bench_current_free(&r->current);
 	for (size_t a = 0; a < r->axis_count; a++)
 		axis_free(&r->axes[a]);
-	for (size_t i = 0; i < r->done_count; i++)
-		free(r->done[i]);
-	free(r->done);
+	case_progress_close(&r->progress);
+	case_keys_free(&r->done);
+	case_keys_free(&r->cases);
+	case_list_free(&r->chosen);
 	free(r->scratch);
 	free(r->c.state);
 	json_free(&r->json);
@@ -249,10 +221,8 @@ static void close_run(struct bench_run *r)
 
 static void list_cases(struct bench_run *r)
 {
-	for (size_t i = 0; i < r->count.total; i++) {
-		set_point(r, i);
-		if (already_done(r))
-			continue;
+	for (size_t i = 0; i < r->chosen.count; i++) {
+		bench_set_point(r, r->chosen.cases[i].index);
 		if (r->o.json)
 			bench_headlines_list(r);
 		else
@@ -301,8 +271,11 @@ static int measure_program(struct bench_run *r)
 
 static int run_program(struct bench_run *r)
 {
-	double began = 1e-9 * (double)clock_ns();
-	if (r->o.done && read_done(r))
+	double began = wall_time();
+	if (case_keys_read("--done", r->o.done, &r->done) ||
+	    case_keys_read("--cases", r->o.cases, &r->cases))
+		return BENCH_USAGE;
+	if (case_progress_open(&r->progress, r->o.progress))
 		return BENCH_USAGE;
 	int status = bench_device_open(r);
 	if (status)
@@ -313,6 +286,8 @@ static int run_program(struct bench_run *r)
 		return BENCH_USAGE;
 	select_variants(r);
 	bench_options_resolve(&r->o, bench_virtual(r));
+	if (choose_cases(r))
+		return BENCH_USAGE;
 	if (r->o.mode == BENCH_LIST) {
 		list_cases(r);
 		return out_status() ? BENCH_BAD : BENCH_OK;
@@ -322,7 +297,7 @@ static int run_program(struct bench_run *r)
 	if (check_any_case_possible(r))
 		return BENCH_USAGE;
 	if (r->o.budget_s > 0.0)
-		r->deadline_s = (bench_virtual(r) ? r->start_s : began) + r->o.budget_s;
+		r->deadline_s = began + r->o.budget_s;
 	status = measure_program(r);
 	return status < 0 ? BENCH_BAD : status;
 }
@@ -359,7 +334,8 @@ int bench_main(const struct bench *b, int argc, char **argv)
 		err_print("%s: the state of a run: out of memory", b->name);
 		return BENCH_BAD;
 	}
-	*r = (struct bench_run){.b = b, .argc = argc, .argv = argv, .file = {.fd = -1}};
+	*r = (struct bench_run){
+		.b = b, .argc = argc, .argv = argv, .file = {.fd = -1}, .progress = {.fd = -1}};
 	r->c.run = r;
 	r->c.arg = b->arg;
 	r->axis_count = bench_axis_count(b);

@@ -21,7 +21,9 @@
  *       verify_mechanism, derive, teardown
  *       one record
  *
- * A case's time is half a second, or with --budget its share of the time that is left.
+ * A case's time is half a second, or with --budget its share of the wall time that is left. Where
+ * time is virtual it is always half a second of that; the budget is wall time there, too, and
+ * decides how many cases are begun. bench/cases/case_list.h has their order.
  *
  * Callbacks return 0 or -errno with a text, which err_note() of lib/err.h keeps:
  * return err_note(-ENOTSUP, "%s is not supported", name). The bench_ and dev_ functions have set
@@ -153,6 +155,11 @@ struct bench {
 
 	int (*body)(struct bench_case *c, unsigned variant, uint64_t iterations);
 
+	/* May be NULL. After each sample of a variant, not timed: brings back the state in which
+	 * the other variants are measured, such as warm caches, by work on c->stream, which the
+	 * harness waits for. */
+	int (*restore)(struct bench_case *c, unsigned variant);
+
 	/* May be NULL. */
 	void (*model)(const struct bench_case *c, unsigned variant, struct bench_model *m);
 
@@ -218,9 +225,10 @@ void bench_max_iterations(struct bench_case *c, unsigned variant, uint64_t max_i
 /* ---- whether results are checked (--check on). */
 bool bench_checked(const struct bench_case *c);
 
-/* Flags that the harness raises itself: "unverified", "few_samples", "noisy", "contended",
- * "throttled", "mechanism", "above_bound", "gate" (docs/METHOD.md says when). Flagged cases and
- * variants are kept in the records and enter no signature.
+/* Flags that the harness raises itself: "unverified", "few_samples", "throttled", "mechanism",
+ * "above_bound", "gate" (docs/METHOD.md says when). Flagged cases and variants are kept in the
+ * records and enter no signature. "noisy" and "contended" are grades: the values stay valid, with
+ * their interval, and are marked.
  *
  * ---- in verify_mechanism or derive: flags the case, for a reason that only the program knows. */
 void bench_flag(struct bench_case *c, const char *flag, const char *format, ...)

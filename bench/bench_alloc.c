@@ -14,6 +14,8 @@ struct resource {
 	enum resource_kind kind;
 	struct dev *dev;
 	void *handle;
+	enum dev_mem mem; /* MEMORY */
+	uint64_t bytes;
 };
 
 int bench_status(const struct bench_case *c) { return c->run->owned.status; }
@@ -78,13 +80,46 @@ static void *keep_resource(struct bench_case *c, enum resource_kind kind, struct
 	return handle;
 }
 
+static void *keep_memory(struct bench_case *c, const struct bench_memory *m, int status)
+{
+	if (!keep_resource(c, MEMORY, m->dev, m->start, status))
+		return NULL;
+	struct resource *kept = &c->run->owned.entries[c->run->owned.count - 1];
+	kept->mem = m->kind;
+	kept->bytes = m->bytes;
+	return m->start;
+}
+
 void *bench_alloc_on(struct bench_case *c, struct dev *dev, enum dev_mem kind, uint64_t bytes)
 {
 	void *memory = NULL;
 	if (!reserve_entry(c))
 		return NULL;
 	int status = dev_alloc(dev, kind, bytes, &memory);
-	return keep_resource(c, MEMORY, dev, memory, status);
+	return keep_memory(c, &(struct bench_memory){dev, kind, memory, bytes}, status);
+}
+
+void *bench_alloc_on_node(struct bench_case *c, struct dev *dev, uint32_t node, uint64_t bytes)
+{
+	void *memory = NULL;
+	if (!reserve_entry(c))
+		return NULL;
+	int status = dev_alloc_on_node(dev, node, bytes, &memory);
+	return keep_memory(c, &(struct bench_memory){dev, DEV_MEM_PINNED, memory, bytes}, status);
+}
+
+bool bench_memory_find(const struct bench_case *c, const void *at, struct bench_memory *m_p)
+{
+	const struct bench_resources *all = &c->run->owned;
+	for (size_t i = 0; i < all->count; i++) {
+		const struct resource *o = &all->entries[i];
+		const char *start = o->handle, *byte = at;
+		if (o->kind != MEMORY || byte < start || byte >= start + o->bytes)
+			continue;
+		*m_p = (struct bench_memory){o->dev, o->mem, o->handle, o->bytes};
+		return true;
+	}
+	return false;
 }
 
 void *bench_alloc(struct bench_case *c, enum dev_mem kind, uint64_t bytes)
@@ -135,13 +170,18 @@ struct gate *bench_gate(struct bench_case *c, uint64_t limit_ns)
 	return keep_resource(c, GATE, c->dev, gate, status);
 }
 
-struct work_lanes *bench_lanes(struct bench_case *c)
+struct work_lanes *bench_lanes_on(struct bench_case *c, struct dev *const *devices, size_t count)
 {
 	struct work_lanes *lanes = NULL;
 	if (!reserve_entry(c))
 		return NULL;
-	int status = work_lanes_open(c->devices->dev, c->devices->count, &lanes);
+	int status = work_lanes_open(devices, count, &lanes);
 	return keep_resource(c, LANES, NULL, lanes, status);
+}
+
+struct work_lanes *bench_lanes(struct bench_case *c)
+{
+	return bench_lanes_on(c, c->devices->dev, c->devices->count);
 }
 
 struct work_graph *bench_graph(struct bench_case *c, struct work_lanes *lanes)

@@ -33,6 +33,20 @@
 void *bench_alloc(struct bench_case *c, enum dev_mem kind, uint64_t bytes);
 void *bench_alloc_on(struct bench_case *c, struct dev *dev, enum dev_mem kind, uint64_t bytes);
 
+/* As dev_alloc_on_node(). */
+void *bench_alloc_on_node(struct bench_case *c, struct dev *dev, uint32_t node, uint64_t bytes);
+
+/* What one of these calls has allocated. */
+struct bench_memory {
+	struct dev *dev;
+	enum dev_mem kind;
+	char *start;
+	uint64_t bytes;
+};
+
+/* The allocation of the case that holds this address. False: none does. */
+bool bench_memory_find(const struct bench_case *c, const void *at, struct bench_memory *m_p);
+
 /* Ordinary host memory, contents undefined: for what a check compares with. */
 void *bench_alloc_host(struct bench_case *c, uint64_t bytes);
 

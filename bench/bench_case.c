@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
+const char *const bench_grades[BENCH_GRADES] = {"noisy", "contended"};
+
 /* Fewer samples give no 95 % interval of the median. */
 #define MIN_FOR_INTERVAL 6u
 /* A wider relative interval of the median is flagged as noise. */
@@ -75,6 +77,14 @@ void bench_mechanism_of(struct bench_case *c, uint64_t uses, const char *name, b
 					   mechanism->detail);
 }
 
+bool bench_is_grade(const struct bench_flag *f)
+{
+	for (size_t i = 0; i < BENCH_GRADES; i++)
+		if (strcmp(f->flag, bench_grades[i]) == 0)
+			return true;
+	return false;
+}
+
 static void add_flag(struct bench_run *r, const char *flag, int variant, const char *quantity,
 		     const char *format, va_list args)
 {
@@ -122,14 +132,35 @@ void bench_flag_value(struct bench_case *c, const char *name, int variant, const
 	va_end(args);
 }
 
+static bool flag_concerns(const struct bench_flag *f, int variant)
+{
+	return !f->quantity[0] && (f->variant == -1 || f->variant == variant);
+}
+
 bool bench_flagged(const struct bench_run *r, int variant)
 {
-	for (size_t i = 0; i < r->current.flag_count; i++) {
-		const struct bench_flag *f = &r->current.flags[i];
-		if (!f->quantity[0] && (f->variant == -1 || f->variant == variant))
+	for (size_t i = 0; i < r->current.flag_count; i++)
+		if (!bench_is_grade(&r->current.flags[i]) &&
+		    flag_concerns(&r->current.flags[i], variant))
 			return true;
-	}
 	return false;
+}
+
+bool bench_graded(const struct bench_run *r, int variant, const char *grade)
+{
+	for (size_t i = 0; i < r->current.flag_count; i++)
+		if (strcmp(r->current.flags[i].flag, grade) == 0 &&
+		    flag_concerns(&r->current.flags[i], variant))
+			return true;
+	return false;
+}
+
+bool bench_case_valid(const struct bench_run *r)
+{
+	for (size_t i = 0; i < r->current.flag_count; i++)
+		if (!bench_is_grade(&r->current.flags[i]))
+			return false;
+	return true;
 }
 
 /* ------------------------------------------------------------------ a case */
@@ -192,7 +223,7 @@ static void judge_samples(struct bench_run *r)
 					   "%u samples; fewer than %u give no interval",
 					   r->current.rounds, MIN_FOR_INTERVAL);
 		else if (r->current.rounds < r->o.min_samples)
-			bench_flag_variant(r, "few_samples", (int)v,
+			bench_flag_variant(r, "noisy", (int)v,
 					   "%u samples instead of at least %" PRIu64
 					   ": raise the budget",
 					   r->current.rounds, r->o.min_samples);
@@ -215,8 +246,7 @@ static void flag_contended(struct bench_run *r, const char *who, double share)
 		return;
 	}
 	for (unsigned v = 0; v < r->variant_count; v++)
-		if (r->current.samples[v].on &&
-		    (r->b->variants[v].timing != BENCH_DEVICE || !r->gate))
+		if (r->current.samples[v].on && bench_needs_cores(r, v))
 			bench_flag_variant(r, "contended", (int)v,
 					   "%s took %.0f %% of the host's cores", who,
 					   100.0 * share);

@@ -12,6 +12,9 @@
 
 /* Elements are drawn as floats, this many at a time, and then converted. */
 #define DRAWN 4096u
+/* Of a unit, in a GEMM with cold operands: tens of milliseconds of a CPU core. A GPU needs larger
+ * matrices for so many than its cache holds. */
+#define MAX_COLD_FLOPS 2e9
 
 bool bench_gemm_has_matrix_units(const struct dev *dev)
 {
@@ -188,6 +191,54 @@ struct dev_gemm bench_gemm_piece(const struct bench_gemm *p, enum shape_cut cut,
 		break;
 	}
 	return g;
+}
+
+/* 0, or -ENOTSUP with a text: cold operands would show nothing that warm ones do not. */
+static int check_cold_matters(const struct bench_gemm *p)
+{
+	const struct dev_props *props = dev_props(p->dev);
+	uint64_t llc = props->llc_bytes, bytes = p->a_bytes + p->b_bytes + p->c_bytes;
+	double unit_flops = shape_flops(&p->shape) / (props->units ? props->units : 1);
+	if (llc && bytes > llc)
+		return err_note(-ENOTSUP,
+				"operands of %.3g MB exceed the last-level cache of %.3g MB, so "
+				"the warm GEMM reads memory, too",
+				1e-6 * (double)bytes, 1e-6 * (double)llc);
+	if (unit_flops > MAX_COLD_FLOPS)
+		return err_note(-ENOTSUP,
+				"%.2g flops for each unit take so long that loading operands "
+				"which fit in a cache hardly shows",
+				unit_flops);
+	return 0;
+}
+
+int bench_gemm_rotate(const struct bench_gemm *p, struct bench_case *c, uint64_t variants,
+		      struct rotation **r_p)
+{
+	const struct rotation_range operands[] = {
+		{p->a, p->a_bytes, false}, {p->b, p->b_bytes, false}, {p->c, p->c_bytes, false}};
+	const struct rotation_run run = {operands, 3};
+	char why[160];
+	bool any = false;
+	for (unsigned v = 0; v < 64; v++)
+		any = any || (variants >> v & 1 && bench_variant_on(c, v));
+	int status = any ? check_cold_matters(p) : 0;
+	if (any && status == 0)
+		status = rotation_open(c, &run, 1, r_p);
+	if (status != -ENOTSUP || bench_status(c))
+		return status;
+	snprintf(why, sizeof(why), "%s", err_text());
+	return bench_variants_skip(c, variants, why);
+}
+
+struct bench_gemm bench_gemm_next(const struct bench_gemm *p, struct rotation *r)
+{
+	struct bench_gemm next = *p;
+	uint32_t set = rotation_take(r, 1);
+	next.a = rotation_address(r, set, p->a);
+	next.b = rotation_address(r, set, p->b);
+	next.c = rotation_address(r, set, p->c);
+	return next;
 }
 
 int bench_gemm_poison(const struct bench_gemm *p, struct bench_case *c)

@@ -30,7 +30,7 @@
 #ifndef GPUSIG_BENCH_GEMM_H
 #define GPUSIG_BENCH_GEMM_H
 
-#include "bench/bench.h"
+#include "bench/graph/rotation.h"
 #include "bench/shape.h"
 
 #define GEMM_TOLERANCE 30.0
@@ -92,6 +92,15 @@ bool bench_gemm_divides(const struct bench_gemm *p, enum shape_cut cut, uint32_t
 struct dev_gemm bench_gemm_whole(const struct bench_gemm *p);
 struct dev_gemm bench_gemm_piece(const struct bench_gemm *p, enum shape_cut cut, uint32_t from,
 				 uint32_t count);
+
+/* Cold operands for dev_gemm() of the whole and of pieces. In setup: opens the sets; or turns off
+ * the variants that need them (bench_variants_skip()), and *r_p stays NULL: where the operands
+ * exceed the last-level cache, so that warm ones are hardly in it either, where the GEMM takes so
+ * long that loading them would not show, and where sets are not possible. Does nothing where all of
+ * them are off. In body: the operands in the next set. */
+int bench_gemm_rotate(const struct bench_gemm *p, struct bench_case *c, uint64_t variants,
+		      struct rotation **r_p);
+struct bench_gemm bench_gemm_next(const struct bench_gemm *p, struct rotation *r);
 
 /* Enqueue on c->stream: fill C, on whichever device, with a value that no GEMM produces. */
 int bench_gemm_poison(const struct bench_gemm *p, struct bench_case *c);

@@ -59,7 +59,7 @@ static char *copy_where(const struct bench_metric *m, char text[WHERE_BYTES])
 	return text;
 }
 
-static bool is_here(const struct bench_run *r, const struct bench_metric *m)
+bool bench_is_headline(const struct bench_run *r, const struct bench_metric *m)
 {
 	char text[WHERE_BYTES], *at = copy_where(m, text);
 	struct term term;
@@ -73,6 +73,23 @@ static bool is_here(const struct bench_run *r, const struct bench_metric *m)
 	return true;
 }
 
+struct bench_derived *bench_find_metric(struct bench_run *r, const struct bench_metric *m)
+{
+	int variant = -1;
+	for (size_t v = 0; m->variant && v < r->variant_count; v++)
+		if (strcmp(r->b->variants[v].name, m->variant) == 0)
+			variant = (int)v;
+	return bench_find_derived(r, m->derived, variant);
+}
+
+bool bench_has_headline(const struct bench_run *r)
+{
+	for (const struct bench_metric *m = r->b->primary; m && m->metric; m++)
+		if (bench_is_headline(r, m))
+			return true;
+	return false;
+}
+
 void bench_headlines_list(struct bench_run *r)
 {
 	struct json *j = &r->json;
@@ -81,7 +98,7 @@ void bench_headlines_list(struct bench_run *r)
 	json_string(j, "key", r->current.key);
 	json_array_begin(j, "headlines");
 	for (const struct bench_metric *m = r->b->primary; m && m->metric; m++)
-		if (is_here(r, m))
+		if (bench_is_headline(r, m))
 			json_string(j, NULL, m->metric);
 	json_array_end(j);
 	json_object_end(j);

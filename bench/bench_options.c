@@ -63,7 +63,15 @@ static int take_format(const char *text, void *slot)
 	return 0;
 }
 
-/* One row gives parsing, help and order. take NULL: a switch that sets the mode, or --full. */
+static int take_switch(const char *text, void *slot)
+{
+	(void)text;
+	*(bool *)slot = true;
+	return 0;
+}
+
+/* One row gives parsing, help and order. Without `value` it is a switch; take NULL: one that sets
+ * the mode. */
 static const struct option {
 	const char *name, *value, *help;
 	int (*take)(const char *text, void *slot);
@@ -74,7 +82,7 @@ static const struct option {
 	 "host, host:0,1 (cores divided), sim, sim:MODEL:0-7, ... (default a GPU, or else host)",
 	 take_text, offsetof(struct bench_options, device), BENCH_RUN},
 	{"budget", "TIME",
-	 "time for the whole program, such as 10s or 2m (default: half a second per case)",
+	 "wall time for the whole program, such as 10s or 2m (default: half a second per case)",
 	 take_budget, offsetof(struct bench_options, budget_s), BENCH_RUN},
 	{"goal", "SHARE",
 	 "stop when the 95 % interval of the median is within this share (default 0.01)", take_goal,
@@ -96,7 +104,14 @@ static const struct option {
 	 offsetof(struct bench_options, out), BENCH_RUN},
 	{"done", "FILE", "skip the cases whose keys FILE lists, one per line", take_text,
 	 offsetof(struct bench_options, done), BENCH_RUN},
-	{"full", NULL, "more sizes and shapes (takes longer)", NULL, 0, BENCH_RUN},
+	{"cases", "FILE", "only the cases whose keys FILE lists, one per line", take_text,
+	 offsetof(struct bench_options, cases), BENCH_RUN},
+	{"progress", "FILE", "keep in FILE, as JSON, which case runs and the last headline number",
+	 take_text, offsetof(struct bench_options, progress), BENCH_RUN},
+	{"headline", NULL, "only the cases that hold a headline number", take_switch,
+	 offsetof(struct bench_options, headline), BENCH_RUN},
+	{"full", NULL, "more sizes and shapes (takes longer)", take_switch,
+	 offsetof(struct bench_options, full), BENCH_RUN},
 	{"list", NULL,
 	 "print the keys of the cases that would run; with --format json also "
 	 "their headline numbers",
@@ -132,7 +147,7 @@ static const char *variant_option(const struct bench *b)
 
 static int unknown_option(const struct bench *b, const char *name)
 {
-	char names[400] = "";
+	char names[1000] = "";
 	size_t used = 0, axes = bench_axis_count(b);
 	for (size_t i = 0; i < axes; i++)
 		used += (size_t)snprintf(names + used, sizeof(names) - used, " --%s",
@@ -192,13 +207,10 @@ static int take_harness_option(const struct option *option, const char *value,
 			       struct bench_options *o)
 {
 	if (!option->take) {
-		if (option->mode == BENCH_RUN)
-			o->full = true;
-		else
-			o->mode = option->mode;
+		o->mode = option->mode;
 		return 0;
 	}
-	if (!value)
+	if (option->value && !value)
 		return err_note(-EINVAL, "--%s needs a value: %s", option->name, option->value);
 	int status = option->take(value, (char *)o + option->offset);
 	return status ? err_note(-EINVAL, "--%s: %s", option->name, err_text()) : 0;
@@ -229,7 +241,7 @@ int bench_options_parse(const struct bench *b, int argc, char **argv, struct ben
 		snprintf(name, sizeof(name), "%.*s", (int)(equals ? equals - word - 2 : 62),
 			 word + 2);
 		const struct option *option = find_option(name);
-		bool is_switch = option && !option->take;
+		bool is_switch = option && !option->value;
 		if (is_switch && equals)
 			return err_note(-EINVAL, "--%s takes no value", name);
 		const char *value = equals                       ? equals + 1

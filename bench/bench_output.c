@@ -175,6 +175,8 @@ static void put_samples(struct bench_run *r, unsigned v)
 		json_integer(j, NULL, i);
 	json_array_end(j);
 	json_integer(j, "n", s->summary.n);
+	json_integer(j, "retaken", s->retaken);
+	json_integer(j, "disturbed", s->disturbed);
 	json_number(j, "median_s", s->summary.median);
 	json_number(j, "ci_low_s", s->summary.ci_low);
 	json_number(j, "ci_high_s", s->summary.ci_high);
@@ -193,7 +195,7 @@ static void put_samples(struct bench_run *r, unsigned v)
 	json_object_end(j);
 }
 
-static bool derived_valid(const struct bench_run *r, const struct bench_derived *d)
+bool bench_derived_valid(const struct bench_run *r, const struct bench_derived *d)
 {
 	if (!isfinite(d->value) || d->flagged)
 		return false;
@@ -205,6 +207,27 @@ static bool derived_valid(const struct bench_run *r, const struct bench_derived 
 		if (d->uses >> v & 1 && bench_flagged(r, v))
 			return false;
 	return true;
+}
+
+/* A value has the grades of all variants that it is of. */
+static void put_grades(struct bench_run *r, const struct bench_derived *d)
+{
+	struct json *j = &r->json;
+	bool any = false;
+	for (size_t g = 0; g < BENCH_GRADES && !d->modelled; g++) {
+		bool graded = bench_graded(r, d->variant, bench_grades[g]);
+		for (int v = 0; v < (int)r->variant_count; v++)
+			graded =
+				graded || (d->uses >> v & 1 && bench_graded(r, v, bench_grades[g]));
+		if (!graded)
+			continue;
+		if (!any)
+			json_array_begin(j, "grades");
+		any = true;
+		json_string(j, NULL, bench_grades[g]);
+	}
+	if (any)
+		json_array_end(j);
 }
 
 static bool variant_lost(const struct bench_run *r, const struct bench_derived *d)
@@ -246,13 +269,14 @@ static void put_derived(struct bench_run *r)
 		json_number(j, "bound", d->bound);
 		json_string(j, "bound_name", d->bound_name[0] ? d->bound_name : NULL);
 		json_number(j, "share", d->share);
-		json_bool(j, "valid", derived_valid(r, d));
+		json_bool(j, "valid", bench_derived_valid(r, d));
 		if (!isfinite(d->value))
 			json_string(j, "reason",
 				    d->reason[0]         ? d->reason
 				    : d->modelled        ? "the model has no value"
 				    : variant_lost(r, d) ? "gate: every sample was lost"
 							 : "no round gave a finite value");
+		put_grades(r, d);
 		json_object_end(j);
 	}
 	json_array_end(j);
@@ -289,7 +313,7 @@ static void put_validity(struct bench_run *r)
 	json_object_end(j);
 	bench_telemetry_write(j, &r->current.state, true);
 	json_object_begin(j, "validity");
-	json_bool(j, "valid", r->current.flag_count == 0);
+	json_bool(j, "valid", bench_case_valid(r));
 	json_array_begin(j, "flags");
 	for (size_t i = 0; i < r->current.flag_count; i++) {
 		const struct bench_flag *f = &r->current.flags[i];
@@ -385,13 +409,12 @@ static void table_case(struct bench_run *r, const char *status, const char *reas
 		out_print("  mechanism %s: %s (%s)\n", r->current.mechanisms[i].name,
 			  r->current.mechanisms[i].observed ? "observed" : "NOT OBSERVED",
 			  r->current.mechanisms[i].detail);
-	for (size_t i = 0; i < r->current.flag_count; i++)
-		out_print("  invalid, %s%s%s: %s\n", r->current.flags[i].flag,
-			  r->current.flags[i].variant >= 0 ? " " : "",
-			  r->current.flags[i].variant >= 0
-				  ? r->b->variants[r->current.flags[i].variant].name
-				  : "",
-			  r->current.flags[i].reason);
+	for (size_t i = 0; i < r->current.flag_count; i++) {
+		const struct bench_flag *f = &r->current.flags[i];
+		out_print("  %s%s%s%s: %s\n", bench_is_grade(f) ? "" : "invalid, ", f->flag,
+			  f->variant >= 0 ? " " : "",
+			  f->variant >= 0 ? r->b->variants[f->variant].name : "", f->reason);
+	}
 }
 
 int bench_output_case(struct bench_run *r, const char *status, const char *reason)

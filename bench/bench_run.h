@@ -8,9 +8,12 @@
 
 #include "bench/bench.h"
 #include "bench/bench_gate.h"
+#include "bench/cases/case_list.h"
+#include "bench/cases/case_progress.h"
 #include "lib/cpu_load.h"
 #include "lib/json.h"
 #include "lib/record.h"
+#include "lib/run_delay.h"
 #include "lib/stats.h"
 
 #include <signal.h>
@@ -37,14 +40,14 @@ struct bench_warm_up {
 
 struct bench_options {
 	enum bench_mode mode;
-	const char *device, *out, *done, *variants; /* device NULL: none given */
-	const char *axis[BENCH_AXES];               /* NULL: the default list */
-	double budget_s;                            /* 0: none given */
+	const char *device, *out, *done, *cases, *progress, *variants; /* NULL: not given */
+	const char *axis[BENCH_AXES];                                  /* NULL: the default list */
+	double budget_s;                                               /* 0: none given */
 	double goal;
 	uint64_t seed, min_samples;
 	uint64_t max_samples; /* 0 until resolved: none given */
 	struct bench_warm_up warm_up;
-	bool check, full, json;
+	bool check, full, json, headline;
 };
 
 struct bench_samples {
@@ -58,6 +61,8 @@ struct bench_samples {
 	struct stats_summary summary;
 	struct bench_model model;
 	bool valid, converged;
+	/* Samples that were replaced, and some that count, during which others took the cores. */
+	unsigned retaken, disturbed;
 };
 
 struct bench_derived {
@@ -151,19 +156,21 @@ struct bench_run {
 	struct bench_resources owned;
 	struct record_file file;
 	struct json json;
-	struct rng order; /* of variants in a round */
-	double *scratch;  /* max_samples, at least STATS_DRIFT_CAPACITY */
-	double start_s,
-		deadline_s; /* on the device's clock; the deadline is infinite without a budget */
-	struct gate *gate;  /* NULL: streams can't wait for a value */
+	struct rng order;        /* of variants in a round */
+	double *scratch;         /* max_samples, at least STATS_DRIFT_CAPACITY */
+	double start_s;          /* on the device's clock */
+	double deadline_s;       /* on the wall clock; infinite without a budget */
+	struct run_delay delay;  /* while samples are taken */
+	struct gate *gate;       /* NULL: streams can't wait for a value */
 	uint32_t queue_capacity; /* entries that a stream takes without blocking, as far as known */
 	struct dev_event *start_event, *stop_event;
 	double best_clock_hz;
 	struct {
 		size_t total, ok, failed, skipped, already_done, out_of_budget, valid;
 	} count;
-	char **done;
-	size_t done_count, done_capacity;
+	struct case_keys done, cases;
+	struct case_list chosen;
+	struct case_progress progress;
 };
 
 extern volatile sig_atomic_t bench_interrupted;
@@ -177,6 +184,9 @@ void bench_options_help(const struct bench *b);
 void bench_options_about(const struct bench *b);
 size_t bench_axis_count(const struct bench *b);
 size_t bench_variant_count(const struct bench *b);
+
+/* bench.c: make the case of this index the current one: its point and its key. */
+void bench_set_point(struct bench_run *r, size_t index);
 
 /* bench_device.c: open the device of --device, or the default, and check that the program can
  * use it: 0, -EINVAL or -ENODEV with a text; print the backends; write a device of the run
@@ -192,6 +202,11 @@ size_t bench_axis_position(const struct bench_run *r, const char *axis);
  * resolves it. _list: print the key of the current point and the headline numbers it gives. */
 void bench_headlines_write(struct bench_run *r);
 void bench_headlines_list(struct bench_run *r);
+/* Of the current point: whether it gives this headline number; whether it gives any. _find_metric:
+ * this number, or NULL. */
+bool bench_is_headline(const struct bench_run *r, const struct bench_metric *m);
+bool bench_has_headline(const struct bench_run *r);
+struct bench_derived *bench_find_metric(struct bench_run *r, const struct bench_metric *m);
 
 /* bench_telemetry.c. _read: read a device; a failure is a sample without a value. _explains:
  * whether the device reports why it throttles. _throttle: the reason, or NULL when it does not
@@ -228,6 +243,9 @@ void bench_gate_close(struct bench_run *r);
 int bench_sample_once(struct bench_run *r, unsigned variant, uint64_t iterations,
 		      double *seconds_p);
 int bench_sample_case(struct bench_run *r, double seconds);
+/* Whether the time of this variant depends on the host's cores: the device works with them, or the
+ * host takes the time, or enqueues while it is taken. */
+bool bench_needs_cores(const struct bench_run *r, unsigned variant);
 double bench_time(struct bench_run *r);
 
 /* bench_case.c: fail the case, for what it has to say can't be kept. */
@@ -235,8 +253,15 @@ void bench_fail_without_memory(struct bench_case *c, const char *what, const cha
 /* Without memory for another flag the case fails. */
 void bench_flag_variant(struct bench_run *r, const char *flag, int variant, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
-bool bench_flagged(const struct bench_run *r,
-		   int variant); /* the case, or this variant, is flagged */
+/* Whether a flag makes the case, or this variant, invalid. The grades do not: they say how far a
+ * value can be trusted. _graded: whether it has this grade. _case_valid: nothing of the case is
+ * invalid. */
+enum { BENCH_GRADES = 2 };
+extern const char *const bench_grades[BENCH_GRADES];
+bool bench_is_grade(const struct bench_flag *f);
+bool bench_flagged(const struct bench_run *r, int variant);
+bool bench_graded(const struct bench_run *r, int variant, const char *grade);
+bool bench_case_valid(const struct bench_run *r);
 
 /* bench_derive.c: the latest of this name and variant, or NULL; it holds until the next one is
  * added. */
@@ -244,6 +269,9 @@ struct bench_derived *bench_find_derived(struct bench_run *r, const char *name, 
 void bench_derive_rates(struct bench_run *r);
 void bench_current_clear(struct bench_current *now);
 void bench_current_free(struct bench_current *now); /* the samples' seconds, too */
+
+/* bench_output.c: whether the value may be used. */
+bool bench_derived_valid(const struct bench_run *r, const struct bench_derived *d);
 
 /* bench_output.c: build the record in r->json, append it to the file, print it or the table. 0
  * or the error. */

@@ -16,6 +16,11 @@
 #define SAMPLE_VIRTUAL_S MIN_SAMPLE_S
 /* Samples of a variant and case that may be lost to an overdue gate: one may be an accident. */
 #define MAX_OVERDUE 2u
+/* Threads wait this long for a core without any neighbour. */
+#define DISTURBED_ABOVE_NS 20e3
+#define DISTURBED_ABOVE 0.02 /* of the sample */
+#define MAX_RETAKES 4u
+#define RETAKE_BELOW_NS 10000000u
 /* From this many rounds on, convergence is checked only after every 16th part more of them,
  * because the check sorts all samples. */
 #define CHECK_ALWAYS_BELOW 200u
@@ -107,6 +112,12 @@ static uint64_t find_max_iterations(const struct bench_run *r, unsigned variant)
 	return max_iterations && max_iterations < fit ? max_iterations : fit;
 }
 
+static int restore_state(struct bench_run *r, unsigned variant)
+{
+	int status = r->b->restore ? r->b->restore(&r->c, variant) : 0;
+	return status || !r->b->restore ? status : dev_stream_sync(r->c.dev, r->c.stream);
+}
+
 static int checked_sample(struct bench_run *r, unsigned variant, uint64_t iterations,
 			  double *seconds_p)
 {
@@ -114,6 +125,8 @@ static int checked_sample(struct bench_run *r, unsigned variant, uint64_t iterat
 	int status = bench_sample_once(r, variant, iterations, seconds_p);
 	if (status == 0 && gate_overdue() != overdue)
 		status = err_note(-ETIMEDOUT, "a gate was opened by its watchdog");
+	if (status == 0)
+		status = restore_state(r, variant);
 	if (status)
 		return status;
 	if (!(*seconds_p >= 0.0) || isinf(*seconds_p))
@@ -189,6 +202,48 @@ static int calibrate_variant(struct bench_run *r, unsigned variant, double targe
 	return 0;
 }
 
+/* ---------------------------------------------------------------- other work on the cores */
+
+bool bench_needs_cores(const struct bench_run *r, unsigned variant)
+{
+	return dev_can(r->c.dev, DEV_CAP_HOST_ACCESS) ||
+	       r->b->variants[variant].timing != BENCH_DEVICE || !r->gate;
+}
+
+/* Others took the cores for a part of the sample that began at `from`. */
+static bool is_disturbed(const struct bench_run *r, const struct run_delay_mark *from,
+			 bool *worth_p)
+{
+	const struct run_delay_mark to = run_delay_now(&r->delay);
+	const uint64_t took_ns = to.wall_ns - from->wall_ns;
+	const double limit = fmax(DISTURBED_ABOVE_NS, DISTURBED_ABOVE * (double)took_ns);
+	*worth_p = took_ns < RETAKE_BELOW_NS;
+	return (double)run_delay_between(&r->delay, from, &to) > limit;
+}
+
+/* A sample that others disturbed is taken again, at most MAX_RETAKES times: the kernel's account
+ * tells, never the value. A long one cannot be free of them. */
+static int sample_undisturbed(struct bench_run *r, unsigned variant, double *seconds_p)
+{
+	struct bench_samples *s = &r->current.samples[variant];
+	bool worth = false;
+	int status = 0;
+	if (!bench_needs_cores(r, variant))
+		return checked_sample(r, variant, s->iterations, seconds_p);
+	for (unsigned retakes = 0; status == 0; retakes++) {
+		const struct run_delay_mark from = run_delay_now(&r->delay);
+		status = checked_sample(r, variant, s->iterations, seconds_p);
+		if (status || !is_disturbed(r, &from, &worth))
+			break;
+		if (!worth || retakes == MAX_RETAKES) {
+			s->disturbed++;
+			break;
+		}
+		s->retaken++;
+	}
+	return status;
+}
+
 /* One round: every variant that is on, once, in random order, stored at index `round`. */
 static int sample_round(struct bench_run *r, size_t round)
 {
@@ -201,7 +256,7 @@ static int sample_round(struct bench_run *r, size_t round)
 			continue;
 		int status;
 		do
-			status = checked_sample(r, order[i], s->iterations, &seconds);
+			status = sample_undisturbed(r, order[i], &seconds);
 		while (status == -ETIMEDOUT && !drop_overdue_variant(r, order[i]));
 		if (status == -ETIMEDOUT)
 			continue;
@@ -316,8 +371,11 @@ int bench_sample_case(struct bench_run *r, double seconds)
 		status = warm_up(r, start + 0.2 * seconds);
 	if (status == 0)
 		bench_case_begin(r);
+	if (status == 0 && !bench_virtual(r) && !r->b->job)
+		run_delay_open(&r->delay);
 	if (status == 0)
 		status = take_samples(r, start, seconds);
+	run_delay_close(&r->delay);
 	if (r->queue_capacity < dev_props(r->c.dev)->max_queued)
 		bench_fact_number(&r->c, "operations_queued_max", r->queue_capacity);
 	return status == 0 && on && count_variants_on(r) == 0 ? no_variant_sampled() : status;

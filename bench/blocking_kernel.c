@@ -14,15 +14,21 @@ static uint32_t count_arrived(const struct blocking_kernel *h)
 	return __atomic_load_n(&h->arrived[0], __ATOMIC_ACQUIRE);
 }
 
+static int open_on(struct blocking_kernel *h, struct bench_case *c, struct dev *dev,
+		   uint32_t max_blocks)
+{
+	*h = (struct blocking_kernel){.dev = dev, .max_blocks = max_blocks};
+	h->stream = bench_stream_on(c, dev, dev_props(dev)->priority_normal);
+	bench_status_add(c, dev_kernel_find(dev, "blocking_kernel", &h->kernel));
+	h->flag = bench_alloc_on(c, dev, DEV_MEM_PINNED, 256);
+	h->arrived = bench_alloc_on(c, dev, DEV_MEM_PINNED, 256);
+	h->start_ns = bench_alloc_on(c, dev, DEV_MEM_PINNED, max_blocks * sizeof(*h->start_ns));
+	return bench_status(c);
+}
+
 int blocking_kernel_open(struct blocking_kernel *h, struct bench_case *c, uint32_t max_blocks)
 {
-	*h = (struct blocking_kernel){.dev = c->dev, .max_blocks = max_blocks};
-	h->stream = bench_stream(c, dev_props(c->dev)->priority_normal);
-	h->kernel = bench_kernel(c, "blocking_kernel");
-	h->flag = bench_alloc(c, DEV_MEM_PINNED, 256);
-	h->arrived = bench_alloc(c, DEV_MEM_PINNED, 256);
-	h->start_ns = bench_alloc(c, DEV_MEM_PINNED, max_blocks * sizeof(*h->start_ns));
-	return bench_status(c);
+	return open_on(h, c, c->dev, max_blocks);
 }
 
 int blocking_kernel_start(struct blocking_kernel *h, uint32_t grid, uint64_t shared_bytes,
@@ -72,20 +78,20 @@ int blocking_kernel_need_engine(struct bench_case *c, uint64_t uses)
 }
 
 /* Copies while every slot is blocked. */
-static int copy_while_held(struct bench_case *c, uint64_t uses, const char *name, void *to,
-			   const void *from, uint64_t bytes)
+static int copy_while_held(struct bench_case *c, const struct blocking_copy *copy, uint64_t uses,
+			   const char *name)
 {
-	const struct dev_props *p = dev_props(c->dev);
+	const struct dev_props *p = dev_props(copy->dev);
 	uint32_t slots = p->units * p->slots_per_unit, arrived = 0, timed_out = 0;
 	struct blocking_kernel blocking;
-	int status = blocking_kernel_open(&blocking, c, slots);
+	int status = open_on(&blocking, c, copy->dev, slots);
 	if (status == 0)
 		status = blocking_kernel_start(&blocking, slots, 0, VERIFY_TIMEOUT_NS);
 	if (status)
 		return status;
 	status = blocking_kernel_settle(&blocking, slots, VERIFY_TIMEOUT_NS / 4, &arrived);
-	int copied = dev_copy(c->dev, c->stream, to, from, bytes);
-	int synced = dev_stream_sync(c->dev, c->stream);
+	int copied = dev_copy(copy->dev, copy->stream, copy->to, copy->from, copy->bytes);
+	int synced = dev_stream_sync(copy->dev, copy->stream);
 	int released = blocking_kernel_release(&blocking, &timed_out);
 	status = status ? status : copied ? copied : synced ? synced : released;
 	if (status == 0)
@@ -96,13 +102,15 @@ static int copy_while_held(struct bench_case *c, uint64_t uses, const char *name
 	return status;
 }
 
-static int prove_engine(struct bench_case *c, uint64_t uses, const char *name, void *to,
-			const void *from, uint64_t bytes)
+int blocking_kernel_verify_copy(struct bench_case *c, const struct blocking_copy *copy,
+				uint64_t uses, bool back)
 {
-	if (dev_can(c->dev, DEV_CAP_COPY_ENGINE | DEV_CAP_WAIT_VALUE))
-		return copy_while_held(c, uses, name, to, from, bytes);
+	const char *name = back ? "engine_copies_back_while_units_are_held"
+				: "engine_copies_while_units_are_held";
+	if (dev_can(copy->dev, DEV_CAP_COPY_ENGINE | DEV_CAP_WAIT_VALUE))
+		return copy_while_held(c, copy, uses, name);
 	bench_mechanism_of(c, uses, name, false, "%s",
-			   dev_can(c->dev, DEV_CAP_COPY_ENGINE)
+			   dev_can(copy->dev, DEV_CAP_COPY_ENGINE)
 				   ? "not provable: blocks of this device can't be released"
 				   : "the device has no copy engines");
 	return 0;
@@ -111,11 +119,13 @@ static int prove_engine(struct bench_case *c, uint64_t uses, const char *name, v
 int blocking_kernel_verify_engine(struct bench_case *c, uint64_t uses, void *to, const void *from,
 				  uint64_t bytes)
 {
-	return prove_engine(c, uses, "engine_copies_while_units_are_held", to, from, bytes);
+	const struct blocking_copy copy = {c->dev, c->stream, to, from, bytes};
+	return blocking_kernel_verify_copy(c, &copy, uses, false);
 }
 
 int blocking_kernel_verify_back(struct bench_case *c, uint64_t uses, void *to, const void *from,
 				uint64_t bytes)
 {
-	return prove_engine(c, uses, "engine_copies_back_while_units_are_held", to, from, bytes);
+	const struct blocking_copy copy = {c->dev, c->stream, to, from, bytes};
+	return blocking_kernel_verify_copy(c, &copy, uses, true);
 }

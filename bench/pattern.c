@@ -75,6 +75,9 @@ static size_t find_mismatch(const uint32_t *found, const uint32_t *pattern, size
 			    float tolerance)
 {
 	size_t i = 0;
+	/* Whole patterns first, which is several times as fast as word by word. */
+	while (words - i >= PATTERN_WORDS && memcmp(found + i, pattern, PATTERN_BYTES) == 0)
+		i += PATTERN_WORDS;
 	while (i < words && (found[i] == pattern[i % PATTERN_WORDS] ||
 			     (tolerance > 0.0f &&
 			      fabsf(float_of_bits(found[i]) -

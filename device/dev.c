@@ -393,10 +393,38 @@ void dev_comm_close(struct dev_comm *comm)
 		comm->ops->comm_close(comm);
 }
 
-int dev_allreduce(struct dev_comm *comm, struct dev_stream *const *streams, float *const *from,
-		  float *const *to, uint64_t count)
+int dev_collective(struct dev_comm *comm, enum dev_collective what,
+		   struct dev_stream *const *streams, float *const *from, float *const *to,
+		   uint64_t count)
 {
-	return comm->ops->allreduce(comm, streams, from, to, count);
+	return comm->ops->collective(comm, what, streams, from, to, count);
+}
+
+const char *dev_collective_name(enum dev_collective what)
+{
+	static const char *const names[DEV_COLLECTIVES] = {[DEV_ALLREDUCE] = "allreduce",
+							   [DEV_ALLGATHER] = "all-gather",
+							   [DEV_REDUCE_SCATTER] = "reduce-scatter",
+							   [DEV_ALL_TO_ALL] = "all-to-all"};
+	return (unsigned)what < DEV_COLLECTIVES ? names[what] : "?";
+}
+
+size_t dev_numa_nodes(struct dev *d, uint32_t *nodes, size_t capacity)
+{
+	return d->ops->numa_nodes ? d->ops->numa_nodes(d, nodes, capacity) : 0;
+}
+
+int dev_alloc_on_node(struct dev *d, uint32_t node, uint64_t bytes, void **ptr_p)
+{
+	uint32_t nodes[DEV_NUMA_NODES];
+	size_t count = dev_numa_nodes(d, nodes, DEV_NUMA_NODES);
+	if (count == 0)
+		return dev_note_not_supported(d, "alloc_on_node");
+	for (size_t i = 0; i < count && i < DEV_NUMA_NODES; i++)
+		if (nodes[i] == node)
+			return d->ops->alloc_on_node(d, node, bytes, ptr_p);
+	return err_note(-ENODEV, "NUMA node %u: not among the %zu nodes with memory for %s:%u",
+			node, count, d->ops->name, d->index);
 }
 
 int dev_ipc_export(struct dev *d, void *ptr, struct dev_ipc *handle_p)

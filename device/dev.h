@@ -45,7 +45,8 @@
  * -EINVAL: a stream, event, graph or communicator is not open, or is another device's (but waits,
  * queries and times take events of any device); a kernel was not found on the device; an argument
  * of a kernel is missing or not aligned, or a number is not the multiple that device/kernels.h asks
- * for; the ranges of a copy overlap; a value, or the counters of a GEMM, are not aligned.
+ * for; the ranges of a copy overlap, or those of a collective that is not in place; a value, or the
+ * counters of a GEMM, are not aligned.
  *
  * A call that has no result and is given such a handle does nothing, and the device's next
  * operation returns the error. A stream that is closed with work left keeps the memory of that work
@@ -65,8 +66,11 @@
 #ifndef GPUSIG_DEV_H
 #define GPUSIG_DEV_H
 
+#include "device/dev_collectives.h"
 #include "device/dev_gemm.h"
+#include "device/dev_links.h"
 #include "device/dev_lists.h"
+#include "device/dev_numa.h"
 #include "device/dev_telemetry.h"
 
 #include <stdbool.h>
@@ -122,7 +126,6 @@ struct dev_stream;
 struct dev_event;
 struct dev_kernel;
 struct dev_graph;
-struct dev_comm;
 
 /* A kernel's grid and arguments. args[i] points at the i-th argument as device/kernels.h lists
  * them; they are copied before dev_launch() returns. */
@@ -244,12 +247,19 @@ struct dev_ops {
 	void (*graph_close)(struct dev *dev, struct dev_graph *g);
 	int (*comm_open)(struct dev *const *devs, size_t count, struct dev_comm **comm_p);
 	void (*comm_close)(struct dev_comm *comm);
-	int (*allreduce)(struct dev_comm *comm, struct dev_stream *const *streams,
-			 float *const *from, float *const *to, uint64_t count);
+	int (*collective)(struct dev_comm *comm, enum dev_collective what,
+			  struct dev_stream *const *streams, float *const *from, float *const *to,
+			  uint64_t count);
 	int (*ipc_export)(struct dev *dev, void *ptr, struct dev_ipc *handle_p);
 	int (*ipc_import)(struct dev *dev, const struct dev_ipc *handle, uint64_t bytes,
 			  void **ptr_p);
 	int (*telemetry_read)(struct dev *dev, struct dev_telemetry *samples, size_t *count_p);
+	/* These two go together. */
+	size_t (*numa_nodes)(struct dev *dev, uint32_t *nodes, size_t capacity);
+	int (*alloc_on_node)(struct dev *dev, uint32_t node, uint64_t bytes, void **ptr_p);
+	int (*links_read)(struct dev *dev, struct dev_links *links);
+	int (*path_read)(struct dev *dev, struct dev *other, struct dev_path *path);
+	int (*health_read)(struct dev *dev, struct dev_telemetry *samples, size_t *count_p);
 };
 
 /* First member of every backend's own device struct. */
@@ -258,13 +268,6 @@ struct dev {
 	struct dev_checks *checks; /* of device/dev_checked.c; NULL without DEV_CHECKED */
 	unsigned index;
 	struct dev_props props;
-};
-
-/* First member of what a backend returns from comm_open. */
-struct dev_comm {
-	const struct dev_ops *ops;
-	size_t count;     /* of devices */
-	char library[64]; /* "NCCL 2.28.9" */
 };
 
 /* ------------------------------------------------------------------ what programs call
@@ -444,17 +447,6 @@ int dev_graph_begin(struct dev *d, struct dev_stream *s);
 int dev_graph_end(struct dev *d, struct dev_stream *s, struct dev_graph **g_p);
 int dev_graph_launch(struct dev *d, struct dev_stream *s, struct dev_graph *g);
 void dev_graph_close(struct dev *d, struct dev_graph *g); /* NULL is accepted */
-
-/* Open a communicator of the vendor's collectives (NCCL, RCCL) over the devices of a set, ranked in
- * the set's order. May take seconds. -ENOTSUP: no library. -ENODEV: fewer than two devices. Close
- * it before its devices. [optional] */
-int dev_comm_open(const struct dev_set *set, struct dev_comm **comm_p);
-void dev_comm_close(struct dev_comm *comm); /* NULL is accepted */
-
-/* Enqueue on streams[i] of device i: every to[i] becomes the sum of all from[], `count` floats in
- * DEVICE memory. to[i] is from[i] or does not overlap it. */
-int dev_allreduce(struct dev_comm *comm, struct dev_stream *const *streams, float *const *from,
-		  float *const *to, uint64_t count);
 
 /* Share an allocation of DEVICE memory, from its beginning, with another process that has the same
  * device open. The importing device treats it as its own memory; give it back with dev_free(). The

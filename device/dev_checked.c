@@ -3,7 +3,17 @@
 #include "device/dev_registry.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
+
+/* What the caller has in place of the backend's communicator. It lives until its first device is
+ * closed, so that a communicator that is closed already can be told. */
+struct checked_comm {
+	struct dev_comm base; /* must be first: struct dev_comm * is cast to it */
+	struct dev_comm *inner;
+	struct dev *first;
+	struct checked_comm *next;
+};
 
 static const struct dev_ops *inner_of(const struct dev *d) { return d->checks->inner; }
 
@@ -12,6 +22,10 @@ static void checked_close(struct dev *d)
 	struct dev_checks *c = d->checks;
 	registry_remove_device(c);
 	c->inner->close(d);
+	for (struct checked_comm *comm = c->comms, *next; comm; comm = next) {
+		next = comm->next;
+		free(comm);
+	}
 	free(c);
 }
 
@@ -33,6 +47,13 @@ static int checked_alloc(struct dev *d, enum dev_mem kind, uint64_t bytes, void 
 	void *ptr;
 	int status = inner_of(d)->alloc(d, kind, bytes, &ptr);
 	return status ? status : keep_memory(d, kind, ptr, bytes, ptr_p);
+}
+
+static int checked_alloc_on_node(struct dev *d, uint32_t node, uint64_t bytes, void **ptr_p)
+{
+	void *ptr;
+	int status = inner_of(d)->alloc_on_node(d, node, bytes, &ptr);
+	return status ? status : keep_memory(d, DEV_MEM_PINNED, ptr, bytes, ptr_p);
 }
 
 static int checked_free(struct dev *d, void *ptr)
@@ -342,77 +363,74 @@ static void checked_graph_close(struct dev *d, struct dev_graph *g)
 
 static int checked_comm_open(struct dev *const *devs, size_t count, struct dev_comm **comm_p)
 {
-	struct dev_comm *comm;
 	const struct dev_ops *inner = inner_of(devs[0]);
-	int status = inner->comm_open(devs, count, &comm);
-	if (status)
+	struct checked_comm *comm = calloc(1, sizeof(*comm));
+	if (!comm)
+		return err_note(-ENOMEM, "check a communicator: out of memory");
+	int status = inner->comm_open(devs, count, &comm->inner);
+	if (!status) {
+		comm->base = *comm->inner;
+		comm->base.ops = devs[0]->ops;
+		comm->first = devs[0];
+		status = registry_add_comm(&comm->base, devs, count);
+	}
+	if (status && comm->inner)
+		inner->comm_close(comm->inner);
+	if (status) {
+		free(comm);
 		return status;
-	status = registry_add_comm(comm, devs, count);
-	if (status)
-		inner->comm_close(comm);
-	else
-		*comm_p = comm;
-	return status;
+	}
+	comm->next = devs[0]->checks->comms;
+	while (!atomic_compare_exchange_weak(&devs[0]->checks->comms, &comm->next, comm))
+		continue;
+	*comm_p = &comm->base;
+	return 0;
 }
 
 static void checked_comm_close(struct dev_comm *comm)
 {
-	struct dev *const *devices = registry_comm_devices(comm);
-	struct dev *first = devices ? devices[0] : NULL;
-	if (first && registry_remove_handle(first, HANDLE_COMM, comm))
-		inner_of(first)->comm_close(comm);
+	struct checked_comm *c = (struct checked_comm *)comm;
+	if (registry_remove_handle(c->first, HANDLE_COMM, comm))
+		inner_of(c->first)->comm_close(c->inner);
 }
 
-static int checked_allreduce(struct dev_comm *comm, struct dev_stream *const *streams,
-			     float *const *from, float *const *to, uint64_t count)
+static int check_in_place(enum dev_collective what, const struct dev_range *from,
+			  const struct dev_range *to, uint64_t offset)
 {
-	const uint64_t bytes =
-		count > UINT64_MAX / sizeof(float) ? UINT64_MAX : count * sizeof(float);
+	const uintptr_t first = (uintptr_t)from->ptr, second = (uintptr_t)to->ptr;
+	const bool apart =
+		first < second ? second - first >= from->bytes : first - second >= to->bytes;
+	const bool in_place = what == DEV_ALLGATHER        ? first == second + offset
+			      : what == DEV_REDUCE_SCATTER ? second == first + offset
+							   : first == second;
+	if (apart || (in_place && what != DEV_ALL_TO_ALL))
+		return 0;
+	return err_note(-EINVAL, "%s: what is sent and what is received overlap",
+			dev_collective_name(what));
+}
+
+static int checked_collective(struct dev_comm *comm, enum dev_collective what,
+			      struct dev_stream *const *streams, float *const *from,
+			      float *const *to, uint64_t count)
+{
+	struct dev_comm *inner = ((struct checked_comm *)comm)->inner;
 	struct dev *const *devices = registry_comm_devices(comm);
 	int status = devices ? 0 : -EINVAL;
 	for (size_t i = 0; !status && i < comm->count; i++) {
-		const struct dev_range ranges[] = {{.ptr = from[i], .bytes = bytes},
-						   {.ptr = to[i], .bytes = bytes}};
-		status = registry_enqueue(devices[i], streams[i], ranges, 2, NULL);
+		const uint64_t most = UINT64_MAX / sizeof(float) / comm->count;
+		const uint64_t part = sizeof(float) * (count < most ? count : most);
+		const struct dev_range ranges[] = {
+			{.ptr = from[i], .bytes = part * dev_collective_sends(what, comm->count)},
+			{.ptr = to[i], .bytes = part * dev_collective_receives(what, comm->count)}};
+		status = check_in_place(what, &ranges[0], &ranges[1], i * part);
+		if (!status)
+			status = registry_enqueue(devices[i], streams[i], ranges, 2, NULL);
 	}
-	return status ? status : inner_of(devices[0])->allreduce(comm, streams, from, to, count);
+	return status ? status
+		      : inner_of(devices[0])->collective(inner, what, streams, from, to, count);
 }
 
 /* ------------------------------------------------------------------ the table */
-
-#define CHECKED_SLOTS(SLOT)                                                                        \
-	SLOT(close)                                                                                \
-	SLOT(alloc)                                                                                \
-	SLOT(free)                                                                                 \
-	SLOT(copy)                                                                                 \
-	SLOT(fill)                                                                                 \
-	SLOT(stream_open)                                                                          \
-	SLOT(stream_close)                                                                         \
-	SLOT(stream_sync)                                                                          \
-	SLOT(stream_wait)                                                                          \
-	SLOT(stream_query)                                                                         \
-	SLOT(event_open)                                                                           \
-	SLOT(event_close)                                                                          \
-	SLOT(event_record)                                                                         \
-	SLOT(event_query)                                                                          \
-	SLOT(event_sync)                                                                           \
-	SLOT(event_elapsed_ns)                                                                     \
-	SLOT(kernel_find)                                                                          \
-	SLOT(occupancy)                                                                            \
-	SLOT(launch)                                                                               \
-	SLOT(wait_value)                                                                           \
-	SLOT(write_value)                                                                          \
-	SLOT(post_value)                                                                           \
-	SLOT(gemm)                                                                                 \
-	SLOT(peer_enable)                                                                          \
-	SLOT(graph_begin)                                                                          \
-	SLOT(graph_end)                                                                            \
-	SLOT(graph_launch)                                                                         \
-	SLOT(graph_close)                                                                          \
-	SLOT(comm_open)                                                                            \
-	SLOT(comm_close)                                                                           \
-	SLOT(allreduce)                                                                            \
-	SLOT(ipc_import)
 
 /* What the backend lacks stays lacking. */
 #define CHECK_SLOT(slot) c->ops.slot = c->inner->slot ? checked_##slot : NULL;

@@ -21,6 +21,8 @@
 #include "device/kernel_signature.h"
 #include "lib/err.h"
 
+struct checked_comm;
+
 /* A checked device: struct dev.checks. */
 struct dev_checks {
 	struct dev_ops ops;          /* in place of the backend's */
@@ -29,7 +31,8 @@ struct dev_checks {
 	struct dev_checks *next; /* next checked device */
 	struct dev *peers[DEV_MAX];
 	size_t peer_count;
-	struct dev_kernel *kernels[KERNELS]; /* that were found, in the order of the list */
+	_Atomic(struct checked_comm *) comms; /* of which it is the first device */
+	struct dev_kernel *kernels[KERNELS];  /* that were found, in the order of the list */
 	struct err_first misuse; /* by a call without a result; the next operation returns it */
 };
 

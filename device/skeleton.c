@@ -283,10 +283,11 @@ static int skeleton_comm_open(struct dev *const *devs, size_t count, struct dev_
 
 static void skeleton_comm_close(struct dev_comm *comm) { (void)comm; }
 
-static int skeleton_allreduce(struct dev_comm *comm, struct dev_stream *const *streams,
-			      float *const *from, float *const *to, uint64_t count)
+static int skeleton_collective(struct dev_comm *comm, enum dev_collective what,
+			       struct dev_stream *const *streams, float *const *from,
+			       float *const *to, uint64_t count)
 {
-	(void)comm, (void)streams, (void)from, (void)to, (void)count;
+	(void)comm, (void)what, (void)streams, (void)from, (void)to, (void)count;
 	return note_no_device();
 }
 
@@ -305,9 +306,44 @@ static int skeleton_ipc_import(struct dev *dev, const struct dev_ipc *handle, ui
 	return note_no_device();
 }
 
+/* The host's NUMA nodes, from lib/numa.h. Goes with alloc_on_node. Optional. */
+static size_t skeleton_numa_nodes(struct dev *dev, uint32_t *nodes, size_t capacity)
+{
+	(void)dev, (void)nodes, (void)capacity;
+	return 0;
+}
+
+/* Allocate PINNED memory, all of it on a node of skeleton_numa_nodes(). Optional. */
+static int skeleton_alloc_on_node(struct dev *dev, uint32_t node, uint64_t bytes, void **ptr_p)
+{
+	(void)dev, (void)node, (void)bytes, (void)ptr_p;
+	return note_no_device();
+}
+
 /* Sample clocks, power, temperature and errors; a value that cannot be read is listed with the
  * reason. Optional. */
 static int skeleton_telemetry_read(struct dev *dev, struct dev_telemetry *samples, size_t *count_p)
+{
+	(void)dev, (void)samples, (void)count_p;
+	return note_no_device();
+}
+
+/* The links to the host and to other devices, with those that are down. Optional. */
+static int skeleton_links_read(struct dev *dev, struct dev_links *links)
+{
+	(void)dev, (void)links;
+	return note_no_device();
+}
+
+/* How another device of this backend is reached. Optional. */
+static int skeleton_path_read(struct dev *dev, struct dev *other, struct dev_path *path)
+{
+	(void)dev, (void)other, (void)path;
+	return note_no_device();
+}
+
+/* Count the errors of the device's memory. Optional. */
+static int skeleton_health_read(struct dev *dev, struct dev_telemetry *samples, size_t *count_p)
 {
 	(void)dev, (void)samples, (void)count_p;
 	return note_no_device();
@@ -352,8 +388,13 @@ const struct dev_ops skeleton_ops = {
 	.graph_close = skeleton_graph_close,
 	.comm_open = skeleton_comm_open,
 	.comm_close = skeleton_comm_close,
-	.allreduce = skeleton_allreduce,
+	.collective = skeleton_collective,
 	.ipc_export = skeleton_ipc_export,
 	.ipc_import = skeleton_ipc_import,
+	.numa_nodes = skeleton_numa_nodes,
+	.alloc_on_node = skeleton_alloc_on_node,
 	.telemetry_read = skeleton_telemetry_read,
+	.links_read = skeleton_links_read,
+	.path_read = skeleton_path_read,
+	.health_read = skeleton_health_read,
 };

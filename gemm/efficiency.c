@@ -10,6 +10,10 @@
  * gives f16; bf16 and f8 (e4m3) give bf16. Sums are f32, except for gemm_fast of f8, which uses the
  * library's fast accumulation.
  *
+ * gemm reads the same operands again and again: what fits in a cache comes from there. gemm_cold
+ * takes other ones each time, from rotating buffers (bench/graph/rotation.h), which are in no
+ * cache, as the operands of a GEMM are that follows other work.
+ *
  * Timed: the vendor's GEMM on data that was touched before, and the loop. flop/s counts 2 M N K.
  *
  *     bin/gemm/efficiency --device host --type f32 --shape n2048,g5,512x4096x64
@@ -53,6 +57,7 @@ static const struct bench_metric primary[] = {
 
 struct state {
 	struct bench_gemm gemm;
+	struct rotation *cold;
 	struct peaks peaks;
 };
 
@@ -83,6 +88,7 @@ static int setup(struct bench_case *c)
 	prepare_gemm(c, GEMM);
 	prepare_gemm(c, GEMM_FAST);
 	peaks_open(&s->peaks, c, s->gemm.type);
+	bench_status_add(c, bench_gemm_rotate(&s->gemm, c, UINT64_C(1) << GEMM_COLD, &s->cold));
 	for (unsigned loop = 0; loop < PEAK_LOOPS; loop++)
 		if (!s->peaks.loops[loop].kernel)
 			bench_variant_off(c, efficiency_peak_variant((enum peak_loop)loop));
@@ -92,14 +98,24 @@ static int setup(struct bench_case *c)
 static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
 {
 	struct state *s = case_state(c);
-	const struct bench_gemm operands = gemm_of_variant(c, variant);
-	struct dev_gemm gemm = bench_gemm_whole(&operands);
+	struct bench_gemm operands = gemm_of_variant(c, variant);
 	int status = 0;
-	for (uint64_t i = 0; status == 0 && i < iterations; i++)
+	for (uint64_t i = 0; status == 0 && i < iterations; i++) {
+		if (variant == GEMM_COLD)
+			operands = bench_gemm_next(&s->gemm, s->cold);
+		struct dev_gemm gemm = bench_gemm_whole(&operands);
 		status = efficiency_is_gemm(variant)
 				 ? dev_gemm(c->dev, c->stream, &gemm)
 				 : peaks_launch(&s->peaks, c, efficiency_peak_loop(variant));
+	}
 	return status;
+}
+
+/* Cold operands leave those of the other variants in no cache. */
+static int restore(struct bench_case *c, unsigned variant)
+{
+	struct dev_gemm gemm = bench_gemm_whole(&case_state(c)->gemm);
+	return variant == GEMM_COLD ? dev_gemm(c->dev, c->stream, &gemm) : 0;
 }
 
 static void model(const struct bench_case *c, unsigned variant, struct bench_model *m)
@@ -111,14 +127,18 @@ static void model(const struct bench_case *c, unsigned variant, struct bench_mod
 static int poison(struct bench_case *c, unsigned variant)
 {
 	struct state *s = case_state(c);
-	return efficiency_is_gemm(variant)
-		       ? bench_gemm_poison(&s->gemm, c)
-		       : peaks_poison(&s->peaks, c, efficiency_peak_loop(variant));
+	int status = efficiency_is_gemm(variant)
+			     ? bench_gemm_poison(&s->gemm, c)
+			     : peaks_poison(&s->peaks, c, efficiency_peak_loop(variant));
+	return status || variant != GEMM_COLD ? status : rotation_spread(s->cold, 1);
 }
 
 static int check(struct bench_case *c, unsigned variant)
 {
 	const struct bench_gemm gemm = gemm_of_variant(c, variant);
+	int status = variant == GEMM_COLD ? rotation_collect(case_state(c)->cold) : 0;
+	if (status)
+		return status;
 	return efficiency_is_gemm(variant)
 		       ? bench_gemm_check(&gemm, c, 1)
 		       : peaks_check(&case_state(c)->peaks, c, efficiency_peak_loop(variant));
@@ -127,6 +147,7 @@ static int check(struct bench_case *c, unsigned variant)
 static int derive(struct bench_case *c)
 {
 	const struct state *s = case_state(c);
+	rotation_facts(s->cold, c);
 	return efficiency_derive(c, &s->gemm, &s->peaks);
 }
 
@@ -134,11 +155,12 @@ static const struct bench bench = {
 	.name = "gemm/efficiency",
 	.question = "how near to its own peak is a GEMM, by shape and type?",
 	.formula = "flop_rate = 2 M N K / median time; fraction_of_peak = flop_rate / that of the "
-		   "fastest register-only loop",
+		   "fastest register-only loop; cold_time_ratio = seconds(gemm_cold) / "
+		   "seconds(gemm)",
 	.timed = "the vendor's GEMM on touched random data; not allocation, filling or checking",
-	.limits = "caches are warm; with cold caches a GEMM is slower; the peak of f32 and f64 is "
-		  "no bound where "
-		  "GEMMs may use matrix units, nor is the peak of a matrix loop that may not reach "
+	.limits = "gemm, the headline, finds its operands in a cache if they fit, gemm_cold in "
+		  "none; the peak of f32 and f64 is no bound where GEMMs may use matrix units, nor "
+		  "is the peak of a matrix loop that may not reach "
 		  "the rate of the units",
 	.needs = DEV_CAP_GEMM,
 	.share = 2.0,
@@ -149,6 +171,7 @@ static const struct bench bench = {
 	.admit = bench_gemm_admit,
 	.setup = setup,
 	.body = body,
+	.restore = restore,
 	.model = model,
 	.poison = poison,
 	.check = check,

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -161,6 +162,7 @@ static void put_machine(struct json *j)
 	put_count(j, "numa_nodes", "/sys/devices/system/node/node[0-9]*");
 	put_count(j, "iommu_groups", "/sys/kernel/iommu_groups/*");
 	put_affinity(j);
+	json_number(j, "nice", getpriority(PRIO_PROCESS, 0));
 	json_integer(j, "cores_online", (uint64_t)sysconf(_SC_NPROCESSORS_ONLN));
 	json_integer(j, "memory_bytes",
 		     (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGE_SIZE));

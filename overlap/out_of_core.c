@@ -2,13 +2,15 @@
  *
  * A GEMM whose A and C are in host memory, as out-of-core libraries run it. `pipelined` moves and
  * computes pieces of rows at once; `transfers` is all of A in and C out at once, by copy engines.
+ * With --operands cold each run uses other buffers, which are in no cache
+ * (bench/graph/rotation.h).
  *
  *     bin/overlap/out_of_core --device host --shape n1024 --pieces 4,16
  */
 #include "bench/bench_gemm.h"
 #include "bench/bench_overlap.h"
 #include "bench/blocking_kernel.h"
-#include "bench/graph/bench_graph.h"
+#include "bench/graph/rotation.h"
 
 #include <string.h>
 
@@ -25,17 +27,19 @@ static const struct axis axes[] = {
 			  .gpu_class = "n8192", .gpu_class_full = "g5,65536x4096x4096,n8192"),
 	BENCH_GEMM_MFLOP(.quick = "500", .simulated = "20", .gpu_class = "2000000"),
 	{.name = "pieces", .help = "of rows", .kind = AXIS_COUNT, .min = 2, .quick = "4,16"},
+	BENCH_OPERANDS,
 	{0}};
 
 static const struct bench_metric primary[] = {
 	{"out_of_core_of_ideal", "fraction_of_ideal", "pipelined",
-	 "type=f32 shape=n1024|n8192|n256 pieces=16", "", "higher"},
+	 "type=f32 shape=n1024|n8192|n256 pieces=16 operands=warm", "", "higher"},
 	{0}};
 
 struct state {
 	struct bench_gemm gemm;
 	char *a, *c; /* PINNED */
 	struct work_graph *graph[VARIANTS];
+	struct rotation *rotation;
 };
 
 /* Lanes: 0 for A, 1 for GEMMs, 2 for C. */
@@ -78,7 +82,7 @@ static int setup(struct bench_case *c)
 			add_piece(s, v, i, pieces);
 		bench_graph_prepare(c, s->graph[v]);
 	}
-	return bench_status(c);
+	return bench_rotate_cold(c, s->graph, VARIANTS, &s->rotation);
 }
 
 static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
@@ -99,17 +103,18 @@ static int poison(struct bench_case *c, unsigned variant)
 	const struct state *s = c->state;
 	memset(s->c, 0x3c, s->gemm.c_bytes);
 	int status = variant == TRANSFERS ? 0 : bench_gemm_poison(&s->gemm, c);
-	return status || variant == GEMM
-		       ? status
-		       : dev_fill(c->dev, c->stream, s->gemm.a, 0x7f, s->gemm.a_bytes);
+	if (status == 0 && variant != GEMM)
+		status = dev_fill(c->dev, c->stream, s->gemm.a, 0x7f, s->gemm.a_bytes);
+	return status ? status : rotation_spread(s->rotation, 1);
 }
 
 static int check(struct bench_case *c, unsigned variant)
 {
 	const struct state *s = c->state;
 	struct bench_gemm found = s->gemm;
+	int status = rotation_collect(s->rotation);
 	found.c = variant == GEMM ? found.c : s->c;
-	return bench_gemm_check(&found, c, 1);
+	return status ? status : bench_gemm_check(&found, c, 1);
 }
 
 static int verify_mechanism(struct bench_case *c)
@@ -124,6 +129,7 @@ static int derive(struct bench_case *c)
 {
 	const struct bench_overlap o = {SERIAL, 1u << SERIAL, 1u << GEMM | 1u << TRANSFERS, NULL};
 	bench_gemm_facts(&((struct state *)c->state)->gemm, c);
+	rotation_facts(((struct state *)c->state)->rotation, c);
 	return bench_derive_overlap(c, &o, 1u << PIPELINED);
 }
 

@@ -11,10 +11,14 @@
  * gemm_in_gemm_first is the same round, timed to the end of its GEMM. With several devices each one
  * has a GEMM and sends; the longest of their times counts.
  *
+ * With --operands cold every round finds its data in no cache, in all variants
+ * (bench/graph/rotation.h).
+ *
  *     bin/overlap/pair --device host --shape g5 --transfer up --copy-method engine,kernel:1 \
  *         --size 0.5x,1x,2x
  */
 #include "bench/blocking_kernel.h"
+#include "bench/graph/rotation.h"
 #include "overlap/pair/pair_metrics.h"
 #include "overlap/pair/pair_run.h"
 
@@ -59,13 +63,18 @@ static const struct axis axes[] = {
 	 .accept = transfer_size_accept,
 	 .quick = "1x",
 	 .full = "0.5x,1x,2x"},
+	BENCH_OPERANDS,
 	{0}};
 
 static const struct bench_metric primary[] = {
 	{"pair_of_ideal_engine", "fraction_of_ideal", "transfer_first",
-	 "type=f32 shape=n512|n4096|n256 transfer=up copy-method=engine size=1x", "", "higher"},
+	 "type=f32 shape=n512|n4096|n256 transfer=up copy-method=engine size=1x "
+	 "operands=warm",
+	 "", "higher"},
 	{"pair_of_ideal_kernel", "fraction_of_ideal", "transfer_first",
-	 "type=f32 shape=n512|n4096|n256 transfer=up copy-method=kernel size=1x", "", "higher"},
+	 "type=f32 shape=n512|n4096|n256 transfer=up copy-method=kernel size=1x "
+	 "operands=warm",
+	 "", "higher"},
 	{0}};
 
 #define VERIFY_BYTES (64u << 10)
@@ -73,6 +82,7 @@ static const struct bench_metric primary[] = {
 struct state {
 	struct pair_run run;
 	struct copy_method method;
+	struct rotation *rotation;
 };
 
 static struct state *pair_state(const struct bench_case *c) { return c->state; }
@@ -98,8 +108,9 @@ static int setup(struct bench_case *c)
 	int status = copy_method_parse(axis_str(c, "copy-method"), &s->method);
 	if (status == 0)
 		status = transfer_size_parse(axis_str(c, "size"), &size);
-	return status ? status
-		      : pair_run_open(&s->run, c, case_transfer_kind(c), &s->method, &size);
+	if (status == 0)
+		status = pair_run_open(&s->run, c, case_transfer_kind(c), &s->method, &size);
+	return status ? status : bench_rotate_cold(c, s->run.round, PAIR_ROUNDS, &s->rotation);
 }
 
 static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
@@ -131,13 +142,13 @@ static int poison(struct bench_case *c, unsigned variant)
 	int status = transfer_poison(&r->transfer, c);
 	for (size_t i = 0; status == 0 && i < r->transfer.senders; i++)
 		status = bench_gemm_poison(&r->gemm[i], c);
-	return status;
+	return status ? status : rotation_spread(pair_state(c)->rotation, 1);
 }
 
 static int check(struct bench_case *c, unsigned variant)
 {
 	const struct pair_run *r = &pair_state(c)->run;
-	int status = 0;
+	int status = rotation_collect(pair_state(c)->rotation);
 	for (size_t i = 0; status == 0 && variant != TRANSFER && i < r->transfer.senders; i++)
 		status = bench_gemm_check(&r->gemm[i], c, 1);
 	return status == 0 && variant != GEMM ? transfer_check(&r->transfer) : status;
@@ -166,6 +177,7 @@ static int derive(struct bench_case *c)
 	bench_fact_number(c, "transfer_bytes", (double)transfer_bytes(&r->transfer));
 	bench_fact_number(c, "messages_per_device", (double)r->transfer.fan_out);
 	bench_fact_number(c, "devices", (double)r->transfer.senders);
+	rotation_facts(pair_state(c)->rotation, c);
 	if (!pair_state(c)->method.engine)
 		bench_fact_number(c, "copy_method_blocks", r->transfer.sender[0].copy_blocks);
 	return pair_derive(c);
@@ -181,9 +193,9 @@ static const struct bench bench = {
 		"a round enqueued beforehand, by the devices' events: from its start to the end of "
 		"the later side, or of the side in the variant's name; the longest of the "
 		"devices' times",
-	.limits = "one GEMM and one transfer at a time, from the same buffers every round, so data "
-		  "that fits in a cache is read from it; the second side starts a few events after "
-		  "the first",
+	.limits = "one GEMM and one transfer at a time; with operands=warm from the same buffers "
+		  "every round, so data that fits in a cache is read from it; the second side "
+		  "starts a few events after the first",
 	.needs = DEV_CAP_GEMM | DEV_CAP_WAIT_VALUE,
 	.wants = DEV_CAP_COPY_ENGINE | DEV_CAP_PEER,
 	.share = 2.0,

@@ -10,10 +10,13 @@
  * Scenarios: cb, compute-bound, GEMMs of 8192^3; mb, memory-bound, of 8192 x 57344 x 8192; both
  * divided by the same power of two; with an allreduce (ar) or all-to-all (a2a) of one mb result.
  * Every device runs the pipeline. overlap/shaping/comm_load.h describes the communication: on one
- * device a stand-in, on several the collective; variants library_* use the vendor's allreduce.
+ * device a stand-in, on several the collective; variants library_* use the vendor's.
  *
  * Timed: rounds of the pipeline by the device's events. Overlap rate, losses and waits are from
  * additional rounds with stamps and events (overlap/shaping/trace.h).
+ *
+ * With --operands cold each iteration of the pipeline uses other buffers, which are in no cache
+ * (bench/graph/rotation.h).
  *
  *     bin/overlap/shaping --device host --scenario mb-ar --tile 64x64x32 --grid 2:64:x2
  */
@@ -76,9 +79,12 @@ static const struct axis axes[] = {
 	 .quick = "100",
 	 .simulated = "300",
 	 .gpu_class = "300000"},
+	BENCH_OPERANDS,
 	{0}};
 
-#define HEADLINE "scenario=mb-ar tile=64x64x32 grid=0 shared=SHARED/4 blocks=2|16|8 iterations=8"
+#define HEADLINE                                                                                   \
+	"scenario=mb-ar tile=64x64x32 grid=0 shared=SHARED/4 blocks=2|16|8 iterations=8 "          \
+	"operands=warm"
 
 static const struct bench_metric primary[] = {
 	{"overlap_time_ratio", "time_ratio", "overlap", HEADLINE, "", "lower"},
@@ -165,18 +171,23 @@ static int poison(struct bench_case *c, unsigned variant)
 	for (uint32_t d = 0; pipeline_has(variant, HAS_GEMM) && d < p->devices; d++)
 		for (int i = 0; status == 0 && i < 2; i++)
 			status = bench_gemm_poison(&p->gemm[d][i], c);
-	return status || !pipeline_has(variant, HAS_COMM) ? status : comm_load_poison(&p->comm, c);
+	if (status == 0 && pipeline_has(variant, HAS_COMM))
+		status = comm_load_poison(&p->comm, c);
+	return status ? status : rotation_spread(p->rotation, p->iterations);
 }
 
+/* With cold operands the other buffer of the last iteration's set has no result of this round. */
 static int check(struct bench_case *c, unsigned variant)
 {
 	const struct pipeline *p = case_pipeline(c);
 	char *message[DEV_MAX];
-	int status = 0;
+	unsigned last = (p->iterations - 1) % 2;
+	int status = rotation_collect(p->rotation);
 	for (uint32_t d = 0; status == 0 && d < p->devices; d++) {
-		message[d] = p->gemm[d][(p->iterations - 1) % 2].c;
-		for (int i = 0; pipeline_has(variant, HAS_GEMM) && status == 0 && i < 2; i++)
-			status = bench_gemm_check(&p->gemm[d][i], c, 1);
+		message[d] = p->gemm[d][last].c;
+		for (unsigned i = 0; pipeline_has(variant, HAS_GEMM) && status == 0 && i < 2; i++)
+			if (i == last || !p->rotation)
+				status = bench_gemm_check(&p->gemm[d][i], c, 1);
 	}
 	return status || !pipeline_has(variant, HAS_COMM)
 		       ? status
@@ -199,7 +210,7 @@ static const struct bench bench = {
 		"f32 and kernels of ours, which are slower than a library's GEMM; resident blocks "
 		"of GEMMs are what the device says, not observed; on one device the communication "
 		"is a stand-in that uses no link; a device's own exchange sends to one peer at a "
-		"time; the library's all-to-all is not measured",
+		"time",
 	.needs = DEV_CAP_WAIT_VALUE,
 	.wants = DEV_CAP_GEMM | DEV_CAP_GEMM_TILED | DEV_CAP_PRIORITY | DEV_CAP_OCCUPANCY |
 		 DEV_CAP_PEER | DEV_CAP_COLLECTIVES,

@@ -12,9 +12,13 @@
  * second device (peer), or every device sends to every other its part (exchange), with and without
  * stagger.
  *
+ * With --operands cold each round uses other buffers, which are in no cache
+ * (bench/graph/rotation.h); counters stay where they are.
+ *
  *     bin/overlap/trigger --device host --shape n1024 --direction down --bands 4,16
  */
 #include "bench/blocking_kernel.h"
+#include "bench/graph/rotation.h"
 #include "overlap/trigger/trigger_metrics.h"
 
 static const char *const copy_methods[] = {"engine", "kernel", NULL};
@@ -50,14 +54,18 @@ static const struct axis axes[] = {
 	 .words = copy_methods,
 	 .quick = "engine",
 	 .full = "engine,kernel"},
+	BENCH_OPERANDS,
 	{0}};
 
 static const struct bench_metric primary[] = {
 	{"trigger_speedup", "S_tiled", "triggered",
-	 "type=f32 shape=n1024|n4096|n256 direction=down bands=16 copy-method=engine", "",
-	 "higher"},
+	 "type=f32 shape=n1024|n4096|n256 direction=down bands=16 copy-method=engine "
+	 "operands=warm",
+	 "", "higher"},
 	{"trigger_tracker_cost", "tracker_cost", "gemm_counting",
-	 "type=f32 shape=n1024|n4096|n256 direction=down bands=16 copy-method=engine", "", "lower"},
+	 "type=f32 shape=n1024|n4096|n256 direction=down bands=16 copy-method=engine "
+	 "operands=warm",
+	 "", "lower"},
 	{0}};
 
 #define VERIFY_BYTES (64u << 10)
@@ -65,6 +73,7 @@ static const struct bench_metric primary[] = {
 struct state {
 	struct producers producers;
 	struct producer_round rounds[VARIANTS];
+	struct rotation *rotation;
 };
 
 static struct state *case_state(const struct bench_case *c) { return c->state; }
@@ -72,6 +81,7 @@ static struct state *case_state(const struct bench_case *c) { return c->state; }
 static int setup(struct bench_case *c)
 {
 	struct state *s = case_state(c);
+	struct work_graph *graphs[VARIANTS] = {NULL};
 	if (producers_open(&s->producers, c))
 		return bench_status(c);
 	if (s->producers.count < 2)
@@ -84,10 +94,12 @@ static int setup(struct bench_case *c)
 	unsigned restart = work_graph_max_queued(s->producers.restart);
 	for (unsigned v = 0; v < VARIANTS; v++)
 		if (bench_variant_on(c, v) &&
-		    producers_prepare(&s->producers, c, &trigger_strategies[v], &s->rounds[v]) == 0)
-			bench_queue_entries(c, v,
-					    restart + work_graph_max_queued(s->rounds[v].graph));
-	return bench_status(c);
+		    producers_prepare(&s->producers, c, &trigger_strategies[v], &s->rounds[v]) ==
+			    0) {
+			graphs[v] = s->rounds[v].graph;
+			bench_queue_entries(c, v, restart + work_graph_max_queued(graphs[v]));
+		}
+	return bench_rotate_cold(c, graphs, VARIANTS, &s->rotation);
 }
 
 static int time_first_copy(struct state *s, const struct producer_round *r, double *seconds_p)
@@ -130,13 +142,16 @@ static void model(const struct bench_case *c, unsigned variant, struct bench_mod
 
 static int poison(struct bench_case *c, unsigned variant)
 {
+	int status = producers_poison(&case_state(c)->producers, c);
 	(void)variant;
-	return producers_poison(&case_state(c)->producers, c);
+	return status ? status : rotation_spread(case_state(c)->rotation, 1);
 }
 
 static int check(struct bench_case *c, unsigned variant)
 {
-	return producers_check(&case_state(c)->producers, c, &trigger_strategies[variant]);
+	int status = rotation_collect(case_state(c)->rotation);
+	return status ? status
+		      : producers_check(&case_state(c)->producers, c, &trigger_strategies[variant]);
 }
 
 static int verify_mechanism(struct bench_case *c)
@@ -167,6 +182,7 @@ static int derive(struct bench_case *c)
 	bench_fact_number(c, "devices_that_send", (double)s->count);
 	bench_fact_number(c, "bands_sent", s->bands);
 	bench_fact_number(c, "band_rows", s->band_rows);
+	rotation_facts(case_state(c)->rotation, c);
 	bench_fact_number(c, "band_bytes", (double)(s->band_rows * s->row_bytes));
 	return trigger_derive(c, s);
 }
@@ -184,7 +200,7 @@ static const struct bench bench = {
 	.limits = "a software trigger: counters in memory and streams that wait for values. T3's "
 		  "tracker, trigger and adding memory are hardware; here only their traffic is "
 		  "modelled (t3_*), nothing of it is measured. The tiled GEMM is the device's own "
-		  "and may be slower than the library's (tiling_cost). Caches are warm",
+		  "and may be slower than the library's (tiling_cost)",
 	.needs = DEV_CAP_GEMM | DEV_CAP_GEMM_TILED | DEV_CAP_WAIT_VALUE,
 	.wants = DEV_CAP_COPY_ENGINE | DEV_CAP_PEER,
 	.share = 2.0,

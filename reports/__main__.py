@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""python -m reports build DIR [--strict]   DIR/records.jsonl -> DIR/signature.json and DIR/report.html, and the headline
+"""python -m reports build DIR [--strict]   DIR/records.jsonl -> signature.json, metrics.csv, timings.csv and report.html in DIR;
+                                    prints the headline numbers
 python -m reports advise SIGNATURE  which schedule for a GEMM with its communication: reports/advise_command.py
 python -m reports validate FILE     check every line of records, a signature, or advice, against the schema
 
@@ -15,10 +16,10 @@ import tempfile
 from pathlib import Path
 from typing import List
 
-from reports import advise_command, validate
+from reports import advise_command, csv_files, validate
 from reports.headline import headline
 from reports.machine import verdict
-from reports.records import read
+from reports.record_file import read
 from reports.report import MissingDependency, render
 from reports.signature import MixedMachines, Signature, build
 
@@ -48,7 +49,7 @@ def write_page(path: Path, signature: Signature) -> bool:
         write_whole(path, render(signature))
     except MissingDependency as why:
         path.unlink(missing_ok=True)
-        complain("report: %s; signature.json is written. Where jinja2 is: ./gpusig report %s" % (why, path.parent))
+        complain("report: %s; everything else is written. Where jinja2 is: ./gpusig report %s" % (why, path.parent))
         return False
     return True
 
@@ -71,6 +72,9 @@ def build_folder(folder: Path, strict: bool) -> int:
         return USAGE
     try:
         write_whole(folder / "signature.json", signature.text())
+        groups = [section.group for section in signature.sections]
+        write_whole(folder / csv_files.METRICS, csv_files.metrics_text(groups))
+        write_whole(folder / csv_files.TIMINGS, csv_files.timings_text(groups))
         page = write_page(folder / "report.html", signature)
     except OSError as why:
         complain("report: %s: %s" % (folder, why.strerror))

@@ -12,8 +12,10 @@ from typing import Any, List, NoReturn, Optional, Tuple
 from reports.advise import Adviser, NoData, LibraryMissing
 from reports.advise_lines import Machine, device_of, why_missing
 from reports.advise_machine import machine_of
+from reports.advise_uncertainty import uncertainty
 from reports.jsonl import Json, BadRecord, is_number, parse_line
 from reports.quantity import human, listing, percent, size
+from reports.signature_file import READS, restored
 
 OK, BAD, USAGE, CANNOT = 0, 1, 2, 77
 SCHEMA, VERSION = "gpusig.advice", "1.0.0"
@@ -63,6 +65,10 @@ def parse(arguments: List[str]) -> argparse.Namespace:
 # ------------------------------------------------------------------ the signature
 
 
+def _malformed(path: Path, why: Exception) -> str:
+    return "%s: malformed: %s %s" % (path, type(why).__name__, str(why)[:80])
+
+
 def read_signature(path: Path) -> Json:
     """`path` is a file, or the folder of a run."""
     path = path / "signature.json" if path.is_dir() else path
@@ -76,9 +82,13 @@ def read_signature(path: Path) -> Json:
         raise AdviseError("%s: %s" % (path, why), BAD) from None
     if signature.get("schema") != "gpusig.signature":
         raise AdviseError("%s: not a signature of ./gpusig run" % path, BAD)
-    if not str(signature.get("version", "")).startswith("1."):
-        raise AdviseError("%s: a signature of version %s; this program reads 1" % (path, str(signature.get("version"))[:20]), BAD)
-    return signature
+    if not str(signature.get("version", "")).startswith(READS):
+        raise AdviseError("%s: a signature of version %s; this program reads %s" % (
+            path, str(signature.get("version"))[:20], READS + "x"), BAD)
+    try:
+        return restored(signature)
+    except (KeyError, TypeError, AttributeError, ValueError) as why:
+        raise AdviseError(_malformed(path, why), BAD) from None
 
 
 def _score(signature: Json) -> Json:
@@ -90,12 +100,14 @@ def _score(signature: Json) -> Json:
 def _machine(signature: Json, path: Path) -> Machine:
     try:
         machine = machine_of(signature)
-        error = _score(signature).get("median_error")
-        if is_number(error):
-            machine.add("error", float(error))
+        error, unsure = _score(signature).get("median_error"), uncertainty(signature)
+        if is_number(error) or unsure.graded:
+            machine.add("error", (float(error) if is_number(error) else 0.0) + unsure.share)
+        if unsure.graded:
+            machine.notes.append(unsure.note)
         return machine
     except (KeyError, TypeError, AttributeError, ValueError) as why:
-        raise AdviseError("%s: malformed: %s %s" % (path, type(why).__name__, str(why)[:80]), BAD) from None
+        raise AdviseError(_malformed(path, why), BAD) from None
 
 
 def _lacking(signature: Json, kind: str, why: NoData) -> str:
@@ -124,7 +136,9 @@ def _score_text(signature: Json) -> str:
 
 def _error_text(signature: Json, advice: Json) -> str:
     if is_number(_score(signature).get("median_error")):
-        return "%s: half of the earlier predictions for %s were closer" % (percent(advice["expected_error"]), SCORED)
+        unsure = uncertainty(signature)
+        added = ", %s of it for noisy or contended values" % percent(unsure.share) if unsure.graded else ""
+        return "%s%s: half of the earlier predictions for %s were closer" % (percent(advice["expected_error"]), added, SCORED)
     return "at least %s: half of the measured GEMMs are predicted from the others to that; schedules were not compared" % (
         percent(advice["expected_error"]))
 

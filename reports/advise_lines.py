@@ -45,8 +45,10 @@ def device_of(signature: Json) -> Json:
 def why_missing(signature: Json, program: str, case: str = "") -> str:
     """Why a program has no value in the cases whose key has these words, in brackets, as the signature states it."""
     def concerns(entry: Json) -> bool:
-        key = entry.get("key")
-        return entry.get("program") == program and (key is None or all(w in str(key).split() for w in case.split()))
+        """An entry may stand for several cases: `where` has the values of their axes."""
+        words = set(str(entry.get("key")).split())
+        words.update("%s=%s" % (name, value) for name, values in entry.get("where", {}).items() for value in values)
+        return entry.get("program") == program and (entry.get("key") is None or words.issuperset(case.split()))
 
     lost = [e for e in signature.get("not_measured", []) if concerns(e)]
     flagged = [e for e in signature.get("invalid", []) if concerns(e)]
@@ -54,7 +56,8 @@ def why_missing(signature: Json, program: str, case: str = "") -> str:
     if lost:
         reason = "%s: %s" % (lost[0].get("status", "skipped"), lost[0].get("reason", "no reason given"))
     elif flagged:
-        reason = "%d values were flagged invalid: %s" % (len(flagged), flagged[0].get("reason", "no reason given"))
+        count = sum(int(entry.get("count", 1)) for entry in flagged)
+        reason = "%d values were flagged invalid: %s" % (count, flagged[0].get("reason", "no reason given"))
     elif not runs:
         reason = "the program did not run"
     elif sum(int(r.get("cases", {}).get("out_of_budget") or 0) for r in runs):

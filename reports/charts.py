@@ -8,7 +8,7 @@ import statistics
 from dataclasses import dataclass, field
 from typing import Callable, List, Optional, Sequence, Tuple
 
-from reports.quantity import axis_value, digits, human, human_interval, scale_of
+from reports.quantity import axis_value, digits, human, human_interval, scale_of, tag
 from reports.svg import Canvas, Scale, linear_ticks, log_ticks, shorten, spread, text_width, tick_text
 
 COLOURS = 7
@@ -22,6 +22,18 @@ class Mark:
     high: Optional[float] = None
     valid: bool = True
     note: str = ""
+    graded: bool = False  # noisy or contended
+
+    @property
+    def ends(self) -> Tuple[float, ...]:
+        """What an axis must cover. The interval of a graded value is cut at half and twice the value, for one point would
+        flatten all others; that of an invalid one is not drawn."""
+        if not self.valid or self.low is None or self.high is None:
+            return (self.y,)
+        if self.graded:
+            half, twice = sorted((self.y / 2, 2 * self.y))
+            return self.y, max(self.low, half), min(self.high, twice)
+        return self.y, self.low, self.high
 
 
 @dataclass
@@ -55,10 +67,8 @@ class LineChart:
     y_name: str = ""
 
     def values(self) -> List[float]:
-        """Values that the axis must cover. The interval of a flagged point is not drawn."""
-        marks = [m for s in self.series for m in s.marks]
-        found = [v for m in marks for v in ((m.y, m.low, m.high) if m.valid else (m.y,)) if v is not None]
-        return found + [value for value, _ in self.across]
+        """Values that the axis must cover."""
+        return [v for s in self.series for m in s.marks for v in m.ends] + [value for value, _ in self.across]
 
     def xs(self) -> List[float]:
         return [m.x for s in self.series for m in s.marks]
@@ -104,6 +114,7 @@ def _draw_frame(canvas: Canvas, chart: LineChart, x: Scale, y: Scale) -> None:
     seconds = chart.y_unit in ("s", "byte")
     for tick in ticks:
         canvas.line(x.start, y(tick), x.end, y(tick), "grid")
+    for tick in ticks:
         label = tick_text(tick, chart.y_unit if seconds and y.log else "", factor)
         canvas.text(x.start - 6, y(tick) + 3.5, label, "tick", "end")
     shown = "" if seconds and y.log else unit
@@ -117,10 +128,11 @@ def _draw_frame(canvas: Canvas, chart: LineChart, x: Scale, y: Scale) -> None:
         ticks = linear_ticks(x.low, x.high, 4 if chart.x_unit == "byte" else 5)
     if chart.x_unit == "byte" and not x.log:
         ticks = _byte_ticks(x.low, x.high)
+    canvas.line(x.start, y.start, x.end, y.start, "axis")
     for tick in ticks:
         canvas.line(x(tick), y.start, x(tick), y.start + 4, "axis")
+    for tick in ticks:
         canvas.text(x(tick), y.start + 16, tick_text(tick, chart.x_unit), "tick", "middle")
-    canvas.line(x.start, y.start, x.end, y.start, "axis")
     canvas.text(x.end, y.start + 31, chart.x_name, "tick", "end")
 
 
@@ -152,15 +164,16 @@ def _draw_series(canvas: Canvas, chart: LineChart, series: Series, x: Scale, y: 
     points = [(x(m.x), up(m.y)) for m in good]
     look = " dash" if series.dashed else " under" if series.under else ""
     canvas.path(_steps(points) if series.step else points, "curve s%d%s" % (colour, look))
-    for mark in inside:
-        if (series.dashed or series.under) and mark.valid:
-            continue
+    shown = [m for m in inside if not ((series.dashed or series.under) and m.valid)]
+    for mark in shown:
+        if mark.valid and mark.low is not None and mark.high is not None:
+            canvas.line(x(mark.x), up(mark.low), x(mark.x), up(mark.high), "whisker s%d" % colour)
+    for mark in shown:
         interval = human_interval(mark.low, mark.high, mark.y, chart.y_unit)
         title = "%s, %s: %s%s%s" % (series.name, axis_value(mark.x, chart.x_unit), human(mark.y, chart.y_unit),
                                     " (%s)" % interval if interval else "", "; " + mark.note if mark.note else "")
-        if mark.valid and mark.low is not None and mark.high is not None:
-            canvas.line(x(mark.x), up(mark.low), x(mark.x), up(mark.high), "whisker s%d" % colour)
-        canvas.dot(x(mark.x), up(mark.y), ("dot f%d" if mark.valid else "dot hollow s%d") % colour, title)
+        look = "dot hollow s%d" if not mark.valid else "dot graded f%d" if mark.graded else "dot f%d"
+        canvas.dot(x(mark.x), up(mark.y), look % colour, title)
 
 
 def _draw_names(canvas: Canvas, chart: LineChart, x: Scale, y: Scale, label_width: float) -> None:
@@ -200,6 +213,7 @@ class Cell:
     value: Optional[float]
     valid: bool = True
     note: str = ""
+    graded: bool = False  # noisy or contended
 
 
 def draw_heat(rows: Sequence[str], columns: Sequence[str], cells: Sequence[Sequence[Optional[Cell]]],
@@ -230,7 +244,7 @@ def draw_heat(rows: Sequence[str], columns: Sequence[str], cells: Sequence[Seque
             warm = heat(cell.value) if heat else math.log(cell.value / neutral) / max_log if cell.value > 0 else 0.0
             css = "cell empty" if not cell.valid else "cell hot" if warm >= 0 else "cell cold"
             canvas.rect(x + 1, top + 1, side - 2, tall - 2, css, cell.note, opacity=0.06 + 0.64 * min(1.0, abs(warm)))
-            canvas.text(x + side / 2, top + tall / 2 + 4, digits(cell.value) + ("" if cell.valid else " ?"),
+            canvas.text(x + side / 2, top + tall / 2 + 4, digits(cell.value) + tag(cell.valid, cell.graded),
                         "cellvalue" if cell.valid else "tick", "middle")
     return canvas.render()
 

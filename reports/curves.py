@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import Dict, List, Mapping, Optional, Sequence, Tuple
+from typing import Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
 
 from reports.jsonl import is_number
-from reports.records import Case, Derived, Flag, Group, Scalar
+from reports.records import CONTENDED, GRADES, Case, Derived, Flag, Group, Scalar
 
 _NUMBERED = re.compile(r"([A-Za-z][A-Za-z_-]*?)[-_]?([0-9]{1,9})\Z")  # "k16": a variant that is a point of an axis
 
@@ -27,6 +27,9 @@ class Point:
     n: int
     key: str
     why_invalid: str  # empty: valid
+    grade: str = ""  # of a valid one
+    grade_reason: str = ""
+    tries: int = 1
 
     @property
     def valid(self) -> bool:
@@ -48,9 +51,21 @@ class Curve:
     def valid(self) -> List[Point]:
         return [p for p in self.points if p.valid]
 
+    def best(self, least: int) -> List[Point]:
+        """The valid points without a grade; all valid ones where fewer than `least` have none."""
+        quiet = [p for p in self.valid if not p.grade]
+        return quiet if len(quiet) >= least else self.valid
+
 
 def _concerns(flag: Flag, derived: Derived) -> bool:
     return (flag.variant is None or derived.variant in (None, flag.variant)) and flag.quantity in (None, derived.name)
+
+
+def flags_concerning(case: Case, derived: Derived) -> List[Flag]:
+    """What is wrong with this value, else what may leave it out, else its other grade; all flags of the case where none is about
+    this value alone."""
+    own = [f for f in case.flags if _concerns(f, derived)]
+    return [f for f in own if f.flag not in GRADES] or [f for f in own if f.flag == CONTENDED] or own or list(case.flags)
 
 
 def why_invalid(case: Case, derived: Derived) -> str:
@@ -59,10 +74,20 @@ def why_invalid(case: Case, derived: Derived) -> str:
         return "the result was wrong" + (": " + case.check_detail if case.check_detail else "")
     if derived.value is None:
         return derived.reason or "no value, and no reason given"
-    if not derived.valid or not case.valid and any(f.variant is None and f.quantity is None for f in case.flags):
-        own = [f for f in case.flags if _concerns(f, derived)] or case.flags
-        return derived.reason or "; ".join(dict.fromkeys(flag_text(f.flag, f.reason) for f in own)) or "flagged invalid"
+    wrong = [f for f in case.flags if f.flag not in GRADES] or case.flags  # older records are invalid where they are noisy
+    if not derived.valid or not case.valid and any(f.variant is None and f.quantity is None for f in wrong):
+        return derived.reason or _reasons(flags_concerning(case, derived)) or "flagged invalid"
     return ""
+
+
+def why_graded(case: Case, derived: Derived) -> str:
+    """The reason of its grade; that of another variant where the value is of several."""
+    own = [f for f in case.flags if f.flag == derived.grade]
+    return _reasons([f for f in own if _concerns(f, derived)] or own) or derived.grade
+
+
+def _reasons(flags: Sequence[Flag]) -> str:
+    return "; ".join(dict.fromkeys(flag_text(f.flag, f.reason) for f in flags))
 
 
 def flag_text(flag: str, reason: str) -> str:
@@ -70,9 +95,15 @@ def flag_text(flag: str, reason: str) -> str:
 
 
 def flags_of(case: Case, derived: Derived) -> List[str]:
-    """The flags that concern this value, as bare words."""
-    own = [f.flag for f in case.flags if _concerns(f, derived)]
-    return list(dict.fromkeys(own or [f.flag for f in case.flags]))
+    """The flags that concern this value, as bare words. A grade is no reason why there is no value."""
+    flags = [f.flag for f in flags_concerning(case, derived)]
+    return list(dict.fromkeys(f for f in flags if derived.value is not None or f not in GRADES))
+
+
+def marks(of: Union[Derived, Point]) -> Dict[str, Union[str, int]]:
+    """What a signature says of a value: its grade, and of how many tries it is where that is not one."""
+    found: Dict[str, Union[str, int]] = {"grade": of.grade} if of.grade else {}
+    return dict(found, tries=of.tries) if of.tries > 1 else found
 
 
 def samples_behind(case: Case, derived: Derived) -> int:
@@ -87,7 +118,8 @@ def samples_behind(case: Case, derived: Derived) -> int:
 
 def point_of(case: Case, derived: Derived, x: float) -> Point:
     return Point(x, derived.value, derived.ci_low, derived.ci_high, derived.bound, derived.bound_name,
-                 samples_behind(case, derived), case.key, why_invalid(case, derived))
+                 samples_behind(case, derived), case.key, why_invalid(case, derived), derived.grade, derived.grade_reason,
+                 derived.tries)
 
 
 def numeric_axis(group: Group) -> str:
@@ -113,10 +145,9 @@ def split_number(name: Optional[str]) -> Optional[Tuple[str, float]]:
     return (match.group(1), float(match.group(2))) if match else None
 
 
-def numbered_variants(group: Group) -> Mapping[str, Tuple[str, float]]:
+def numbered_variants(names: Iterable[str]) -> Mapping[str, Tuple[str, float]]:
     """Variants that differ in a number only ("k2", "k4", "k8"): that number is an axis of its own."""
-    names = {d.variant for c in group.cases.values() for d in c.derived if d.variant}
-    split = {name: split_number(name) for name in sorted(names)}
+    split = {name: split_number(name) for name in sorted(set(names))}
     stems: Dict[str, int] = {}
     for found in split.values():
         if found:
@@ -127,7 +158,7 @@ def numbered_variants(group: Group) -> Mapping[str, Tuple[str, float]]:
 def curves_of(group: Group, by_variant: bool = False) -> List[Curve]:
     """Every derived quantity along the numeric axis; or, in its absence and on request, along numbered variants."""
     axis = "" if by_variant else numeric_axis(group)
-    numbered = {} if axis else numbered_variants(group)
+    numbered = {} if axis else numbered_variants(d.variant for c in group.cases.values() for d in c.derived if d.variant)
     found: Dict[Tuple[object, ...], Curve] = {}
     for case in group.cases.values():
         for derived in case.derived:

@@ -11,6 +11,7 @@ from typing import Dict, Mapping, Optional, Sequence, Tuple
 
 from reports.curves import Curve, Point
 
+MIN_FOR_LINE = 3  # sizes
 POOR_FIT = 0.25  # a largest relative residual above this means that the straight line is no description
 
 DIFFERENT = 1.02  # a smaller ratio is not a lead, whatever the intervals
@@ -49,7 +50,7 @@ def _t975(freedom: int) -> float:
 def fit_line(pairs: Sequence[Tuple[float, float]]) -> Optional[LineFit]:
     """`pairs` of bytes and seconds. None with fewer than three sizes, or where time does not grow with size."""
     pairs = [(x, t) for x, t in pairs if x > 0 and t > 0]
-    if len({x for x, _ in pairs}) < 3:
+    if len({x for x, _ in pairs}) < MIN_FOR_LINE:
         return None
     # minimise sum ((alpha + beta x - t) / t)^2: ordinary least squares of 1 on u = 1/t and v = x/t
     u, v = [1 / t for _, t in pairs], [x / t for x, t in pairs]
@@ -132,7 +133,7 @@ def compare_rates(a: Curve, b: Curve, name_a: str, name_b: str) -> Optional[Rate
 
 def saturation(curve: Curve, share: float = 0.95) -> Optional[Tuple[float, float]]:
     """The least x at which the curve reaches `share` of its maximum, and that maximum."""
-    points = [p for p in curve.valid if p.value is not None]
+    points = [p for p in curve.best(2) if p.value is not None]
     if len(points) < 2:
         return None
     peak = max(p.value for p in points)

@@ -11,11 +11,12 @@ from reports.signature import Signature
 GROUPS: Dict[str, Tuple[str, ...]] = {
     "Compute": ("gemm/efficiency", "gemm/split"),
     "Memory": ("micro/memory", "micro/latency"),
-    "Links": ("micro/copy_path",),
+    "Links": ("micro/copy_path", "micro/peer_matrix"),
     "Starting work": ("micro/launch", "micro/priority", "micro/occupancy"),
     "Overlap": ("overlap/pair", "micro/copy_contention", "micro/contention", "overlap/ficco", "overlap/shaping",
                 "overlap/trigger", "micro/reduce", "overlap/out_of_core"),
-    "Collectives": ("collectives/device_allreduce", "collectives/allreduce", "collectives/reduce_scatter",
+    "Collectives": ("collectives/device_allreduce", "collectives/device_allgather", "collectives/device_reduce_scatter",
+                    "collectives/device_all_to_all", "collectives/allreduce", "collectives/reduce_scatter",
                     "collectives/allgather"),
 }
 _OTHERS = "Others"

@@ -4,28 +4,19 @@
 from __future__ import annotations
 
 import textwrap
-from typing import List, Optional
+from typing import List
 
 from reports import machine
 from reports.groups import grouped
 from reports.jsonl import Json
-from reports.quantity import digits, number_and_unit, percent, plural, spell
+from reports.quantity import half_width, number_and_unit, percent, plural, spell
 from reports.signature import Signature
+from reports.spread import sentence_of, shown_interval
 
 MAX_SKIPPED = 5
 STATE = 4  # lines
 _NUMBERS = 31  # the column where numbers end; a long label takes of the space before its number
 WIDTH = 80  # the terminal that everyone has
-
-
-def _half_width(value: float, low: Optional[float], high: Optional[float]) -> str:
-    """In per cent of the value; of one near 0 as a number."""
-    if not value or low is None or high is None:
-        return ""
-    half = (high - low) / 2
-    if half < abs(value):
-        return "±" + percent(half / abs(value))
-    return "±" + digits(half) if half < 10 else ">100 %"
 
 
 def _row(name: str, entry: Json, width: int) -> List[str]:
@@ -34,8 +25,8 @@ def _row(name: str, entry: Json, width: int) -> List[str]:
     share = percent(entry["share"]) if entry["share"] is not None and abs(entry["share"]) < 10 else ""
     label = spell(name.rpartition("/")[2])
     line = "  %s %*s %-7s%7s%6s  " % (label, _NUMBERS - len(label), number, unit,
-                                      _half_width(entry["value"], entry["ci_low"], entry["ci_high"]), share)
-    condition, capacity = entry["condition"], width - 6
+                                      half_width(entry["value"], *shown_interval(entry), entry["unit"]), share)
+    condition, capacity = "; ".join(t for t in (entry.get("grade"), entry["condition"]) if t), width - 6
     condition = condition if len(condition) <= capacity else condition[:capacity - 1] + "…"
     if len(line) + len(condition) <= width:
         return [(line + condition).rstrip()]
@@ -60,7 +51,7 @@ def headline(signature: Signature, width: int = WIDTH) -> str:
     for title, rows in grouped(signature):
         lines += ["", title] + [line for name, entry in rows for line in _row(name, entry, width)]
     if signature.primary:
-        lines += [""] + textwrap.wrap("± is half of the 95 % interval. " + _bounds(signature), width)
+        lines += [""] + textwrap.wrap("± is half of the %s %s" % (sentence_of(json["run_spread"]), _bounds(signature)), width)
     else:
         lines += ["", "  no valid headline number"]
     skipped = machine.skipped(json)

@@ -11,6 +11,7 @@ from typing import Dict, List, Tuple
 from reports.jsonl import Json, is_number
 from reports.metrics import NO_CASE, SKIPPED
 from reports.quantity import listing, plural, size, spell
+from reports.records import CONTENDED, GRADES
 from reports.signature import Signature
 from reports.state import Item, items
 
@@ -85,11 +86,36 @@ def state_of(signature: Json) -> List[Item]:
 # ------------------------------------------------------------------ what to know first
 
 
-_DISTURBED = (
-    ("contended", "Contended.", "Something else used this machine while %s of %s were taken; they are not used. "
-                                "Treat the rest with care; repeat on an idle machine."),
-    ("throttled", "Throttled.", "The device held its clock back while %s of %s were taken; they are not used."),
-)
+def graded(signature: Json, grade: str) -> List[str]:
+    """The values with this grade; a headline number is one of them under another name."""
+    return [name for name, m in signature["metrics"].items() if m.get("grade") == grade and not m["primary"]]
+
+
+def _program(metric: str) -> str:
+    return "/".join(metric.split("/")[:2])
+
+
+def _disturbed(signature: Json) -> List[Note]:
+    def flagged(flag: str) -> List[Json]:
+        return [e for e in signature["invalid"] if flag in e["flags"]]
+
+    notes = []
+    lost, kept = flagged(CONTENDED), graded(signature, CONTENDED)
+    if lost or kept:
+        programs = sorted({e["program"] for e in lost} | {_program(name) for name in kept})
+        text = "Something else used this machine while %s of %s were taken. " % (
+            plural(len(lost) + len(kept), "value"), listing(programs))
+        found = ["%s kept, marked, because a second try agrees" % plural(len(kept), "is", "are")] if kept else []
+        if lost:
+            lack = "one" if kept else "a second try that agrees"
+            found.append("%s not used, for lack of %s" % (plural(len(lost), "is", "are"), lack))
+        notes.append(Note("warning", "Contended.", text + "; ".join(found) + ". Repeat on an idle machine."))
+    throttled = flagged("throttled")
+    if throttled:
+        text = "The device held its clock back while %s of %s were taken; they are not used."
+        programs = sorted({e["program"] for e in throttled})
+        notes.append(Note("warning", "Throttled.", text % (plural(len(throttled), "value"), listing(programs))))
+    return notes
 
 
 def warnings(signature: Json) -> List[Note]:
@@ -97,16 +123,13 @@ def warnings(signature: Json) -> List[Note]:
     if signature["simulated"]:
         notes.append(Note("failed", "Simulated: not a measurement.",
                           "These numbers come from a model in virtual time and say nothing about a real machine."))
-    for flag, head, text in _DISTURBED:
-        flagged = [e for e in signature["invalid"] if flag in e["flags"]]
-        if flagged:
-            programs = sorted({e["program"] for e in flagged})
-            notes.append(Note("warning", head, text % (plural(len(flagged), "value"), listing(programs))))
+    notes += [Note("warning", finding["head"], finding["text"]) for finding in signature["findings"]]
+    notes += _disturbed(signature)
     changed = signature["provenance"]["changed_between_runs"]
     if changed:
         notes.append(Note("warning", "Changed while measuring.", "%s between the runs collected here: %s." % (
             "This differs" if len(changed) == 1 else "These differ", listing(sorted(changed), 6))))
-    killed = [r["program"] for r in _latest(signature) if r["status"] in ("killed", "interrupted")]
+    killed = [r["program"] for r in _latest(signature["runs"]) if r["status"] in ("killed", "interrupted")]
     if killed:
         notes.append(Note("warning", "Incomplete.", "%s did not finish." % listing(list(dict.fromkeys(killed)))))
     shares = str(main_device(signature).get("shares") or "")
@@ -177,18 +200,24 @@ def _missing(signature: Json) -> List[Note]:
     return notes
 
 
-def _latest(signature: Json) -> List[Json]:
+def _latest(runs: List[Json]) -> List[Json]:
     """The last run of every program and device: an interrupted run that was resumed does not count."""
-    return list({(r["program"], r["device"]): r for r in signature["runs"]}.values())
+    return list({(r["program"], r["device"]): r for r in runs}.values())
+
+
+def _is_second_try(run: Json) -> bool:
+    """It leaves no case out that an earlier run did not."""
+    return any(word.split("=")[0] == "--cases" for word in run["argv"])
 
 
 def _unfinished(signature: Json) -> List[Note]:
     notes = []
-    for run in _latest(signature):
+    for run in _latest([run for run in signature["runs"] if not _is_second_try(run)]):
         late = run["cases"].get("out_of_budget", 0)
         if late:
             notes.append(Note("skipped", "%s: %s not reached" % (run["program"], plural(late, "case")),
                               "the time budget was spent"))
+    for run in _latest(signature["runs"]):
         if run["status"] not in ("ok", "invalid") and run["reason"]:
             kind = "failed" if run["status"] == "failed" else "skipped"
             if run["reason"].startswith(run["status"]):  # "interrupted by SIGINT" says it already
@@ -216,41 +245,56 @@ class Verdict:
 
 
 _MANY_INVALID = 0.1  # of all values
-_CAUSES = (("noisy or contended", ("noisy", "contended", "few_samples")), ("did not run", (NO_CASE,)))
+_MANY_GRADED = 0.1  # of the headline numbers
+_CAUSES = (("too few samples", ("few_samples",)), ("noisy or contended", GRADES), ("did not run", (NO_CASE,)))
 _MISSING = {"noisy or contended": "too noisy, or contended", "did not run": "the time budget was spent",
-            "invalid": "no valid value"}
+            "too few samples": "too little time for them", "invalid": "no valid value"}
 
 
 def _cause(reason: str) -> str:
     return next((cause for cause, words in _CAUSES if any(word in reason for word in words)), "invalid")
 
 
-def verdict(signature: Signature) -> Verdict:
-    """Doubtful where something failed, a headline number is missing that this machine supports, or more than a tenth of all
-    values are invalid."""
-    json = signature.json
-    valid, invalid = len(signature.primary), len(json["invalid"])
-    missing = [e for e in json["primary_missing"] if not e["reason"].startswith(SKIPPED)]
-    causes = Counter(_cause(e["reason"]) for e in missing)
+def _grades_text(signature: Signature) -> str:
+    """"5 noisy, 2 contended" of the headline numbers; empty where none is either."""
+    found = Counter(entry["grade"] for entry in signature.primary.values() if entry.get("grade"))
+    return ", ".join("%d %s" % (found[grade], grade) for grade in GRADES if found[grade])
+
+
+def _against(signature: Signature, causes: Counter) -> List[str]:
+    """What speaks against this run."""
+    valid, invalid, missing = len(signature.primary), len(signature.json["invalid"]), sum(causes.values())
+    values, grades = invalid + len(signature.json["metrics"]), _grades_text(signature)
+    count = sum(bool(entry.get("grade")) for entry in signature.primary.values())
     found = []
     if missing:
-        found.append("%d of %s valid (%s)" % (
-            valid, plural(valid + len(missing), "headline number is", "headline numbers are"),
-            ", ".join("%d %s" % (n, cause) for cause, n in causes.most_common())))
-    if invalid > _MANY_INVALID * (invalid + len(json["metrics"])):
-        found.append("%d of %d values are invalid" % (invalid, invalid + len(json["metrics"])))
+        found.append("%d of %s valid (%s%s)" % (
+            valid, plural(valid + missing, "headline number is", "headline numbers are"),
+            ", ".join("%d %s" % (n, cause) for cause, n in causes.most_common()), grades and "; of the others " + grades))
+    elif count > _MANY_GRADED * valid:
+        found.append("%d of %s (%s)" % (count, plural(valid, "headline number is noisy or contended",
+                                                     "headline numbers are noisy or contended"), grades))
+    if invalid > _MANY_INVALID * values:
+        found.append("%d of %d values are invalid" % (invalid, values))
+    return found
+
+
+def verdict(signature: Signature) -> Verdict:
+    """Doubtful where something failed, a headline number is missing that this machine supports, more than a tenth of them are
+    noisy or contended, or more than a tenth of all values are invalid."""
+    causes = Counter(_cause(e["reason"]) for e in signature.json["primary_missing"] if not e["reason"].startswith(SKIPPED))
+    found, valid, grades = _against(signature, causes), len(signature.primary), _grades_text(signature)
     if signature.failed:
         return Verdict(True, "Something failed or gave a wrong result: do not use this run before that is understood%s."
                        % "".join("; " + text for text in found))
     if found:
-        advice = [text for cause, text in (("noisy or contended", "repeat it on an idle machine"),
-                                           ("did not run", "give it a larger --budget")) if causes[cause]]
-        advised = "; " + " and ".join(advice) if advice else ""
-        return Verdict(True, "Use this run with care: %s%s." % (" and ".join(found), advised))
+        advice = (["repeat it on an idle machine"] if causes["noisy or contended"] or grades else []) + \
+            (["give it a larger --budget"] if causes["did not run"] or causes["too few samples"] else [])
+        return Verdict(True, "Use this run with care: %s." % "; ".join(filter(None, (" and ".join(found), " and ".join(advice)))))
     if not valid:
         return Verdict(False, "This run has no headline numbers: its programs or options left them out.")
-    return Verdict(False, "All %s of this run can be used: each is valid, and nothing failed."
-                   % plural(valid, "headline number"))
+    return Verdict(False, "All %s of this run can be used: each is valid, and nothing failed%s."
+                   % (plural(valid, "headline number"), grades and "; with their intervals in mind: " + grades))
 
 
 def counts(signature: Signature) -> str:
@@ -265,4 +309,5 @@ def counts(signature: Signature) -> str:
     whole = len([e for e in signature.json["not_measured"] if e["key"] is None])
     text += "; %s did not run" % plural(whole, "program") if whole else ""
     invalid = len(signature.json["invalid"])
-    return text + (", %s invalid" % plural(invalid, "value") if invalid else "")
+    marked = ["%d %s" % (len(names), grade) for grade in GRADES for names in [graded(signature.json, grade)] if names]
+    return ", ".join([text] + marked + (["%s invalid" % plural(invalid, "value")] if invalid else []))

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Mapping, Optional, Tuple
 
-from reports.curves import samples_behind, why_invalid
+from reports.curves import marks, samples_behind, why_invalid
 from reports.jsonl import Json
 from reports.quantity import axis_value
 from reports.records import Case, Derived, Group, Primary, Scalar
@@ -25,18 +25,20 @@ def metric_name(program: str, quantity: str, labels: Mapping[str, Scalar], suffi
     return "%s/%s%s%s" % (program, quantity, "{%s}" % text if text else "", suffix)
 
 
-# Fields of headline numbers only; for the others, the entry of their program has formula and case.
-_WITH_PRIMARY = ("formula", "program", "device", "key")
+# Fields of headline numbers only; for the others, the entry of their program has the formula, and their labels the case.
+_WITH_PRIMARY = ("formula", "key")
+_NOT_WITH_PRIMARY = ("quantity", "labels")
 NO_CASE, SKIPPED = "its case did not run", ("its case was skipped: ", "its variant was skipped: ")  # of a headline number
 _SIZES = ("size", "footprint")  # axes that go without saying
-_DIGITS = 9  # of a number in a signature; no measurement has more
+_DIGITS, _DIGITS_OF_MANY = 9, 6  # of a number in a signature, and of one that is no headline
+_WHOLE = 1e15  # up to here a float counts exactly
 
 
 def metric(group: Group, value: float, unit: str, formula: str, **rest: Any) -> Json:
     """One entry; whatever is not given is null."""
     entry: Json = {"value": value, "unit": unit, "formula": formula, "program": group.program, "device": group.device,
                    "ci_low": None, "ci_high": None, "n": 0, "better": None, "primary": False, "key": "",
-                   "bound": None, "bound_name": None, "share": None}
+                   "bound": None, "bound_name": None, "share": None, "quantity": "", "labels": {}}
     entry.update(rest)
     return entry
 
@@ -45,7 +47,7 @@ def _of_case(group: Group, case: Case, derived: Derived) -> Json:
     return metric(group, derived.value, derived.unit, derived.formula or group.run.formula, ci_low=derived.ci_low,
                   ci_high=derived.ci_high, n=samples_behind(case, derived), key=case.key, bound=derived.bound,
                   bound_name=derived.bound_name or None, share=derived.share,
-                  better=better_of(derived.name, derived.unit))
+                  better=better_of(derived.name, derived.unit), **marks(derived))
 
 
 def _cases_of(group: Group, primary: Primary) -> List[Case]:
@@ -95,6 +97,8 @@ def condition_of(group: Group, case: Case, primary: Primary) -> str:
         if name == "shape" and all(case.facts.get(side) for side in "mnk"):
             sides = ["%d" % case.facts[side] for side in "mnk"]
             words.append(sides[0] + "³" if len(set(sides)) == 1 else "×".join(sides))
+        elif name == "operands":
+            words.append("%s operands" % value)
         elif isinstance(value, str) or name in _SIZES:
             words.append(axis_value(value, units.get(name, "")))
         else:
@@ -102,9 +106,9 @@ def condition_of(group: Group, case: Case, primary: Primary) -> str:
     return ", ".join(words)
 
 
-def primary_of(group: Group, suffix: str) -> Tuple[Dict[str, Json], List[Json]]:
-    """Headline numbers in the program's order, and the missing ones with their reasons."""
-    taken, missing = {}, []
+def primary_of(group: Group, suffix: str) -> Tuple[Dict[str, Json], List[Json], Dict[str, Tuple[float, ...]]]:
+    """Headline numbers in the program's order, the missing ones with their reasons, and the values of the tries of each."""
+    taken, missing, tries = {}, [], {}
     for primary in group.run.primary:
         case, derived, why = _value_of(group, primary)
         if why:
@@ -112,9 +116,12 @@ def primary_of(group: Group, suffix: str) -> Tuple[Dict[str, Json], List[Json]]:
         if why or case is None or derived is None:
             continue
         entry = _of_case(group, case, derived)
+        if derived.grade:
+            entry["grade_reason"] = derived.grade_reason
         entry.update(primary=True, better=primary.better, variant=derived.variant, condition=condition_of(group, case, primary))
+        tries["%s/%s%s" % (group.program, primary.metric, suffix)] = derived.each
         taken["%s/%s%s" % (group.program, primary.metric, suffix)] = entry
-    return taken, missing
+    return taken, missing, tries
 
 
 def formulas_of(group: Group) -> Dict[str, str]:
@@ -128,21 +135,27 @@ def formulas_of(group: Group) -> Dict[str, str]:
     return {name: "; ".join(formulas) or group.run.formula for name, formulas in sorted(found.items())}
 
 
-def shortened(value: Any) -> Any:
-    """Numbers of a signature's part with the digits that are worth keeping."""
+def shortened(value: Any, digits: int = _DIGITS) -> Any:
+    """Numbers of a signature's part with the digits that are worth keeping. Whole ones, such as sizes, keep all."""
     if isinstance(value, float):
-        return float("%.*g" % (_DIGITS, value))
+        return value if value.is_integer() and abs(value) < _WHOLE else float("%.*g" % (digits, value))
     if isinstance(value, dict):
-        return {name: shortened(inner) for name, inner in value.items()}
-    return [shortened(inner) for inner in value] if isinstance(value, list) else value
+        return {name: shortened(inner, digits) for name, inner in value.items()}
+    return [shortened(inner, digits) for inner in value] if isinstance(value, list) else value
+
+
+def of_many(value: Any) -> Any:
+    """As shortened(), for values of which there are many."""
+    return shortened(value, _DIGITS_OF_MANY)
 
 
 def brief(entry: Json) -> Json:
-    """A metric as it is written down."""
+    """A metric without what is stated elsewhere."""
     if entry["primary"]:
-        return shortened(entry)
+        return shortened({name: value for name, value in entry.items() if name not in _NOT_WITH_PRIMARY})
     unbound = ("bound", "bound_name", "share") if entry["bound"] is None else ()
-    return shortened({name: value for name, value in entry.items() if name not in _WITH_PRIMARY + unbound})
+    kept = {name: value for name, value in entry.items() if name not in _WITH_PRIMARY + unbound}
+    return dict(of_many(kept), labels=entry["labels"])
 
 
 def is_stated_by_rate(case: Case, derived: Derived) -> bool:
@@ -158,5 +171,6 @@ def all_of(group: Group, suffix: str) -> Dict[str, Json]:
         for derived in case.derived:
             if not derived.modelled and not why_invalid(case, derived) and not is_stated_by_rate(case, derived):
                 labels = dict({"variant": derived.variant or ""}, **case.axes)
-                found[metric_name(group.program, derived.name, labels, suffix)] = _of_case(group, case, derived)
+                found[metric_name(group.program, derived.name, labels, suffix)] = dict(
+                    _of_case(group, case, derived), quantity=derived.name, labels=labels)
     return found

@@ -55,6 +55,16 @@ def human_interval(low: Optional[float], high: Optional[float], value: float, un
     return "%s–%s" % (digits(low / factor), digits(high / factor))
 
 
+def half_width(value: float, low: Optional[float], high: Optional[float], unit: str = "") -> str:
+    """"±18 %" of the value; of one near 0 as a number, unless it has a unit."""
+    if not value or low is None or high is None:
+        return ""
+    half = (high - low) / 2
+    if half < abs(value):
+        return "±" + percent(half / abs(value))
+    return "±" + digits(half) if half < 10 and not scale_of(value, unit)[1] else ">100 %"
+
+
 def percent(fraction: float) -> str:
     return "%.0f %%" % (100 * fraction) if abs(fraction) >= 0.1 or fraction == 0 else "%.1f %%" % (100 * fraction)
 
@@ -71,6 +81,14 @@ def axis_value(value: Union[str, int, float], unit: str) -> str:
     if unit == "byte":
         return size(value)
     return "%d" % value if value == int(value) and abs(value) < 1e15 else digits(value)
+
+
+def tag(valid: bool, graded: bool) -> str:
+    """What follows a number in a table or a heat map where no colour can say it."""
+    return " ?" if not valid else " ~" if graded else ""
+
+
+TAGS = "?: flagged invalid. ~: noisy or contended."
 
 
 def plural(count: int, noun: str, plural_noun: str = "") -> str:

@@ -1,26 +1,23 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Read records.jsonl (docs/RECORDS.md), also when it is damaged.
-
-A line is used whole or not at all, and every line that is not used is counted under a reason. The file may come from
-a crashed run or from another machine, so neither its size nor its types nor its text are trusted.
-"""
+"""Records (docs/RECORDS.md) as the signature reads them. The types, and what is checked of one JSON object; record_file.py reads
+the file."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
 
-from reports.jsonl import Json, Reader, BadRecord, clean, is_number, parse_line, read_lines
+from reports.jsonl import Json, Reader, BadRecord, clean, is_number
 from reports.state import checked
 
 Scalar = Union[str, int, float]
 
 SAMPLES_KEPT = 120
 
+NOISY, CONTENDED = GRADES = ("noisy", "contended")  # flags of values that can be used, the better first
+
 _BIG = re.compile(r"[0-9]{16,20}\Z")  # an integer above 2^53 comes as a string
-_VERSION = re.compile(r"1\.[0-9]{1,6}\.[0-9]{1,6}\Z")
 
 
 @dataclass(frozen=True)
@@ -77,6 +74,10 @@ class Derived:
     rounds: Optional[int] = None  # that the statistic is of; None: it is none
     modelled: bool = False  # no measurement
     share: Optional[float] = None  # of the bound
+    grade: str = ""  # the worst of its grades; empty: none
+    grade_reason: str = ""
+    tries: int = 1  # that the value is of (reports/tries.py)
+    each: Tuple[float, ...] = ()  # the values of these, in the order of time
 
 
 @dataclass(frozen=True)
@@ -159,21 +160,33 @@ class End:
 
 @dataclass
 class Group:
-    """The records of one program on one device. Of a repeated case the latest record counts."""
+    """The records of one program on one device. `tries`: every record of a case, by its key, in the order of the file; `cases`:
+    what follows from them."""
 
     program: str
     device: str
     runs: List[Run] = field(default_factory=list)
+    tries: Dict[str, List[Case]] = field(default_factory=dict)
     cases: Dict[str, Case] = field(default_factory=dict)
-    superseded: int = 0
 
     @property
     def run(self) -> Run:
         return self.runs[-1]
 
+    @property
+    def repeated(self) -> int:
+        """Records of cases that were there already."""
+        return sum(len(tries) - 1 for tries in self.tries.values())
+
     def sort(self) -> None:
-        """Order cases by their axes; they are measured in random order. Values on no axis come last."""
-        places = [(axis.name, {str(value): i for i, value in enumerate(axis.values)}) for axis in self.run.axes]
+        """Order cases by their axes; they are measured in random order. Values on no axis come last. A start that repeats a few
+        cases has but their values."""
+        listed: Dict[str, Dict[str, int]] = {}
+        for axis in (axis for run in self.runs for axis in run.axes):
+            order = listed.setdefault(axis.name, {})
+            for word in axis.values:
+                order.setdefault(word, len(order))
+        places = [(axis.name, listed[axis.name]) for axis in self.run.axes]
 
         def place(case: Case) -> List[int]:
             return [order.get(str(case.axes.get(name, "")), len(order)) for name, order in places]
@@ -220,7 +233,7 @@ def _provenance(reader: Reader) -> Tuple[Dict[str, Optional[Scalar]], Dict[str, 
     return flat, {k: v for k, v in environment.items() if v is not None}
 
 
-def _run(reader: Reader, line: int) -> Run:
+def run_of(reader: Reader, line: int) -> Run:
     provenance, environment = _provenance(reader)
     return Run(
         id=reader.text("run"), program=reader.text("program"), line=line, question=reader.text_or("question"),
@@ -255,15 +268,16 @@ def _variant(reader: Reader) -> Variant:
 
 def _derived(reader: Reader) -> Derived:
     rounds = reader.real("rounds")
+    grades = [grade for grade in GRADES if grade in reader.items("grades")]
     return Derived(
         name=reader.text("name"), variant=reader.text_or("variant") or None, value=reader.real("value"),
         ci_low=reader.real("ci_low"), ci_high=reader.real("ci_high"), unit=reader.text_or("unit"),
         formula=reader.text_or("formula"), bound=reader.real("bound"), bound_name=reader.text_or("bound_name"),
         valid=reader.truth("valid"), reason=reader.text_or("reason"), rounds=int(rounds) if rounds else None,
-        modelled=reader.json.get("modelled") is True, share=reader.real("share"))
+        modelled=reader.json.get("modelled") is True, share=reader.real("share"), grade=grades[-1] if grades else "")
 
 
-def _case(reader: Reader, line: int, references: Sequence[str]) -> Case:
+def case_of(reader: Reader, line: int, references: Sequence[str]) -> Case:
     """A case. Values of a reference variant are dropped: they are in the timings and in the bounds of the others."""
     status = reader.text("status")
     if status not in ("ok", "failed", "skipped"):
@@ -282,64 +296,7 @@ def _case(reader: Reader, line: int, references: Sequence[str]) -> Case:
                     for f in validity.objects("flags")))
 
 
-def _end(reader: Reader) -> End:
+def end_of(reader: Reader) -> End:
     cases = reader.object_or_empty("cases")
     return End(reader.text("status"), reader.text_or("reason"), reader.real("elapsed_s"),
                {k: cases.count(k) for k in cases.json})
-
-
-# ------------------------------------------------------------------ the file
-
-
-def _known_schema(reader: Reader) -> None:
-    if reader.json.get("schema") != "gpusig.record":
-        raise BadRecord("not a gpusig.record")
-    if not _VERSION.match(reader.text("version")):
-        raise BadRecord("its record version is not 1.x")
-
-
-def _take(records: Records, runs: Dict[Tuple[str, str], Run], value: Json, line: int) -> None:
-    """Enter one record. A case belongs to the latest run record of its id: simulated ids repeat."""
-    reader = Reader(value, clean(str(value.get("kind", "record")))[:20])
-    _known_schema(reader)
-    kind, identity = reader.text("kind"), (reader.text("run"), reader.text("program"))
-    if kind == "run":
-        run = runs[identity] = _run(reader, line)
-        group = records.groups.setdefault((run.program, run.device_spec), Group(run.program, run.device_spec))
-        group.runs.append(run)
-        records.ends.pop(identity, None)
-        records.unstarted.pop(run.program, None)
-    elif kind == "case":
-        if identity not in runs:
-            raise BadRecord("a case without its run record before it")
-        run = runs[identity]
-        case = _case(reader, line, run.references)
-        group = records.groups[(run.program, run.device_spec)]
-        group.superseded += case.key in group.cases
-        group.cases[case.key] = case
-    elif kind == "end":
-        end = _end(reader)
-        if identity in runs:
-            records.ends[identity] = end
-        elif end.status in ("failed", "skipped"):
-            records.unstarted[identity[1]] = end
-    else:
-        raise BadRecord("its kind is not run, case or end")
-
-
-def read(path: Path) -> Records:
-    """Raises OSError when the file cannot be opened; everything else ends up in Records.bad_records."""
-    records = Records()
-    runs: Dict[Tuple[str, str], Run] = {}
-    with open(path, "rb") as stream:
-        for number, line in read_lines(stream):
-            records.lines = number
-            try:
-                if isinstance(line, BadRecord):
-                    raise line
-                _take(records, runs, parse_line(line), number)
-            except BadRecord as why:
-                records.bad_records.setdefault(str(why), []).append(number)
-    for group in records.groups.values():
-        group.sort()
-    return records

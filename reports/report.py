@@ -4,38 +4,43 @@
 from __future__ import annotations
 
 import base64
+import dataclasses
 import hashlib
 import re
 from collections import Counter
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Dict, List, Optional, Sequence
+from typing import Any, Dict, List
 
 from reports import machine
 from reports.groups import grouped
-from reports.charts import draw_share, draw_spark
-from reports.curves import flag_text, flags_of, samples_behind, why_invalid
+from reports.charts import draw_share
+from reports.csv_files import METRICS, TIMINGS
+from reports.details import RECORDS, details_of
 from reports.jsonl import Json
-from reports.quantity import digits, human, human_interval, number_and_unit, percent, plural, spell
+from reports.quantity import half_width, human, human_interval, number_and_unit, percent, plural, spell
+from reports.records import CONTENDED, NOISY
 from reports.section import Bar, Bars, Figure, Panels, Section, Table
 from reports.sections import spec_of
 from reports.sections.node import fact_text
 from reports.signature import Signature
+from reports.spread import sentence_of, shown_interval
 from reports.state import telemetry_of
+from reports.svg import markup
 
 TEMPLATES = Path(__file__).parent / "templates"
-MAX_ROWS = 2000
+LIMIT = 1_000_000  # bytes
+# The most rows of a folded table, and figures of a section. The first pair with which the page keeps its limit is taken.
+_LEVELS = ((20, 40), (10, 20), (5, 10), (0, 5), (0, 1), (0, 0))
+_FILES = ((METRICS, "every value, valid or not, with its interval and its flags"), (TIMINGS, "the times of every variant"),
+          (RECORDS, "all samples, facts and mechanisms"), ("signature.json", "what this machine is compared by"))
+FOLDED, FEW = 20, 4  # rows of a table that are shown, the others folded; so few others are shown, too
+_LONGEST = 1000  # characters of a text
+_MAX_SECTIONS = 200
 
 
 class MissingDependency(RuntimeError):
     """A library that the report needs is not installed; the text names it."""
-
-
-def _markup(svg: str) -> Any:
-    """Our own SVG, in which every text went through escape() already."""
-    from markupsafe import Markup
-
-    return Markup(svg)
 
 
 _QUANTITY = re.compile(r"([0-9]) (%|[kMGT]?(?:B|FLOP)/s|[KMGT]iB|B|[nµm]?s|[MG]Hz|k?W|°C)(?![A-Za-z])")
@@ -60,15 +65,22 @@ def anchor(section: Section) -> str:
 # ------------------------------------------------------------------ rows
 
 
+def _grade(bar: Bar) -> Dict[str, Any]:
+    """"noisy, ±18 %" under the name; a contended one is pale."""
+    width = half_width(bar.value, bar.low, bar.high, bar.unit)
+    return {"grade": hold(", ".join(t for t in (bar.grade, width) if t)) if bar.grade else "", "grade_reason": bar.grade_reason,
+            "faded": bar.grade == CONTENDED}
+
+
 def _bar(bar: Bar) -> Dict[str, Any]:
     number, unit = number_and_unit(bar.value, bar.unit)
     row: Dict[str, Any] = {"label": bar.label, "anchor": "", "condition": "", "hint": bar.hint, "number": number, "unit": unit,
-                           "why": bar.why_invalid, "n": bar.n or "", "graph": "", "share": "",
+                           "why": bar.why_invalid, "n": bar.n or "", "graph": "", "share": "", **_grade(bar),
                            "interval": human_interval(bar.low, bar.high, bar.value, bar.unit)}
     if bar.of and bar.of > 0:
         of = bar.of
         low, high = (None if v is None else v / of for v in (bar.low, bar.high))
-        row["graph"] = _markup(draw_share(bar.value / of, low, high, bool(bar.of_name)))
+        row["graph"] = markup(draw_share(bar.value / of, low, high, bool(bar.of_name)))
         row["share"] = percent(bar.value / of) if bar.of_name else ""
     return row
 
@@ -77,8 +89,9 @@ def _primary_bar(name: str, entry: Json) -> Bar:
     label = name[len(entry["program"]) + 1:] if name.startswith(entry["program"] + "/") else name
     arrow = {"lower": " ↓", "higher": " ↑"}.get(entry["better"], "")
     full = entry["value"] / entry["share"] if entry["share"] else None
-    return Bar(spell(label) + arrow, entry["value"], entry["unit"], entry["ci_low"], entry["ci_high"], entry["n"],
-               full, entry["bound_name"] or "", hint=caption(entry["formula"]))
+    return Bar(spell(label) + arrow, entry["value"], entry["unit"], *shown_interval(entry), entry["n"],
+               full, entry["bound_name"] or "", "", entry.get("grade", ""), entry.get("grade_reason", ""),
+               caption(entry["formula"]))
 
 
 def _headline(signature: Signature) -> List[Dict[str, Any]]:
@@ -94,16 +107,27 @@ def _headline_note(signature: Signature) -> str:
     text = "A full bar is the %s." % ", or the ".join(bounds) if bounds else "No reachable limit is known for these."
     if bounds and sum(bounds.values()) < len(signature.primary):
         text += " No bar: no limit is known that a device can reach."
-    return text + " ↑ more is better, ↓ less. 95 % confidence interval of the median; no distribution assumed."
+    text += " ↑ more is better, ↓ less. " + sentence_of(signature.json["run_spread"])
+    graded = {entry.get("grade") for entry in signature.primary.values()}
+    return text + "".join(" " + sentence for grade, sentence in _GRADES if grade in graded)
+
+
+_GRADES = ((NOISY, "Noisy: the interval is wide, or of few samples; compare the interval, not the median."),
+           (CONTENDED, "Pale: other programs used the machine, and a second try gave about the same."))
 
 
 # ------------------------------------------------------------------ sections
 
 
+_LOOKS = (("hollow", " Hollow points are invalid and are not used."),
+          ("graded", " Pale points are noisy or contended: what counts is their 95 % interval, the bar (cut at half and twice "
+                     "the value)."))
+
+
 def _figure(figure: Figure) -> Dict[str, Any]:
     if isinstance(figure, Panels):
-        flagged = " Hollow points are invalid and are not used." if any('"dot hollow' in c for c in figure.charts) else ""
-        return {"kind": "panels", "charts": [_markup(c) for c in figure.charts], "caption": caption(figure.caption + flagged),
+        flagged = "".join(text for css, text in _LOOKS if any('"dot %s' % css in c for c in figure.charts))
+        return {"kind": "panels", "charts": [markup(c) for c in figure.charts], "caption": caption(figure.caption + flagged),
                 "wide": figure.wide}
     if isinstance(figure, Bars):
         return {"kind": "bars", "bars": [_bar(b) for b in figure.rows], "caption": caption(figure.caption), "head": figure.head,
@@ -111,73 +135,15 @@ def _figure(figure: Figure) -> Dict[str, Any]:
     return {"kind": "table", "table": figure, "caption": caption(figure.caption)}
 
 
-def _values_table(section: Section) -> Optional[Table]:
-    rows = []
-    for case in section.group.cases.values():
-        for d in case.derived:
-            share = percent(d.share) if d.share is not None else ""
-            value = d.value if d.value is not None else 0.0
-            rows.append([case.key or "–", d.variant or "–", d.name.replace("_", " "), human(d.value, d.unit),
-                         human_interval(d.ci_low, d.ci_high, value, d.unit), samples_behind(case, d), share,
-                         "no: " + ", ".join(flags_of(case, d)) if why_invalid(case, d) else "yes"])
-    return _limited(["case", "variant", "quantity", "value", "95 %", "n", "of bound", "valid"], rows, 3, True)
-
-
-def _timings_table(section: Section) -> Optional[Table]:
-    rows = []
-    for case in section.group.cases.values():
-        for v in case.variants:
-            median = v.median_s or 0.0
-            rows.append([case.key or "–", v.name, human(v.median_s, "s"), human_interval(v.ci_low_s, v.ci_high_s, median, "s"),
-                         human(v.min_s, "s"), human(v.p95_s, "s"), human(v.max_s, "s"), v.n,
-                         "–" if v.lag1 is None else digits(v.lag1), "–" if v.drift is None else percent(v.drift),
-                         {True: "yes", False: "no", None: "–"}[v.converged], _markup(draw_spark(v.samples_s))])
-    return _limited(["case", "variant", "median", "95 %", "min", "p95", "max", "n", "lag 1", "drift", "in goal",
-                     "samples in time order"], rows, 2)
-
-
-def _facts_table(section: Section) -> Optional[Table]:
-    rows = [[case.key or "–", name.replace("_", " "), fact_text(name, value)] for case in section.group.cases.values()
-            for name, value in case.facts.items()]
-    return _limited(["case", "fact", "value"], rows, 3)
-
-
-def _cases_table(section: Section) -> Optional[Table]:
-    rows = []
-    for case in section.group.cases.values():
-        seen = "; ".join("%s %s%s" % (m.name, "seen" if m.observed else "not seen", ": " + m.detail if m.detail else "")
-                         for m in case.mechanism)
-        check = case.check + (": " + case.check_detail if case.check_detail else "")
-        flags = "; ".join("%s%s" % (f.variant + " " if f.variant else "", flag_text(f.flag, f.reason)) for f in case.flags)
-        rows.append([case.key or "–", case.status, case.reason or "–", check, seen or "–", human(case.elapsed_s, "s"),
-                     flags or "–"])
-    return _limited(["case", "status", "reason", "check", "mechanism", "took", "flags"], rows, 5, True)
-
-
-def _limited(heads: Sequence[str], rows: List[List[Any]], words: int, prose: bool = False) -> Optional[Table]:
-    if not rows:
-        return None
-    hidden = len(rows) - MAX_ROWS
-    shown = rows[:MAX_ROWS]
-    if hidden > 0:
-        shown.append(["%d more rows are in the records" % hidden] + [""] * (len(heads) - 1))
-    return Table(heads, shown, "", words, prose)
-
-
-def _details(section: Section) -> List[Dict[str, Any]]:
-    tables = [("All values", _values_table(section)), ("All timings", _timings_table(section)),
-              ("All facts", _facts_table(section)), ("All cases: status, check, mechanism, flags", _cases_table(section))]
-    return [{"summary": "%s (%d)" % (title, len(table.rows)), "table": table} for title, table in tables if table]
-
-
-def _section(section: Section, main: str) -> Dict[str, Any]:
-    run = section.group.run
+def _section(section: Section, main: str, rows: int, most_figures: int) -> Dict[str, Any]:
+    run, figures = section.group.run, spec_of(section.group.program).figures(section)
+    hidden = len(figures) - most_figures
     notes = [(term, text) for term, text in (("Formula", run.formula), ("Timed", run.timed), ("Limits", run.limits)) if text]
     device = section.group.device
     return {"title": section.title, "anchor": anchor(section), "program": section.group.program,
             "device": "" if device in (main, "none") else device, "question": run.question, "summary": hold(section.summary),
-            "figures": [_figure(f) for f in spec_of(section.group.program).figures(section)], "notes": notes,
-            "details": _details(section)}
+            "figures": [_figure(f) for f in figures[:most_figures]], "notes": notes,
+            "hidden": plural(hidden, "more figure") if hidden > 0 else "", "details": details_of(section, rows)}
 
 
 # ------------------------------------------------------------------ provenance and page
@@ -214,28 +180,48 @@ def _device_text(key: str, value: Any) -> str:
     return fact_text(key, value) or "–"
 
 
-def _context(signature: Signature, style: str) -> Dict[str, Any]:
+def _bounded(value: Any) -> Any:
+    """With no text, except for drawings, longer than a reader could want."""
+    if type(value) is str:
+        return value if len(value) <= _LONGEST else value[:_LONGEST] + "…"
+    if isinstance(value, Table):
+        return dataclasses.replace(value, rows=_bounded(value.rows))
+    if isinstance(value, dict):
+        return {name: _bounded(inner) for name, inner in value.items()}
+    return type(value)(_bounded(inner) for inner in value) if type(value) in (list, tuple) else value
+
+
+def _context(signature: Signature, rows: int, figures: int) -> Dict[str, Any]:
     json = signature.json
     fields = json["provenance"]["fields"]
     started = sorted(r["started"] for r in json["runs"] if r["started"])
     kicker = [t for t in (str(fields.get("hostname") or ""), started[0].replace("T", " ")[:16] + " UTC" if started else "",
                           machine.counts(signature)) if t]
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     footer = "gpusig %s; %s. The same records give the same page." % (
         fields.get("version") or "of unknown version", plural(len(json["runs"]), "run"))
-    return {"title": "gpusig: " + machine.name_of(json), "style": _markup(style), "style_hash": "sha256-" + digest,
-            "kicker": kicker, "machine": {"name": machine.name_of(json), "sentence": hold(machine.sentence_of(json)),
-                                         "state": [(i.label, hold(i.text), i.hint) for i in machine.state_of(json)]},
+    shown = signature.sections[:_MAX_SECTIONS]
+    return {"title": "gpusig: " + machine.name_of(json), "kicker": kicker, "files": _FILES,
+            "machine": {"name": machine.name_of(json), "sentence": hold(machine.sentence_of(json)),
+                        "state": [(i.label, hold(i.text), i.hint) for i in machine.state_of(json)]},
             "banners": [{"alarm": n.kind == "failed", "head": n.head, "text": n.text} for n in machine.warnings(json)],
             "verdict": machine.verdict(signature), "headline": _headline(signature), "headline_note": _headline_note(signature),
-            "skipped": machine.skipped(json), "sections": [_section(s, json["device"]) for s in signature.sections],
+            "skipped": machine.skipped(json)[:_MAX_SECTIONS],
+            "sections": [_section(s, json["device"], rows, figures) for s in shown],
+            "hidden_sections": len(signature.sections) - len(shown), "folded": FOLDED, "few": FEW,
             "provenance": _provenance(json), "footer": footer}
 
 
 def render(signature: Signature) -> str:
-    """Raises MissingDependency where jinja2 is not installed."""
+    """At most LIMIT bytes: of a large run with fewer rows and figures. Raises MissingDependency where jinja2 is not installed."""
+    template, page = _page_template(), ""
     style = (TEMPLATES / "report.css").read_text(encoding="utf-8")
-    return _page_template().render(_context(signature, style)) + "\n"
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    for rows, figures in _LEVELS:
+        context = _bounded(_context(signature, rows, figures))
+        page = template.render(context, style=markup(style), style_hash="sha256-" + digest) + "\n"
+        if len(page.encode("utf-8")) <= LIMIT:
+            break
+    return page
 
 
 @lru_cache(maxsize=None)

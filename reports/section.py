@@ -11,6 +11,14 @@ from reports.jsonl import Json
 from reports.records import Case, Derived, Group
 
 
+@dataclass(frozen=True)
+class Finding:
+    """Something wrong with the machine that its owner should know first: "Slow pair.", "3 to 5 copies at a quarter of ..."."""
+
+    head: str
+    text: str
+
+
 @dataclass
 class Section:
     group: Group
@@ -18,6 +26,7 @@ class Section:
     title: str = ""
     results: Json = field(default_factory=dict)
     summary: str = ""
+    findings: List[Finding] = field(default_factory=list)
     others: Mapping[str, Group] = field(default_factory=dict)  # every program on this device, by name
 
     @property
@@ -61,6 +70,8 @@ class Bar:
     of: Optional[float] = None  # the value of a full bar
     of_name: str = ""
     why_invalid: str = ""
+    grade: str = ""  # "noisy", "contended"
+    grade_reason: str = ""
     hint: str = ""  # a tooltip: how the number was derived
 
 
@@ -94,4 +105,5 @@ class SectionSpec:
     results: Callable[[Section], Json]
     summary: Callable[[Section], str]
     figures: Callable[[Section], List[Figure]]
+    findings: Callable[[Section], List[Finding]] = lambda section: []  # for the first screen
     measured: bool = True  # False: a model or a simulation; its numbers are in its results and in no metric

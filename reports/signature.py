@@ -6,33 +6,21 @@ The same records give the same bytes. Only valid values enter; every skipped one
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Any, Dict, List, Mapping, Tuple, Union
+from typing import Any, Dict, List, Mapping, Optional, Tuple, Union
 
-from reports.curves import Curve, curves_of, flags_of, why_invalid
+from reports.curves import Curve, axis_unit, curves_of, flags_of, marks, numeric_axis, why_invalid
 from reports.jsonl import Json
-from reports.section import Section
+from reports.section import Finding, Section
 from reports.sections import advice, rank, section_of, spec_of
-from reports.metrics import all_of, brief, formulas_of, metric, metric_name, primary_of, shortened
+from reports.metrics import all_of, brief, formulas_of, metric, metric_name, of_many, primary_of, shortened
 from reports.records import Group, Records, Run
+from reports.signature_file import text_of
+from reports.spread import add_run_intervals
 
-SCHEMA, VERSION = "gpusig.signature", "1.0.0"
 _OF_A_RANK = ("affinity",)  # a launcher binds every rank as it likes
 _VOLATILE = ("load_average", "load_1min")  # differ between any two runs; not worth a line
-
-
-def _dump(value: Any) -> str:
-    return json.dumps(value, sort_keys=True, ensure_ascii=False, allow_nan=False)
-
-
-def _dump_lines(value: Any) -> str:
-    if isinstance(value, dict) and value:
-        return "{\n" + ",\n".join("  %s: %s" % (_dump(key), _dump(value[key])) for key in sorted(value)) + "}"
-    if isinstance(value, list) and value:
-        return "[\n" + ",\n".join("  " + _dump(item) for item in value) + "]"
-    return _dump(value)
 
 
 class MixedMachines(ValueError):
@@ -41,14 +29,14 @@ class MixedMachines(ValueError):
 
 @dataclass
 class Signature:
-    """The JSON, and the sections it was made from, which the report draws."""
+    """Everything as JSON, of which signature.json has a part, and the sections it was made from, which the report draws."""
 
     json: Json
     sections: List[Section] = field(default_factory=list)
 
     def text(self) -> str:
-        """One entry a line, keys in order: two signatures differ in the lines that differ."""
-        return "{\n" + ",\n".join("%s: %s" % (_dump(key), _dump_lines(self.json[key])) for key in sorted(self.json)) + "\n}\n"
+        """The content of signature.json."""
+        return text_of(self.json, {(s.group.program, p.derived) for s in self.sections for p in s.group.run.primary})
 
     @property
     def failed(self) -> bool:
@@ -106,8 +94,8 @@ def _run_json(records: Records, run: Run) -> Json:
 def _curve_json(curve: Curve) -> Json:
     return {"derived": curve.derived, "variant": curve.variant or None, "where": dict(curve.fixed), "axis": curve.axis,
             "axis_unit": curve.axis_unit, "unit": curve.unit, "formula": curve.formula,
-            "points": [shortened({"x": p.x, "value": p.value, "ci_low": p.ci_low, "ci_high": p.ci_high, "n": p.n,
-                                  "bound": p.bound}) for p in curve.valid]}
+            "points": [dict(of_many({"value": p.value, "ci_low": p.ci_low, "ci_high": p.ci_high, "n": p.n, "bound": p.bound,
+                                     **marks(p)}), x=p.x) for p in curve.valid]}
 
 
 def _without_rate_times(curves: List[Curve]) -> List[Curve]:
@@ -154,10 +142,15 @@ def _section_json(section: Section) -> Json:
     mechanism = [{"key": c.key, "name": m.name, "observed": m.observed, "detail": m.detail} for c in cases for m in c.mechanism]
     return {"program": group.program, "device": group.device, "question": group.run.question,
             "formula": group.run.formula, "formulas": formulas_of(group), "timed": group.run.timed, "limits": group.run.limits,
-            "cases": {s: status.get(s, 0) for s in ("ok", "failed", "skipped")}, "superseded": group.superseded,
+            "axis": {"name": numeric_axis(group), "unit": axis_unit(group, numeric_axis(group))},
+            "cases": {s: status.get(s, 0) for s in ("ok", "failed", "skipped")}, "repeated": group.repeated,
             "curves": [_curve_json(c) for c in _without_rate_times(section.curves if cases else [])],
             "facts": facts, "mechanism": mechanism,
             "results": shortened(section.results) if not cases else section.results, "summary": section.summary}
+
+
+def _finding_json(section: Section, finding: Finding) -> Json:
+    return {"program": section.group.program, "device": section.group.device, "head": finding.head, "text": finding.text}
 
 
 def _fit_metrics(section: Section, suffix: str) -> Dict[str, Json]:
@@ -174,21 +167,27 @@ def _fit_metrics(section: Section, suffix: str) -> Dict[str, Json]:
             low, high = fit.get(interval) or (None, None)
             found[metric_name(section.group.program, "fit_" + name, labels, suffix)] = metric(
                 section.group, fit[name], unit, fit["formula"], ci_low=low, ci_high=high, n=fit["points"],
-                better="higher" if name == "bandwidth" else "lower")
+                better="higher" if name == "bandwidth" else "lower", quantity="fit_" + name, labels=labels)
     return found
 
 
-def _metrics(sections: List[Section], main: str) -> Tuple[Dict[str, Json], List[Json]]:
+def _metrics(sections: List[Section], main: str) -> Tuple[Dict[str, Json], List[Json], Optional[Json]]:
+    """Every number, the headline numbers that are missing, and how much those that are there move between processes."""
     metrics: Dict[str, Json] = {}
     missing: List[Json] = []
+    primary: Dict[str, Json] = {}
+    tries: Dict[str, Tuple[float, ...]] = {}
     for section in filter(_measured, sections):
         suffix = "" if section.group.device in (main, "none") else "@" + section.group.device
         metrics.update(all_of(section.group, suffix))
         metrics.update(_fit_metrics(section, suffix))
-        taken, absent = primary_of(section.group, suffix)
-        metrics.update(taken)
+        taken, absent, tried = primary_of(section.group, suffix)
+        primary.update(taken)
+        tries.update(tried)
         missing += absent
-    return {name: brief(entry) for name, entry in metrics.items()}, missing
+    spread = add_run_intervals(primary, tries)
+    metrics.update(primary)
+    return {name: brief(entry) for name, entry in metrics.items()}, missing, shortened(spread)
 
 
 def build(records: Records) -> Signature:
@@ -200,7 +199,7 @@ def build(records: Records) -> Signature:
     groups = sorted(records.groups.values(), key=lambda g: (g.device != main, g.device, rank(g.program), g.program))
     sections = [section_of(group, curves_of(group), {g.program: g for g in groups if g.device == group.device})
                 for group in groups]
-    metrics, missing = _metrics(sections, main)
+    metrics, missing, spread = _metrics(sections, main)
     devices: Dict[str, Mapping[str, Any]] = {}
     for run in here:
         for device in run.devices:
@@ -210,10 +209,11 @@ def build(records: Records) -> Signature:
     bad_records = [{"reason": reason, "lines": len(numbers), "first_line": numbers[0]}
                 for reason, numbers in sorted(records.bad_records.items())]
     result = {
-        "schema": SCHEMA, "version": VERSION, "simulated": any(r.simulated for r in here), "device": main,
+        "simulated": any(r.simulated for r in here), "device": main,
         "devices": devices, "provenance": _provenance(here), "runs": [_run_json(records, r) for r in runs],
         "programs": {_section_name(s, main): _section_json(s) for s in sections}, "metrics": metrics,
-        "primary_missing": missing, "not_measured": [e for g in groups for e in _not_measured(g)] + _unstarted(records, main),
+        "run_spread": spread, "primary_missing": missing, "findings": [_finding_json(s, f) for s in sections for f in s.findings],
+        "not_measured": [e for g in groups for e in _not_measured(g)] + _unstarted(records, main),
         "invalid": [e for g in groups if _measured(g) for e in _invalid(g)], "bad_records": bad_records}
     for section in sections:  # the score needs the sections of all other programs
         if section.group.program == advice.PROGRAM:

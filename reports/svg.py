@@ -6,10 +6,11 @@ from __future__ import annotations
 import html
 import math
 from dataclasses import dataclass
-from typing import List, Sequence, Tuple
+from typing import Any, List, Sequence, Tuple
 
 from reports.quantity import scale_of
 
+LONGEST_TEXT = 300  # characters of a name, a tooltip or a label
 GLYPH, WIDE_GLYPH = 6.4, 7.5  # widths at 11 px in the widest of the fonts that a browser may take
 
 
@@ -18,6 +19,7 @@ def text_width(text: str) -> float:
 
 
 def shorten(text: str, width: float) -> str:
+    text = text[:LONGEST_TEXT]
     if text_width(text) <= width:
         return text
     while len(text) > 2 and text_width(text) + GLYPH > width:
@@ -29,44 +31,69 @@ def _n(value: float) -> str:
     return ("%.1f" % value).rstrip("0").rstrip(".") if value else "0"
 
 
+def markup(svg: str) -> Any:
+    """Our own SVG, in which every text went through escape() already, for a template."""
+    from markupsafe import Markup
+
+    return Markup(svg)
+
+
 class Canvas:
     """Shapes in drawing order. Every text passes through escape()."""
 
     def __init__(self, width: float, height: float, label: str) -> None:
         self.width, self.height, self.label = width, height, label
         self._parts: List[str] = []
+        self._lines = ""  # the class of the lines that the last part is made of; empty where it is something else
 
     def line(self, x1: float, y1: float, x2: float, y2: float, css: str) -> None:
-        self._parts.append('<line class="%s" x1="%s" y1="%s" x2="%s" y2="%s"/>' % (css, _n(x1), _n(y1), _n(x2), _n(y2)))
+        """Lines of one class that follow each other are one path."""
+        x1, y1, x2, y2 = _n(x1), _n(y1), _n(x2), _n(y2)
+        step = "M%s %s%s" % (x1, y1, "V" + y2 if x1 == x2 else "H" + x2 if y1 == y2 else "L%s %s" % (x2, y2))
+        start, end = '<path class="%s" d="' % css, '"/>'
+        if self._lines == css:
+            self._parts[-1] = self._parts[-1][:-len(end)] + step + end
+        else:
+            self._add(start + step + end)
+        self._lines = css
+
+    def _add(self, part: str) -> None:
+        self._parts.append(part)
+        self._lines = ""
 
     def path(self, points: Sequence[Tuple[float, float]], css: str, closed: bool = False) -> None:
         if len(points) > 1:
             steps = "L".join("%s %s" % (_n(x), _n(y)) for x, y in points)
-            self._parts.append('<path class="%s" d="M%s%s"/>' % (css, steps, "Z" if closed else ""))
+            self._add('<path class="%s" d="M%s%s"/>' % (css, steps, "Z" if closed else ""))
 
     def rect(self, x: float, y: float, width: float, height: float, css: str, title: str = "", radius: float = 0,
              opacity: float = 1) -> None:
         extra = (' rx="%s"' % _n(radius) if radius else "") + (' fill-opacity="%.2f"' % opacity if opacity < 1 else "")
         shape = '<rect class="%s" x="%s" y="%s" width="%s" height="%s"%s' % (css, _n(x), _n(y), _n(max(0, width)),
                                                                               _n(max(0, height)), extra)
-        self._parts.append(shape + (">%s</rect>" % _title(title) if title else "/>"))
+        self._add(shape + (">%s</rect>" % _title(title) if title else "/>"))
 
     def dot(self, x: float, y: float, css: str, title: str = "", radius: float = 2.6) -> None:
         shape = '<circle class="%s" cx="%s" cy="%s" r="%s"' % (css, _n(x), _n(y), _n(radius))
-        self._parts.append(shape + (">%s</circle>" % _title(title) if title else "/>"))
+        self._add(shape + (">%s</circle>" % _title(title) if title else "/>"))
 
     def text(self, x: float, y: float, text: str, css: str = "", anchor: str = "start") -> None:
-        self._parts.append('<text class="%s" x="%s" y="%s" text-anchor="%s">%s</text>' % (
-            css, _n(x), _n(y), anchor, html.escape(text)))
+        attributes = ' class="%s"' % css if css else ""
+        attributes += ' text-anchor="%s"' % anchor if anchor != "start" else ""
+        self._add('<text%s x="%s" y="%s">%s</text>' % (attributes, _n(x), _n(y), html.escape(brief(text))))
 
     def render(self) -> str:
         return '<svg viewBox="0 0 %s %s" width="%s" height="%s" role="img" aria-label="%s">%s</svg>' % (
-            _n(self.width), _n(self.height), _n(self.width), _n(self.height), html.escape(self.label, quote=True),
+            _n(self.width), _n(self.height), _n(self.width), _n(self.height), html.escape(brief(self.label), quote=True),
             "".join(self._parts))
 
 
+def brief(text: str) -> str:
+    return text if len(text) <= LONGEST_TEXT else text[:LONGEST_TEXT] + "…"
+
+
 def _title(text: str) -> str:
-    return "<title>%s</title>" % html.escape(text)
+    return "<title>%s</title>" % html.escape(brief(text))
 
 
 # ------------------------------------------------------------------ axes

@@ -36,6 +36,7 @@ def _parser() -> _Parser:
     running.add_argument("--full", action="store_true")
     running.add_argument("--shape", action="append", type=_shape, default=[])
     running.add_argument("--strict", action="store_true")
+    running.add_argument("--nice", type=_nice)
 
     testing = commands.add_parser("test", **plain)
     testing.add_argument("--only", action="append", default=[])
@@ -63,6 +64,13 @@ def _seed(text: str) -> int:
     return int(text)
 
 
+def _nice(text: str) -> int:
+    number = text.removeprefix("-")
+    if not number.isascii() or not number.isdigit() or len(number) > 2 or not -20 <= int(text) <= 19:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a priority from -20 to 19")
+    return int(text)
+
+
 def _shape(text: str) -> str:
     sides = text.split("x")
     if len(sides) != 3 or not all(side.isascii() and side.isdigit() and 0 < int(side) <= 1 << 24 for side in sides):
@@ -75,7 +83,7 @@ def _run_options(given: argparse.Namespace) -> run.Options:
         raise CommandError("--out begins a new run and --resume goes on with one: give one of them")
     budget_s = None if given.budget is None else duration.parse(given.budget)
     return run.Options(given.device, budget_s, given.only, given.out, given.resume, given.seed, given.full,
-                       list(dict.fromkeys(given.shape)), given.strict)
+                       list(dict.fromkeys(given.shape)), given.strict, given.nice)
 
 
 def _check_test_options(given: argparse.Namespace) -> None:

@@ -28,6 +28,22 @@ class Settings:
     full: bool
     shapes: tuple[str, ...]  # GEMMs in addition to the default ones
     records: Path
+    nice: int | None = None  # priority of the programs; None: that of the driver
+
+
+@dataclass(frozen=True)
+class How:
+    """What one start of a program is for."""
+
+    keys: Path  # a file of cases
+    only_these: bool = False  # measure them, though they are done; else they are done
+    headline: bool = False
+    progress: Path | None = None
+
+    def words(self) -> list[str]:
+        words = ["--cases" if self.only_these else "--done", str(self.keys)]
+        words += ["--headline"] if self.headline else []
+        return words + (["--progress", str(self.progress)] if self.progress else [])
 
 
 def lacks(program: Program) -> str:
@@ -41,11 +57,11 @@ def lacks(program: Program) -> str:
     return ""
 
 
-def build(program: Program, settings: Settings, budget_s: float, done: Path) -> list[str]:
+def build(program: Program, settings: Settings, budget_s: float, how: How) -> list[str]:
     words = [str(program.path), "--device", settings.device, "--budget", duration.option(budget_s)]
-    words += ["--seed", str(settings.seed), "--out", str(settings.records), "--done", str(done)]
+    words += ["--seed", str(settings.seed), "--out", str(settings.records), *how.words()]
     if simgrid.NEEDS in program.needs:
-        return simgrid.command(program, done.parent, words[1:], settings.full, budget_s)
+        return simgrid.command(program, how.keys.parent, words[1:], settings.full, budget_s)
     if settings.full:
         words.append("--full")
     if settings.shapes and program.gemm_shapes:

@@ -1,16 +1,20 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # find_python.sh [--any] [MODULE...]: print a Python 3.9 or later that has these modules, by default those of level
-# "report" in packages.txt; /usr/bin/python3 first. With --any: failing that, any Python 3.9 or later. Exit 1 and one
-# line on stderr when there is none.
+# "report" in packages.txt, and if one has them those of level "extra" too; /usr/bin/python3 first. With --any: failing
+# that, any Python 3.9 or later. Exit 1 and one line on stderr when there is none.
 set -u
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
 
 any=
 [ "${1-}" = --any ] && any=--any && shift
 modules=$*
+more=
 [ -n "$modules" ] || while read -r level probe _; do
-	case $level/$probe in report/py:*) modules="$modules ${probe#py:}" ;; esac
+	case $level/$probe in
+	report/py:*) modules="$modules ${probe#py:}" ;;
+	extra/py:*) more="$more ${probe#py:}" ;;
+	esac
 done <"$here/packages.txt"
 
 # Finds modules without importing them: ten times as fast.
@@ -27,7 +31,7 @@ candidates() {
 	for minor in 13 12 11 10 9; do command -v "python3.$minor"; done
 }
 
-for wanted in "$modules" ${any:+""}; do
+for wanted in ${more:+"$modules$more"} "$modules" ${any:+""}; do
 	for python in $(candidates); do
 		if has_modules "$python" "$wanted"; then
 			echo "$python"

@@ -6,6 +6,7 @@ import os
 import select
 import signal
 import subprocess
+import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,14 +65,16 @@ def launch(
     lock: int,
     started: Callable[[int | None], None],
     tick: Callable[[], None],
+    nice: int | None = None,
 ) -> Ended:
     """Run a program with its output in `log`. At the limit, or when we are asked to stop, it gets SIGINT, and five
     seconds later its whole group gets SIGKILL. `lock` is inherited; `started` is told the process; `tick` is called
-    about once a second."""
+    about once a second. `nice` is the priority of the program and all that it starts."""
     begin = time.monotonic()
     with open(log, "wb") as out:
         child = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True, pass_fds=(lock,)
+            command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True, pass_fds=(lock,),
+            preexec_fn=None if nice is None else lambda: _take_priority(nice),
         )
     started(child.pid)
     overran = False
@@ -95,6 +98,28 @@ def launch(
     code = child.wait()
     started(None)
     return Ended(code, time.monotonic() - begin, overran)
+
+
+def _take_priority(nice: int) -> None:
+    """Of this process and all that it starts. Where Linux schedules by session, the priority of a process counts only within
+    its session; that of the session is set apart."""
+    os.setpriority(os.PRIO_PROCESS, 0, nice)
+    try:
+        with open("/proc/self/autogroup", "w", encoding="ascii") as group:
+            group.write(str(nice))
+    except OSError:
+        pass  # it does not, or this user may not
+
+
+def permitted_nice(wanted: int) -> int | None:
+    """The priority that programs may have, as near to the wanted one as this user may go; None: as it is."""
+    now = os.getpriority(os.PRIO_PROCESS, 0)
+    # What a child tries does not change the driver itself, which could not go back.
+    probe = "import os, sys; os.setpriority(os.PRIO_PROCESS, 0, int(sys.argv[1]))"
+    if wanted != now and subprocess.run([sys.executable, "-I", "-S", "-c", probe, str(wanted)], check=False,
+                                        stderr=subprocess.DEVNULL).returncode == 0:
+        return wanted
+    return None
 
 
 class _Watch:

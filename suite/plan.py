@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which programs are started, and how the time is divided among them."""
+"""Divide the time of a run among its programs."""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -10,7 +10,6 @@ from suite.records import RecordFile
 MIN_S = 1.0
 _GRACE_S = 15.0
 _OVERRUN = 3.0
-_VIRTUAL_LIMIT_S = 600.0
 
 
 @dataclass
@@ -19,26 +18,24 @@ class Budget:
 
     total_s: float
     started: float
-    shares: float = 1.0  # of all programs together
-    is_virtual: bool = False  # the programs count simulated seconds, and take as long as they need
 
     @property
     def deadline(self) -> float:
         """The end of the run, also for a program that overruns its share."""
         return self.started + self.total_s + max(5.0, 0.05 * self.total_s)
 
-    def for_next(self, pending: list[Program], now: float) -> float:
-        """Seconds for the first of the pending programs."""
-        if self.is_virtual:
-            return max(MIN_S, self.total_s * pending[0].share / self.shares)
-        remaining = self.started + self.total_s - now
-        return max(MIN_S, remaining * pending[0].share / sum(p.share for p in pending))
+    def at(self, share: float) -> float:
+        """The moment when this share of the time is spent."""
+        return self.started + share * self.total_s
 
     def limit(self, budget_s: float, now: float) -> float:
         """Seconds after which a program with this budget is stopped."""
-        if self.is_virtual:
-            return _VIRTUAL_LIMIT_S
         return min(_OVERRUN * budget_s + _GRACE_S, max(budget_s + 5.0, self.deadline - now))
+
+
+def share_s(weights: list[float], left_s: float) -> float:
+    """Seconds for the first of what is pending, by weight."""
+    return max(MIN_S, left_s * weights[0] / (sum(weights) or 1.0))
 
 
 def pending(programs: list[Program], record_file: RecordFile, include_out_of_budget: bool) -> list[Program]:

@@ -1,24 +1,31 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Progress on stderr while programs run: a live line on a terminal with rich, plain lines elsewhere."""
+"""Progress on stderr while programs run: a live bar on a terminal with rich, plain lines elsewhere."""
 from __future__ import annotations
 
+import json
 import sys
 import time
+from pathlib import Path
 from typing import Protocol
 
 from suite import duration
 
 try:
     import rich.console
-    import rich.progress
+    import rich.live
+    import rich.progress_bar
+    import rich.table
+    import rich.text
 except ImportError:
     rich = None  # type: ignore[assignment]
 
 
 class Progress(Protocol):
-    """begin, tick about once a second, end; for each program. close at the end."""
+    """begin_pass; then begin, tick about once a second, end for each program of the pass. close at the end."""
 
-    def begin(self, number: int, count: int, name: str, question: str, budget_s: float) -> None: ...
+    def begin_pass(self, name: str, count: int) -> None: ...
+
+    def begin(self, name: str, question: str, budget_s: float) -> None: ...
 
     def tick(self) -> None: ...
 
@@ -27,25 +34,50 @@ class Progress(Protocol):
     def close(self) -> None: ...
 
 
-def choose(total_s: float) -> Progress:
+def choose(total_s: float, watched: Path) -> Progress:
+    """`watched` is where the program that runs says which case it is at; see bench/cases/case_progress.h."""
     if rich is not None and sys.stderr.isatty():
-        return _Live(total_s)
+        return Live(total_s, watched, rich.console.Console(stderr=True))
     return _Plain()
+
+
+class _Counter:
+    """The place in a pass: "curves 3/22"."""
+
+    def __init__(self) -> None:
+        self._pass, self._count, self._number = "", 0, 0
+
+    def begin_pass(self, name: str, count: int) -> None:
+        self._pass, self._count, self._number = name, count, 0
+
+    def begin(self) -> None:
+        self._number += 1
+
+    @property
+    def place(self) -> str:
+        return f"{self._pass} {self._number:{len(str(self._count))}d}/{self._count}" if self._pass else ""
 
 
 class _Plain:
     def __init__(self) -> None:
-        self._place = ""
+        self._counter = _Counter()
+        self._asked: set[str] = set()
 
-    def begin(self, number: int, count: int, name: str, question: str, budget_s: float) -> None:
-        self._place = f"[{number:{len(str(count))}d}/{count}]"
-        self._say(f"{self._place} {name}{question and ': '}{question} ({duration.show(budget_s)})")
+    def begin_pass(self, name: str, count: int) -> None:
+        self._counter.begin_pass(name, count)
+
+    def begin(self, name: str, question: str, budget_s: float) -> None:
+        self._counter.begin()
+        asked = f": {question}" if question and name not in self._asked else ""
+        self._asked.add(name)
+        place = f"[{self._counter.place}] " if self._counter.place else ""
+        self._say(f"{place}{name}{asked} ({duration.show(budget_s)})")
 
     def tick(self) -> None:
         pass
 
     def end(self, name: str, line: str, bad: bool) -> None:
-        self._say(f"{' ' * len(self._place)} {line}")
+        self._say(f"    {line}")
 
     def close(self) -> None:
         pass
@@ -55,40 +87,59 @@ class _Plain:
         print(line, file=sys.stderr, flush=True)
 
 
-class _Live:
-    """One bar over the whole budget. Drawn only when asked: no thread of the driver runs during a measurement."""
+class Live:
+    """A bar over the whole budget, and under it the case that runs and the last headline number. Drawn only when asked: no
+    thread of the driver runs during a measurement."""
 
-    def __init__(self, total_s: float) -> None:
-        columns = rich.progress
-        self._bar = columns.Progress(
-            columns.TextColumn("{task.fields[place]}", style="dim"),
-            columns.BarColumn(bar_width=24),
-            columns.TextColumn("{task.fields[clock]}"),
-            columns.TextColumn("[bold]{task.fields[name]}[/] {task.fields[question]}"),
-            console=rich.console.Console(stderr=True),
-            auto_refresh=False,
-            transient=True,
-        )
+    def __init__(self, total_s: float, watched: Path, console: "rich.console.Console") -> None:
+        self._counter = _Counter()
+        self._watched = watched
         self._begun = time.monotonic()
         self._total_s = total_s
-        self._task = self._bar.add_task("run", total=total_s, place="", clock="", name="", question="")
-        self._bar.start()
+        self._name = self._tail = ""
+        self._live = rich.live.Live(console=console, auto_refresh=False, transient=True)
+        self._live.start()
 
-    def begin(self, number: int, count: int, name: str, question: str, budget_s: float) -> None:
-        self._bar.update(self._task, place=f"{number}/{count}", name=name, question=question)
-        self.tick()
+    def begin_pass(self, name: str, count: int) -> None:
+        self._counter.begin_pass(name, count)
+
+    def begin(self, name: str, question: str, budget_s: float) -> None:
+        self._counter.begin()
+        self._name = name
+        self._draw(name + self._tail)
 
     def tick(self) -> None:
-        elapsed = time.monotonic() - self._begun
-        left = max(0.0, self._total_s - elapsed)
-        clock = f"{duration.show(elapsed)}, {duration.show(left)} left"
-        self._bar.update(self._task, completed=min(elapsed, self._total_s), clock=clock)
-        self._bar.refresh()
+        now = read(self._watched)
+        if now.get("last"):
+            self._tail = "   " + headline(now["last"])
+        case = f" {now['number']}/{now['of']} {now['key']}" if now else ""
+        self._draw(self._name + case + self._tail)
+
+    def _draw(self, line: str) -> None:
+        elapsed_s = time.monotonic() - self._begun
+        left_s = max(0.0, self._total_s - elapsed_s)
+        bar = rich.table.Table.grid(padding=(0, 1))
+        bar.add_row(rich.progress_bar.ProgressBar(self._total_s, min(elapsed_s, self._total_s), width=24),
+                    f"{duration.show(elapsed_s)}, {duration.show(left_s)} left", self._counter.place)
+        where = rich.text.Text(line, no_wrap=True, overflow="ellipsis")
+        self._live.update(rich.console.Group(bar, where), refresh=True)
 
     def end(self, name: str, line: str, bad: bool) -> None:
-        style = "red" if bad else ""
-        self._bar.console.print(f"{name}: {line}", style=style, markup=False, highlight=False)
-        self.tick()
+        self._live.console.print(f"{name}: {line}", style="red" if bad else "", markup=False, highlight=False)
 
     def close(self) -> None:
-        self._bar.stop()
+        self._live.stop()
+
+
+def read(watched: Path) -> dict:
+    """What a program says of itself; empty where it says nothing, or is writing."""
+    try:
+        now = json.loads(watched.read_text(encoding="utf-8"))
+        return now if isinstance(now, dict) and {"number", "of", "key"} <= set(now) else {}
+    except (OSError, ValueError):
+        return {}
+
+
+def headline(last: dict) -> str:
+    """ "triad bandwidth 31.2 GB/s" """
+    return f"{str(last.get('metric')).replace('_', ' ')} {last.get('text')}"

@@ -22,35 +22,55 @@ class DiskFull(Exception):
 
 
 @dataclass
+class CaseStatus:
+    """The latest record of a case, and how often it was measured."""
+
+    status: str
+    elapsed_s: float
+    tries: int = 0  # that were ok
+    headline: bool = False  # it holds a headline number
+    headline_graded: bool = False  # one that is noisy or contended
+    graded: bool = False  # some number of it is
+
+
+@dataclass
 class ProgramStatus:
     """The state of one program, from its records."""
 
-    case_status: dict[str, str] = field(default_factory=dict)
+    cases: dict[str, CaseStatus] = field(default_factory=dict)
     valid: set[str] = field(default_factory=set)
     flags: Counter[str] = field(default_factory=Counter)
     cases_s: float = 0.0
     starts: int = 0
     last_run: str = ""
-    end: dict | None = None
+    primary: list[dict] = field(default_factory=list)  # of the last start
+    is_second_try: bool = False  # the last start, of chosen cases
+    ended: bool = False  # the last start
+    end: dict | None = None  # of the last start that was no second try
 
     @property
     def done(self) -> list[str]:
         """Keys of the cases that need no repetition."""
-        return [key for key, status in self.case_status.items() if status in DONE]
+        return [key for key, case in self.cases.items() if case.status in DONE]
 
     @property
     def failed(self) -> int:
-        return sum(status == "failed" for status in self.case_status.values())
+        return sum(case.status == "failed" for case in self.cases.values())
 
     @property
     def out_of_budget(self) -> int:
         """Cases that did not fit into the time of the last start."""
-        return int((self.end or {}).get("cases", {}).get("out_of_budget") or 0)
+        return self._count("out_of_budget")
 
     @property
     def finished(self) -> bool:
-        """The last start completed and no case needs a repetition."""
-        return self.end is not None and self.end.get("status") in ("ok", "invalid") and self.failed == 0
+        """The last start completed, no case needs a repetition, and what was not measured did not fit into the time."""
+        if self.end is None or self.end.get("status") not in ("ok", "invalid") or self.failed:
+            return False
+        return self._count("total") <= len(self.done) + self.out_of_budget
+
+    def _count(self, name: str) -> int:
+        return int((self.end or {}).get("cases", {}).get(name) or 0)
 
 
 class RecordFile:
@@ -122,24 +142,38 @@ class RecordFile:
 def _enter_start(program_status: ProgramStatus, record: dict) -> None:
     program_status.starts += 1
     program_status.last_run = str(record["run"])
-    program_status.end = None
+    program_status.primary = [dict(p, where=p.get("where") or {}) for p in record.get("primary") or []]
+    program_status.is_second_try = "--cases" in (record.get("argv") or [])
+    program_status.ended = False
+    if not program_status.is_second_try:
+        program_status.end = None
 
 
 def _enter_case(program_status: ProgramStatus, record: dict) -> None:
-    key = str(record["key"])
-    program_status.case_status[key] = str(record["status"])
-    program_status.cases_s += float(record.get("elapsed_s") or 0.0)
+    key, status = str(record["key"]), str(record["status"])
+    elapsed_s = float(record.get("elapsed_s") or 0.0)
+    before = program_status.cases.get(key)
+    program_status.cases_s += elapsed_s
     validity = record.get("validity") or {}
-    # A flag may concern one variant alone; the other numbers of the case stay valid.
     numbers = [d for d in record.get("derived") or [] if isinstance(d, dict)]
-    if record["status"] == "ok" and (validity.get("valid", True) or any(d.get("valid") is True for d in numbers)):
+    graded = {(d.get("name"), d.get("variant")) for d in numbers if d.get("grades")}
+    axes = record.get("case") or {}
+    heads = [p for p in program_status.primary if all(axes.get(name) == value for name, value in p["where"].items())]
+    program_status.cases[key] = CaseStatus(
+        status, elapsed_s, (before.tries if before else 0) + (status == "ok"), bool(heads),
+        any((p.get("derived"), p.get("variant")) in graded for p in heads), bool(graded))
+    # A flag may concern one variant alone; the other numbers of the case stay valid.
+    if status == "ok" and (validity.get("valid", True) or any(d.get("valid") is True for d in numbers)):
         program_status.valid.add(key)
     # A flag counts once a case, however many variants have it.
     program_status.flags.update({str(flag["flag"]) for flag in validity.get("flags", [])})
 
 
 def _enter_end(program_status: ProgramStatus, record: dict) -> None:
-    program_status.end = record
+    program_status.ended = True
+    # A second try leaves out what is not tried again, so its end does not say whether the program is finished.
+    if not program_status.is_second_try or record.get("status") == "failed":
+        program_status.end = record
 
 
 def _end_of_last_line(records) -> int:

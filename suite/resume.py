@@ -34,6 +34,7 @@ class Plan:
     only: list[str]
     budget_s: float
     shapes: list[str]  # of the user's own GEMMs
+    nice: int | None = None  # priority of the programs; None: that of the driver
     created: str = field(default_factory=lambda: datetime.now(timezone.utc).isoformat(timespec="seconds"))
     outcomes: dict[str, dict] = field(default_factory=dict)
 

@@ -13,13 +13,15 @@ from datetime import datetime
 from pathlib import Path
 from typing import Iterator
 
-from suite import command, devices, duration, launch, plan, programs, progress, report, resume, simgrid
+from suite import (command, devices, duration, launch, passes, plan, programs, progress, report, resume, simgrid,
+                   starting)
 from suite.command_error import BAD, CANNOT_RUN, INCONCLUSIVE, OK, USAGE, CommandError
 from suite.programs import Program
 from suite.records import DiskFull, RecordFile
 
 DEFAULT_BUDGET_S = 120.0
 DEFAULT_SEED = 1
+DEFAULT_NICE = -20  # as far as it is permitted
 _NO_SPACE = os.strerror(28)
 _KERNEL_CACHE = "GPUSIG_KERNEL_CACHE"
 
@@ -37,6 +39,7 @@ class Options:
     full: bool
     shapes: list[str]
     strict: bool
+    nice: int | None
 
 
 def say(line: str) -> None:
@@ -62,12 +65,22 @@ def run(options: Options, bin_dir: Path, sources: Path | None, cwd: Path) -> int
     if new:
         budget_s = options.budget_s or DEFAULT_BUDGET_S
         seed = DEFAULT_SEED if options.seed is None else options.seed
-        decided = resume.Plan(device, why, seed, options.full, options.only, budget_s, options.shapes)
+        decided = resume.Plan(device, why, seed, options.full, options.only, budget_s, options.shapes, _nice(options.nice))
     else:
         decided = resume.load(folder / "plan.json")
         resume.agree(decided, options.device, options.seed, options.full, options.only, options.shapes)
         chosen = devices.kept(simgrid.kept(programs.select(found, decided.only), decided.device), decided.device)
     return _Run(folder, decided, lock, chosen, options.strict).go(None if new else options)
+
+
+def _nice(asked: int | None) -> int | None:
+    """The priority that programs get. At the highest one, other work on the machine disturbs them least."""
+    if asked == os.getpriority(os.PRIO_PROCESS, 0):
+        return None
+    nice = launch.permitted_nice(DEFAULT_NICE if asked is None else asked)
+    if nice is None and asked is not None:
+        raise CommandError(f"--nice {asked} is not permitted to this user", CANNOT_RUN)
+    return nice
 
 
 def _one_built(chosen: list[Program]) -> Program:
@@ -125,8 +138,11 @@ class _Run:
         self.chosen = chosen
         self.strict = strict
         self.record_file = RecordFile(folder / "records.jsonl")
-        self.settings = command.Settings(decided.device, decided.seed, decided.full, tuple(decided.shapes), self.record_file.path)
+        settings = command.Settings(decided.device, decided.seed, decided.full, tuple(decided.shapes), self.record_file.path,
+                                    decided.nice)
         self.stop = launch.StopSignals()
+        self.starter = starting.Starter(folder, self.record_file, settings, self.stop, lock.handle, lock.note_child)
+        self.started: dict[str, dict] = {}  # program -> outcome, of this start of the driver
         self.disk_error = ""
 
     def go(self, resumed: Options | None) -> int:
@@ -141,7 +157,7 @@ class _Run:
                 if todo:
                     self._announce(total_s, todo)
                     with _kept_kernels(self.folder / "kernels"):
-                        self._measure(todo, self._budget(total_s, begun, todo))
+                        self._measure(todo, plan.Budget(total_s, begun))
         except DiskFull as error:
             self.disk_error = str(error)
         self._summary(time.monotonic() - begun)
@@ -155,7 +171,7 @@ class _Run:
         if resumed is None:
             return self.plan.budget_s, self.chosen
         todo = plan.pending(self.chosen, self.record_file, include_out_of_budget=resumed.budget_s is not None)
-        left_s = max(self.plan.budget_s - plan.spent_s(self.record_file), plan.MIN_S * len(todo))
+        left_s = max(self.plan.budget_s - self._spent_s(), plan.MIN_S * len(todo))
         missed = sum(self.record_file.of(p.name).out_of_budget for p in self.chosen if p not in todo)
         if not todo:
             say(f"nothing left to measure in {self.folder}")
@@ -163,98 +179,65 @@ class _Run:
             say(f"{_count(missed, 'case')} did not fit into the time budget; --resume with --budget measures them")
         return resumed.budget_s or left_s, todo
 
-    def _budget(self, total_s: float, begun: float, todo: list[Program]) -> plan.Budget:
-        shares = sum(program.share for program in todo if not command.lacks(program))
-        return plan.Budget(total_s, begun, shares or 1.0, devices.is_virtual(self.plan.device))
+    def _spent_s(self) -> float:
+        """Of earlier starts. The plan lacks the time of a program during which the driver was killed; its cases have theirs,
+        but in simulated time where that is simulated."""
+        planned_s = sum(outcome["elapsed_s"] for outcome in self.plan.outcomes.values())
+        return planned_s if devices.is_virtual(self.plan.device) else max(planned_s, plan.spent_s(self.record_file))
 
     def _announce(self, total_s: float, todo: list[Program]) -> None:
-        say(f"device {self.plan.device} ({self.plan.why}), seed {self.plan.seed}")
+        nice = "" if self.plan.nice is None else f", nice {self.plan.nice}"
+        say(f"device {self.plan.device} ({self.plan.why}), seed {self.plan.seed}{nice}")
         say(f"{_count(len(todo), 'program')}, {duration.show(total_s)}, into {self.folder}")
         if total_s < plan.MIN_S * len(todo):
             say(f"every program gets at least {plan.MIN_S:.0f} s, so this takes longer than --budget")
         self.plan.save(self.folder / "plan.json")
 
     def _measure(self, todo: list[Program], budget: plan.Budget) -> None:
-        shown = progress.choose(budget.total_s)
-        todo = sorted(todo, key=lambda program: not command.lacks(program))  # programs that cannot run first: they use no time
+        shown = progress.choose(budget.total_s, self.starter.progress)
+        conditions = passes.Conditions(budget, self._opening_s(todo), devices.is_virtual(self.plan.device))
+        for program in (p for p in todo if command.lacks(p)):
+            self._start(passes.Start(program, 0.0), 0.0, budget, shown)
+        todo = [program for program in todo if not command.lacks(program)]
         try:
-            for number, program in enumerate(todo, 1):
-                budget_s = budget.for_next(todo[number - 1 :], time.monotonic())
-                shown.begin(number, len(todo), program.name, program.question, budget_s)
-                outcome = self._one(program, budget_s, budget, shown)
-                self.plan.outcomes[program.name] = outcome
-                shown.end(program.name, _line(outcome), outcome["status"] == "failed")
-                self.plan.save(self.folder / "plan.json")
-                if _NO_SPACE in outcome["reason"]:
-                    raise DiskFull(outcome["reason"])
-                if self.stop.signum:
-                    for late in todo[number:]:
-                        self._end_for(late, "", "skipped", CANNOT_RUN, "the run was stopped before its turn", 0.0)
-                    break
+            for one in passes.passes(todo, self.record_file, time.monotonic, conditions, self._gave_up):
+                shown.begin_pass(one.name, len(one.starts))
+                for number, start in enumerate(one.starts):
+                    left_s = one.until - time.monotonic()
+                    budget_s = min(start.max_s, plan.share_s([s.weight for s in one.starts[number:]], left_s))
+                    if not self._gave_up(start.program):
+                        self._start(start, budget_s, budget, shown)
+                    if self.stop.signum:
+                        return self._not_started(todo)
         finally:
             shown.close()
 
-    def _one(self, program: Program, budget_s: float, budget: plan.Budget, shown: progress.Progress) -> dict:
-        """Start one program and return its outcome; write the end record where the program could not."""
-        lacks = command.lacks(program)
-        if lacks:
-            self._end_for(program, "", "skipped", CANNOT_RUN, lacks, 0.0)
-            return _outcome("skipped", CANNOT_RUN, lacks, 0, 0.0, budget_s)
-        program_status = self.record_file.of(program.name)
-        starts, cases = program_status.starts, len(program_status.done)
-        log, done = self._work_file(program, "log"), self._work_file(program, "done")
-        words = [""]
-        try:
-            log.parent.mkdir(exist_ok=True)
-            done.write_text("".join(f"{key}\n" for key in program_status.done), encoding="utf-8")
-            words = command.build(program, self.settings, budget_s, done)
-            limit_s = simgrid.LIMIT_S if simgrid.NEEDS in program.needs else budget.limit(budget_s, time.monotonic())
-            ended = launch.launch(words, log, limit_s, self.stop, self.lock.handle, self.lock.note_child, shown.tick)
-        except CommandError as error:
-            self._end_for(program, "", "skipped", error.code, str(error), 0.0)
-            return _outcome("skipped", error.code, str(error), 0, 0.0, budget_s)
-        except OSError as error:
-            if error.filename == words[0]:
-                self._end_for(program, "", "failed", 126, f"cannot be started: {error.strerror}", 0.0)
-                return _outcome("failed", 126, f"cannot be started: {error.strerror}", 0, 0.0, budget_s)
-            raise DiskFull(f"cannot run {program.name} in {self.folder}: {error.strerror}") from error
-        self.record_file.truncate_partial()
-        self.record_file.update()
-        status, reason = _what_happened(program.name, ended, log, bool(self.stop.signum), limit_s)
-        if status == "invalid":
-            flags = ", ".join(flag for flag, _ in program_status.flags.most_common(3))
-            reason = f"no case is valid: {flags}" if flags else reason
-        code = ended.code if ended.code >= 0 else 128 - ended.code
-        # A program that was stopped at its limit reports "interrupted", but the user did not interrupt it.
-        if status in ("failed", "skipped") and (program_status.starts == starts or program_status.end is None or ended.overran):
-            begun = program_status.last_run if program_status.starts > starts else ""
-            self._end_for(program, begun, status, code, reason, ended.elapsed_s)
-        outcome = _outcome(status, code, reason, len(program_status.done) - cases, ended.elapsed_s, budget_s)
-        return {**outcome, "out_of_budget": program_status.out_of_budget}
+    def _start(self, start: passes.Start, budget_s: float, budget: plan.Budget, shown: progress.Progress) -> None:
+        name = start.program.name
+        shown.begin(name, start.program.question, budget_s)
+        outcome = self.starter.start(start, budget_s, budget, shown.tick)
+        self.plan.outcomes[name] = starting.with_earlier(outcome, self.plan.outcomes.get(name))
+        self.started[name] = outcome
+        shown.end(name, _line(outcome), outcome["status"] == "failed")
+        self.plan.save(self.folder / "plan.json")
+        if _NO_SPACE in outcome["reason"]:
+            raise DiskFull(outcome["reason"])
 
-    def _work_file(self, program: Program, suffix: str) -> Path:
-        return self.folder / "logs" / f"{program.name.replace('/', '-')}.{suffix}"
+    def _gave_up(self, program: Program) -> bool:
+        return self.started.get(program.name, {}).get("status") in ("failed", "skipped")
 
-    def _end_for(self, program: Program, run: str, status: str, code: int, reason: str, elapsed_s: float) -> None:
-        """Write the end record that the program could not write itself, so that the records are complete."""
-        program_status = self.record_file.of(program.name)
-        statuses = list(program_status.case_status.values())
-        cases = {word: statuses.count(word) for word in ("ok", "failed", "skipped")}
-        cases.update(total=len(statuses), already_done=0, out_of_budget=0)
-        self.record_file.append(
-            {
-                "kind": "end",
-                "run": run or f"none-{os.getpid()}-{int(time.time())}",
-                "program": program.name,
-                "status": status,
-                "exit": code,
-                "cases": cases,
-                "reason": reason,
-                "elapsed_s": round(elapsed_s, 3),
-                "by": "driver",
-            }
-        )
-        self.record_file.update()
+    def _opening_s(self, todo: list[Program]) -> float:
+        """How long a program takes to start and to open the device."""
+        begun = time.monotonic()
+        first = next((p for p in todo if not command.lacks(p) and not p.needs), None)
+        if first is not None:
+            programs.try_device(first, self.plan.device)
+        return time.monotonic() - begun
+
+    def _not_started(self, todo: list[Program]) -> None:
+        for program in todo:
+            if program.name not in self.started and not self.record_file.of(program.name).starts:
+                self.starter.end_for(program, "", "skipped", CANNOT_RUN, "the run was stopped before its turn", 0.0)
 
     def _summary(self, elapsed_s: float) -> None:
         outcomes = self.plan.outcomes
@@ -314,17 +297,6 @@ def _kept_kernels(folder: Path) -> Iterator[None]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _outcome(status: str, code: int, reason: str, cases: int, elapsed_s: float, budget_s: float) -> dict:
-    return {
-        "status": status,
-        "exit": code,
-        "reason": reason,
-        "cases": cases,
-        "elapsed_s": round(elapsed_s, 3),
-        "budget_s": round(budget_s, 3),
-    }
-
-
 def _count(number: int, what: str) -> str:
     return f"{number} {what}{'s' * (number != 1)}"
 
@@ -334,27 +306,3 @@ def _line(outcome: dict) -> str:
     took = f"{_count(outcome['cases'], 'case')}{missed} in {duration.show(outcome['elapsed_s'])}"
     reason = f": {outcome['reason']}" if outcome["reason"] else ""
     return f"{outcome['status']}, {took}{reason}" if outcome["status"] != "skipped" else f"skipped{reason}"
-
-
-def _what_happened(name: str, ended: launch.Ended, log: Path, stopped: bool, limit_s: float) -> tuple[str, str]:
-    """A status, and a reason unless it is ok."""
-    if ended.overran:
-        return "failed", f"time limit: stopped after {duration.show(limit_s)}"
-    if stopped and ended.code != OK:
-        return "interrupted", "the run was stopped"
-    if ended.code < 0:
-        return "failed", f"ended by signal {-ended.code} ({signal.strsignal(-ended.code) or 'unknown'})"
-    status = {OK: "ok", INCONCLUSIVE: "invalid", CANNOT_RUN: "skipped"}.get(ended.code, "failed")
-    if status == "ok":
-        return status, ""
-    return status, _last_words(name, log) or f"exit {ended.code}, no message"
-
-
-def _last_words(name: str, log: Path) -> str:
-    """The last line that speaks for itself, without the program's prefixes."""
-    try:
-        lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-    except OSError:
-        return ""
-    spoken = [line for line in lines if line.startswith("gpusig: ")] or lines  # a crash speaks otherwise
-    return spoken[-1].removeprefix("gpusig: ").removeprefix(f"{name}: ")[:300] if spoken else ""

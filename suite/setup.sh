@@ -48,13 +48,23 @@ library_is_here() {
 	return 1
 }
 
-# The modules that the chosen Python lacks; one start of Python finds them all.
-missing_modules() {
-	python=$(sh "$here/find_python.sh" --any 2>/dev/null) || { echo all && return; }
+# modules_without PYTHON: the modules that it lacks; one start of Python finds them all.
+modules_without() {
 	# shellcheck disable=SC2046 # a list of words
-	"$python" -c 'import importlib.util as u, sys
+	"$1" -c 'import importlib.util as u, sys
 print(*[m for m in sys.argv[1:] if u.find_spec(m) is None])' \
 		$(rows | while read -r _ probe _; do case $probe in py:*) echo "${probe#py:}" ;; esac; done)
+}
+
+# The modules to install. The package manager's belong to /usr/bin/python3: where the chosen Python is another one and
+# lacks some, that one gets all of them, and is chosen from then on.
+missing_modules() {
+	python=$(sh "$here/find_python.sh" --any 2>/dev/null) || { echo all && return; }
+	absent=$(modules_without "$python")
+	if [ -n "$absent" ] && [ -z "${GPUSIG_PYTHON-}" ] && [ "$python" != /usr/bin/python3 ] && [ -x /usr/bin/python3 ]; then
+		absent=$(modules_without /usr/bin/python3)
+	fi
+	echo "$absent"
 }
 
 is_here() {

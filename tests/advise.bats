@@ -11,8 +11,8 @@ setup_file() {
 	local root=${BATS_TEST_DIRNAME%/tests}
 	cd "$root" || return 1
 	mkdir -p "$BATS_FILE_TMPDIR/run"
-	bin/gemm/efficiency --device sim --shape n256,n512,g1,g5,g6 --type f32 --budget 1s --max-samples 10 --out "$BATS_FILE_TMPDIR/run/records.jsonl" >&2
-	bin/micro/copy_path --device sim --direction up,down --path engine,kernel,kernel_1,kernel_2,kernel_4 --size 4K:16M:x16 --budget 1s --max-samples 10 \
+	bin/gemm/efficiency --device sim --shape n256,n512,g1,g5,g6 --type f32 --max-samples 10 --out "$BATS_FILE_TMPDIR/run/records.jsonl" >&2
+	bin/micro/copy_path --device sim --direction up,down --path engine,kernel,kernel_1,kernel_2,kernel_4 --size 4K:16M:x16 --max-samples 10 \
 		--out "$BATS_FILE_TMPDIR/run/records.jsonl" >&2
 	"$TEST_PYTHON" -m reports build "$BATS_FILE_TMPDIR/run" >&2 || [ $? = 77 ]
 }

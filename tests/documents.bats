@@ -47,7 +47,7 @@ setup() { cd "$root" || return 1; }
 		-o "$BATS_TEST_TMPDIR/example"
 	echo "$output"
 	[ "$status" = 0 ]
-	run "$BATS_TEST_TMPDIR/example" --device sim --budget 0.5s
+	run "$BATS_TEST_TMPDIR/example" --device sim
 	echo "$output"
 	[ "$status" = 0 ]
 	[[ $output == *copy_time_ratio* ]]

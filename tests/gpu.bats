@@ -268,7 +268,7 @@ board() {
 @test "what does not fit into a small memory is left out with the reason, the rest is measured" {
 	FAKE_MEMORY_BYTES=$((16 << 20)) program micro/copy_path cuda --direction local --size 4K,64M,1M --path engine,kernel
 	ran
-	cases '[r["status"] for r in rows if r["kind"] == "case"] == ["ok", "skipped", "ok"]' \
+	cases '{r["case"]["size"]: r["status"] for r in rows if r["kind"] == "case"} == {4096: "ok", 64 << 20: "skipped", 1 << 20: "ok"}' \
 		'all("free memory" in r["reason"] for r in rows if r["kind"] == "case" and r["status"] == "skipped")'
 }
 
@@ -346,6 +346,38 @@ gates_of() {
 		cases 'all(r["status"] == "ok" and r["check"]["status"] == "ok" for r in rows if r["kind"] == "case")' \
 			'[sum(v["name"].startswith("library_") for v in r["variants"]) for r in rows if r["kind"] == "case"] == [4, 6]' \
 			'all(m["observed"] for r in rows if r["kind"] == "case" for m in r["mechanism"])'
+		program overlap/shaping $device --scenario mb-a2a --shared 0 --tile 64x64x32 --grid 3 --mflop 4 --iterations 2 \
+			--variant serial,overlap,library_serial,library_overlap
+		[ "$status" = 0 ] || [ "$status" = 3 ]
+		cases '[(r["status"], r["check"]["status"], r["facts"]["library"][1:]) for r in rows if r["kind"] == "case"] == [("ok", "ok", "CCL 2.28.9")]' \
+			'"library_overlap" in [v["name"] for v in rows[1]["variants"]]' \
+			'all(m["observed"] for m in rows[1]["mechanism"])'
+	done
+}
+
+@test "serial with the vendor's collective computes what serial with copies does, and is a second baseline" {
+	for device in cuda:0,1 hip:0-2; do
+		FAKE_GPUS=3 program overlap/ficco $device --op ag-gemm,gemm-rs,a2a-gemm,a2a-gemm-uneven --shape 96x64x64 --type f32 \
+			--copy-method engine --schedule serial,shard,serial-library
+		[ "$status" = 0 ] || [ "$status" = 3 ]
+		cases '[(r["status"], r["check"]["status"]) for r in rows if r["kind"] == "case"] == 4 * [("ok", "ok")]' \
+			'[r["facts"]["skipped"] for r in rows if r["kind"] == "case"] == ["", "", "", "serial-library"]' \
+			'all({"serial-library", "communication-library"} <= {v["name"] for v in r["variants"]} for r in rows[1:4])' \
+			'all(sorted(d["variant"] for d in r["derived"] if d["name"] == "S_library") == ["serial", "shard"] for r in rows[1:4])' \
+			'"groups of unequal size" in rows[4]["facts"]["skipped_why"]'
+	done
+}
+
+@test "every collective of the vendor's library is measured beside our schedules, and checked" {
+	for device in cuda hip; do
+		[ "$device" = cuda ] && library=NCCL || library=RCCL
+		for name in allreduce:ring allgather:ring reduce_scatter:ring all_to_all:pairwise; do
+			program "collectives/device_${name%:*}" "$device:0,1" --size 64K --algorithm "${name#*:},library"
+			[ "$status" = 0 ] || [ "$status" = 3 ] # fake devices share cores, and flag what is noisy
+			cases '[(r["status"], r["check"]["status"], r["facts"]["library"], r["facts"]["skipped"], [v["name"] for v in r["variants"]])
+				for r in rows if r["kind"] == "case"] == [("ok", "ok", "'"$library"' 2.28.9", "", ["'"${name#*:}"'", "library"])]' \
+				'"library_time_ratio" in [d["name"] for d in rows[1]["derived"]]'
+		done
 	done
 }
 

@@ -126,8 +126,11 @@ setup_file() {
 
 @test "what documents leave open is asked of fake drivers, and all of it ends" {
 	only_with_all
-	questions hip 33
-	questions cuda 33
+	questions hip 36
+	questions cuda 36
+	grep -q $'^pcie_link_after_copies\t5 x16\tgeneration, lanes\tof 5 x16, ' <<<"$output"
+	grep -q $'^links_to_devices\t4\tlinks up\t0 down; NVLink 3.0 to a device 0000:02:00.0 at 2.58e+10 byte/s ' <<<"$output"
+	grep -q $'^memory_errors\t0\tecc_uncorrected\tecc_corrected 0 ' <<<"$output"
 	grep -q $'^timer_step\t[1-9][0-9.e-]*\ts\t$' <<<"$output"
 	grep -q $'^read_from_cache_with_both_in_turns\t[1-9][0-9.e+]*\tus\ta launch$' <<<"$output"
 	grep -q $'^local_copy_64KiB_while_every_slot_is_held\t[0-9.e+]*\tus\tended meanwhile$' <<<"$output"

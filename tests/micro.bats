@@ -6,7 +6,7 @@
 load bats/helpers
 
 bin=${GPUSIG_BIN:-$root/bin}
-QUICK='--min-samples 6 --max-samples 6 --warm-up 0 --budget 1s --format json'
+QUICK='--min-samples 6 --max-samples 6 --warm-up 0 --format json'
 
 setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 
@@ -17,8 +17,8 @@ model() { printf 'like = quiet\n%s\n' "$2" >"$1.sim"; }
 measure() {
 	local program=$1 devices=$2
 	shift 2
-	# shellcheck disable=SC2086 # QUICK is a list of words
-	run --separate-stderr timeout 120 "$bin/$program" --device "$devices" $QUICK "$@"
+	# shellcheck disable=SC2046,SC2086 # lists of words
+	run --separate-stderr timeout 120 "$bin/$program" --device "$devices" $QUICK $(budget_for "$devices" 1s) "$@"
 	echo "$program $devices $*: $status $stderr"
 }
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # What topology/node reports is of the devices that --device names, on a machine that hwloc reads from a file.
 
-# shellcheck disable=SC2154 # run sets status, output, stderr and their lines; helpers sets root
+# shellcheck disable=SC2030,SC2031,SC2154,SC2317 # run sets status, output, stderr and their lines; helpers sets root; fakes is redefined
 load bats/helpers
 
 bin=${GPUSIG_BIN:-$root/bin}
@@ -63,11 +63,12 @@ MEMORY='NUMANode(1024MB)'
 @test "the devices that are named are drawn where they are attached, and no others" {
 	node cuda:0,1
 	unit='[Cache(1024KB)[Unit#0]]'
-	tree_is "Machine#0[Package#0[$MEMORY PU#0] Package#1[$MEMORY PU#1 Device#0$unit Device#1$unit]]"
+	links='(PCIe 5 x16, 4 NVLink)'
+	tree_is "Machine#0[Package#0[$MEMORY PU#0] Package#1[$MEMORY PU#1 Device#0$links$unit Device#1$links$unit]]"
 	json '[[f[n] for n in sorted(f) if n.startswith("device_")] for c in cases for f in [c["facts"]]] == [
 		["cuda:0 Fake GPU, 0000:01:00.0, near cores 1", "cuda:1 Fake GPU, 0000:02:00.0, near cores 1"]]' <<<"$output"
 	node cuda:1
-	tree_is "Machine#0[Package#0[$MEMORY PU#0] Package#1[$MEMORY PU#1 Device#1$unit]]"
+	tree_is "Machine#0[Package#0[$MEMORY PU#0] Package#1[$MEMORY PU#1 Device#1$links$unit]]"
 	json '[[f[n][:12] for n in sorted(f) if n.startswith("pci_")] for c in cases for f in [c["facts"]]] == [["0000:02:00.0", "0000:03:00.0"]]' \
 		<<<"$output"
 	node host
@@ -87,4 +88,129 @@ MEMORY='NUMANode(1024MB)'
 	[ "$status" = 77 ]
 	[[ $stderr == *"no device cuda:7; devices: cuda:0-1; here: cuda, hip, host, sim"* ]]
 	json 'cases == []' <<<"$output"
+}
+
+# facts NAME...: these facts of the only case.
+facts() { "$TEST_PYTHON" -c 'import json, sys
+rows = [json.loads(line) for line in sys.stdin if line.strip()]
+found = next(r["facts"] for r in rows if r["kind"] == "case")
+[print(found.get(name)) for name in sys.argv[1:]]' "$@" <<<"$output"; }
+
+# findings: what the first screen says about the machine.
+findings() {
+	mkdir -p run && printf '%s\n' "$output" >run/records.jsonl
+	suite report "$BATS_TEST_TMPDIR/run" >said 2>err || [ $? = 3 ]
+	"$TEST_PYTHON" -c 'import json
+[print(f["head"], f["text"]) for f in json.load(open("run/signature.json"))["findings"]]'
+}
+
+@test "what joins GPUs to the host and to each other, and that nothing is wrong" {
+	node cuda:0,1
+	diff - <(facts link_0_0 link_0_1 path_0_1 memory_errors_1) <<-'END'
+		kind=PCIe to=host generation=5 generation_max=5 device_generation_max=5 lanes=16 lanes_max=16 read=idle
+		kind=NVLink to=device_1 up=4 down=0 version=3.0 bytes_per_s=2.578e+10 errors=0
+		kind=NVLink meet=host_bridge access=yes
+		ecc_uncorrected=0 ecc_corrected=0 ecc_uncorrected_total=0 ecc_corrected_total=0 rows_remapped_uncorrected=0 rows_remapped_corrected=0 row_remap_pending=0 row_remap_failed=0
+	END
+	[ -z "$(findings)" ]
+	grep -q '4 × NVLink 3.0, 103 GB/s each way' run/report.html
+	node hip:0,1
+	diff - <(facts link_0_0 link_0_1 path_0_1 memory_errors_0) <<-'END'
+		kind=PCIe to=host generation=4 generation_max=4 lanes=16 lanes_max=16 read=idle
+		kind=xGMI to=device_1 up=1 down=0 bytes_per_s=1e+11 errors=0
+		kind=xGMI access=yes hops=1 bytes_per_s=1e+11
+		ecc_uncorrected=0 ecc_corrected=0 pages_retired=0 pages_pending=0 pages_failed=0
+	END
+	[ -z "$(findings)" ]
+}
+
+@test "addresses with letters, links to several switches, and boards without a bridge" {
+	FAKE_BOARD='pci_bus=0xae' node cuda:0,1
+	[[ $(facts link_0_1) == 'kind=NVLink to=device_1 up=4 '* ]]
+	FAKE_BOARD='pci_bus=0xae' node hip:0,1
+	[[ $(facts link_0_1) == 'kind=xGMI to=device_1 up=1 '* ]]
+	FAKE_BOARD='pci_bus=0xae' node cuda:1
+	[[ $(facts link_0_1) == 'kind=NVLink to=0000:ae:00.0 up=4 '* ]]
+	FAKE_BOARD='nvlinks=18,nvlink_switch=4,1.nvlink_17=0' node cuda:0,1
+	diff - <(facts link_0_1 link_0_2 link_1_1 link_1_2) <<-'END'
+		kind=NVLink to=switch up=18 down=0 version=3.0 bytes_per_s=2.578e+10 errors=0
+		None
+		kind=NVLink to=switch up=17 down=0 version=3.0 bytes_per_s=2.578e+10 errors=0
+		kind=NVLink to=unknown up=0 down=1 errors=0
+	END
+	[ "$(findings)" = 'NVLink down. cuda:1 has 17 of 18 links up.' ]
+	grep -q '18 × NVLink 3.0, 464 GB/s each way through a switch' run/report.html
+	FAKE_BOARD='nvlinks=4,nvlink_0=0,nvlink_1=0,nvlink_2=0,nvlink_3=0' node cuda:0,1
+	[[ $(facts link_0_1) == 'kind=NVLink to=unknown up=0 down=4 '* ]]
+	[ -z "$(findings)" ]
+	FAKE_BOARD='nvlinks=6,nvlinks_of_board=4' node cuda:0,1
+	[[ $(facts link_0_1) == 'kind=NVLink to=device_1 up=4 down=0 '* ]]
+	FAKE_BOARD='nvlinks=0' node cuda:0,1
+	[[ $(facts link_0_1 path_0_1 | paste -sd ' ') == 'None kind=PCIe meet=host_bridge access=yes' ]]
+	[ -z "$(findings)" ]
+}
+
+@test "a link below its maximum and a memory error are on the first screen" {
+	FAKE_BOARD='0.pcie_width=8,1.pcie_generation=4,1.nvlink_3=0,1.ecc_uncorrected=2,0.remap_pending=1' node cuda:0,1
+	diff - <(findings) <<-'END'
+		PCIe below its maximum. cuda:0 has PCIe 5 x8 of x16 and cuda:1 has PCIe 4 of 5 x16.
+		NVLink down. cuda:1 has 3 of 4 links up.
+		Memory errors. cuda:0 has 1 remapping of rows that waits for a reset and cuda:1 has 2 uncorrected ECC errors since the driver was loaded.
+	END
+	grep -q '^! PCIe below its maximum' said
+	grep -q 'PCIe below its maximum' run/report.html
+	FAKE_BOARD='1.pcie_width=8,0.xgmi_1=0,1.ecc_uncorrected=1,0.pages_pending=3' node hip:0,1
+	diff - <(findings) <<-'END'
+		PCIe below its maximum. hip:1 has PCIe 4 x8 of x16.
+		xGMI down. hip:0 has 0 of 1 and hip:1 has 0 of 1 links up.
+		Memory errors. hip:0 has 3 memory pages to be retired at the next reset and hip:1 has 1 uncorrected ECC error since the driver was loaded.
+	END
+}
+
+@test "an idle link that wakes up while the device copies is no finding" {
+	FAKE_BOARD='pcie_wakes=3' node cuda:0
+	[[ $(facts link_0_0) == *'generation=5 generation_max=5 '*' read=busy' ]]
+	[ -z "$(findings)" ]
+	FAKE_BOARD='0.pcie_generation=3' node cuda:0
+	[[ $(facts link_0_0) == *'generation=3 generation_max=5 '*' read=busy' ]]
+	[[ $(findings) == 'PCIe below its maximum. cuda:0 has PCIe 3 of 5 x16.' ]]
+}
+
+@test "what a management library cannot tell is unknown, with the reason" {
+	FAKE_FAIL=nvmlDeviceGetNvLinkState:1=15 node cuda:0
+	[[ $(facts link_0_1) == 'kind=NVLink to=unknown unknown='?* ]]
+	[ -z "$(findings)" ]
+	FAKE_FAIL=nvmlInit_v2:1=999 node cuda:0
+	[[ $(facts link_0_0) == 'kind=PCIe to=host read=idle unknown=nvmlInit_v2: '* ]]
+	[ -z "$(findings)" ]
+	FAKE_FAIL=nvmlDeviceGetTotalEccErrors=999 node cuda:0
+	[[ $(facts memory_errors_0) == 'rows_remapped_uncorrected=0 '*' unknown=Unknown Error' ]]
+	FAKE_BOARD=rows=0,retired_uncorrected=3,retire_pending=1 node cuda:0
+	[[ $(facts memory_errors_0) == *' pages_retired_uncorrected=3 pages_retired_corrected=0 pages_pending=1 unknown=not supported by this device (NVML)' ]]
+	[ "$(findings)" = 'Memory errors. cuda:0 has 1 memory page to be retired at the next reset.' ]
+	node host
+	[ "$(facts link_0_0 path_0_1 memory_errors_0 | sort -u)" = None ]
+}
+
+@test "an older management library lacks functions: what they tell is unknown, and the rest is told" {
+	[ -z "${GPUSIG_BIN:-}" ] || skip 'drivers are made for the build of bin alone'
+	local drivers word
+	for function in nvmlDeviceGetNvLinkState nvmlDeviceGetNvLinkRemoteDeviceType rsmi_topo_get_link_type; do
+		make -C "$root" --no-print-directory fakes "WITHOUT=$function" >/dev/null
+		drivers=$(fakes)-without-$function
+		[ -e "$drivers/libcuda.so.1" ] || skip 'bin is not of the build that make has now'
+		case $function in
+		nvmlDeviceGetNvLinkState) word='kind=NVLink to=unknown unknown=this version of NVML has no function for it' ;;
+		nvmlDeviceGetNvLinkRemoteDeviceType)
+			word='kind=NVLink to=device_1 up=4 down=0 version=3.0 bytes_per_s=2.578e+10 errors=0 unknown=the other end: this version of NVML has no function for it'
+			;;
+		*) word='kind=xGMI to=unknown unknown=links to devices: this version of ROCm SMI has no function for it' ;;
+		esac
+		fakes() { echo "$drivers"; }
+		case $function in rsmi*) node hip:0,1 ;; *) node cuda:0,1 ;; esac
+		fakes() { echo "$(readlink -f "$bin")/../fakes"; }
+		[ "$(facts link_0_1)" = "$word" ]
+		[[ $(facts link_0_0) == 'kind=PCIe to=host generation='* ]]
+		[ -z "$(findings)" ]
+	done
 }

@@ -6,14 +6,14 @@
 load bats/helpers
 
 program=${GPUSIG_BIN:-$root/bin}/overlap/pair
-QUICK='--min-samples 6 --max-samples 6 --warm-up 0 --budget 0.1s --format json'
+QUICK='--min-samples 6 --max-samples 6 --warm-up 0 --format json'
 
 # measure DEVICES OPTIONS
 measure() {
 	local devices=$1
 	shift
-	# shellcheck disable=SC2086 # QUICK is a list of words
-	run --separate-stderr timeout 120 "$program" --device "$devices" $QUICK "$@"
+	# shellcheck disable=SC2046,SC2086 # lists of words
+	run --separate-stderr timeout 120 "$program" --device "$devices" $QUICK $(budget_for "$devices" 0.1s) "$@"
 	echo "$devices $*: $status $stderr"
 }
 
@@ -24,7 +24,7 @@ model() { printf 'like = quiet\n%s\n' "$1" >"$BATS_TEST_TMPDIR/model.sim"; }
 	lasts=2
 	[ "${GPUSIG_TEST_ALL:-}" != 1 ] || lasts='1 2 4'
 	for last in $lasts; do
-		measure "sim:0-$last" --shape 96x80x64 --size 8K,3M --copy-method engine,kernel,kernel:1,kernel:units/2 --budget 10s
+		measure "sim:0-$last" --shape 96x80x64 --size 8K,3M --copy-method engine,kernel,kernel:1,kernel:units/2
 		[ "$status" = 0 ]
 		json 'sum(r["kind"] == "case" for r in rows) == 7 * 2 * 4 and all(r["status"] == "ok" and r["check"]["status"] == "ok"
 			and all(m["observed"] for m in r["mechanism"]) for r in rows if r["kind"] == "case")' <<<"$output"

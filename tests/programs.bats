@@ -7,7 +7,7 @@
 load bats/helpers
 
 bin=${GPUSIG_BIN:-$root/bin}
-QUICK='--budget 0.05s --min-samples 6 --max-samples 6'
+QUICK='--min-samples 6 --max-samples 6'
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
 
 # What several tests look at is measured once, on the simulated device, into a folder a program: `about`, `cases` (all keys),
@@ -48,7 +48,7 @@ measure_once() {
 	"$bin/$1" --about >about || return 1
 	# shellcheck disable=SC2086 # QUICK is a list of options
 	{
-		measure "$1" sim $QUICK --format json
+		measure "$1" sim $QUICK --budget 0.05s --format json
 		echo "$status" >status
 		cp out.txt said
 		cp err.txt stderr
@@ -123,7 +123,7 @@ for axis in json.loads(sys.stdin.readline())["axes"]:
 			[ "$status" = 0 ]
 			[ -z "$stderr" ]
 			[[ ${lines[0]} == "$name: "* ]]
-			for option in --device --budget --seed --check --format --out --done --full --list; do
+			for option in --device --budget --seed --check --format --out --done --cases --headline --full --list; do
 				[[ ${lines[*]} == *"$option "* ]]
 			done
 		done
@@ -181,7 +181,7 @@ for axis in json.loads(sys.stdin.readline())["axes"]:
 		now "$name"
 		for words in --budget '--budget x' '--budget 0' '--budget -1s' '--budget 1e400' '--seed' '--seed -1' '--seed 1x' \
 			'--seed 18446744073709551616' '--format xml' '--check maybe' '--min-samples 0' '--max-samples 99999999999' \
-			'--goal 0' '--goal nan' '--device' '--out' '--done'; do
+			'--goal 0' '--goal nan' '--device' '--out' '--done' '--cases'; do
 			in_turn || continue
 			# shellcheck disable=SC2086 # words is a command line
 			ask "$bin/$name" $words
@@ -189,9 +189,11 @@ for axis in json.loads(sys.stdin.readline())["axes"]:
 				echo "options: $words: $status $stderr" && false
 			}
 		done
-		ask "$bin/$name" --done /nonexistent/file
-		[ "$status" = 2 ]
-		[[ $stderr == *"/nonexistent/file"* ]]
+		for option in --done --cases; do
+			ask "$bin/$name" "$option" /nonexistent/file
+			[ "$status" = 2 ]
+			[[ $stderr == *"$option /nonexistent/file"* ]]
+		done
 	done
 }
 

@@ -15,7 +15,7 @@ cases() {
 }
 
 @test "--shape is measured in addition, by every program that takes shapes, and by a resumed run" {
-	suite run --device sim:quiet --budget 2s --only gemm/split --only overlap/pair --only micro/launch \
+	suite run --device sim:quiet --budget 60s --only gemm/split --only overlap/pair --only micro/launch \
 		--shape 64x128x64 --shape 128x64x64 --shape 64x128x64 --out out 2>err
 	for program in gemm/split overlap/pair; do
 		[ "$(cases "$program" | grep -c 'shape=64x128x64 ')" -gt 0 ]
@@ -41,9 +41,9 @@ cases() {
 }
 
 @test "the last line says how far a run can be trusted, and --strict makes doubt exit 3" {
-	suite run --device sim:quiet --budget 1s --only micro/launch --out good >said 2>err
+	suite run --device sim:quiet --budget 5s --only micro/launch --out good >said 2>err
 	[[ $(tail -n 2 said | paste -sd ' ') == *'All '*' headline numbers of this run can be used: each is valid, and nothing failed.' ]]
-	suite run --device sim:quiet --budget 1s --only micro/launch --strict --out strict >said 2>err
+	suite run --device sim:quiet --budget 5s --only micro/launch --strict --out strict >said 2>err
 	# the case of a headline number does not run
 	head -n 1 good/records.jsonl >rest
 	grep '"kind":"end"' good/records.jsonl >>rest
@@ -52,6 +52,18 @@ cases() {
 	[[ $(tail -n 2 said | paste -sd ' ') == *'Use this run with care: 0 of '*' headline numbers are valid ('*' did not run); give it a larger --budget.' ]]
 	run suite report good --strict
 	[ "$status" = 3 ]
+}
+
+@test "--nice is the priority of what measures, and in the records" {
+	suite run --device sim:quiet --budget 5s --only micro/launch --nice 7 --out out >said 2>err
+	grep -q '^gpusig: device sim:quiet (asked for), seed 1, nice 7$' err
+	json '[r["provenance"]["nice"] for r in rows if r["kind"] == "run"] == [7]' <out/records.jsonl
+	for word in 20 -21 x '' 1.5 +3; do
+		run suite run --device sim --nice="$word" --out none
+		[ "$status" = 2 ]
+		[[ $output == "gpusig: argument --nice: '$word' is not a priority from -20 to 19"* ]]
+	done
+	[ ! -e none ]
 }
 
 # names SIGNATURE: every headline number, there or missing.
@@ -74,3 +86,47 @@ print(*sorted([n for n, m in s["metrics"].items() if m["primary"]] +
 		[ "$(wc -l <a)" -gt 8 ]
 	done
 }
+
+# is_small DIR: its signature and its page are, and the files beside them hold every value and every variant of the records.
+is_small() {
+	"$TEST_PYTHON" -c 'import csv, json, pathlib, sys
+folder = pathlib.Path(sys.argv[1])
+sizes = {name: (folder / name).stat().st_size for name in ("signature.json", "report.html") if (folder / name).exists()}
+print(sizes)
+assert sizes["signature.json"] <= 200_000 and sizes.get("report.html", 0) <= 1_000_000, sizes
+cases, hidden = {}, {}
+for record in map(json.loads, open(folder / "records.jsonl")):
+    if record["kind"] == "run":
+        hidden[record["run"], record["program"]] = record["references"]
+    elif record["kind"] == "case":
+        cases[record["program"], record["key"]] = record
+of_cases = sum(d["variant"] not in hidden[c["run"], c["program"]] for c in cases.values() for d in c["derived"])
+rows = {name: list(csv.reader(open(folder / name, newline=""), strict=True)) for name in ("metrics.csv", "timings.csv")}
+assert len(rows["metrics.csv"]) == 1 + of_cases > 1
+assert len(rows["timings.csv"]) == 1 + sum(len(c["variants"]) for c in cases.values())
+assert all(len(row) == len(rows[name][0]) for name in rows for row in rows[name])' "$1"
+}
+
+@test "what a run leaves is small, and loses no value of the records" {
+	suite run --device sim:0-3 --budget 4s --only gemm/split --only micro/copy_path --only overlap/pair --only topology/torus \
+		--out out >said 2>err || [ $? = 3 ]
+	is_small out
+}
+
+# all_of DEVICE BUDGET: a run of every program.
+all_of() {
+	only_with_all
+	local fakes
+	fakes=$(readlink -f "${GPUSIG_BIN:-$root/bin}")/../fakes
+	[ -e "$fakes/libcuda.so.1" ] || make -C "$root" --no-print-directory fakes
+	LD_LIBRARY_PATH=$fakes suite run --device "$1" --budget "$2" --out out >said 2>err || [ $? = 3 ] || [ $? = 1 ]
+	is_small out
+}
+
+@test "a run of all programs leaves little on the host" { all_of host 120s; }
+
+@test "a run of all programs leaves little on a simulated device" { all_of sim 30s; }
+
+@test "a run of all programs leaves little on eight simulated devices" { all_of sim:0-7 30s; }
+
+@test "a run of all programs leaves little through the drivers of two GPUs" { all_of cuda:0,1 60s; }

@@ -3,13 +3,16 @@
  * What is this machine? Reports packages, NUMA nodes, cores, caches, and which of them this process
  * may use, as hwloc reports them, and the devices of --device in the place where they are attached.
  * Displays and accelerators that are not named are left out. Simulated devices are part of no
- * machine: with them only they are reported. Nothing is timed. These facts help to interpret the
- * numbers of the other programs.
+ * machine: with them only they are reported. Of GPUs also the links that join them to the host and
+ * to each other, and errors of their memory, as the vendor's management library tells
+ * (topology/node/link_facts.h). Nothing is timed. These facts help to interpret the numbers of the
+ * other programs.
  *
  *     bin/topology/node --device host
  */
 #include "bench/bench.h"
 #include "lib/err.h"
+#include "topology/node/link_facts.h"
 #include "topology/node/tree_text.h"
 
 #include <errno.h>
@@ -17,9 +20,15 @@
 #include <stdio.h>
 #include <string.h>
 
+struct state {
+	struct tree_text tree;
+	struct device_links links[DEV_MAX];
+};
+
 struct machine {
 	hwloc_topology_t topology;
 	const struct dev_set *devices;
+	const struct device_links *links;
 };
 
 static void append_object(struct tree_text *t, hwloc_obj_t object)
@@ -67,7 +76,7 @@ static void append_tree(struct tree_text *t, const struct machine *m, hwloc_obj_
 	for (size_t i = 0; i < m->devices->count; i++) {
 		struct dev *d = m->devices->dev[i];
 		if (!is_host(d) && parent_of(m->topology, d) == object)
-			tree_device(t, d);
+			tree_device(t, d, m->links[i].brief);
 	}
 	tree_end(t);
 }
@@ -195,29 +204,35 @@ static void report_devices(struct bench_case *c, const struct machine *m)
 
 static void report_simulated(struct bench_case *c)
 {
-	struct tree_text *tree = c->state;
+	struct tree_text *tree = &((struct state *)c->state)->tree;
 	tree_node(tree, "Simulated");
 	tree_begin(tree);
 	for (size_t i = 0; i < c->devices->count; i++) {
-		tree_device(tree, c->devices->dev[i]);
+		tree_device(tree, c->devices->dev[i], "");
 		report_device(c, i, "simulated");
 	}
 	tree_end(tree);
 	bench_fact_text(c, "tree", tree->bytes);
 }
 
-static void report_machine(struct bench_case *c, hwloc_topology_t topology)
+static int report_machine(struct bench_case *c, hwloc_topology_t topology)
 {
-	const struct machine m = {topology, c->devices};
-	struct tree_text *tree = c->state;
-	append_tree(tree, &m, hwloc_get_root_obj(topology));
-	bench_fact_text(c, "tree", tree->bytes);
+	struct state *s = c->state;
+	const struct machine m = {topology, c->devices, s->links};
+	int status = 0;
+	for (size_t i = 0; i < c->devices->count && status == 0; i++)
+		status = link_facts_read(c->devices->dev[i], &s->links[i]);
+	if (status)
+		return status;
+	append_tree(&s->tree, &m, hwloc_get_root_obj(topology));
+	bench_fact_text(c, "tree", s->tree.bytes);
 	report_counts(c, topology);
 	report_caches(c, topology);
 	report_devices(c, &m);
 	report_pci_devices(c, &m);
 	report_numa_distances(c, topology);
 	report_affinity(c, topology);
+	return link_facts_report(c, s->links);
 }
 
 static int derive(struct bench_case *c)
@@ -234,9 +249,9 @@ static int derive(struct bench_case *c)
 		hwloc_topology_destroy(topology);
 		return err_note(-EIO, "hwloc could not read this machine: %s", strerror(errno));
 	}
-	report_machine(c, topology);
+	int status = report_machine(c, topology);
 	hwloc_topology_destroy(topology);
-	return 0;
+	return status;
 }
 
 static const struct bench bench = {
@@ -246,7 +261,7 @@ static const struct bench bench = {
 	.timed = "nothing",
 	.limits = "a virtual machine shows what its hypervisor lets it see",
 	.share = 0.1,
-	.state_bytes = sizeof(struct tree_text),
+	.state_bytes = sizeof(struct state),
 	.derive = derive,
 };
 

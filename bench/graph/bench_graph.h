@@ -18,6 +18,8 @@
 /* Lanes over the devices of the case, in their order. Peer access is enabled by
  * bench_enable_peers(). */
 struct work_lanes *bench_lanes(struct bench_case *c);
+/* Over some of them. The others need peer access to the first, whose memory holds the gate. */
+struct work_lanes *bench_lanes_on(struct bench_case *c, struct dev *const *devices, size_t count);
 struct work_graph *bench_graph(struct bench_case *c, struct work_lanes *lanes);
 
 /* work_graph_prepare(), and a first run without a gate. Returns bench_status(). */

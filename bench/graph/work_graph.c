@@ -31,6 +31,8 @@ void work_graph_close(struct work_graph *g)
 		work_graph_sync(g, 0);
 	for (size_t i = 0; i < g->node_count; i++)
 		dev_event_close(work_lane_device(g->all, g->nodes[i].lane), g->nodes[i].done);
+	free(g->operands);
+	free(g->kept_at);
 	free(g->work);
 	free(g->nodes);
 	free(g->edges);
@@ -62,6 +64,7 @@ static uint32_t add_node(struct work_graph *g, const struct node *node)
 	}
 	g->nodes = grown;
 	g->nodes[g->node_count] = *node;
+	g->nodes[g->node_count].turn = g->turn;
 	return (uint32_t)g->node_count++;
 }
 
@@ -83,6 +86,7 @@ uint32_t work_graph_kernel(struct work_graph *g, uint32_t lane, const char *kern
 		status = kernel_args_check(signature, args);
 	if (status == 0 && dev)
 		kernel_args_copy(signature, args, node.args);
+	node.signature = signature;
 	if (status == 0 && dev && grid == 0)
 		node.grid = dev_wave_blocks(dev, node.kernel);
 	return err_keep(&g->error, status) ? 0 : add_node(g, &node);
@@ -143,17 +147,19 @@ void work_graph_set_value(struct work_graph *g, uint32_t node, uint32_t value)
 		g->nodes[node].value = value;
 }
 
-uint32_t work_graph_allreduce(struct work_graph *g, struct dev_comm *comm, const uint32_t *lanes,
-			      float *const *from, float *const *to, uint64_t count)
+uint32_t work_graph_collective(struct work_graph *g, struct dev_comm *comm,
+			       enum dev_collective what, const uint32_t *lanes, float *const *from,
+			       float *const *to, uint64_t count)
 {
 	uint32_t first = 0;
 	for (uint32_t i = 0; i < comm->count; i++) {
-		const struct node node = {.kind = NODE_ALLREDUCE,
+		const struct node node = {.kind = NODE_COLLECTIVE,
 					  .lane = lanes[i],
 					  .comm = comm,
+					  .what = what,
 					  .rank = i,
 					  .sent = from[i],
-					  .sum = to[i],
+					  .received = to[i],
 					  .count = count};
 		uint32_t added = add_node(g, &node);
 		first = i ? first : added;
@@ -276,7 +282,7 @@ static int enqueue_work(struct work_graph *g, struct dev *dev, struct dev_stream
 		return dev_launch(dev, stream, n->kernel, &launch);
 	case NODE_WAIT_VALUE:
 		return dev_wait_value(dev, stream, n->at, n->value);
-	case NODE_ALLREDUCE:
+	case NODE_COLLECTIVE:
 	case NODE_MARK:
 		break;
 	}
@@ -290,7 +296,7 @@ static int record_done(const struct work_graph *g, const struct node *n)
 }
 
 /* One call enqueues the nodes of all devices, once all of them wait for their edges. */
-static int enqueue_allreduce(const struct work_graph *g, const struct node *last)
+static int enqueue_collective(const struct work_graph *g, const struct node *last)
 {
 	const struct node *first = last - last->rank;
 	struct dev_stream *streams[DEV_MAX];
@@ -300,9 +306,9 @@ static int enqueue_allreduce(const struct work_graph *g, const struct node *last
 	for (uint32_t i = 0; i <= last->rank; i++) {
 		streams[i] = g->all->lanes[first[i].lane].stream;
 		from[i] = first[i].sent;
-		to[i] = first[i].sum;
+		to[i] = first[i].received;
 	}
-	int status = dev_allreduce(last->comm, streams, from, to, last->count);
+	int status = dev_collective(last->comm, last->what, streams, from, to, last->count);
 	for (uint32_t i = 0; status == 0 && i <= last->rank; i++)
 		status = record_done(g, &first[i]);
 	return status;
@@ -316,8 +322,8 @@ static int enqueue_node(struct work_graph *g, const struct node *n)
 	for (uint32_t i = 0; status == 0 && i < n->waits; i++)
 		status = dev_stream_wait(dev, lane->stream,
 					 g->nodes[g->edges[n->first_wait + i].from].done);
-	if (status == 0 && n->kind == NODE_ALLREDUCE)
-		return enqueue_allreduce(g, n);
+	if (status == 0 && n->kind == NODE_COLLECTIVE)
+		return enqueue_collective(g, n);
 	if (status == 0)
 		status = enqueue_work(g, dev, lane->stream, n);
 	return status ? status : record_done(g, n);
@@ -326,6 +332,7 @@ static int enqueue_node(struct work_graph *g, const struct node *n)
 int work_graph_run(struct work_graph *g)
 {
 	int status = 0;
+	work_rotate(g);
 	for (size_t i = 0; status == 0 && i < g->node_count; i++)
 		status = enqueue_node(g, &g->nodes[i]);
 	return status;

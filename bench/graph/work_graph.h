@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A graph of copies, GEMMs, kernels, allreduces, fills, waits and marks on the streams of one or
+ * A graph of copies, GEMMs, kernels, collectives, fills, waits and marks on the streams of one or
  * more devices: the executor of everything that runs on several streams at once. The graph is built
  * once; work_graph_prepare() does everything that costs time, and work_graph_run() only enqueues.
  *
@@ -94,11 +94,12 @@ uint32_t work_graph_fill(struct work_graph *g, uint32_t lane, void *to, uint8_t 
  * later runs, in a prepared graph too. */
 uint32_t work_graph_wait_value(struct work_graph *g, uint32_t lane, uint32_t *at, uint32_t value);
 void work_graph_set_value(struct work_graph *g, uint32_t node, uint32_t value);
-/* The vendor's allreduce of `count` floats: a node in lanes[i] of each device i of the
- * communicator, as dev_allreduce() takes them. Returns the first; the others follow it by one. The
- * communicator must outlive the graph. */
-uint32_t work_graph_allreduce(struct work_graph *g, struct dev_comm *comm, const uint32_t *lanes,
-			      float *const *from, float *const *to, uint64_t count);
+/* A collective of the vendor's: a node in lanes[i] of each device i of the communicator, the rest
+ * as dev_collective() takes it. Returns the first; the others follow it by one. The communicator
+ * must outlive the graph. */
+uint32_t work_graph_collective(struct work_graph *g, struct dev_comm *comm,
+			       enum dev_collective what, const uint32_t *lanes, float *const *from,
+			       float *const *to, uint64_t count);
 /* No work: waits for its edges, and later nodes may wait for it. */
 uint32_t work_graph_mark(struct work_graph *g, uint32_t lane);
 
@@ -114,6 +115,10 @@ uint32_t work_graph_join(struct work_graph *g);
 /* Records an event at the end of this node, for work_graph_seconds(). */
 void work_graph_stamp_end(struct work_graph *g, uint32_t node);
 
+/* Nodes that are added from now on belong to the next turn: where buffers rotate, they use another
+ * set. */
+void work_graph_turn(struct work_graph *g);
+
 /* Opens events and prepares GEMMs. Nothing can be added afterwards. May take long. */
 int work_graph_prepare(struct work_graph *g);
 
@@ -124,6 +129,33 @@ uint32_t work_graph_waits(const struct work_graph *g);
 /* Number of lanes when the graph was prepared, with or without work; devices with work. */
 uint32_t work_graph_lanes(const struct work_graph *g);
 size_t work_graph_devices(const struct work_graph *g);
+
+/* ------------------------------------------------------------------ operands */
+
+/* Memory that a node reads or writes as data: matrices, and what copies, fills, collectives and
+ * kernels over arrays touch; not counters that are waited for, nor words that kernels stamp. */
+struct work_operand {
+	void *at;
+	uint64_t bytes;
+	uint32_t turn;
+	bool bypasses; /* copies, fills and kernels that stream may leave caches as they are */
+};
+
+/* Of a prepared graph: all operands, in the order of its nodes, as they were when it was built.
+ * The first call allocates the list, which the graph owns: -ENOMEM. */
+int work_graph_operands(struct work_graph *g, const struct work_operand **operands_p,
+			size_t *count_p);
+uint32_t work_graph_turns(const struct work_graph *g);
+
+/* Called at the start of every run, with `arg`: takes sets for the run's turns and returns the
+ * first; and gives the address of an operand in a set. */
+struct work_rotation {
+	uint32_t (*take)(void *arg, uint32_t turns);
+	void *(*address)(const void *arg, uint32_t set, const void *home);
+	void *arg;
+};
+/* After work_graph_operands(). Every later run uses the sets of `rotation`. */
+void work_graph_rotate(struct work_graph *g, const struct work_rotation *rotation);
 
 /* ------------------------------------------------------------------ running */
 

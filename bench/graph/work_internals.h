@@ -31,13 +31,13 @@ enum node_kind {
 	NODE_GEMM,
 	NODE_KERNEL,
 	NODE_WAIT_VALUE,
-	NODE_ALLREDUCE,
+	NODE_COLLECTIVE,
 	NODE_MARK
 };
 
 struct node {
 	enum node_kind kind;
-	uint32_t lane;
+	uint32_t lane, turn;
 	uint32_t first_wait, waits; /* in the graph's edges */
 	struct dev_event *done;     /* NULL: nothing waits for it or reads its time */
 	bool stamped;
@@ -54,12 +54,14 @@ struct node {
 		struct dev_gemm gemm;
 		struct {
 			struct dev_comm *comm;
+			enum dev_collective what;
 			uint32_t rank;
-			float *sent, *sum;
+			float *sent, *received;
 			uint64_t count;
 		};
 		struct {
 			struct dev_kernel *kernel;
+			const struct kernel_signature *signature;
 			uint32_t grid;
 			union kernel_arg args[DEV_KERNEL_MAX_ARGS];
 			const void *pointers[DEV_KERNEL_MAX_ARGS]; /* to `args`, from prepare on */
@@ -89,11 +91,21 @@ struct work_graph {
 	size_t node_count, node_capacity, edge_count, edge_capacity;
 	bool forked, prepared;
 	struct err_first error; /* of building */
+	uint32_t turn;          /* of nodes that are added */
+	/* NULL until work_graph_operands(): the operands, and where the nodes keep their addresses.
+	 */
+	struct work_operand *operands;
+	void **kept_at;
+	size_t operand_count;
+	struct work_rotation rotation; /* `take` NULL: none */
 	double host_s;
 	uint64_t copies, copied_bytes;
 };
 
 struct dev *work_lane_device(const struct work_lanes *l, size_t lane);
+
+/* work_operands.c: moves the nodes' addresses to the sets of the run that starts. */
+void work_rotate(struct work_graph *g);
 
 /* work_plan.c: everything that work_graph_prepare() does after the graph is complete. */
 int work_plan(struct work_graph *g);

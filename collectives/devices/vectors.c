@@ -28,9 +28,10 @@ static int fill_device(struct vectors *v, struct rng *rng, size_t device)
 
 static void open_device(struct vectors *v, struct bench_case *c, uint32_t i, uint64_t staging_bytes)
 {
-	struct allreduce_places *p = &v->places;
+	struct schedule_graph_places *p = &v->places;
 	struct dev *dev = v->set->dev[i];
-	for (uint32_t k = 0; k < ALLREDUCE_PORTS; k++)
+	uint32_t ports = v->what == DEV_ALL_TO_ALL ? p->devices : SCHEDULE_GRAPH_PORTS;
+	for (uint32_t k = 0; k < ports; k++)
 		p->lane[k][i] = work_lane_normal(v->lanes, i);
 	v->original[i] = bench_alloc_on(c, dev, DEV_MEM_DEVICE, v->bytes);
 	p->vector[i] = bench_alloc_on(c, dev, DEV_MEM_DEVICE, v->bytes);
@@ -40,16 +41,19 @@ static void open_device(struct vectors *v, struct bench_case *c, uint32_t i, uin
 	work_graph_fill(v->poison, p->lane[0][i], p->staging[i], 0xff, staging_bytes);
 }
 
-int vectors_open(struct vectors *v, struct bench_case *c, uint64_t count, uint64_t staging_bytes)
+int vectors_open(struct vectors *v, struct bench_case *c, enum dev_collective what, uint64_t count,
+		 uint64_t staging_bytes)
 {
+	v->what = what;
 	v->count = count;
-	v->bytes = allreduce_bytes(count);
+	v->part = what == DEV_ALLREDUCE ? count : count / c->devices->count;
+	v->bytes = schedule_graph_bytes(count);
 	v->set = c->devices;
 	v->places.devices = (uint32_t)v->set->count;
 	v->lanes = bench_lanes(c);
 	v->restore = bench_graph(c, v->lanes);
 	v->poison = bench_graph(c, v->lanes);
-	v->host_buffer = bench_alloc_host(c, BUFFER_FLOATS * sizeof(float));
+	v->host_buffer = bench_alloc_host(c, 2 * BUFFER_FLOATS * sizeof(float));
 	v->sum = bench_alloc_host(c, count * sizeof(float));
 	bench_enable_peers(c);
 	for (uint32_t i = 0; i < v->places.devices; i++)
@@ -62,29 +66,60 @@ int vectors_open(struct vectors *v, struct bench_case *c, uint64_t count, uint64
 	return bench_graph_prepare(c, v->restore);
 }
 
-static int check_device(struct vectors *v, size_t device)
+/* Loads what a device must have from float `at` on, of one part: the other devices' originals are
+ * still theirs, and the sum is the host's. */
+static int load_expected(struct vectors *v, uint32_t device, uint64_t at, uint64_t n,
+			 const float **wanted_p)
 {
-	for (uint64_t at = 0, n; at < v->count; at += n) {
-		n = buffer_count(v, at);
-		int status = dev_download(v->set->dev[device], v->host_buffer,
-					  v->places.vector[device] + at, n * sizeof(float));
-		if (status)
-			return status;
-		for (uint64_t i = 0; i < n; i++) {
-			unsigned long long place = at + i;
-			if (!(v->host_buffer[i] == v->sum[place]))
-				return bench_wrong("device %zu: element %llu is %g, not %g", device,
-						   place, (double)v->host_buffer[i],
-						   (double)v->sum[place]);
-		}
+	float *buffer = v->host_buffer + BUFFER_FLOATS;
+	const uint64_t from = at / v->part, within = at % v->part;
+	if (v->what == DEV_ALLREDUCE || v->what == DEV_REDUCE_SCATTER) {
+		*wanted_p = v->sum + at;
+		return 0;
 	}
-	return 0;
+	*wanted_p = buffer;
+	return dev_download(v->set->dev[from], buffer,
+			    (float *)v->original[from] +
+				    (v->what == DEV_ALLGATHER ? at : device * v->part + within),
+			    n * sizeof(float));
+}
+
+static int check_floats(struct vectors *v, uint32_t device, uint64_t at, uint64_t n)
+{
+	const float *result =
+		v->what == DEV_ALL_TO_ALL ? v->places.staging[device] : v->places.vector[device];
+	const float *wanted = NULL;
+	int status = load_expected(v, device, at, n, &wanted);
+	if (status == 0)
+		status = dev_download(v->set->dev[device], v->host_buffer, result + at,
+				      n * sizeof(float));
+	for (uint64_t i = 0; status == 0 && i < n; i++) {
+		const unsigned long long place = at + i;
+		if (!(v->host_buffer[i] == wanted[i]))
+			status = bench_wrong("device %u: element %llu is %g, not %g", device, place,
+					     (double)v->host_buffer[i], (double)wanted[i]);
+	}
+	return status;
+}
+
+static int check_device(struct vectors *v, uint32_t device)
+{
+	const bool own_part = v->what == DEV_REDUCE_SCATTER;
+	const uint64_t first = own_part ? device * v->part : 0,
+		       end = own_part ? first + v->part : v->count;
+	int status = 0;
+	for (uint64_t at = first, n; status == 0 && at < end; at += n) {
+		uint64_t left = v->part - at % v->part;
+		n = left < BUFFER_FLOATS ? left : BUFFER_FLOATS;
+		status = check_floats(v, device, at, n);
+	}
+	return status;
 }
 
 int vectors_check(struct vectors *v)
 {
 	int status = 0;
-	for (size_t i = 0; status == 0 && i < v->set->count; i++)
+	for (uint32_t i = 0; status == 0 && i < v->places.devices; i++)
 		status = check_device(v, i);
 	return status;
 }

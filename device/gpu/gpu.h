@@ -16,6 +16,7 @@
  *   gpu_gemm.c        GEMM: by the vendor's library, and by our tiled kernels
  *   gpu_autotune.c    finds the fastest of the library's algorithms for a GEMM
  *   gpu_time.c        maps the device's timer to the host's clock; core clock; telemetry
+ *   gpu_links.c       links, paths to other devices, errors of memory
  *   gpu_comm.c        communicators over the vendor's collectives
  *   kfd_topology.c    cache sizes of AMD GPUs, from the Linux kernel
  *   kernels.cu        device/kernels.h and the backend's own kernels, in CUDA C for both vendors
@@ -91,6 +92,10 @@ struct gpu_driver {
 	int (*free)(void *ptr);
 	int (*alloc_pinned)(uint64_t bytes, void **ptr_p); /* accessible from every device */
 	int (*free_pinned)(void *ptr);
+	/* The same of memory that the caller has mapped and touched; -ENOTSUP: kernels would see it
+	 * at another address. */
+	int (*pin)(void *ptr, uint64_t bytes);
+	int (*unpin)(void *ptr);
 
 	/* The priority is in the vendor's numbers. The stream does not wait for the default stream.
 	 */
@@ -200,13 +205,20 @@ struct gpu_blas {
 	uint64_t workspace_bytes; /* of every stream */
 };
 
-/* A vendor's management library: telemetry of the board. Needs no context. */
+/* A vendor's management library: telemetry, links and memory errors of the board. Needs no context.
+ */
 struct gpu_management {
 	/* Append samples of the device at this PCI address after the first *count_p. A value
 	 * that cannot be read is appended with its reason; without a library that is every
 	 * value. */
 	int (*read)(const char *bus, struct dev_telemetry *samples, size_t capacity,
 		    size_t *count_p);
+	/* As device/dev_links.h states, of zeroed results; NUMA nodes are not theirs. What cannot
+	 * be read is unknown with its reason; without a library that is everything. */
+	void (*links)(const char *bus, struct dev_links *links);
+	void (*path)(const char *bus, const char *other_bus, struct dev_path *path);
+	void (*health)(const char *bus, struct dev_telemetry *samples, size_t capacity,
+		       size_t *count_p);
 };
 
 /* A vendor's collectives library. */
@@ -216,9 +228,11 @@ struct gpu_collectives {
 	int (*open)(const unsigned *indices, size_t count, void **comms, char *text,
 		    size_t capacity);
 	void (*close)(void **comms, size_t count);
-	/* The calls of several devices between begin and end are one operation. */
+	/* The calls of several devices between begin and end are one operation. `ranks`: devices of
+	 * the communicator. */
 	int (*begin)(void);
-	int (*allreduce)(void *comm, void *stream, const float *from, float *to, uint64_t count);
+	int (*collective)(void *comm, void *stream, enum dev_collective what, size_t ranks,
+			  const float *from, float *to, uint64_t count);
 	int (*end)(void);
 };
 

@@ -53,35 +53,41 @@ void gpu_comm_close(struct dev_comm *comm)
 }
 
 /* The library expects the device's context to be current for each call. */
-static int enqueue_all(struct gpu_comm *c, struct dev_stream *const *streams, float *const *from,
-		       float *const *to, uint64_t count)
+static int enqueue_all(struct gpu_comm *c, enum dev_collective what,
+		       struct dev_stream *const *streams, float *const *from, float *const *to,
+		       uint64_t count)
 {
 	int status = 0;
 	for (size_t i = 0; i < c->base.count && !status; i++) {
 		status = gpu_ctx_use(c->devices[i]);
 		if (!status)
 			status = gpu_check(c->devices[i],
-					   c->library->allreduce(c->comms[i], streams[i]->handle,
-								 from[i], to[i], count));
+					   c->library->collective(c->comms[i], streams[i]->handle,
+								  what, c->base.count, from[i],
+								  to[i], count));
 	}
 	return status;
 }
 
-int gpu_allreduce(struct dev_comm *comm, struct dev_stream *const *streams, float *const *from,
-		  float *const *to, uint64_t count)
+int gpu_collective(struct dev_comm *comm, enum dev_collective what,
+		   struct dev_stream *const *streams, float *const *from, float *const *to,
+		   uint64_t count)
 {
 	struct gpu_comm *c = (struct gpu_comm *)comm;
+	struct err_first first = {0};
 	int status = 0;
-	if (count == 0)
-		return err_note(-EINVAL, "allreduce: no elements");
+	if (count == 0 || (unsigned)what >= DEV_COLLECTIVES)
+		return err_note(-EINVAL, "%s of %llu floats", dev_collective_name(what),
+				(unsigned long long)count);
 	for (size_t i = 0; i < comm->count && !status; i++)
 		status = gpu_enqueue(c->devices[i], streams[i]);
 	if (!status)
 		status = gpu_check(c->devices[0], c->library->begin());
 	if (status)
 		return status;
-	status = enqueue_all(c, streams, from, to, count);
-	int end_status = c->library->end();
+	/* The group ends after an error too, and then fails for what it lacks. */
+	err_keep(&first, enqueue_all(c, what, streams, from, to, count));
+	err_keep(&first, gpu_check(c->devices[0], c->library->end()));
 	gpu_ctx_forget();
-	return status ? status : gpu_check(c->devices[0], end_status);
+	return err_kept(&first);
 }

@@ -34,6 +34,7 @@ struct gpu_memory {
 	enum dev_mem kind;
 	struct gpu_dev *owner;
 	bool imported; /* imported from another process */
+	bool mapped;   /* pages that were mapped here and then pinned */
 };
 
 /* What an operation of a stream waits for: a value, or an operation of another stream. */
@@ -174,6 +175,8 @@ struct gpu_memory *gpu_memory_find(const struct gpu_dev *d, const void *ptr, uin
 
 /* Lock NOT held. */
 int gpu_alloc(struct dev *dev, enum dev_mem kind, uint64_t bytes, void **ptr_p);
+size_t gpu_numa_nodes(struct dev *dev, uint32_t *nodes, size_t capacity);
+int gpu_alloc_on_node(struct dev *dev, uint32_t node, uint64_t bytes, void **ptr_p);
 int gpu_free(struct dev *dev, void *ptr);
 int gpu_ipc_export(struct dev *dev, void *ptr, struct dev_ipc *handle_p);
 int gpu_ipc_import(struct dev *dev, const struct dev_ipc *handle, uint64_t bytes, void **ptr_p);
@@ -248,6 +251,11 @@ struct gpu_clock_map gpu_clock_map(struct gpu_dev *d);
 int gpu_clock_rate(struct dev *dev, double *hz_p);
 int gpu_telemetry_read(struct dev *dev, struct dev_telemetry *samples, size_t *count_p);
 
+/* ---- gpu_links.c */
+int gpu_links_read(struct dev *dev, struct dev_links *links);
+int gpu_path_read(struct dev *dev, struct dev *other, struct dev_path *path);
+int gpu_health_read(struct dev *dev, struct dev_telemetry *samples, size_t *count_p);
+
 /* ---- gpu_gemm.c */
 void gpu_gemm_open(struct gpu_dev *d, uint32_t want);
 void gpu_gemm_close(struct gpu_dev *d);
@@ -280,8 +288,9 @@ int gpu_fill_random(struct gpu_dev *d, enum dev_type type, uint64_t lane, void *
 bool gpu_comm_supported(const struct gpu_dev *d, unsigned count, uint32_t want);
 int gpu_comm_open(struct dev *const *devs, size_t count, struct dev_comm **comm_p);
 void gpu_comm_close(struct dev_comm *comm);
-int gpu_allreduce(struct dev_comm *comm, struct dev_stream *const *streams, float *const *from,
-		  float *const *to, uint64_t count);
+int gpu_collective(struct dev_comm *comm, enum dev_collective what,
+		   struct dev_stream *const *streams, float *const *from, float *const *to,
+		   uint64_t count);
 
 /* ---- gpu.c */
 int gpu_probe(const struct gpu_vendor *vendor, unsigned *count_p);
@@ -305,8 +314,9 @@ void gpu_close(struct dev *dev);
 	.gemm_chosen = gpu_gemm_chosen, .peer_enable = gpu_peer_enable,                            \
 	.graph_begin = gpu_graph_begin, .graph_end = gpu_graph_end,                                \
 	.graph_launch = gpu_graph_launch, .graph_close = gpu_graph_close,                          \
-	.comm_open = gpu_comm_open, .comm_close = gpu_comm_close, .allreduce = gpu_allreduce,      \
-	.ipc_export = gpu_ipc_export, .ipc_import = gpu_ipc_import,                                \
-	.telemetry_read = gpu_telemetry_read
+	.comm_open = gpu_comm_open, .comm_close = gpu_comm_close, .collective = gpu_collective,    \
+	.ipc_export = gpu_ipc_export, .ipc_import = gpu_ipc_import, .numa_nodes = gpu_numa_nodes,  \
+	.alloc_on_node = gpu_alloc_on_node, .telemetry_read = gpu_telemetry_read,                  \
+	.links_read = gpu_links_read, .path_read = gpu_path_read, .health_read = gpu_health_read
 
 #endif

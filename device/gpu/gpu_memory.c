@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "device/gpu/gpu_dev.h"
 #include "lib/address_table.h"
+#include "lib/numa.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -26,19 +27,32 @@ struct gpu_memory *gpu_memory_find(const struct gpu_dev *d, const void *ptr, uin
 
 #define PAGE_BYTES UINT64_C(4096)
 
+/* NULL with the text of -ENOMEM. */
+static void *map_pages(uint64_t bytes)
+{
+	void *ptr = bytes > UINT64_MAX - PAGE_BYTES ? MAP_FAILED
+						    : mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+							   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (ptr != MAP_FAILED)
+		return ptr;
+	err_note(-ENOMEM, "allocate %llu bytes of host memory: out of memory",
+		 (unsigned long long)bytes);
+	return NULL;
+}
+
+/* A page that was never written maps the kernel's zero page, which is read faster than memory. */
+static void touch_pages(void *start, uint64_t bytes)
+{
+	for (uint64_t at = 0; at < bytes; at += PAGE_BYTES)
+		((volatile char *)start)[at] = 0;
+}
+
 static int alloc_pageable(uint64_t bytes, void **ptr_p)
 {
-	if (bytes > UINT64_MAX - PAGE_BYTES)
-		return err_note(-ENOMEM, "allocate %llu bytes: out of memory",
-				(unsigned long long)bytes);
-	void *ptr = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (ptr == MAP_FAILED)
-		return err_note(-ENOMEM, "allocate %llu bytes of pageable memory: out of memory",
-				(unsigned long long)bytes);
-	/* A page that was never written maps the kernel's zero page, which is read faster than
-	 * memory. */
-	for (uint64_t at = 0; at < bytes; at += PAGE_BYTES)
-		((volatile char *)ptr)[at] = 0;
+	void *ptr = map_pages(bytes);
+	if (!ptr)
+		return -ENOMEM;
+	touch_pages(ptr, bytes);
 	*ptr_p = ptr;
 	return 0;
 }
@@ -81,10 +95,11 @@ static int release_memory(const struct gpu_memory *m)
 		return gpu_check(m->owner, driver->ipc_close(m->start));
 	if (m->kind == DEV_MEM_DEVICE)
 		return gpu_check(m->owner, driver->free(m->start));
-	if (m->kind == DEV_MEM_PINNED)
+	if (m->kind == DEV_MEM_PINNED && !m->mapped)
 		return gpu_check(m->owner, driver->free_pinned(m->start));
+	int status = m->kind == DEV_MEM_PINNED ? gpu_check(m->owner, driver->unpin(m->start)) : 0;
 	munmap(m->start, m->bytes);
-	return 0;
+	return status;
 }
 
 /* Takes ownership of the memory that *m describes; frees it on failure. */
@@ -103,6 +118,46 @@ static int register_memory(const struct gpu_memory *m)
 	release_memory(m);
 	free(kept);
 	return err_note(status, "allocate %llu bytes: out of memory", (unsigned long long)m->bytes);
+}
+
+size_t gpu_numa_nodes(struct dev *dev, uint32_t *nodes, size_t capacity)
+{
+	(void)dev;
+	return numa_nodes(nodes, capacity);
+}
+
+/* Pages are placed before the driver pins them, which would place them itself. */
+int gpu_alloc_on_node(struct dev *dev, uint32_t node, uint64_t bytes, void **ptr_p)
+{
+	struct gpu_dev *d = gpu_of(dev);
+	struct gpu_memory m = {.bytes = bytes, .kind = DEV_MEM_PINNED, .owner = d, .mapped = true};
+	if (bytes == 0)
+		return err_note(-EINVAL, "allocate memory: 0 bytes");
+	int status = gpu_ctx_use(d);
+	if (!status)
+		status = check_capacity(d, DEV_MEM_PINNED, bytes);
+	if (status)
+		return status;
+	m.start = map_pages(bytes);
+	if (!m.start)
+		return -ENOMEM;
+	status = numa_bind(m.start, bytes, node);
+	if (!status) {
+		touch_pages(m.start, bytes);
+		status = numa_verify(m.start, bytes, node);
+	}
+	if (!status)
+		status = gpu_check(d, d->driver->pin(m.start, bytes));
+	if (status) {
+		munmap(m.start, bytes);
+		return status;
+	}
+	status = register_memory(&m);
+	if (status)
+		return status;
+	gpu_time_refresh(d);
+	*ptr_p = m.start;
+	return 0;
 }
 
 int gpu_alloc(struct dev *dev, enum dev_mem kind, uint64_t bytes, void **ptr_p)

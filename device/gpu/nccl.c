@@ -20,6 +20,10 @@ struct nccl {
 	nccl_comm_destroy_fn *destroy;
 	nccl_group_fn *group_start, *group_end;
 	nccl_all_reduce_fn *all_reduce;
+	nccl_reduce_scatter_fn *reduce_scatter;
+	nccl_all_gather_fn *all_gather;
+	nccl_send_fn *send;
+	nccl_recv_fn *recv;
 };
 
 #define SYMBOLS(api)                                                                               \
@@ -31,7 +35,11 @@ struct nccl {
 			{"ncclCommDestroy", &(api).destroy, false},                                \
 			{"ncclGroupStart", &(api).group_start, false},                             \
 			{"ncclGroupEnd", &(api).group_end, false},                                 \
-			{"ncclAllReduce", &(api).all_reduce, false}, {NULL, NULL, false},          \
+			{"ncclAllReduce", &(api).all_reduce, false},                               \
+			{"ncclReduceScatter", &(api).reduce_scatter, false},                       \
+			{"ncclAllGather", &(api).all_gather, false},                               \
+			{"ncclSend", &(api).send, false}, {"ncclRecv", &(api).recv, false},        \
+			{NULL, NULL, false},                                                       \
 	}
 
 static int note_status(const struct nccl *api, const char *function, nccl_status result)
@@ -96,12 +104,46 @@ static void close_all(const struct nccl *api, void **comms, size_t count)
 			api->destroy(comms[i]);
 }
 
-static int allreduce_with(const struct nccl *api, void *comm, void *stream, const float *from,
-			  float *to, uint64_t count)
+/* NCCL has no all-to-all: a send to and a receive from every rank, which the group call makes one
+ * operation. */
+static int exchange_parts(const struct nccl *api, struct ncclComm *comm, nccl_stream stream,
+			  size_t ranks, const float *from, float *to, uint64_t count)
 {
-	return check_status(
-		api, "ncclAllReduce",
-		api->all_reduce(from, to, count, NCCL_ABI_FLOAT, NCCL_ABI_SUM, comm, stream));
+	int status = 0;
+	for (size_t peer = 0; peer < ranks && !status; peer++) {
+		status = check_status(api, "ncclSend",
+				      api->send(from + peer * count, count, NCCL_ABI_FLOAT,
+						(int)peer, comm, stream));
+		if (!status)
+			status = check_status(api, "ncclRecv",
+					      api->recv(to + peer * count, count, NCCL_ABI_FLOAT,
+							(int)peer, comm, stream));
+	}
+	return status;
+}
+
+static int collective_with(const struct nccl *api, void *comm, void *stream,
+			   enum dev_collective what, size_t ranks, const float *from, float *to,
+			   uint64_t count)
+{
+	switch (what) {
+	case DEV_ALLREDUCE:
+		return check_status(api, "ncclAllReduce",
+				    api->all_reduce(from, to, count, NCCL_ABI_FLOAT, NCCL_ABI_SUM,
+						    comm, stream));
+	case DEV_ALLGATHER:
+		return check_status(api, "ncclAllGather",
+				    api->all_gather(from, to, count, NCCL_ABI_FLOAT, comm, stream));
+	case DEV_REDUCE_SCATTER:
+		return check_status(api, "ncclReduceScatter",
+				    api->reduce_scatter(from, to, count, NCCL_ABI_FLOAT,
+							NCCL_ABI_SUM, comm, stream));
+	case DEV_ALL_TO_ALL:
+		return exchange_parts(api, comm, stream, ranks, from, to, count);
+	case DEV_COLLECTIVES:
+		break;
+	}
+	return err_note(-EINVAL, "%s: collective %d", api->library->title, (int)what);
 }
 
 /* ------------------------------------------------------------------ NCCL */
@@ -124,16 +166,17 @@ static int nccl_load(void) { return dynlib_open(&nccl_library); }
 static void nccl_close(void **comms, size_t count) { close_all(&nccl, comms, count); }
 static int nccl_begin(void) { return check_status(&nccl, "ncclGroupStart", nccl.group_start()); }
 static int nccl_end(void) { return check_status(&nccl, "ncclGroupEnd", nccl.group_end()); }
-static int nccl_reduce(void *comm, void *stream, const float *from, float *to, uint64_t count)
+static int nccl_collective(void *comm, void *stream, enum dev_collective what, size_t ranks,
+			   const float *from, float *to, uint64_t count)
 {
-	return allreduce_with(&nccl, comm, stream, from, to, count);
+	return collective_with(&nccl, comm, stream, what, ranks, from, to, count);
 }
 
 const struct gpu_collectives cuda_collectives = {.load = nccl_load,
 						 .open = nccl_open,
 						 .close = nccl_close,
 						 .begin = nccl_begin,
-						 .allreduce = nccl_reduce,
+						 .collective = nccl_collective,
 						 .end = nccl_end};
 
 /* ------------------------------------------------------------------ RCCL */
@@ -155,14 +198,15 @@ static int rccl_load(void) { return dynlib_open(&rccl_library); }
 static void rccl_close(void **comms, size_t count) { close_all(&rccl, comms, count); }
 static int rccl_begin(void) { return check_status(&rccl, "ncclGroupStart", rccl.group_start()); }
 static int rccl_end(void) { return check_status(&rccl, "ncclGroupEnd", rccl.group_end()); }
-static int rccl_reduce(void *comm, void *stream, const float *from, float *to, uint64_t count)
+static int rccl_collective(void *comm, void *stream, enum dev_collective what, size_t ranks,
+			   const float *from, float *to, uint64_t count)
 {
-	return allreduce_with(&rccl, comm, stream, from, to, count);
+	return collective_with(&rccl, comm, stream, what, ranks, from, to, count);
 }
 
 const struct gpu_collectives hip_collectives = {.load = rccl_load,
 						.open = rccl_open,
 						.close = rccl_close,
 						.begin = rccl_begin,
-						.allreduce = rccl_reduce,
+						.collective = rccl_collective,
 						.end = rccl_end};

@@ -35,5 +35,15 @@ typedef nccl_status nccl_group_fn(void);
 /* from, to, count, type, operation */
 typedef nccl_status nccl_all_reduce_fn(const void *, void *, size_t, unsigned, unsigned,
 				       struct ncclComm *, nccl_stream);
+/* The same; the count is that of each rank's part. */
+typedef nccl_status nccl_reduce_scatter_fn(const void *, void *, size_t, unsigned, unsigned,
+					   struct ncclComm *, nccl_stream);
+/* from, to, count of each rank's part, type */
+typedef nccl_status nccl_all_gather_fn(const void *, void *, size_t, unsigned, struct ncclComm *,
+				       nccl_stream);
+/* memory, count, type, peer */
+typedef nccl_status nccl_send_fn(const void *, size_t, unsigned, int, struct ncclComm *,
+				 nccl_stream);
+typedef nccl_status nccl_recv_fn(void *, size_t, unsigned, int, struct ncclComm *, nccl_stream);
 
 #endif

@@ -53,6 +53,12 @@ extern const struct gpu_blas hip_blas;
  * uuid, serial                           text    both: as the vendor's tools print them; a board
  *                                                without an InfoROM, such as a consumer's, has no
  *                                                serial number
+ *
+ * Links, paths and errors of memory are as device/dev_links.h lists them. NVML: PCIe, each NVLink
+ * of the board with its end, where two devices' ways to the host meet, ECC errors, and rows
+ * remapped or, before Ampere, pages retired. ROCm SMI: PCIe; to each device of the same hive one
+ * xGMI link with the rate of all its lanes, which is down where the library names another kind; ECC
+ * errors of memory since the driver was loaded, and pages.
  */
 extern const struct gpu_management cuda_management, hip_management;
 

@@ -6,6 +6,7 @@
 #include "device/host/host_queue.h"
 #include "lib/clock.h"
 #include "lib/err.h"
+#include "lib/numa.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -175,6 +176,18 @@ static int alloc_memory(struct dev *dev, enum dev_mem kind, uint64_t bytes, void
 {
 	struct host_dev *d = host_dev_of(dev);
 	return host_memory_alloc(d, d->cores, d->core_count, kind, bytes, ptr_p);
+}
+
+static size_t list_numa_nodes(struct dev *dev, uint32_t *nodes, size_t capacity)
+{
+	(void)dev;
+	return numa_nodes(nodes, capacity);
+}
+
+static int alloc_on_node(struct dev *dev, uint32_t node, uint64_t bytes, void **ptr_p)
+{
+	const struct host_dev *d = host_dev_of(dev);
+	return host_memory_alloc_on_node(d, node, bytes, ptr_p);
 }
 
 static int free_memory(struct dev *dev, void *ptr)
@@ -429,6 +442,8 @@ const struct dev_ops host_ops = {
 	.clock_rate = clock_rate,
 	.alloc = alloc_memory,
 	.free = free_memory,
+	.numa_nodes = list_numa_nodes,
+	.alloc_on_node = alloc_on_node,
 	.copy = copy_memory,
 	.fill = fill_memory,
 	.stream_open = host_stream_open,

@@ -4,6 +4,7 @@
 #include "device/host/host_machine.h"
 #include "lib/address_table.h"
 #include "lib/err.h"
+#include "lib/numa.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -96,42 +97,89 @@ static int map_pages(struct host_memory *m)
 	return 0;
 }
 
-int host_memory_alloc(const void *owner, const int *cores, size_t core_count, enum dev_mem kind,
-		      uint64_t bytes, void **ptr_p)
+/* Linux overcommits memory: refuse here what does not fit, or the kernel kills the process. */
+static int check_size(uint64_t bytes)
 {
+	const uint64_t available = host_memory_available_bytes();
 	if (bytes == 0)
 		return err_note(-EINVAL, "allocate memory: 0 bytes");
-	/* Linux overcommits memory: refuse here what does not fit, or the kernel kills the
-	 * process. */
-	const uint64_t available = host_memory_available_bytes();
 	if (bytes > SIZE_MAX / 2 || (available && bytes > available / 10 * 9))
 		return err_note(
 			-ENOMEM,
 			"allocate %llu bytes: more than 90 %% of the %llu that are available",
 			(unsigned long long)bytes, (unsigned long long)available);
-	struct host_memory *m = calloc(1, sizeof(*m));
-	if (!m)
-		return err_note(-ENOMEM, "allocate %llu bytes: out of memory",
-				(unsigned long long)bytes);
-	m->bytes = bytes;
-	m->kind = kind;
-	m->owner = owner;
-	if (map_pages(m))
-		goto free_m;
-	touch_on_cores(m->start, (bytes + SMALL_PAGE - 1) / SMALL_PAGE * SMALL_PAGE, cores,
-		       core_count);
-	host_lock();
-	int status = address_table_add(&live, m->start, m);
-	host_unlock();
-	if (status)
-		goto unmap;
-	*ptr_p = m->start;
 	return 0;
-unmap:
-	munmap(m->map, m->map_bytes);
-free_m:
-	free(m);
+}
+
+static int note_no_memory(uint64_t bytes)
+{
 	return err_note(-ENOMEM, "allocate %llu bytes: out of memory", (unsigned long long)bytes);
+}
+
+/* Mapped, not touched, not registered. NULL with a text. */
+static struct host_memory *map_memory(const void *owner, enum dev_mem kind, uint64_t bytes,
+				      int *status_p)
+{
+	*status_p = check_size(bytes);
+	struct host_memory *m = *status_p ? NULL : calloc(1, sizeof(*m));
+	if (!m) {
+		*status_p = *status_p ? *status_p : note_no_memory(bytes);
+		return NULL;
+	}
+	*m = (struct host_memory){.bytes = bytes, .kind = kind, .owner = owner};
+	if (map_pages(m) == 0)
+		return m;
+	*status_p = note_no_memory(bytes);
+	free(m);
+	return NULL;
+}
+
+/* Takes ownership; unmaps after an error. */
+static int keep_memory(struct host_memory *m, int status, void **ptr_p)
+{
+	if (status == 0) {
+		host_lock();
+		status = address_table_add(&live, m->start, m);
+		host_unlock();
+		status = status ? note_no_memory(m->bytes) : 0;
+	}
+	if (status == 0) {
+		*ptr_p = m->start;
+		return 0;
+	}
+	munmap(m->map, m->map_bytes);
+	free(m);
+	return status;
+}
+
+static size_t page_bytes(uint64_t bytes)
+{
+	return (bytes + SMALL_PAGE - 1) / SMALL_PAGE * SMALL_PAGE;
+}
+
+int host_memory_alloc(const void *owner, const int *cores, size_t core_count, enum dev_mem kind,
+		      uint64_t bytes, void **ptr_p)
+{
+	int status;
+	struct host_memory *m = map_memory(owner, kind, bytes, &status);
+	if (!m)
+		return status;
+	touch_on_cores(m->start, page_bytes(bytes), cores, core_count);
+	return keep_memory(m, 0, ptr_p);
+}
+
+int host_memory_alloc_on_node(const void *owner, uint32_t node, uint64_t bytes, void **ptr_p)
+{
+	int status;
+	struct host_memory *m = map_memory(owner, DEV_MEM_PINNED, bytes, &status);
+	if (!m)
+		return status;
+	status = numa_bind(m->start, page_bytes(bytes), node);
+	if (status == 0)
+		touch_pages(m->start, page_bytes(bytes));
+	if (status == 0)
+		status = numa_verify(m->start, page_bytes(bytes), node);
+	return keep_memory(m, status, ptr_p);
 }
 
 int host_memory_free(const void *owner, void *ptr)

@@ -27,6 +27,9 @@ struct host_memory {
 int host_memory_alloc(const void *owner, const int *cores, size_t core_count, enum dev_mem kind,
 		      uint64_t bytes, void **ptr_p);
 
+/* The same for PINNED memory on a NUMA node. As numa_bind() and numa_verify(). */
+int host_memory_alloc_on_node(const void *owner, uint32_t node, uint64_t bytes, void **ptr_p);
+
 /* -EFAULT: no allocation of `owner` starts at `ptr`. */
 int host_memory_free(const void *owner, void *ptr);
 

@@ -17,6 +17,10 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
+/* Nothing happens before, as far as the clock was read since the last other call. Programs poll it
+ * a hundred thousand times in a row. */
+static double quiet_until_ns;
+
 struct sim_dev *sim_of(struct dev *dev) { return (struct sim_dev *)(void *)dev; }
 
 /* ------------------------------------------------------------------ begin and end of a call */
@@ -30,6 +34,7 @@ int sim_call_end(int status)
 void sim_lock_and_pass_time(struct sim_dev *d)
 {
 	pthread_mutex_lock(&lock);
+	quiet_until_ns = 0;
 	sim_engine_run(sim_engine.now_ns + d->model.host_call_ns);
 }
 
@@ -49,7 +54,7 @@ static int bad_handle(struct sim_dev *d, const char *what)
 int sim_check_stream(struct sim_dev *d, const struct dev_stream *s)
 {
 	for (const struct dev_stream *open = d->streams; open; open = open->next)
-		if (open == s && !s->closed)
+		if (open == s)
 			return 0;
 	return bad_handle(d, "stream");
 }
@@ -99,8 +104,13 @@ static void set_resources(struct sim_dev *d)
 	resource_set(&d->llc, m->llc_bandwidth, true);
 	resource_set(&d->link_up, m->link_up_bandwidth, false);
 	resource_set(&d->link_down, m->link_down_bandwidth, false);
-	resource_set(&d->peer_in, m->peer_bandwidth, false);
-	resource_set(&d->peer_out, m->peer_bandwidth, false);
+	resource_set(&d->far_up, m->far_bandwidth, false);
+	resource_set(&d->far_down, m->far_bandwidth, false);
+	double injection = m->injection_bandwidth > 0 ? m->injection_bandwidth : m->peer_bandwidth;
+	resource_set(&d->peer_in, injection, false);
+	resource_set(&d->peer_out, injection, false);
+	for (unsigned i = 0; i < DEV_MAX; i++)
+		resource_set(&d->to_peer[i], sim_pair_bandwidth(m, d->base.index, i), false);
 	for (uint32_t i = 0; i < m->units; i++) {
 		/* in ns of the unit, so that work of both types shares it */
 		resource_set(&d->unit[i].compute, 1e9, true);
@@ -200,6 +210,7 @@ static int sim_open(const char *model, unsigned index, unsigned count, uint32_t 
 		goto free_dev;
 	}
 	pthread_mutex_lock(&lock);
+	quiet_until_ns = 0;
 	status = add_device(d);
 	pthread_mutex_unlock(&lock);
 	if (status)
@@ -234,21 +245,28 @@ static void fail_users(struct sim_dev *gone, struct sim_dev *d)
 			d->peer[i--] = d->peer[--d->peers];
 }
 
+static void free_streams(struct dev_stream *s)
+{
+	while (s) {
+		struct dev_stream *next = s->next;
+		free(s);
+		s = next;
+	}
+}
+
 static void sim_close(struct dev *dev)
 {
 	struct sim_dev *d = sim_of(dev);
 	pthread_mutex_lock(&lock);
+	quiet_until_ns = 0;
 	size_t streams = 0;
 	for (struct dev_stream *s = d->streams; s; s = s->next, streams++)
 		sim_engine_cancel(s);
 	for (struct sim_dev *other = sim_engine.devs; other; other = other->next)
 		if (other != d)
 			fail_users(d, other);
-	while (d->streams) {
-		struct dev_stream *s = d->streams;
-		d->streams = s->next;
-		free(s);
-	}
+	free_streams(d->streams);
+	free_streams(d->closed);
 	while (d->events) {
 		struct dev_event *e = d->events;
 		d->events = e->next;
@@ -260,8 +278,7 @@ static void sim_close(struct dev *dev)
 	while (*at != d)
 		at = &(*at)->next;
 	*at = d->next;
-	sim_engine_unreserve((size_t)d->model.units * d->model.slots_per_unit + streams -
-			     d->closed_streams);
+	sim_engine_unreserve((size_t)d->model.units * d->model.slots_per_unit + streams);
 	free(d->unit);
 	free(d);
 	pthread_mutex_unlock(&lock);
@@ -270,7 +287,11 @@ static void sim_close(struct dev *dev)
 static uint64_t sim_clock_ns(struct dev *dev)
 {
 	pthread_mutex_lock(&lock);
-	sim_engine_run(sim_engine.now_ns + sim_of(dev)->model.host_clock_ns);
+	double until_ns = sim_engine.now_ns + sim_of(dev)->model.host_clock_ns;
+	if (until_ns < quiet_until_ns)
+		sim_engine.now_ns = until_ns;
+	else
+		quiet_until_ns = sim_engine_run(until_ns);
 	uint64_t now_ns = (uint64_t)sim_engine.now_ns;
 	pthread_mutex_unlock(&lock);
 	return now_ns;
@@ -313,7 +334,25 @@ static int sim_peer_enable(struct dev *dev, struct dev *other)
 static int sim_alloc(struct dev *dev, enum dev_mem kind, uint64_t bytes, void **ptr_p)
 {
 	int status = sim_call_begin(sim_of(dev));
-	return sim_call_end(status ? status : sim_memory_alloc(sim_of(dev), kind, bytes, ptr_p));
+	return sim_call_end(status ? status
+				   : sim_memory_alloc(sim_of(dev), kind, sim_near_node(sim_of(dev)),
+						      bytes, ptr_p));
+}
+
+static size_t sim_numa_nodes(struct dev *dev, uint32_t *nodes, size_t capacity)
+{
+	const uint32_t count = sim_of(dev)->model.numa_nodes;
+	for (uint32_t i = 0; i < count && i < capacity; i++)
+		nodes[i] = i;
+	return count;
+}
+
+static int sim_alloc_on_node(struct dev *dev, uint32_t node, uint64_t bytes, void **ptr_p)
+{
+	int status = sim_call_begin(sim_of(dev));
+	return sim_call_end(
+		status ? status
+		       : sim_memory_alloc(sim_of(dev), DEV_MEM_PINNED, node, bytes, ptr_p));
 }
 
 static int sim_free(struct dev *dev, void *ptr)
@@ -431,4 +470,6 @@ const struct dev_ops sim_ops = {
 	.gemm = sim_gemm,
 	.gemm_occupancy = sim_gemm_occupancy,
 	.peer_enable = sim_peer_enable,
+	.numa_nodes = sim_numa_nodes,
+	.alloc_on_node = sim_alloc_on_node,
 };

@@ -15,29 +15,41 @@
  *
  *   event record         J * event_ns after the stamp
  *   value wait or write  J * value_ns
- *   copy                 a free engine, then J * (copy_ns + flow of the bytes)
- *   fill                 J * (launch_ns + flow of the bytes); takes no engine
- *   launch, gemm         J * launch_ns, then blocks go to units; each takes j * J * (block_ns +
- * flow) chase                as a launch, and block 0 takes j * J * latency for every step:
+ *   copy                 a free engine, then J * (copy_ns + peer + flow of the bytes)
+ *   fill                 J * (launch_ns + peer + flow of the bytes); takes no engine
+ *   launch, gemm         J * launch_ns, then blocks go to units; each takes
+ *                        j * J * (block_ns + peer + flow)
+ *   chase                as a launch, and block 0 takes j * J * latency for every step:
  *                        llc_latency_ns if the ring is in own memory and has at most llc_bytes,
- * else memory_latency_ns; link_latency_ns in pinned and peer memory
+ *                        else memory_latency_ns; link_latency_ns in pinned memory, and in peer
+ *                        memory link_latency_ns + peer
+ *
+ * `peer` is peer_latency_ns of the ordered pair of devices between which bytes move, source first;
+ * of several pairs the largest one, and 0 where all memory is own or pinned. The start of a chase
+ * has none.
  *
  * A flow alone takes the maximum of volume / capacity over everything that it passes:
  *
  *   own memory      every byte read or written: memory_bandwidth; a copy inside it counts twice
  *   cache           instead of own memory, for launches that touch at most llc_bytes of it and are
- *                   not "_nt": llc_bandwidth. The cache is always warm
- *   pinned memory   link_down_bandwidth (read) or link_up_bandwidth (write), and host_bandwidth
- *   peer memory     peer_bandwidth, out of the source and into the target, and the other's memory
+ *                   not "_nt": llc_bandwidth. The cache is always warm, unless llc_tracked is 1:
+ *                   then it holds what operations used last, whole ranges up to llc_bytes, and a
+ *                   launch that misses any of its own memory takes all from there
+ *   pinned memory   link_down_bandwidth (read) or link_up_bandwidth (write), and host_bandwidth; on
+ *                   another NUMA node than the device's, which is its index modulo numa_nodes,
+ *                   far_bandwidth in either direction, too. dev_alloc() takes the device's node
+ *   peer memory     peer_bandwidth of the ordered pair, injection_bandwidth out of the source and
+ *                   into the target, and the other's memory
  *   engine          engine_bandwidth, for copies
  *   unit            unit_bandwidth and flops_f32 or flops_f64, shared by its resident blocks; one
  *                   block gets at most block_share of either
  *
  * A GEMM cuts C into tiles of gemm_tile^2 (halved until there are enough blocks); an edge tile
  * costs a whole one. A tile of r x c moves (r + c) * k + r * c elements (2 r * c with beta) through
- * the cache and runs at gemm_efficiency * flops. Matrices larger than llc_bytes also pass memory
- * once (C twice with beta). `tiled`, counting rows and a transposed B cost nothing. With tile_k the
- * tiles are DEV_GEMM_TILE^2, tile_k costs its claim alone, and the tiles of a block are one flow.
+ * the cache and runs at gemm_efficiency * flops. Matrices larger than llc_bytes, and with
+ * llc_tracked those that are not in the cache, also pass memory once (C twice with beta). `tiled`,
+ * counting rows and a transposed B cost nothing. With tile_k the tiles are DEV_GEMM_TILE^2, tile_k
+ * costs its claim alone, and the tiles of a block are one flow.
  *
  * SHARING is max-min fair: the level of all flows rises together until a resource is full; its
  * flows stay there and the others rise on. A flow's level is its largest share of any memory, cache
@@ -62,7 +74,10 @@
  * has lines `key = value` and comments after '#'. A missing key is as in "default", or as in the
  * model of a first line `like = NAME`. Sizes may end in K, M, G (powers of 1024). Units are base
  * units: bytes, nanoseconds, bytes/s, flop/s. The keys are the fields of struct sim_model, and
- * `slow_down` and `lacks`.
+ * `slow_down` and `lacks`. `peer_bandwidth` and `peer_latency_ns` hold for every ordered pair of
+ * devices, but for those with a line of their own: `peer_bandwidth 0>3 = 12.5e9` is from device 0
+ * to device 3. The model of the source decides. injection_bandwidth is all that leaves a device for
+ * others, or comes from them; without the key it is peer_bandwidth.
  */
 #ifndef GPUSIG_SIM_H
 #define GPUSIG_SIM_H
@@ -70,6 +85,13 @@
 #include <stdint.h>
 
 #define SIM_SLOW_DOWNS 16
+#define SIM_PAIRS 512
+
+/* One ordered pair of devices, by index; NaN: as every pair. */
+struct sim_pair {
+	uint32_t from, to;
+	double bandwidth, latency_ns;
+};
 
 struct sim_model {
 	char name[64];
@@ -77,6 +99,8 @@ struct sim_model {
 	uint32_t units, slots_per_unit, copy_engines;
 	uint32_t priorities; /* 3 or 1 */
 	uint32_t max_queued;
+	uint32_t llc_tracked; /* 0: always warm */
+	uint32_t numa_nodes;  /* of the host */
 	uint64_t shared_per_unit_bytes, shared_per_block_bytes, shared_granularity_bytes,
 		shared_reserved_bytes;
 	uint64_t memory_bytes, host_memory_bytes, llc_bytes, l1_bytes;
@@ -85,6 +109,7 @@ struct sim_model {
 	double launch_ns, copy_ns, block_ns, event_ns, value_ns;
 	/* of one load: 500, 250 and 1000 in "default" */
 	double memory_latency_ns, llc_latency_ns, link_latency_ns;
+	double peer_latency_ns; /* 0 in "default" */
 	double host_call_ns, host_clock_ns, host_sync_ns;
 	/* What kernels stamp, minus dev_clock_ns() of that moment: the error with which a device's
 	 * timer is known. Events are free of it. */
@@ -93,6 +118,8 @@ struct sim_model {
 	double memory_bandwidth, llc_bandwidth, host_bandwidth, link_up_bandwidth,
 		link_down_bandwidth;
 	double peer_bandwidth, engine_bandwidth, unit_bandwidth;
+	double injection_bandwidth; /* 0: peer_bandwidth */
+	double far_bandwidth;
 	double flops_f32, flops_f64; /* of one unit */
 	double block_share, gemm_efficiency, engine_weight;
 	double clock_hz;
@@ -116,6 +143,8 @@ struct sim_model {
 		double factor;
 	} slow_down[SIM_SLOW_DOWNS];
 	uint32_t slow_downs;
+	struct sim_pair pair[SIM_PAIRS];
+	uint32_t pairs;
 	/* `lacks = gemm priority ...`: capabilities that this device does not have, of
 	 * SIM_CAN_LACK. */
 	uint32_t lacks;

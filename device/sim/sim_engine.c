@@ -221,7 +221,8 @@ static bool op_start(struct op *op)
 		sim_exec_ready_insert(&d->copies_ready, op);
 		break;
 	case OP_FILL:
-		sim_task_start_delay(sim_task_begin(op), d->model.launch_ns * op->stretch,
+		sim_task_start_delay(sim_task_begin(op),
+				     (d->model.launch_ns + sim_op_latency_ns(d, op)) * op->stretch,
 				     sim_exec_start_transfer);
 		break;
 	case OP_LAUNCH:
@@ -317,12 +318,13 @@ bool sim_engine_step(void)
 	return true;
 }
 
-void sim_engine_run(double until_ns)
+double sim_engine_run(double until_ns)
 {
 	double next;
 	while ((next = next_finish()) <= until_ns)
 		complete_tasks_at(next);
 	sim_engine.now_ns = fmax(sim_engine.now_ns, until_ns);
+	return next;
 }
 
 /* ------------------------------------------------------------------ dropping work */

@@ -12,6 +12,7 @@
  *   sim_engine.c     the event loop: time and streams
  *   sim_execution.c  copies and blocks on engines and units
  *   sim_share.c      max-min fair rates of the flows
+ *   sim_peers.c      ordered pairs of devices
  *
  * One lock protects everything below; sim.c takes it in every operation.
  */
@@ -44,9 +45,9 @@ struct resource {
 	uint64_t round;
 };
 
-/* Of a block: its unit, its device, and the links and the other device of every array of a kernel.
- */
-#define FLOW_DEMANDS (8 + 4 * DEV_KERNEL_MAX_ARGS)
+/* Of a block: its unit, its device and its links, and of every array of a kernel the other device
+ * with its link and the pair. */
+#define FLOW_DEMANDS (10 + 4 * DEV_KERNEL_MAX_ARGS)
 struct flow {
 	struct {
 		struct resource *at;
@@ -55,8 +56,8 @@ struct flow {
 	int demands;
 	double min_ns; /* it takes at least so long, whatever else is free */
 	double weight;
-	double rate;  /* set by flow_set_rates(): in 1/ns, in force until a flow starts or ends */
-	double speed; /* scratch of flow_set_rates(), like `stops` */
+	double rate; /* set by flow_set_rates(): in 1/ns, in force until a flow starts or ends */
+	double speed, limit; /* scratch of flow_set_rates(), like `stops` */
 	bool stops;
 };
 
@@ -70,13 +71,17 @@ struct alloc {
 	char *base;
 	uint64_t bytes;
 	enum dev_mem kind;
+	uint32_t node; /* of pinned memory */
 	struct sim_dev *dev;
 	uint32_t users; /* queued operations that use it */
 };
 
 /* The allocation that holds all of [at, at + bytes) and that `d` may use; NULL after err_note(). */
 struct alloc *sim_memory_find(struct sim_dev *d, const void *at, uint64_t bytes, const char *what);
-int sim_memory_alloc(struct sim_dev *d, enum dev_mem kind, uint64_t bytes, void **ptr_p);
+int sim_memory_alloc(struct sim_dev *d, enum dev_mem kind, uint32_t node, uint64_t bytes,
+		     void **ptr_p);
+/* The NUMA node next to the device. */
+uint32_t sim_near_node(const struct sim_dev *d);
 int sim_memory_free(struct sim_dev *d, void *ptr);
 void sim_memory_free_all(struct sim_dev *d);
 
@@ -107,6 +112,11 @@ enum path {
 struct kernel_type;
 struct sim_gemm_result;
 
+struct sim_range {
+	const char *at;
+	uint64_t bytes;
+};
+
 struct op {
 	enum op_kind kind;
 	bool started, has_engine;
@@ -118,6 +128,7 @@ struct op {
 	double stretch;        /* factor of all its durations */
 	double slow_down;      /* factor of its flow */
 	struct alloc *use[OP_USES];
+	struct sim_range range[OP_USES]; /* of each use */
 	unsigned uses;
 
 	/* copy, fill, values */
@@ -177,6 +188,10 @@ double kernel_part(const struct op *op, uint32_t block);
 bool kernel_is_released(const struct op *op); /* of a kernel that holds */
 void kernel_corrupt(struct op *op);
 int sim_gemm_prepare(struct sim_dev *d, struct op *op, const struct dev_gemm *g);
+/* A, B and C pass memory where they are missing from the cache; matrices larger than it do so
+ * already.
+ */
+void sim_gemm_refill(struct op *op, const bool missing[3]);
 extern const struct kernel_type kernel_copy_type;
 
 /* alpha*A*B of a GEMM, m x n without gaps. It is complete if the same GEMM was computed before;
@@ -186,6 +201,11 @@ bool sim_gemm_cache_is_complete(const struct sim_gemm_result *p);
 void *sim_gemm_cache_values(struct sim_gemm_result *p);
 void sim_gemm_cache_end(struct sim_gemm_result *p, const struct dev_gemm *g, bool done);
 void sim_gemm_cache_clear(void);
+
+/* sim_cache.c: where the model tracks the cache. What an operation that starts misses passes
+ * memory, and all that it uses is in the cache from then on. Memory that is freed is not. */
+void sim_cache_start(struct op *op);
+void sim_cache_forget(struct sim_dev *d, const char *at, uint64_t bytes);
 
 /* Add `bytes` at `at` to the memory that the operation uses; add to the traffic of a launch. */
 int op_use(struct sim_dev *d, struct op *op, const void *at, uint64_t bytes, const char *what,
@@ -217,7 +237,6 @@ struct sim_task {
 struct dev_stream {
 	struct sim_dev *dev;
 	struct dev_stream *next;
-	bool closed;
 	int priority;
 	struct op *head, *tail;
 	uint32_t queued;
@@ -234,14 +253,20 @@ struct dev_event {
 
 #define SIM_PEERS 128
 #define SIM_QUARANTINE 64
+#define SIM_CACHED 512
 
 struct sim_dev {
 	struct dev base; /* first */
+	/* Side by side, because every event looks through them. */
 	struct sim_dev *next;
+	struct dev_stream *streams; /* open ones */
+	struct op *launches_ready, *copies_ready;
+	uint32_t engines_busy;
+
 	struct sim_model model;
 	double open_factor;
-	struct dev_stream *streams;
 	struct dev_event *events;
+	struct dev_stream *closed; /* oldest first */
 	size_t closed_streams, closed_events;
 	struct sim_dev *peer[SIM_PEERS];
 	unsigned peers;
@@ -252,10 +277,12 @@ struct sim_dev {
 	int violation;
 	char violation_text[160];
 
+	struct sim_range cached[SIM_CACHED]; /* latest use first; sim_cache.c */
+	size_t cached_count;
+
 	struct unit *unit;
-	struct op *launches_ready, *copies_ready;
-	uint32_t engines_busy;
-	struct resource memory, llc, link_up, link_down, peer_in, peer_out;
+	struct resource memory, llc, link_up, link_down, far_up, far_down, peer_in, peer_out;
+	struct resource to_peer[DEV_MAX]; /* by the other device's index */
 };
 
 struct sim_engine {
@@ -274,8 +301,8 @@ extern struct sim_engine sim_engine;
 int sim_engine_reserve(size_t more);
 void sim_engine_unreserve(size_t fewer);
 
-/* Process all events up to `until_ns` and set the clock to it. */
-void sim_engine_run(double until_ns);
+/* Process all events up to `until_ns` and set the clock to it. Returns when the next event is. */
+double sim_engine_run(double until_ns);
 
 /* Process the next event. False: nothing is scheduled. */
 bool sim_engine_step(void);
@@ -300,6 +327,18 @@ void sim_task_end(struct sim_task *task);
 
 /* Remove an operation that is the first of its stream and is done or dropped. */
 void op_end(struct op *op);
+
+/* ------------------------------------------------------------------ pairs (sim_peers.c) */
+
+/* Parse "0>3"; nothing is set of it. */
+int sim_pair_parse(const char *text, struct sim_pair *pair_p);
+/* The model's entry of this pair, added if there is none; NULL if there is no space. */
+struct sim_pair *sim_pair_entry(struct sim_model *m, const struct sim_pair *pair);
+
+double sim_pair_bandwidth(const struct sim_model *m, unsigned from, unsigned to);
+double sim_pair_latency_ns(const struct sim_dev *from, const struct sim_dev *to);
+/* `peer` of sim.h: of a copy, a fill, or a block of a launch on `d`. */
+double sim_op_latency_ns(const struct sim_dev *d, const struct op *op);
 
 /* ------------------------------------------------------------------ engines and units
  * (sim_execution.c) */

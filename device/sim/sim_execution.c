@@ -20,12 +20,17 @@ static void need_memory(struct sim_dev *d, struct flow *f, const struct alloc *a
 	if (a->kind == DEV_MEM_PINNED) {
 		flow_need(f, &sim_engine.host_memory, volume);
 		flow_need(f, write ? &d->link_up : &d->link_down, volume);
+		if (a->node != sim_near_node(d))
+			flow_need(f, write ? &d->far_up : &d->far_down, volume);
 		return;
 	}
 	flow_need(f, &a->dev->memory, volume);
 	if (a->dev != d) {
 		flow_need(f, write ? &d->peer_out : &d->peer_in, volume);
 		flow_need(f, write ? &a->dev->peer_in : &a->dev->peer_out, volume);
+		flow_need(f,
+			  write ? &d->to_peer[a->dev->base.index] : &a->dev->to_peer[d->base.index],
+			  volume);
 	}
 }
 
@@ -103,6 +108,7 @@ void sim_exec_start_transfer(struct sim_task *task)
 	struct op *op = task->op;
 	struct sim_dev *d = dev_of(op);
 	double volume = (double)op->bytes;
+	sim_cache_start(op);
 	flow_begin(&task->flow);
 	need_memory(d, &task->flow, op->use[0], volume, true);
 	if (op->kind == OP_COPY) {
@@ -121,8 +127,8 @@ void sim_exec_start_copies(struct sim_dev *d)
 		d->engines_busy++;
 		op->has_engine = true;
 		struct sim_task *task = sim_task_begin(op);
-		sim_task_start_delay(task, d->model.copy_ns * task->stretch,
-				     sim_exec_start_transfer);
+		double delay_ns = d->model.copy_ns + sim_op_latency_ns(d, op);
+		sim_task_start_delay(task, delay_ns * task->stretch, sim_exec_start_transfer);
 	}
 }
 
@@ -223,7 +229,8 @@ void sim_exec_start_blocks(struct sim_dev *d)
 		task->stretch = block_stretch(op, task->block);
 		u->residents++;
 		u->shared_used_bytes += op->claim_bytes;
-		sim_task_start_delay(task, d->model.block_ns * task->stretch, start_block);
+		double delay_ns = d->model.block_ns + sim_op_latency_ns(d, op);
+		sim_task_start_delay(task, delay_ns * task->stretch, start_block);
 		if (op->next_block == op->grid)
 			d->launches_ready = op->ready_next;
 	}
@@ -233,5 +240,6 @@ void sim_exec_mark_launch_ready(struct sim_task *task)
 {
 	struct op *op = task->op;
 	sim_task_end(task);
+	sim_cache_start(op);
 	sim_exec_ready_insert(&dev_of(op)->launches_ready, op);
 }

@@ -168,8 +168,28 @@ static int use_operands(struct sim_dev *d, struct op *op)
 	return status;
 }
 
+static double operand_bytes(const struct dev_gemm *g)
+{
+	return (double)dev_type_bytes(g->type) *
+	       ((double)g->m * g->k + (double)g->k * g->n + (double)g->m * g->n);
+}
+
+/* A, B and C, which are the first uses. */
+static void refill_matrices(struct op *op, const bool which[3])
+{
+	const struct dev_gemm *g = &op->gemm;
+	const double size = dev_type_bytes(g->type), c_passes = is_zero(g->beta) ? 1 : 2;
+	if (which[0])
+		op_traffic(op, op->use[0], size * g->m * g->k, false, PATH_REFILL);
+	if (which[1])
+		op_traffic(op, op->use[1], size * g->k * g->n, false, PATH_REFILL);
+	if (which[2])
+		op_traffic(op, op->use[2], c_passes * size * g->m * g->n, true, PATH_REFILL);
+}
+
 static void add_traffic(struct sim_dev *d, struct op *op)
 {
+	static const bool all[3] = {true, true, true};
 	const struct dev_gemm *g = &op->gemm;
 	const uint64_t size = dev_type_bytes(g->type);
 	struct alloc *a = op->use[0], *b = op->use[1], *c = op->use[2];
@@ -180,13 +200,14 @@ static void add_traffic(struct sim_dev *d, struct op *op)
 	op_traffic(op, c, tile, true, PATH_CACHE);
 	if (!is_zero(g->beta))
 		op_traffic(op, c, tile, false, PATH_CACHE);
-	double a_bytes = (double)size * g->m * g->k, b_bytes = (double)size * g->k * g->n;
-	double c_bytes = (double)size * g->m * g->n;
-	if (a_bytes + b_bytes + c_bytes > (double)d->model.llc_bytes) {
-		op_traffic(op, a, a_bytes, false, PATH_REFILL);
-		op_traffic(op, b, b_bytes, false, PATH_REFILL);
-		op_traffic(op, c, is_zero(g->beta) ? c_bytes : 2 * c_bytes, true, PATH_REFILL);
-	}
+	if (operand_bytes(g) > (double)d->model.llc_bytes)
+		refill_matrices(op, all);
+}
+
+void sim_gemm_refill(struct op *op, const bool missing[3])
+{
+	if (operand_bytes(&op->gemm) <= (double)op->stream->dev->model.llc_bytes)
+		refill_matrices(op, missing);
 }
 
 int sim_gemm_prepare(struct sim_dev *d, struct op *op, const struct dev_gemm *g)

@@ -16,6 +16,7 @@ int op_use(struct sim_dev *d, struct op *op, const void *at, uint64_t bytes, con
 	struct alloc *a = sim_memory_find(d, at, bytes, what);
 	if (!a)
 		return -EFAULT;
+	op->range[op->uses] = (struct sim_range){at, bytes};
 	op->use[op->uses++] = a;
 	if (a_p)
 		*a_p = a;
@@ -271,7 +272,10 @@ static int prepare_chase(struct sim_dev *d, struct op *op)
 	const bool own = op->use[0]->dev == d && op->use[0]->kind == DEV_MEM_DEVICE;
 	const double near_ns = op->arg[1].u64 <= d->model.llc_bytes ? d->model.llc_latency_ns
 								    : d->model.memory_latency_ns;
-	op->first_block_ns = (double)op->arg[2].u64 * (own ? near_ns : d->model.link_latency_ns);
+	const bool peer = op->use[0]->dev != d && op->use[0]->kind == DEV_MEM_DEVICE;
+	const double far_ns =
+		d->model.link_latency_ns + (peer ? sim_pair_latency_ns(op->use[0]->dev, d) : 0);
+	op->first_block_ns = (double)op->arg[2].u64 * (own ? near_ns : far_ns);
 	return 0;
 }
 

@@ -58,11 +58,15 @@ static void release_memory(struct alloc *a)
 {
 	address_table_remove(&allocs, a->base);
 	*used_by(a->dev, a->kind) -= a->bytes;
+	sim_cache_forget(a->dev, a->base, a->bytes);
 	free(a->base);
 	free(a);
 }
 
-int sim_memory_alloc(struct sim_dev *d, enum dev_mem kind, uint64_t bytes, void **ptr_p)
+uint32_t sim_near_node(const struct sim_dev *d) { return d->base.index % d->model.numa_nodes; }
+
+int sim_memory_alloc(struct sim_dev *d, enum dev_mem kind, uint32_t node, uint64_t bytes,
+		     void **ptr_p)
 {
 	if (bytes == 0 || (kind != DEV_MEM_DEVICE && kind != DEV_MEM_PINNED))
 		return err_note(-EINVAL, "sim:%u: allocate %llu bytes of kind %d", d->base.index,
@@ -85,6 +89,7 @@ int sim_memory_alloc(struct sim_dev *d, enum dev_mem kind, uint64_t bytes, void 
 	a->base = aligned_alloc(ALIGN, (bytes + ALIGN - 1) / ALIGN * ALIGN);
 	a->bytes = bytes;
 	a->kind = kind;
+	a->node = node;
 	a->dev = d;
 	if (!a->base || address_table_add(&allocs, a->base, a)) {
 		free(a->base);

@@ -34,6 +34,7 @@ static const struct key keys[] = {
 	KEY(U32, copy_engines, 0, 64),
 	KEY(U32, priorities, 1, 3),
 	KEY(U32, max_queued, 1, 1e6),
+	KEY(U32, numa_nodes, 1, DEV_NUMA_NODES),
 	KEY(BYTES, shared_per_unit_bytes, 0, 0x1p40),
 	KEY(BYTES, shared_per_block_bytes, 0, 0x1p40),
 	KEY(BYTES, shared_granularity_bytes, 1, 0x1p40),
@@ -41,6 +42,7 @@ static const struct key keys[] = {
 	KEY(BYTES, memory_bytes, 4096, 0x1p50),
 	KEY(BYTES, host_memory_bytes, 4096, 0x1p50),
 	KEY(BYTES, llc_bytes, 0, 0x1p40),
+	KEY(U32, llc_tracked, 0, 1),
 	KEY(BYTES, l1_bytes, 0, 0x1p40),
 	KEY(U32, gemm_tile, 1, 4096),
 	TIME(launch_ns),
@@ -52,6 +54,7 @@ static const struct key keys[] = {
 	TIME(memory_latency_ns),
 	TIME(llc_latency_ns),
 	TIME(link_latency_ns),
+	TIME(peer_latency_ns),
 	KEY(REAL, host_clock_ns, 1, 1e12),
 	TIME(host_sync_ns),
 	KEY(REAL, stamp_error_ns, -1e12, 1e12),
@@ -61,6 +64,8 @@ static const struct key keys[] = {
 	RATE(link_up_bandwidth),
 	RATE(link_down_bandwidth),
 	RATE(peer_bandwidth),
+	RATE(injection_bandwidth),
+	RATE(far_bandwidth),
 	RATE(engine_bandwidth),
 	RATE(unit_bandwidth),
 	RATE(flops_f32),
@@ -93,6 +98,7 @@ static const struct sim_model default_model = {
 	.copy_engines = 2,
 	.priorities = 3,
 	.max_queued = 1024,
+	.numa_nodes = 1,
 	.shared_per_unit_bytes = 64u << 10,
 	.shared_per_block_bytes = 48u << 10,
 	.shared_granularity_bytes = 1u << 10,
@@ -118,6 +124,7 @@ static const struct sim_model default_model = {
 	.link_up_bandwidth = 25e9,
 	.link_down_bandwidth = 25e9,
 	.peer_bandwidth = 50e9,
+	.far_bandwidth = 20e9,
 	.engine_bandwidth = 80e9,
 	.unit_bandwidth = 120e9,
 	.flops_f32 = 500e9,
@@ -191,8 +198,8 @@ static int read_number(const char *text, bool bytes, double *value_p)
 	return 0;
 }
 
-static int set_number(struct parse_position *p, const struct key *k, const char *text,
-		      struct sim_model *m)
+static int read_value(const struct parse_position *p, const struct key *k, const char *text,
+		      double *value_p)
 {
 	double value;
 	bool whole = k->type != KEY_REAL;
@@ -202,6 +209,16 @@ static int set_number(struct parse_position *p, const struct key *k, const char 
 	if (value < k->min || value > k->max)
 		return err_note(-EINVAL, "%s:%d: %s = %.40s is outside %g to %g", p->where, p->line,
 				k->name, text, k->min, k->max);
+	*value_p = value;
+	return 0;
+}
+
+static int set_number(const struct parse_position *p, const struct key *k, const char *text,
+		      struct sim_model *m)
+{
+	double value = 0;
+	if (read_value(p, k, text, &value))
+		return -EINVAL;
 	char *field = (char *)m + k->offset;
 	if (k->type == KEY_U32)
 		*(uint32_t *)(void *)field = (uint32_t)value;
@@ -290,6 +307,33 @@ static int set_lacks(struct parse_position *p, char *text, struct sim_model *m)
 	return 0;
 }
 
+/* `text` is the pair of a key "peer_bandwidth 0>3"; both share storage. */
+static int set_pair(const struct parse_position *p, const struct key *k, const char *text,
+		    const char *value, struct sim_model *m)
+{
+	struct sim_pair pair;
+	double number = NAN;
+	const bool bandwidth = k->offset == offsetof(struct sim_model, peer_bandwidth);
+	if (!bandwidth && k->offset != offsetof(struct sim_model, peer_latency_ns))
+		return err_note(
+			-EINVAL,
+			"%s:%d: %s holds for no pair; peer_bandwidth and peer_latency_ns do",
+			p->where, p->line, k->name);
+	if (sim_pair_parse(text, &pair))
+		return err_note(-EINVAL, "%s:%d: %s %s", p->where, p->line, k->name, err_text());
+	if (read_value(p, k, value, &number))
+		return -EINVAL;
+	struct sim_pair *entry = sim_pair_entry(m, &pair);
+	if (!entry)
+		return err_note(-EINVAL, "%s:%d: more than %d pairs", p->where, p->line, SIM_PAIRS);
+	double *field = bandwidth ? &entry->bandwidth : &entry->latency_ns;
+	if (!isnan(*field))
+		return err_note(-EINVAL, "%s:%d: %s %s is set twice", p->where, p->line, k->name,
+				text);
+	*field = number;
+	return 0;
+}
+
 static char *trim_line(char *text)
 {
 	text += strspn(text, " \t");
@@ -323,11 +367,17 @@ static int read_line(struct parse_position *p, char *line, bool first, struct si
 		return set_slow_down(p, value, m);
 	if (strcmp(key, "lacks") == 0)
 		return set_lacks(p, value, m);
+	char *pair = key + strcspn(key, " \t");
+	const bool of_pair = *pair != '\0';
+	if (of_pair)
+		*pair++ = '\0';
 	size_t i = 0;
 	while (i < KEYS && strcmp(keys[i].name, key) != 0)
 		i++;
 	if (i == KEYS)
 		return note_unknown_key(p, key);
+	if (of_pair)
+		return set_pair(p, &keys[i], trim_line(pair), value, m);
 	if (p->seen[i])
 		return err_note(-EINVAL, "%s:%d: %s is set twice", p->where, p->line, key);
 	p->seen[i] = true;

@@ -49,15 +49,22 @@ int sim_stream_open(struct dev *dev, int priority, struct dev_stream **s_p)
 
 /* Closed handles are kept for a while, so that using one is an error instead of a use after free.
  */
-static void free_oldest_closed_stream(struct sim_dev *d)
+static void keep_closed_stream(struct sim_dev *d, struct dev_stream *s)
 {
 	struct dev_stream **at = &d->streams;
-	while (!(*at)->closed)
+	while (*at != s)
 		at = &(*at)->next;
-	struct dev_stream *s = *at;
 	*at = s->next;
-	free(s);
+	s->next = NULL;
+	for (at = &d->closed; *at;)
+		at = &(*at)->next;
+	*at = s;
+	if (++d->closed_streams <= SIM_QUARANTINE)
+		return;
+	s = d->closed;
+	d->closed = s->next;
 	d->closed_streams--;
+	free(s);
 }
 
 void sim_stream_close(struct dev *dev, struct dev_stream *s)
@@ -74,10 +81,8 @@ void sim_stream_close(struct dev *dev, struct dev_stream *s)
 				 dev->index, s->queued);
 		}
 		sim_engine_cancel(s);
-		s->closed = true;
+		keep_closed_stream(d, s);
 		sim_engine_unreserve(1);
-		if (++d->closed_streams > SIM_QUARANTINE)
-			free_oldest_closed_stream(d);
 	}
 	/* This call cannot return an error, so the next operation reports it. */
 	if (status && !d->violation) {

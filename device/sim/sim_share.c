@@ -2,7 +2,6 @@
 #include "device/sim/sim_engine.h"
 
 #include <assert.h>
-#include <math.h>
 
 /* Levels this close count as equal, so that rounding does not split them. */
 #define SAME_LEVEL (1.0 + 1e-12)
@@ -77,6 +76,7 @@ static double lowest_limit(struct flow *const *flows, size_t count)
 	double lowest = -1;
 	for (size_t i = 0; i < count; i++) {
 		double level = flows[i]->rate < 0 ? flow_limit_level(flows[i]) : -1;
+		flows[i]->limit = level;
 		if (level >= 0 && (lowest < 0 || level < lowest))
 			lowest = level;
 	}
@@ -97,8 +97,8 @@ void flow_set_rates(struct flow *const *flows, size_t count)
 		sum_rises(flows, count);
 		double level = lowest_limit(flows, count);
 		for (size_t i = 0; i < count; i++)
-			flows[i]->stops = flows[i]->rate < 0 &&
-					  flow_limit_level(flows[i]) <= level * SAME_LEVEL;
+			flows[i]->stops =
+				flows[i]->rate < 0 && flows[i]->limit <= level * SAME_LEVEL;
 		for (size_t i = 0; i < count; i++) {
 			if (!flows[i]->stops)
 				continue;
@@ -106,8 +106,8 @@ void flow_set_rates(struct flow *const *flows, size_t count)
 			open--;
 			for (int j = 0; j < flows[i]->demands; j++) {
 				struct resource *r = flows[i]->demand[j].at;
-				r->left = fmax(0, r->left - flows[i]->demand[j].volume *
-								    flows[i]->rate);
+				double left = r->left - flows[i]->demand[j].volume * flows[i]->rate;
+				r->left = left > 0 ? left : 0;
 			}
 		}
 	}

@@ -9,6 +9,7 @@ const struct bench_variant efficiency_variants[] = {
 	[GEMM_FAST] = {.name = "gemm_fast", .timing = BENCH_DEVICE},
 	[MMA_PEAK] = {.name = "mma_peak", .timing = BENCH_DEVICE},
 	[WGMMA_PEAK] = {.name = "wgmma_peak", .timing = BENCH_DEVICE},
+	[GEMM_COLD] = {.name = "gemm_cold", .timing = BENCH_DEVICE},
 	{0}};
 
 static const struct loop {
@@ -27,7 +28,10 @@ struct peak_reference {
 	const struct loop *loop; /* the fastest */
 };
 
-bool efficiency_is_gemm(unsigned variant) { return variant == GEMM || variant == GEMM_FAST; }
+bool efficiency_is_gemm(unsigned variant)
+{
+	return variant == GEMM || variant == GEMM_FAST || variant == GEMM_COLD;
+}
 
 enum peak_loop efficiency_peak_loop(unsigned variant)
 {
@@ -104,12 +108,16 @@ int efficiency_derive(struct bench_case *c, const struct bench_gemm *gemm,
 	const struct peak_reference peak = {gemm, peaks, fastest_loop(c, peaks)};
 	char formula[40];
 	bench_gemm_facts(gemm, c);
-	if (!peak.loop)
-		return 0;
+	int status = bench_ratio(c, "cold_time_ratio", GEMM_COLD, GEMM,
+				 "seconds(gemm_cold) / seconds(gemm), round by round");
+	if (status || !peak.loop)
+		return status;
 	snprintf(formula, sizeof(formula), "flop_rate(%s)",
 		 efficiency_variants[peak.loop->variant].name);
 	if (peak.loop->variant != PEAK)
 		bench_alias(c, "flop_rate", (int)peak.loop->variant, "peak_flop_rate", formula);
-	int status = derive_fraction(c, GEMM, &peak);
-	return status ? status : derive_fraction(c, GEMM_FAST, &peak);
+	status = derive_fraction(c, GEMM, &peak);
+	if (status == 0)
+		status = derive_fraction(c, GEMM_FAST, &peak);
+	return status ? status : derive_fraction(c, GEMM_COLD, &peak);
 }

@@ -8,7 +8,7 @@
 #include "bench/bench_gemm.h"
 #include "gemm/efficiency/peaks.h"
 
-enum { GEMM, PEAK, GEMM_FAST, MMA_PEAK, WGMMA_PEAK };
+enum { GEMM, PEAK, GEMM_FAST, MMA_PEAK, WGMMA_PEAK, GEMM_COLD };
 
 extern const struct bench_variant efficiency_variants[];
 
@@ -19,9 +19,9 @@ unsigned efficiency_peak_variant(enum peak_loop loop);
 
 double efficiency_flops(const struct bench_gemm *gemm, const struct peaks *peaks, unsigned variant);
 
-/* In derive: the facts of the GEMM; "fraction_of_peak" of GEMM and GEMM_FAST, against the fastest
- * loop that was measured; that loop's rate as "peak_flop_rate" unless it is PEAK; and a bound where
- * the loop is one. */
+/* In derive: the facts of the GEMM; "fraction_of_peak" of the GEMMs, against the fastest loop that
+ * was measured; "cold_time_ratio" of GEMM_COLD; that loop's rate as "peak_flop_rate" unless it is
+ * PEAK; and a bound where the loop is one. */
 int efficiency_derive(struct bench_case *c, const struct bench_gemm *gemm,
 		      const struct peaks *peaks);
 

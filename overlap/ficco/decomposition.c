@@ -348,6 +348,30 @@ int ficco_plan_open(const struct ficco_problem *problem, enum ficco_schedule sch
 	return status;
 }
 
+int ficco_collective_plan_open(const struct ficco_problem *problem, struct ficco_plan **p_p)
+{
+	struct ficco_plan *p = NULL;
+	const uint32_t devices = problem->devices;
+	int status = ficco_plan_open(problem, FICCO_SERIAL, &p);
+	if (!p)
+		return status;
+	if (problem->op == FICCO_A2A_GEMM_UNEVEN || problem->m % devices) {
+		ficco_plan_close(p);
+		return err_note(-ENOTSUP, "%s of %u rows on %u devices: groups of unequal size",
+				ficco_ops[problem->op], problem->m, devices);
+	}
+	for (uint32_t i = 0; i < p->chunk_count; i++) {
+		struct ficco_chunk *chunk = &p->chunks[i];
+		chunk->group = i % devices;
+		chunk->at = chunk->group * chunk->rows;
+	}
+	for (uint32_t i = 0; i < p->piece_count; i++)
+		p->pieces[i].transfers = 0;
+	p->transfer_count = p->reduction_count = 0;
+	*p_p = p;
+	return 0;
+}
+
 void ficco_plan_close(struct ficco_plan *p)
 {
 	if (!p)

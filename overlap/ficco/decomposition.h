@@ -151,6 +151,11 @@ int ficco_plan_open(const struct ficco_problem *problem, enum ficco_schedule sch
 		    struct ficco_plan **p_p);
 void ficco_plan_close(struct ficco_plan *p); /* NULL is accepted */
 
+/* Serial, laid out for a collective of a library, which replaces its transfers and reductions:
+ * there are none. Group r of every device begins at row r m / G. Errors as above; -ENOTSUP: groups
+ * of unequal size. */
+int ficco_collective_plan_open(const struct ficco_problem *problem, struct ficco_plan **p_p);
+
 /* Whether two plans do the same: equal GEMMs, and equal transfers between the same devices in the
  * same order. What they send may lie elsewhere at the sender. */
 bool ficco_plan_same_work(const struct ficco_plan *a, const struct ficco_plan *b);

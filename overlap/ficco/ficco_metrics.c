@@ -47,6 +47,24 @@ static void derive_losses(struct bench_case *c, enum ficco_schedule s, unsigned 
 		     "its transfers concurrent with its GEMMs, without dependencies / alone");
 }
 
+static void derive_exposed(struct bench_case *c, unsigned variant)
+{
+	bench_status_add(c,
+			 bench_derive(c, "exposed", (int)variant, "s",
+				      variant_bit(variant) | variant_bit(VARIANTS_GEMM),
+				      exposed_time, NULL, "time - that of the whole GEMM alone"));
+}
+
+/* The vendor's collective as the baseline of all schedules. */
+static void derive_library(struct bench_case *c)
+{
+	derive_exposed(c, VARIANTS_LIBRARY);
+	for (unsigned s = 0; s < FICCO_SCHEDULES; s++)
+		if (bench_variant_on(c, s))
+			derive_ratio(c, "S_library", s, VARIANTS_LIBRARY, s,
+				     "time of serial-library / time");
+}
+
 static void derive_schedule(struct bench_case *c, enum ficco_schedule s)
 {
 	unsigned gemms = variants_variant(s, VARIANT_GEMMS),
@@ -58,9 +76,7 @@ static void derive_schedule(struct bench_case *c, enum ficco_schedule s)
 		    "its parts alone");
 	if (s != FICCO_SERIAL)
 		derive_losses(c, s, gemms, transfers);
-	bench_status_add(c, bench_derive(c, "exposed", (int)s, "s",
-					 variant_bit(s) | variant_bit(VARIANTS_GEMM), exposed_time,
-					 NULL, "time - that of the whole GEMM alone"));
+	derive_exposed(c, s);
 }
 
 static void record_best_schedules(struct bench_case *c, uint64_t best)
@@ -120,6 +136,8 @@ int variants_derive(struct bench_case *c)
 	for (unsigned s = 0; s < FICCO_SCHEDULES; s++)
 		if (bench_variant_on(c, s))
 			derive_schedule(c, (enum ficco_schedule)s);
+	if (bench_variant_on(c, VARIANTS_LIBRARY))
+		derive_library(c);
 	bench_status_add(c, bench_derive_overlap(c, &o, OVERLAPPED));
 	derive_best(c);
 	bench_status_add(c, record_same_work(c));

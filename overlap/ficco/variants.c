@@ -28,7 +28,11 @@ const struct bench_variant ficco_variants[VARIANTS_ALL + 1] = {
 	FICCO_SCHEDULE_TABLE(WHOLE, WHOLE)               /**/
 	PART(SERIAL, "gemm", VARIANT_GEMMS)              /**/
 	PART(SERIAL, "communication", VARIANT_TRANSFERS) /**/
-	FICCO_SCHEDULE_TABLE(BASELINE_PARTS, PARTS){0}};
+	FICCO_SCHEDULE_TABLE(BASELINE_PARTS, PARTS)      /**/
+	{.name = "serial-library",
+	 .timing = BENCH_SELF,
+	 .param = FICCO_SERIAL * VARIANT_PARTS + VARIANT_LIBRARY},
+	PART(SERIAL, "communication-library", VARIANT_LIBRARY_COMM){0}};
 
 unsigned variants_variant(enum ficco_schedule schedule, enum variant_part part)
 {
@@ -40,21 +44,24 @@ unsigned variants_variant(enum ficco_schedule schedule, enum variant_part part)
 
 /* ------------------------------------------------------------------ set-up */
 
+static void note_skipped(struct variants *all, const char *name)
+{
+	size_t used = strlen(all->skipped);
+	snprintf(all->skipped + used, sizeof(all->skipped) - used, "%s%s", used ? " " : "", name);
+	snprintf(all->skipped_why, sizeof(all->skipped_why), "%.159s", err_text());
+}
+
 static void skip_schedule(struct bench_case *c, enum ficco_schedule schedule)
 {
-	struct variants *all = c->state;
-	size_t used = strlen(all->skipped);
 	for (unsigned v = 0; v < VARIANTS_ALL; v++)
 		if (variants_schedule(v) == schedule)
 			bench_variant_off(c, v);
-	snprintf(all->skipped + used, sizeof(all->skipped) - used, "%s%s", used ? " " : "",
-		 ficco_schedules[schedule]);
-	snprintf(all->skipped_why, sizeof(all->skipped_why), "%.159s", err_text());
+	note_skipped(c->state, ficco_schedules[schedule]);
 }
 
 static int check_any_left(const struct bench_case *c)
 {
-	bool any = false;
+	bool any = bench_variant_on(c, VARIANTS_LIBRARY);
 	for (unsigned s = 0; s < FICCO_SCHEDULES; s++)
 		any = any || bench_variant_on(c, s);
 	return any ? 0 : err_note(-ENOTSUP, "%s", err_text());
@@ -86,10 +93,13 @@ static int open_graph(struct bench_case *c, unsigned v)
 	struct variants *all = c->state;
 	enum ficco_schedule schedule = variants_schedule(v);
 	enum variant_part part = variants_part(v);
-	if (!all->plan[schedule])
+	if (!all->plan[schedule] || (variants_by_library(v) && !all->library.comm))
 		bench_variant_off(c, v);
 	if (!bench_variant_on(c, v))
 		return 0;
+	if (variants_by_library(v))
+		return library_graph(&all->library, &all->operands, c, variants_compute(v),
+				     &all->graph[v]);
 	if (part == VARIANT_TRANSFERS_CONCURRENT) {
 		all->graph[v] = all->graph[variants_variant(schedule, VARIANT_GEMMS_CONCURRENT)];
 		return 0;
@@ -101,6 +111,48 @@ static int open_graph(struct bench_case *c, unsigned v)
 	return status == -ENOTSUP ? 0 : status;
 }
 
+/* Without the library, or where it cannot do the problem, only its own variants are missing. */
+static int open_library(struct bench_case *c, const struct ficco_problem *problem,
+			enum dev_type type)
+{
+	struct variants *all = c->state;
+	if (!bench_variant_on(c, VARIANTS_LIBRARY))
+		return 0;
+	if (c->devices->count < 2 || !dev_can(c->dev, DEV_CAP_COLLECTIVES)) {
+		err_note(-ENOTSUP, "these devices have no library of collectives");
+		return 0;
+	}
+	int status = library_open(&all->library, c, problem, type);
+	if (status == -ENOTSUP)
+		note_skipped(all, ficco_variants[VARIANTS_LIBRARY].name);
+	return status == -ENOTSUP ? 0 : status;
+}
+
+/* The plan whose result a variant has; NULL: it has none. */
+static const struct ficco_plan *whole_plan(const struct variants *all, unsigned v)
+{
+	return variants_part(v) == VARIANT_WHOLE     ? all->plan[variants_schedule(v)]
+	       : variants_part(v) == VARIANT_LIBRARY ? all->library.plan
+						     : NULL;
+}
+
+/* Arranging is no run: it is not timed, and what it touches is washed out of the caches. */
+static int rotate_operands(struct bench_case *c)
+{
+	struct variants *all = c->state;
+	uint32_t lanes[DEV_MAX];
+	int status = bench_rotate_cold(c, all->graph, VARIANTS_ALL, &all->rotation);
+	if (status || !all->rotation)
+		return status;
+	for (unsigned v = 0; status == 0 && v < VARIANTS_ALL; v++)
+		if (all->arrange[v])
+			status = rotation_attach(all->rotation, all->arrange[v]);
+	for (uint32_t i = 0; i < all->operands.devices; i++)
+		lanes[i] = all->operands.rank[i].lane[LANE_SETUP];
+	all->wash = rotation_wash(c, all->operands.lanes, lanes);
+	return bench_status(c);
+}
+
 int variants_open(struct bench_case *c, const struct ficco_problem *problem, enum dev_type type,
 		  uint32_t blocks)
 {
@@ -108,7 +160,6 @@ int variants_open(struct bench_case *c, const struct ficco_problem *problem, enu
 	bool columns_cut = false;
 	int status = 0;
 	all->blocks = blocks;
-	all->arranged = FICCO_SCHEDULES;
 	for (unsigned s = 0; status == 0 && s < FICCO_SCHEDULES; s++) {
 		if (s == FICCO_SERIAL || bench_variant_on(c, s))
 			status = open_plan(c, problem, type, (enum ficco_schedule)s);
@@ -123,12 +174,16 @@ int variants_open(struct bench_case *c, const struct ficco_problem *problem, enu
 				       columns_cut);
 	if (status == 0 && bench_checked(c))
 		status = operands_expect(&all->operands, c);
+	if (status == 0)
+		status = open_library(c, problem, type);
 	for (unsigned v = 0; status == 0 && v < VARIANTS_ALL; v++)
 		status = open_graph(c, v);
-	for (unsigned s = 0; status == 0 && s < FICCO_SCHEDULES; s++)
-		if (bench_variant_on(c, s))
-			all->arrange[s] = operands_arrange(&all->operands, c, all->plan[s]);
-	return status ? status : check_any_left(c);
+	for (unsigned v = 0; status == 0 && v < VARIANTS_ALL; v++)
+		if (bench_variant_on(c, v) && whole_plan(all, v))
+			all->arrange[v] = operands_arrange(&all->operands, c, whole_plan(all, v));
+	if (status == 0)
+		status = check_any_left(c);
+	return status ? status : rotate_operands(c);
 }
 
 void variants_teardown(struct bench_case *c)
@@ -136,6 +191,7 @@ void variants_teardown(struct bench_case *c)
 	struct variants *all = c->state;
 	for (unsigned s = 0; s < FICCO_SCHEDULES; s++)
 		ficco_plan_close(all->plan[s]);
+	library_close(&all->library);
 }
 
 /* ------------------------------------------------------------------ running */
@@ -175,17 +231,25 @@ static int time_side(struct bench_case *c, unsigned v, uint64_t iterations)
 	return status;
 }
 
+/* Lays A out for a whole variant, in every set that will be used. */
+static int arrange_operands(struct variants *all, struct work_graph *arrange)
+{
+	int status = 0;
+	all->arranged = arrange;
+	for (uint32_t i = 0; status == 0 && i < rotation_sets(all->rotation); i++)
+		status = work_graph_complete(arrange);
+	return status || !all->wash ? status : work_graph_complete(all->wash);
+}
+
 int variants_body(struct bench_case *c, unsigned v, uint64_t iterations)
 {
 	struct variants *all = c->state;
-	enum ficco_schedule schedule = variants_schedule(v);
+	enum variant_part part = variants_part(v);
 	int status = 0;
-	if (variants_part(v) >= VARIANT_GEMMS_CONCURRENT)
+	if (part == VARIANT_GEMMS_CONCURRENT || part == VARIANT_TRANSFERS_CONCURRENT)
 		return time_side(c, v, iterations);
-	if (variants_part(v) == VARIANT_WHOLE && all->arranged != schedule) {
-		all->arranged = schedule;
-		status = work_graph_complete(all->arrange[schedule]);
-	}
+	if (all->arrange[v] && all->arranged != all->arrange[v])
+		status = arrange_operands(all, all->arrange[v]);
 	return status ? status : bench_graph_time(c, all->graph[v], iterations);
 }
 
@@ -199,7 +263,7 @@ void variants_model(const struct bench_case *c, unsigned v, struct bench_model *
 	for (uint32_t i = 0; variants_transfer(v) && i < p->transfer_count; i++)
 		if (flow_carries(o, &p->transfers[i])) {
 			m->bytes += (double)(p->transfers[i].count * o->sent_bytes);
-			m->messages += 1.0;
+			m->messages += variants_by_library(v) ? 0.0 : 1.0;
 		}
 }
 
@@ -207,14 +271,15 @@ int variants_poison(struct bench_case *c, unsigned v)
 {
 	struct variants *all = c->state;
 	(void)v;
-	all->arranged = FICCO_SCHEDULES;
-	return work_graph_complete(all->operands.poison);
+	all->arranged = NULL;
+	int status = work_graph_complete(all->operands.poison);
+	return status ? status : rotation_spread(all->rotation, 1);
 }
 
 int variants_check(struct bench_case *c, unsigned v)
 {
 	const struct variants *all = c->state;
-	return variants_part(v) == VARIANT_WHOLE
-		       ? operands_check(&all->operands, all->plan[variants_schedule(v)])
-		       : 0;
+	const struct ficco_plan *plan = whole_plan(all, v);
+	int status = rotation_collect(all->rotation);
+	return status == 0 && plan ? operands_check(&all->operands, plan) : status;
 }

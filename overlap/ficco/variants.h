@@ -7,23 +7,30 @@
 #ifndef GPUSIG_VARIANTS_H
 #define GPUSIG_VARIANTS_H
 
+#include "bench/graph/rotation.h"
 #include "overlap/ficco/flow.h"
+#include "overlap/ficco/library.h"
 
 /* Variants: the schedules; the whole GEMM and the whole communication, which are the parts of
  * serial; then four for each other schedule: its GEMMs alone, its transfers alone, and either side
- * while both run, without dependencies between them. `param` is the schedule and the part. */
+ * while both run, without dependencies between them. Last serial with the vendor's collective, and
+ * that collective alone. `param` is the schedule and the part. */
 enum variant_part {
 	VARIANT_WHOLE,
 	VARIANT_GEMMS,
 	VARIANT_TRANSFERS,
 	VARIANT_GEMMS_CONCURRENT,
 	VARIANT_TRANSFERS_CONCURRENT,
+	VARIANT_LIBRARY, /* of serial alone, as the next one */
+	VARIANT_LIBRARY_COMM,
 	VARIANT_PARTS
 };
 enum {
 	VARIANTS_GEMM = FICCO_SCHEDULES,
 	VARIANTS_COMM,
-	VARIANTS_ALL = FICCO_SCHEDULES * VARIANT_PARTS - 2
+	VARIANTS_LIBRARY = FICCO_SCHEDULES * VARIANT_LIBRARY - 2,
+	VARIANTS_LIBRARY_COMM,
+	VARIANTS_ALL
 };
 extern const struct bench_variant ficco_variants[VARIANTS_ALL + 1];
 
@@ -39,12 +46,19 @@ static inline enum variant_part variants_part(unsigned variant)
 static inline bool variants_compute(unsigned variant)
 {
 	enum variant_part part = variants_part(variant);
-	return part != VARIANT_TRANSFERS && part != VARIANT_TRANSFERS_CONCURRENT;
+	return part != VARIANT_TRANSFERS && part != VARIANT_TRANSFERS_CONCURRENT &&
+	       part != VARIANT_LIBRARY_COMM;
 }
 static inline bool variants_transfer(unsigned variant)
 {
 	enum variant_part part = variants_part(variant);
 	return part != VARIANT_GEMMS && part != VARIANT_GEMMS_CONCURRENT;
+}
+/* Whether the vendor's collective is its communication. */
+static inline bool variants_by_library(unsigned variant)
+{
+	return variants_part(variant) == VARIANT_LIBRARY ||
+	       variants_part(variant) == VARIANT_LIBRARY_COMM;
 }
 /* The variant for a part of a schedule. */
 unsigned variants_variant(enum ficco_schedule schedule, enum variant_part part);
@@ -52,12 +66,15 @@ unsigned variants_variant(enum ficco_schedule schedule, enum variant_part part);
 /* The case's state. */
 struct variants {
 	struct ficco_plan *plan[FICCO_SCHEDULES]; /* of serial always */
-	struct work_graph *graph[VARIANTS_ALL], *arrange[FICCO_SCHEDULES];
+	struct work_graph *graph[VARIANTS_ALL];
+	struct work_graph *arrange[VARIANTS_ALL], *arranged; /* by whole variant; NULL: none is */
 	struct operands operands;
-	uint32_t blocks;              /* of copy kernels; 0: copy engines */
-	enum ficco_schedule arranged; /* FICCO_SCHEDULES: none */
-	char skipped[200];            /* schedules that do not run */
-	char skipped_why[160];        /* the reason for the last of them */
+	struct ficco_library library;
+	struct rotation *rotation; /* cold operands */
+	struct work_graph *wash;   /* with a rotation: what an arrangement leaves in a cache */
+	uint32_t blocks;           /* of copy kernels; 0: copy engines */
+	char skipped[200];         /* schedules that do not run */
+	char skipped_why[160];     /* the reason for the last of them */
 };
 
 /* In setup. Turns off the variants that are not possible here and writes their names to `skipped`.
@@ -80,6 +97,7 @@ void variants_teardown(struct bench_case *c);
  *     DIL_gemm, DIL_comm     its GEMMs (transfers) alone / the whole GEMM (communication) alone
  *     CIL_gemm, CIL_comm     its GEMMs (transfers) concurrent with its transfers (GEMMs), without
  *                            dependencies / the same alone
+ *     S_library              time of serial with the vendor's collective / its time
  *     the bound of flop_rate its GEMMs alone or its transfers alone, whichever takes longer:
  *                            overlap cannot hide more than the shorter one
  *

@@ -20,10 +20,10 @@ static uint32_t next_device(const struct comm_load *load, uint32_t device, uint3
 	return (device + distance) % load->devices;
 }
 
-/* A device that lacks the library, or the library this collective, is no error. */
+/* A device that lacks the library is no error. */
 static void open_library(struct comm_load *load, struct bench_case *c)
 {
-	if (load->all_to_all || bench_status(c) || !dev_can(c->dev, DEV_CAP_COLLECTIVES))
+	if (bench_status(c) || !dev_can(c->dev, DEV_CAP_COLLECTIVES))
 		return;
 	int status = dev_comm_open(c->devices, &load->library);
 	if (status != -ENOTSUP && status != -ENODEV)
@@ -124,8 +124,10 @@ static void add_library(const struct comm_load *load, struct work_graph *g, stru
 		from[d] = (float *)(void *)call->message[d];
 		to[d] = (float *)(void *)load->result[d];
 	}
-	uint32_t first = work_graph_allreduce(g, load->library, call->lanes, from, to,
-					      load->bytes / sizeof(float));
+	const enum dev_collective what = load->all_to_all ? DEV_ALL_TO_ALL : DEV_ALLREDUCE;
+	const uint64_t bytes = load->all_to_all ? part_bytes(load) : load->bytes;
+	uint32_t first = work_graph_collective(g, load->library, what, call->lanes, from, to,
+					       bytes / sizeof(float));
 	for (uint32_t d = 0; d < load->devices; d++)
 		call->end[d] = first + d;
 }

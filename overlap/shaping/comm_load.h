@@ -11,7 +11,7 @@
  * All-to-all: every device writes part e of its message into device e. Allreduce: every device
  * writes part e into device e, which adds the parts that arrive to its own (reduce-scatter), and
  * then writes its sum into every device (all-gather). A device sends to its next neighbour first.
- * Or it is the vendor's allreduce.
+ * Or it is the vendor's allreduce or all-to-all.
  *
  * Each begins with an empty kernel, so that it becomes ready after the next GEMM has its slots,
  * like a library's collective. Otherwise chance would decide which of the two starts first.
@@ -31,7 +31,7 @@ struct comm_load {
 	uint32_t blocks; /* of each kernel */
 	/* Set by comm_load_open(). */
 	uint32_t devices;
-	struct dev_comm *library;          /* NULL: there is none that does this collective */
+	struct dev_comm *library;          /* NULL: there is none */
 	char *result[DEV_MAX];             /* by device: where messages and sums arrive */
 	char *staging[DEV_MAX];            /* allreduce: parts of others, until they are added */
 	float *wanted, *found, *magnitude; /* on the host, for a check */

@@ -131,6 +131,8 @@ static struct work_graph *build_round(struct pipeline *p, struct bench_case *c, 
 	if (trace)
 		trace_add_origins(p, r.g, trace);
 	for (unsigned i = 0; i < p->iterations; i++) {
+		if (i)
+			work_graph_turn(r.g);
 		if (what & HAS_GEMM)
 			add_gemms(&r, i);
 		if (what & HAS_COMM)
@@ -164,6 +166,17 @@ static void build_variants(struct pipeline *p, struct bench_case *c)
 		if (bench_status(c) == 0)
 			bench_queue_entries(c, v, work_graph_max_queued(p->timed[v]));
 	}
+}
+
+/* Each iteration is a turn: with cold operands GEMMs in a row use different sets. */
+static int rotate_operands(struct pipeline *p, struct bench_case *c)
+{
+	struct work_graph *graphs[2 * VARIANTS];
+	for (unsigned v = 0; v < VARIANTS; v++) {
+		graphs[2 * v] = p->timed[v];
+		graphs[2 * v + 1] = p->traced[v].graph;
+	}
+	return bench_rotate_cold(c, graphs, 2 * VARIANTS, &p->rotation);
 }
 
 static void open_device(struct pipeline *p, struct bench_case *c, uint32_t d,
@@ -200,7 +213,7 @@ int pipeline_open(struct pipeline *p, struct bench_case *c, const struct shape *
 	if (bench_graph_prepare(c, claiming) == -EINVAL && (p->claim_bytes || p->tile_k))
 		return -ENOTSUP;
 	build_variants(p, c);
-	return bench_status(c);
+	return rotate_operands(p, c);
 }
 
 void pipeline_close(struct pipeline *p) { comm_load_close(&p->comm); }

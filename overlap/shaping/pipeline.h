@@ -10,11 +10,12 @@
 #define GPUSIG_PIPELINE_H
 
 #include "bench/bench_gemm.h"
+#include "bench/graph/rotation.h"
 #include "overlap/shaping/comm_load.h"
 #include "overlap/shaping/model.h"
 
 /* In those named after overlap, shaped and priority, communications have a stream of their own. The
- * library's are as the others, with the vendor's allreduce. */
+ * library's are as the others, with the vendor's collective. */
 enum {
 	GEMM_ALONE,
 	GEMM_SHAPED,
@@ -90,6 +91,7 @@ struct pipeline {
 	uint32_t lane[LANES][DEV_MAX];
 	struct work_graph *timed[VARIANTS];
 	struct pipeline_trace traced[VARIANTS];
+	struct rotation *rotation; /* cold operands; a turn is an iteration */
 	uint64_t *stamps[DEV_MAX]; /* of a traced round, in PINNED memory (trace.h) */
 	/* Set by pipeline_verify(). */
 	struct pipeline_rounds rounds[VARIANTS];

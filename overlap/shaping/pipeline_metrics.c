@@ -66,6 +66,7 @@ static int record_facts(const struct pipeline *p, struct bench_case *c)
 {
 	bench_gemm_facts(&p->gemm[0][0], c);
 	bench_fact_number(c, "devices", p->devices);
+	rotation_facts(p->rotation, c);
 	bench_fact_text(c, "exchange", describe_exchange(p));
 	if (p->comm.library)
 		bench_fact_text(c, "library", p->comm.library->library);

@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Dict, List, Mapping, Optional
 
-from reports.curves import Curve
+from reports.curves import Curve, why_invalid
+from reports.quantity import plural
 from reports.sections import (advice, collectives, contention, copies, copy_contention, ficco, gemm, generic, latency, launch,
-                             memory, node, occupancy, pair, priority, reduce, shaping, simulated, torus, trigger)
-from reports.records import Group
+                             memory, node, occupancy, pair, peer_matrix, priority, reduce, shaping, simulated, torus, trigger)
+from reports.records import GRADES, Group
 from reports.section import Section, SectionSpec
 
 SPECS: Dict[str, SectionSpec] = {
@@ -16,6 +18,7 @@ SPECS: Dict[str, SectionSpec] = {
     "micro/memory": memory.SPEC,
     "micro/latency": latency.SPEC,
     "micro/copy_path": copies.SPEC,
+    "micro/peer_matrix": peer_matrix.SPEC,
     "micro/launch": launch.SPEC,
     "gemm/efficiency": gemm.EFFICIENCY,
     "gemm/split": gemm.SPLIT,
@@ -31,10 +34,16 @@ SPECS: Dict[str, SectionSpec] = {
     "collectives/allreduce": collectives.ALLREDUCE,
     "collectives/reduce_scatter": collectives.REDUCE_SCATTER,
     "collectives/allgather": collectives.ALLGATHER,
-    "collectives/device_allreduce": collectives.DEVICES,
+    "collectives/device_allreduce": collectives.DEVICE_ALLREDUCE,
+    "collectives/device_allgather": collectives.DEVICE_ALLGATHER,
+    "collectives/device_reduce_scatter": collectives.DEVICE_REDUCE_SCATTER,
+    "collectives/device_all_to_all": collectives.DEVICE_ALL_TO_ALL,
     "topology/torus": torus.SPEC,
     "collectives/allreduce@simgrid": simulated.SPEC,
 }
+
+
+MANY_GRADED = 0.1  # of the valid values of a section
 
 
 def rank(program: str) -> int:
@@ -53,10 +62,21 @@ def sentence(text: str) -> str:
     return text if any(c.isdigit() for c in first) else text[:1].upper() + text[1:]
 
 
+def _caution(section: Section) -> str:
+    """Where a sentence rests on values of which many are graded, it says so."""
+    valid = [d for c, d in section.values() if not why_invalid(c, d)]
+    counts = Counter(d.grade for d in valid if d.grade)
+    if sum(counts.values()) <= MANY_GRADED * len(valid):
+        return ""
+    words = " and ".join("%d %s" % (counts[grade], grade) for grade in GRADES if counts[grade])
+    return " Of the %s here, %s." % (plural(len(valid), "value"), words)
+
+
 def section_of(group: Group, curves: List[Curve], others: Optional[Mapping[str, Group]] = None) -> Section:
     spec = spec_of(group.program)
     section = Section(group, curves, spec.title or sentence(group.program.replace("/", ": ").replace("_", " ")),
                       others=others or {})
     section.results = spec.results(section)
-    section.summary = sentence(spec.summary(section))
+    section.summary = sentence(spec.summary(section)) + _caution(section)
+    section.findings = spec.findings(section)
     return section

@@ -20,9 +20,10 @@ from reports.advise_machine import machine_of
 from reports.curves import why_invalid
 from reports.jsonl import Json, is_number
 from reports.quantity import human, percent
-from reports.records import Case, Variant
+from reports.records import GRADES, Case, Variant
 from reports.section import Figure, Section, SectionSpec, Table
 from reports.sections.ficco import work_of
+from reports.sections.operands import is_cold
 
 PROGRAM = "overlap/ficco"
 FORMULA = ("hit: ci_low of the advised schedule <= ci_high of the fastest, or it is the fastest; good: a hit, or a loss of at "
@@ -47,7 +48,7 @@ def wilson(hits: int, of: int) -> Optional[Tuple[float, float]]:
 def _measured(case: Case, names: List[str]) -> Dict[str, Variant]:
     """The valid schedules of a case."""
     invalid = {d.variant for d in case.derived if d.name == "time" and why_invalid(case, d) and d.variant}
-    flagged = {f.variant for f in case.flags if f.quantity is None}
+    flagged = {f.variant for f in case.flags if f.quantity is None and f.flag not in GRADES}
     if None in flagged or case.status != "ok":
         return {}
     return {v.name: v for v in case.variants if v.name in names and (v.median_s or 0) > 0 and v.name not in invalid | flagged}
@@ -165,7 +166,8 @@ def _always(cases: List[Tuple[Case, Json]]) -> Tuple[List[Json], Optional[Json]]
 
 def score(section: Section, signature: Json) -> Json:
     """Of the cases of overlap/ficco, by the curves of the same signature. `reason` replaces a score that is missing."""
-    cases = [c for c in section.group.cases.values() if c.status == "ok"]
+    # The curves that advise are of warm operands.
+    cases = [c for c in section.group.cases.values() if c.status == "ok" and not is_cold(c)]
     advisers: Dict[Any, Adviser] = {}
     found: List[Tuple[Case, Json]] = []
     skipped = 0

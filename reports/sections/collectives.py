@@ -11,7 +11,7 @@ from reports.charts import LineChart, draw_lines, share_ranges
 from reports.curves import Curve, Point, fixed_text, point_of, why_invalid
 from reports.fits import DIFFERENT, RateComparison, compare_rates
 from reports.jsonl import Json, is_number
-from reports.quantity import digits, human, listing, percent, plural, size
+from reports.quantity import TAGS, digits, human, listing, percent, plural, size, tag
 from reports.records import Case, Scalar
 from reports.section import Figure, Panels, Section, SectionSpec, Table
 from reports.sections import generic
@@ -231,7 +231,7 @@ def varying(places: Dict[Place, Dict[str, Curve]]) -> List[str]:
 
 def _cell(curve: Optional[Curve], x: float, unit: str = "") -> str:
     point = next((p for p in curve.points if p.x == x and p.value is not None), None) if curve else None
-    return (human(point.value, unit) if unit else digits(point.value)) + ("" if point.valid else " ?") if point else "–"
+    return (human(point.value, unit) if unit else digits(point.value)) + tag(point.valid, bool(point.grade)) if point else "–"
 
 
 def _ratio_table(section: Section, place: Place, times: Dict[str, Curve]) -> Table:
@@ -256,7 +256,7 @@ def _ratio_table(section: Section, place: Place, times: Dict[str, Curve]) -> Tab
     what = ("Time over that of the library, round by round: below 1 is faster." if LIBRARY in times else
             "Times; no library was measured for comparison.")
     last = " The last row is Swing with indexed copies over Swing without." if indexing else ""
-    flagged = " ?: flagged invalid." if any("?" in cell for row in rows for cell in row) else ""
+    flagged = " " + TAGS if any(sign in cell for row in rows for cell in row for sign in "?~") else ""
     return Table(["algorithm", *(size(x) for x in sizes)], rows, where + what + last + flagged)
 
 
@@ -281,5 +281,14 @@ def figures(section: Section, timed: str = "last rank's entry to last rank's ret
 ALLREDUCE = SectionSpec("Allreduce: which algorithm, for which size?", results, summary, figures)
 REDUCE_SCATTER = SectionSpec("Reduce-scatter: which algorithm, for which size?", results, summary, figures)
 ALLGATHER = SectionSpec("All-gather: which algorithm, for which size?", results, summary, figures)
-DEVICES = SectionSpec("Allreduce among devices: which algorithm, for which size?", results, summary,
-                 partial(figures, timed="one allreduce alone, the longest of the devices' own durations"))
+
+
+def _devices(name: str) -> SectionSpec:
+    return SectionSpec("%s among devices: which algorithm, for which size?" % name, results, summary,
+                       partial(figures, timed="one %s alone, the longest of the devices' own durations" % name.lower()))
+
+
+DEVICE_ALLREDUCE = _devices("Allreduce")
+DEVICE_ALLGATHER = _devices("All-gather")
+DEVICE_REDUCE_SCATTER = _devices("Reduce-scatter")
+DEVICE_ALL_TO_ALL = _devices("All-to-all")

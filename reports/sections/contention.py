@@ -9,7 +9,7 @@ from typing import Dict, List, Optional, Tuple
 from reports.charts import Cell, draw_heat
 from reports.curves import why_invalid
 from reports.jsonl import Json
-from reports.quantity import digits, human_interval, listing
+from reports.quantity import TAGS, digits, human_interval, listing
 from reports.records import Case, Derived
 from reports.section import Figure, Panels, Section, SectionSpec
 from reports.sections import generic
@@ -56,9 +56,11 @@ def matrix(section: Section) -> Matrix:
     cells: Matrix = {}
     for pair, (case, derived) in _chosen(section).items():
         why = why_invalid(case, derived)
+        remark = why or derived.grade_reason
         interval = human_interval(derived.ci_low, derived.ci_high, derived.value, "")
         cells[pair] = Cell(derived.value, not why, "%s with %s: %s%s%s" % (
-            *pair, digits(derived.value), " (%s)" % interval if interval else "", "; " + why if why else ""))
+            *pair, digits(derived.value), " (%s)" % interval if interval else "",
+            "; " + remark if remark else ""), bool(derived.grade))
     return cells
 
 
@@ -125,7 +127,7 @@ def figures(section: Section) -> List[Figure]:
     partners += [b for b in dict.fromkeys(partner for _, partner in cells) if b not in partners]
     grid: List[List[Optional[Cell]]] = [[cells.get((victim, partner)) for partner in partners] for victim in victims]
     caption = FORMULA + (". A row shows how each partner slows one workload, a column how one partner slows each workload. "
-                         "Warm: slower; \"?\": flagged invalid.")
+                         "Warm: slower. " + TAGS)
     return [Panels([draw_heat(victims, partners, grid, "time of", "next to")], caption, wide=True)]
 
 

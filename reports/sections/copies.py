@@ -7,7 +7,7 @@ import dataclasses
 from typing import Dict, List, Mapping, Optional, Sequence, Tuple
 
 from reports.curves import Curve, axis_unit, curves_of, fixed_text, numeric_axis, split_number
-from reports.fits import LineFit, envelope, fit_line, compare_rates, saturation
+from reports.fits import MIN_FOR_LINE, LineFit, envelope, fit_line, compare_rates, saturation
 from reports.jsonl import Json, is_number
 from reports.quantity import human, human_interval, listing, percent, size
 from reports.records import Scalar
@@ -16,12 +16,12 @@ from reports.sections import generic
 
 
 def _pairs(section: Section, curve: Curve) -> List[Tuple[float, float]]:
-    """Bytes moved and median seconds of the curve's valid points."""
+    """Bytes moved and median seconds of the curve's best points."""
     pairs = []
-    for point in curve.valid:
+    for point in curve.best(MIN_FOR_LINE):
         variant = section.group.cases[point.key].variant(curve.variant)
-        if variant and variant.bytes and variant.median_s:
-            pairs.append((variant.bytes, variant.median_s))
+        if variant and variant.bytes and point.value:
+            pairs.append((variant.bytes, variant.bytes / point.value))
     return pairs
 
 
@@ -92,7 +92,7 @@ def _peaks(section: Section) -> List[Json]:
     found = []
     for curve in section.curves_of("bandwidth"):
         if curve.valid:
-            best = max(curve.valid, key=lambda p: p.value)
+            best = max(curve.best(1), key=lambda p: p.value)
             found.append({"where": dict(curve.fixed), "variant": curve.variant, "value": best.value, "at": best.x,
                           "ci_low": best.ci_low, "ci_high": best.ci_high, "bound": best.bound})
     return found

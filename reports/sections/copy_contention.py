@@ -8,7 +8,7 @@ from typing import Dict, List, Optional, Tuple
 from reports.charts import Cell, draw_heat
 from reports.curves import why_invalid
 from reports.jsonl import Json, is_number
-from reports.quantity import digits, human_interval
+from reports.quantity import TAGS, digits, human_interval
 from reports.records import Case, Derived
 from reports.section import Figure, Panels, Section, SectionSpec
 from reports.sections import generic
@@ -75,11 +75,13 @@ def _cells(section: Section, kind: str, side: str, gemm: str) -> Dict[Place, Cel
         if SIDES.get(derived.variant or "", ("", ""))[:2] != (side, gemm) or str(case.axes.get("type", "")) != kind:
             continue
         why = why_invalid(case, derived)
+        remark = why or derived.grade_reason
         interval = human_interval(derived.ci_low, derived.ci_high, derived.value, "")
         blocks = case.facts.get("copy_blocks")
         note = "%s%s%s%s" % (digits(derived.value), " (%s)" % interval if interval else "",
-                             "; %s blocks" % digits(blocks) if blocks else "", "; " + why if why else "")
-        cells[str(case.axes.get("direction", "")), str(case.axes.get("copy-method", ""))] = Cell(derived.value, not why, note)
+                             "; %s blocks" % digits(blocks) if blocks else "", "; " + remark if remark else "")
+        place = str(case.axes.get("direction", "")), str(case.axes.get("copy-method", ""))
+        cells[place] = Cell(derived.value, not why, note, bool(derived.grade))
     return cells
 
 
@@ -97,7 +99,7 @@ def figures(section: Section) -> List[Figure]:
     if not charts:
         return generic.figures(section)
     caption = FORMULA + (". A row is a direction of the copy, a column a copy method; first how long the GEMM takes, then the "
-                         "copy. Warm: slower; \"?\": flagged invalid.")
+                         "copy. Warm: slower. " + TAGS)
     return [Panels(charts, caption, wide=True)]
 
 

@@ -8,14 +8,16 @@ from typing import Dict, List, Optional
 
 from reports.curves import why_invalid
 from reports.jsonl import Json
-from reports.quantity import digits, human, human_interval, listing, percent, plural
+from reports.quantity import TAGS, digits, human, human_interval, listing, percent, plural, tag
 from reports.records import Case, Derived
 from reports.section import Figure, Panels, Section, SectionSpec, Table
 from reports.sections import generic
 from reports.sections.gemm import shape_text
+from reports.sections.operands import is_cold, one_condition, with_operands
 from reports.svg import Canvas, Scale, text_width
 
 SERIAL = "serial"
+LIBRARY = "serial-library"  # serial with the vendor's collective: a baseline, where the machine has the library
 TIE = 1.01  # of medians, where a record does not say which schedules tie
 LOSSES = ("DIL_gemm", "DIL_comm", "CIL_gemm", "CIL_comm")
 _ROW, _WIDTH = 20.0, 190.0
@@ -30,6 +32,7 @@ class Comparison:
     speedups: Dict[str, Derived] = field(default_factory=dict)
     fractions: Dict[str, Derived] = field(default_factory=dict)
     losses: Dict[str, Dict[str, Derived]] = field(default_factory=dict)
+    library: Dict[str, Derived] = field(default_factory=dict)  # of LIBRARY its time, of the schedules S_library
     ideal: Optional[Derived] = None
 
     def valid(self, derived: Derived) -> bool:
@@ -59,6 +62,8 @@ def comparisons(section: Section) -> List[Comparison]:
                 entry.ideal = d
             elif d.name == "S" and d.variant:
                 entry.speedups[d.variant] = d
+            elif d.variant and (d.name == "S_library" or (d.name, d.variant) == ("time", LIBRARY)):
+                entry.library[d.variant] = d
             elif d.name == "fraction_of_ideal" and d.variant:
                 entry.fractions[d.variant] = d
             elif d.name in LOSSES and d.variant:
@@ -77,19 +82,23 @@ def _row(section: Section, entry: Comparison) -> Optional[Json]:
         return None
     best = max(speedups, key=lambda n: speedups[n].value)
     fraction = entry.fractions.get(best)
-    return {"key": entry.case.key, "op": str(entry.case.axes.get("op", "")), "shape": shape_text(section, entry.case.key),
-            "copy_method": str(entry.case.axes.get("copy-method", "")), "best_schedules": entry.best(), "best": best,
-            "S": speedups[best].value, "low": speedups[best].ci_low,
-            "S_ideal": entry.ideal.value if entry.ideal and entry.valid(entry.ideal) else None,
-            "fraction_of_ideal": fraction.value if fraction and entry.valid(fraction) else None,
-            "times_s": {n: d.value for n, d in times.items()}, "work": work_of(entry.case)}
+    shape = with_operands(shape_text(section, entry.case.key), entry.case)
+    library = {n: d.value for n, d in entry.library.items() if n != LIBRARY and entry.valid(d)}
+    row = {"key": entry.case.key, "op": str(entry.case.axes.get("op", "")), "shape": shape, "cold": is_cold(entry.case),
+           "copy_method": str(entry.case.axes.get("copy-method", "")), "best_schedules": entry.best(), "best": best,
+           "S": speedups[best].value, "low": speedups[best].ci_low,
+           "S_ideal": entry.ideal.value if entry.ideal and entry.valid(entry.ideal) else None,
+           "fraction_of_ideal": fraction.value if fraction and entry.valid(fraction) else None,
+           "times_s": {n: d.value for n, d in times.items()}, "work": work_of(entry.case)}
+    return {**row, "library": entry.case.facts.get("library"), "S_library": library} if library else row
 
 
 def results(section: Section) -> Json:
-    """`same_work`: the cases that repeat the work of an earlier one, which count no second time."""
+    """`same_work`: the cases that repeat the work of an earlier one, which count no second time. Counts are of one condition."""
     rows = [row for row in (_row(section, entry) for entry in comparisons(section)) if row]
-    counted = list({row["work"]: row for row in reversed(rows)}.values())[::-1]
-    return {"cases": rows, "scenarios": len(counted), "same_work": len(rows) - len(counted),
+    joined = one_condition(rows)
+    counted = list({row["work"]: row for row in reversed(joined)}.values())[::-1]
+    return {"cases": rows, "scenarios": len(counted), "same_work": len(joined) - len(counted),
             "overlap_wins": sum(r["low"] is not None and r["low"] > 1 for r in counted),
             "fastest": {n: sum(n in r["best_schedules"] for r in counted) for n in _names(counted)},
             "ties": sum(len(r["best_schedules"]) > 1 for r in counted),
@@ -104,7 +113,7 @@ def summary(section: Section) -> str:
     found = section.results
     if not found["cases"]:
         return generic.nothing(section)
-    best = max(found["cases"], key=lambda r: r["S"])
+    best = max(one_condition(found["cases"]), key=lambda r: r["S"])
     wins, of = found["overlap_wins"], found["scenarios"]
     verb = "overlap is" if wins else "is overlap"
     text = "in %s of %s %s clearly faster than serial" % (wins or "none", plural(of, "scenario"), verb)
@@ -117,9 +126,22 @@ def summary(section: Section) -> str:
     most = max(found["fastest"].values())
     names = [n for n, count in found["fastest"].items() if count == most]
     text += "; fastest%s most often: %s (%d of %d)" % (" or tied" if found["ties"] else "", listing(names, 3), most, of)
+    text += _library_text(found["cases"])
     if found["same_work"]:
         text += "; not counted: %s of the same work as another" % plural(found["same_work"], "case")
     return text + "."
+
+
+def _library_text(rows: List[Json]) -> str:
+    """How serial and the best schedules compare with serial that uses the vendor's collective."""
+    rows = [r for r in rows if SERIAL in r.get("S_library", {})]
+    if not rows:
+        return ""
+    serial = sorted(r["S_library"][SERIAL] for r in rows)
+    took = digits(serial[0]) if serial[0] == serial[-1] else "%s to %s" % (digits(serial[0]), digits(serial[-1]))
+    text = "; serial with the collective of %s takes %s× the time of serial with copies" % (rows[0]["library"], took)
+    gains = [gain for r in rows for name, gain in r["S_library"].items() if name != SERIAL]
+    return text + (", and overlap is at best %s× as fast as it" % digits(max(gains)) if gains else "")
 
 
 # ------------------------------------------------------------------ figures
@@ -156,7 +178,7 @@ def draw_comparison(title: str, entry: Comparison, max_speedup: float) -> str:
         if valid and derived.ci_low is not None and derived.ci_high is not None:
             low, high = (scale(min(max_speedup, end)) for end in (derived.ci_low, derived.ci_high))
             canvas.line(low, top + _ROW / 2, high, top + _ROW / 2, "whisker ink")
-        canvas.text(left + _WIDTH + 6, top + 13, digits(derived.value) + ("" if valid else " ?"), "tick")
+        canvas.text(left + _WIDTH + 6, top + 13, digits(derived.value) + tag(valid, bool(derived.grade)), "tick")
     canvas.line(scale(1.0), 20, scale(1.0), bottom, "bound")
     canvas.text(scale(1.0), bottom + 12, SERIAL, "tick", "middle")
     if entry.ideal and entry.valid(entry.ideal):
@@ -167,7 +189,7 @@ def draw_comparison(title: str, entry: Comparison, max_speedup: float) -> str:
 
 
 def _cell(entry: Comparison, derived: Optional[Derived]) -> str:
-    return digits(derived.value) + ("" if entry.valid(derived) else " ?") if derived else "–"
+    return digits(derived.value) + tag(entry.valid(derived), bool(derived.grade)) if derived else "–"
 
 
 def _place(entry: Comparison, name: str) -> str:
@@ -177,18 +199,27 @@ def _place(entry: Comparison, name: str) -> str:
 
 def _table(section: Section, found: List[Comparison], named: List[str]) -> Table:
     rows = []
+    baseline = any(entry.library for entry in found)
     for entry in found:
-        for name in entry.speedups:
+        if LIBRARY in entry.library:
+            rows.append([_title(section, entry, named), LIBRARY, human(entry.library[LIBRARY].value, "s"), "–", "1", "", "–",
+                         *("–" for _ in LOSSES)])
+        for name in ([SERIAL] if baseline and SERIAL in entry.times else []) + list(entry.speedups):
             losses, fraction = entry.losses.get(name, {}), entry.fractions.get(name)
             time = entry.times.get(name)
             rows.append([_title(section, entry, named), name, human(time.value, "s") if time else "–",
-                         _cell(entry, entry.speedups[name]), _place(entry, name),
+                         _cell(entry, entry.speedups[name]) if name in entry.speedups else "1",
+                         *([_cell(entry, entry.library.get(name))] if baseline else []), _place(entry, name),
                          percent(fraction.value) if fraction and entry.valid(fraction) else "–",
                          *(_cell(entry, losses.get(loss)) for loss in LOSSES)])
-    heads = ["case", "schedule", "time", "S", "fastest", "of ideal", "DIL GEMM", "DIL transfers", "CIL GEMM", "CIL transfers"]
+    heads = ["case", "schedule", "time", "S", *(["S over the library"] if baseline else []), "fastest", "of ideal", "DIL GEMM",
+             "DIL transfers", "CIL GEMM", "CIL transfers"]
     caption = ("DIL: its pieces alone over the whole alone. CIL: its pieces at the same time over alone. Of ideal: "
-               "(S - 1) / (S_ideal - 1), not clamped: below 0 overlap costs time. ?: flagged invalid. Fastest: of serial and all "
+               "(S - 1) / (S_ideal - 1), not clamped: below 0 overlap costs time. " + TAGS + " Fastest: of serial and all "
                "schedules; those tie whose time, round by round, is within noise or 1 % of the fastest.")
+    if baseline:
+        caption += (" S is relative to serial with copies; S over the library to %s, serial with the vendor's collective."
+                    % LIBRARY)
     return Table(heads, rows[:generic.MAX_BARS], caption, 2)
 
 
@@ -204,8 +235,8 @@ def figures(section: Section) -> List[Figure]:
     ends = [d.value for entry in found for d in (*entry.speedups.values(), *([entry.ideal] if entry.ideal else []))]
     max_speedup = 1.05 * max([1.1, *ends])
     charts = [draw_comparison(_title(section, entry, named), entry, max_speedup) for entry in found[:generic.MAX_PANELS]]
-    caption = ("S = time of serial / time of the schedule. The line is serial; the broken line is what hiding all of the "
-               "shorter of GEMM and communication behind the other would give.")
+    caption = ("S = time of serial / time of the schedule; serial copies as the schedules do. The line is serial; the broken "
+               "line is what hiding all of the shorter of GEMM and communication behind the other would give.")
     if len(found) > len(charts):
         caption += " %d more cases are in the tables." % (len(found) - len(charts))
     return [Panels(charts, caption), _table(section, found, named)]

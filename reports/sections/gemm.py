@@ -15,6 +15,7 @@ from reports.section import Bars, Figure, Panels, Section, SectionSpec, Table
 from reports.sections import generic
 
 _LOOPS = ("peak", "mma_peak", "wgmma_peak")  # what GEMMs are compared with
+COLD = "gemm_cold"  # compared with the warm one alone
 _SHAPE = re.compile(r"([0-9]{1,9})x([0-9]{1,9})x([0-9]{1,9})\Z")
 
 Sides = Tuple[int, int, int]
@@ -44,7 +45,7 @@ def shape_text(section: Section, key: str) -> str:
 def _rates(section: Section, valid_only: bool) -> List[Json]:
     rows = []
     for case, derived in section.values("flop_rate"):
-        if derived.variant in _LOOPS:
+        if derived.variant in _LOOPS or derived.variant == COLD:
             continue
         why = why_invalid(case, derived)
         if why and valid_only:
@@ -62,7 +63,10 @@ def _fraction(section: Section, key: str, variant: Optional[str]) -> Optional[fl
 
 def efficiency_results(section: Section) -> Json:
     rows = [{k: v for k, v in row.items() if k != "derived"} for row in _rates(section, True)]
-    return {"rates": rows, "formula": "flop_rate = flops / median_s; of_peak = fraction_of_peak, formed round by round"}
+    cold = [{"type": str(case.axes.get("type", "")), "shape": shape_text(section, case.key), "value": derived.value}
+            for case, derived in section.values("cold_time_ratio") if not why_invalid(case, derived)]
+    return {"rates": rows, "cold_time_ratio": cold,
+            "formula": "flop_rate = flops / median_s; of_peak = fraction_of_peak, formed round by round"}
 
 
 def efficiency_summary(section: Section) -> str:
@@ -79,6 +83,10 @@ def efficiency_summary(section: Section) -> str:
         if worst is not best:
             text += ", %s keeps %s of that" % (worst["shape"], percent(worst["value"] / best["value"]))
         parts.append(text)
+    worst_cold = max(section.results["cold_time_ratio"], key=lambda r: r["value"], default=None)
+    if worst_cold:
+        parts.append("warm operands; with cold ones at most %s× the time (%s %s)" % (
+            digits(worst_cold["value"]), worst_cold["type"], worst_cold["shape"]))
     return "; ".join(parts) + "."
 
 

@@ -16,7 +16,8 @@ MAX_BARS = 40
 
 
 def mark_of(point: Point) -> Mark:
-    return Mark(point.x, point.value, point.ci_low, point.ci_high, point.valid, point.why_invalid)
+    return Mark(point.x, point.value, point.ci_low, point.ci_high, point.valid, point.why_invalid or point.grade_reason,
+                bool(point.grade))
 
 
 def series_of(curve: Curve, name: str, colour: int, **style: bool) -> Series:
@@ -74,7 +75,7 @@ def bar_of(section: Section, case: object, derived: object, label: str) -> Bar:
     """The bar is the share of the bound, where a device can reach it."""
     full = derived.value / derived.share if derived.value and derived.share else None
     return Bar(label, derived.value, derived.unit, derived.ci_low, derived.ci_high, samples_behind(case, derived), full,
-               derived.bound_name, why_invalid(case, derived))
+               derived.bound_name, why_invalid(case, derived), derived.grade, derived.grade_reason)
 
 
 def value_bars(section: Section, skip: Sequence[str] = ()) -> List[Figure]:

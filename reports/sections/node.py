@@ -6,8 +6,10 @@ from __future__ import annotations
 from typing import Dict, List
 
 from reports.jsonl import Json, is_number
-from reports.quantity import axis_value, listing, plural
-from reports.section import Figure, Panels, Section, SectionSpec, Table
+from reports.link_drawing import draw_links
+from reports.links import between, findings_of, links_of, to_host
+from reports.quantity import axis_value, listing, plural, spell
+from reports.section import Figure, Finding, Panels, Section, SectionSpec, Table
 from reports.sections import generic
 from reports.topology_drawing import draw_tree
 
@@ -48,6 +50,34 @@ def fact_text(name: str, value: object) -> str:
     return axis_value(value, "byte" if name.endswith("bytes") or name.startswith("cache_") else "")
 
 
+def _link_figures(facts: Dict[str, object]) -> List[Figure]:
+    """A drawing; and a row a device: its way to the host, and what joins it to each other one."""
+    found = links_of(facts)
+    tables: List[Figure] = []
+    devices = found.devices
+    nodes = {d: int(facts["numa_node_%d" % d]) for d in devices if is_number(facts.get("numa_node_%d" % d))}
+    drawn = draw_links(found, nodes)
+    if drawn:
+        tables.append(Panels([drawn], "The devices between the memory of the host and what joins them to each other.", wide=True))
+    if devices:
+        heads = ["device", "NUMA node", "host"] + [found.name(d) for d in devices if len(devices) > 1]
+        rows = [[found.name(one), str(nodes.get(one, "–")), to_host(found, one)]
+                + ["–" if one == other else between(found, one, other) for other in devices if len(devices) > 1]
+                for one in devices]
+        tables.append(Table(heads, rows, "What joins the devices, as the driver tells; PCIe as generation and lanes, read while "
+                                         "the device copied where the idle link was below its maximum.", len(heads)))
+    names = list(dict.fromkeys(name for counts in found.errors.values() for name in counts if name != "unknown"))
+    if names:
+        rows = [[found.name(device)] + [counts.get(name, "–") for name in names]
+                for device, counts in sorted(found.errors.items())]
+        tables.append(Table(["device"] + [spell(name) for name in names], rows, "Errors of the devices' memory."))
+    return tables
+
+
+def findings(section: Section) -> List[Finding]:
+    return findings_of(_all(section))
+
+
 def figures(section: Section) -> List[Figure]:
     shown: List[Figure] = []
     facts = _all(section)
@@ -55,9 +85,10 @@ def figures(section: Section) -> List[Figure]:
     if any(trees):
         shown.append(Panels([t for t in trees if t], "What contains what; alike siblings of a large machine are drawn once "
                                                      "and counted.", wide=True))
+    shown += _link_figures(facts)
     if not shown and facts:
         shown.append(Table(["fact", "found"], [[name.replace("_", " "), fact_text(name, v)] for name, v in facts.items()], "", 2))
     return shown or generic.figures(section)
 
 
-SPEC = SectionSpec("What this node looks like", results, summary, figures)
+SPEC = SectionSpec("What this node looks like", results, summary, figures, findings)

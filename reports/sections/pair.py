@@ -9,10 +9,11 @@ from typing import Dict, List, Optional, Sequence, Tuple
 from reports.charts import Cell, draw_heat
 from reports.curves import why_invalid
 from reports.jsonl import Json
-from reports.quantity import digits, human_interval, percent, plural
+from reports.quantity import TAGS, digits, human_interval, percent, plural
 from reports.records import Case, Derived
 from reports.section import Figure, Panels, Section, SectionSpec, Table
 from reports.sections import generic
+from reports.sections.operands import is_cold, one_condition
 
 FORMULA = "fraction of ideal = (S - 1) / (S_ideal - 1); S = serial / both at once; S_ideal = (t_g + t_c) / max(t_g, t_c)"
 ORDERS = {"gemm_first": "GEMM first", "transfer_first": "transfer first"}
@@ -29,8 +30,9 @@ def _value(case: Case, name: str, variant: Optional[str]) -> Optional[float]:
 def _pair(case: Case, derived: Derived) -> Json:
     order = derived.variant or ""
     return {"key": case.key, "transfer": str(case.axes.get("transfer", "")), "copy_method": str(case.axes.get("copy-method", "")),
-            "order": order, "class": case.facts.get("class"), "fraction_of_ideal": derived.value, "ci_low": derived.ci_low,
-            "ci_high": derived.ci_high, "S": _value(case, "S", order), "S_ideal": _value(case, "S_ideal", None),
+            "cold": is_cold(case), "order": order, "class": case.facts.get("class"), "fraction_of_ideal": derived.value,
+            "ci_low": derived.ci_low, "ci_high": derived.ci_high, "S": _value(case, "S", order),
+            "S_ideal": _value(case, "S_ideal", None),
             "cil_gemm": _value(case, "CIL", "gemm_in_" + order), "cil_transfer": _value(case, "CIL", "transfer_in_" + order),
             "exposed_tail_s": _value(case, "exposed_tail", order), "slowed_side": case.facts.get("slowed_side_" + order),
             "better_order": case.facts.get("better_order")}
@@ -53,9 +55,10 @@ def _median(pairs: Sequence[Json]) -> Optional[float]:
 
 
 def summary(section: Section) -> str:
-    pairs = section.results["pairs"]
-    if not pairs:
+    every = section.results["pairs"]
+    if not every:
         return generic.nothing(section)
+    pairs = one_condition(every)
     engine = _median([p for p in pairs if p["copy_method"] == "engine"])
     kernel = _median([p for p in pairs if p["copy_method"].startswith("kernel")])
     sides = ["%s with a %s" % (_share(value), name) for name, value in (("copy engine", engine), ("copy kernel", kernel))
@@ -68,6 +71,9 @@ def summary(section: Section) -> str:
     lost = [p for p in pairs if p["fraction_of_ideal"] < 0]
     if lost:
         text += "; %d of %d combinations are slower at once than one after the other" % (len(lost), len(pairs))
+    cold = _median([p for p in every if p["cold"]])
+    if cold is not None:
+        text += "; with cold operands it %s" % _share(cold)
     return text + " (medians)."
 
 
@@ -94,12 +100,12 @@ def _cell(options: Sequence[Tuple[Case, Derived]]) -> Cell:
     notes = []
     for one, derived in known:
         interval = human_interval(derived.ci_low, derived.ci_high, derived.value, "")
-        why = why_invalid(one, derived)
+        why = why_invalid(one, derived) or derived.grade_reason
         notes.append("%s: %s%s%s" % (ORDERS[derived.variant], digits(derived.value), " (%s)" % interval if interval else "",
                                      "; " + why if why else ""))
     if case.facts.get("better_order") == "tie":
         notes.append("the orders tie")
-    return Cell(best.value, not why_invalid(case, best), "; ".join(notes))
+    return Cell(best.value, not why_invalid(case, best), "; ".join(notes), bool(best.grade))
 
 
 def matrix(section: Section) -> Tuple[List[str], List[Columns], Dict[Tuple[str, Columns], Cell]]:
@@ -139,7 +145,7 @@ def figures(section: Section) -> List[Figure]:
     grid: List[List[Optional[Cell]]] = [[cells.get((row, column)) for column in columns] for row in rows]
     caption = FORMULA + (". Each cell is the better order of enqueueing; its tooltip has the other one. 1: the shorter side is "
                          "hidden completely; 0 and warm below: one after the other is as fast, or faster; \"–\": nothing to "
-                         "gain, or not measured; \"?\": flagged invalid.")
+                         "gain, or not measured. " + TAGS)
     heat = draw_heat(rows, ["\n".join(column) for column in columns], grid, "shape", "transfer and copy method",
                      heat=lambda v: -v)
     shown: List[Figure] = [Panels([heat], caption, wide=True)]

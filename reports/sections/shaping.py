@@ -13,6 +13,7 @@ from reports.quantity import axis_value, digits, human, percent
 from reports.records import Case, Derived
 from reports.section import Figure, Panels, Section, SectionSpec, Table
 from reports.sections import generic
+from reports.sections.operands import with_operands
 
 # In words, and on which line of the curves; plain overlap and priority are a claim of nothing.
 _OWN = {"serial": "serial", "overlap": "plain overlap", "shaped": "shaped", "priority": "priority",
@@ -39,7 +40,7 @@ def _pipelines(section: Section) -> Dict[Tuple[str, ...], List[Case]]:
 def _setting(case: Case, variant: str, time_s: float) -> Json:
     shaped = "shaped" in variant
     ratio, normalised = _valid(case, "time_ratio", variant), _valid(case, "normalised_time", variant)
-    return {"scenario": str(case.axes.get("scenario", "")), "setting": variant, "key": case.key,
+    return {"scenario": with_operands(str(case.axes.get("scenario", "")), case), "setting": variant, "key": case.key,
             "shared_byte": case.axes.get("shared", 0) if shaped else 0, "blocks": case.axes.get("blocks"), "time_s": time_s,
             "tile": str(case.axes.get("tile", "own")), "gemm_blocks": case.facts.get("gemm_blocks"),
             "time_ratio": 1.0 if variant.endswith("serial") else ratio,
@@ -97,7 +98,8 @@ def summary(section: Section) -> str:
 
 
 def _mark(x: float, case: Case, derived: Derived) -> Mark:
-    return Mark(x, derived.value, derived.ci_low, derived.ci_high, not why_invalid(case, derived), why_invalid(case, derived))
+    why = why_invalid(case, derived)
+    return Mark(x, derived.value, derived.ci_low, derived.ci_high, not why, why or derived.grade_reason, bool(derived.grade))
 
 
 @dataclass(frozen=True)

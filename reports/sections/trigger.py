@@ -13,6 +13,7 @@ from reports.records import Case, Derived
 from reports.section import Bar, Bars, Figure, Section, SectionSpec, Table
 from reports.sections import generic
 from reports.sections.gemm import shape_text
+from reports.sections.operands import COLD, is_cold
 
 _SENT = ("whole_then_send", "whole_tiled_then_send", "split", "triggered", "triggered_staggered")
 _TRIGGERED = ("triggered", "triggered_staggered")
@@ -26,7 +27,7 @@ def _place(section: Section, case: Case) -> Place:
     """All that a case is but its bands."""
     axes = case.axes
     return (shape_text(section, case.key), str(axes.get("type", "")), str(axes.get("direction", "")),
-            str(axes.get("copy-method", "")))
+            str(axes.get("copy-method", "")), COLD if is_cold(case) else "")
 
 
 def _bands(case: Case) -> int:

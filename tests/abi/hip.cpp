@@ -46,6 +46,8 @@ same_value(HIP_EVENT_DEFAULT, hipEventDefault);
 same_value(HIP_HOST_PORTABLE, hipHostMallocPortable);
 same_value(HIP_HOST_MAPPED, hipHostMallocMapped);
 same_value(HIP_HOST_COHERENT, hipHostMallocCoherent);
+same_value(HIP_HOSTREGISTER_PORTABLE, hipHostRegisterPortable);
+same_value(HIP_HOSTREGISTER_MAPPED, hipHostRegisterMapped);
 same_value(HIP_WAIT_GTE, hipStreamWaitValueGte);
 same_value(HIP_CAPTURE_RELAXED, hipStreamCaptureModeRelaxed);
 same_value(HIP_COPY_WITHIN_HOST, hipMemcpyHostToHost);

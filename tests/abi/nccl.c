@@ -24,3 +24,7 @@ same_function(nccl_comm_destroy_fn, ncclCommDestroy);
 same_function(nccl_group_fn, ncclGroupStart);
 same_function(nccl_group_fn, ncclGroupEnd);
 same_function(nccl_all_reduce_fn, ncclAllReduce);
+same_function(nccl_reduce_scatter_fn, ncclReduceScatter);
+same_function(nccl_all_gather_fn, ncclAllGather);
+same_function(nccl_send_fn, ncclSend);
+same_function(nccl_recv_fn, ncclRecv);

@@ -9,12 +9,14 @@
 typedef rsmi_frequencies_t rsmi_abi_frequencies;
 typedef rsmi_pcie_bandwidth_t rsmi_abi_links;
 typedef rsmi_error_count_t rsmi_abi_errors;
+typedef rsmi_retired_page_record_t rsmi_abi_page;
 #include "device/gpu/hip/rocm_smi_abi.h"
 #include "tests/abi/abi.h"
 
 same_value(RSMI_ABI_SUCCESS, RSMI_STATUS_SUCCESS);
 same_value(RSMI_ABI_NOT_SUPPORTED, RSMI_STATUS_NOT_SUPPORTED);
 same_value(RSMI_ABI_NOT_YET_IMPLEMENTED, RSMI_STATUS_NOT_YET_IMPLEMENTED);
+same_value(RSMI_ABI_INSUFFICIENT_SIZE, RSMI_STATUS_INSUFFICIENT_SIZE);
 same_value(RSMI_ABI_CLOCK_SYSTEM, RSMI_CLK_TYPE_SYS);
 same_value(RSMI_ABI_CLOCK_MEMORY, RSMI_CLK_TYPE_MEM);
 same_value(RSMI_ABI_TEMPERATURE_CURRENT, RSMI_TEMP_CURRENT);
@@ -22,6 +24,11 @@ same_value(RSMI_ABI_EDGE, RSMI_TEMP_TYPE_EDGE);
 same_value(RSMI_ABI_JUNCTION, RSMI_TEMP_TYPE_JUNCTION);
 same_value(RSMI_ABI_BLOCK_UMC, RSMI_GPU_BLOCK_UMC);
 same_value(RSMI_ABI_DRIVER, RSMI_SW_COMP_DRIVER);
+same_value(RSMI_ABI_LINK_PCIE, RSMI_IOLINK_TYPE_PCIEXPRESS);
+same_value(RSMI_ABI_LINK_XGMI, RSMI_IOLINK_TYPE_XGMI);
+same_value(RSMI_ABI_PAGE_RESERVED, RSMI_MEM_PAGE_STATUS_RESERVED);
+same_value(RSMI_ABI_PAGE_PENDING, RSMI_MEM_PAGE_STATUS_PENDING);
+same_value(RSMI_ABI_PAGE_UNRESERVABLE, RSMI_MEM_PAGE_STATUS_UNRESERVABLE);
 
 #if RSMI_MAX_NUM_FREQUENCIES == RSMI_ABI_OLD_FREQUENCIES
 typedef struct rsmi_old_frequencies our_frequencies;
@@ -42,6 +49,11 @@ same_size(struct rsmi_errors, rsmi_error_count_t);
 same_field(struct rsmi_errors, corrected, rsmi_error_count_t, correctable_err);
 same_field(struct rsmi_errors, uncorrected, rsmi_error_count_t, uncorrectable_err);
 
+same_size(struct rsmi_page, rsmi_retired_page_record_t);
+same_field(struct rsmi_page, address, rsmi_retired_page_record_t, page_address);
+same_field(struct rsmi_page, bytes, rsmi_retired_page_record_t, page_size);
+same_field(struct rsmi_page, status, rsmi_retired_page_record_t, status);
+
 same_function(rsmi_abi_init_fn, rsmi_init);
 same_function(rsmi_abi_status_string_fn, rsmi_status_string);
 same_function(rsmi_abi_count_fn, rsmi_num_monitor_devices);
@@ -57,6 +69,11 @@ same_function(rsmi_abi_errors_fn, rsmi_dev_ecc_count_get);
 same_function(rsmi_abi_text_fn, rsmi_dev_serial_number_get);
 same_function(rsmi_abi_text_fn, rsmi_dev_vbios_version_get);
 same_function(rsmi_abi_version_fn, rsmi_version_str_get);
+same_function(rsmi_abi_number_fn, rsmi_dev_xgmi_hive_id_get);
+same_function(rsmi_abi_link_type_fn, rsmi_topo_get_link_type);
+same_function(rsmi_abi_link_rates_fn, rsmi_minmax_bandwidth_get);
+same_function(rsmi_abi_accessible_fn, rsmi_is_P2P_accessible);
+same_function(rsmi_abi_pages_fn, rsmi_dev_memory_reserved_pages_get);
 #if RSMI_MAX_NUM_FREQUENCIES != RSMI_ABI_OLD_FREQUENCIES
 same_function(rsmi_abi_power_fn, rsmi_dev_power_get);
 #endif

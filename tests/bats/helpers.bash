@@ -22,6 +22,9 @@ programs() { (cd "$bin" && find . -mindepth 2 -maxdepth 2 -type f -perm -u+x | s
 # For tests that take long and seldom fail.
 only_with_all() { [ "${GPUSIG_TEST_ALL:-0}" = 1 ] || skip 'only in ./gpusig test --all'; }
 
+# budget_for DEVICES TIME: the option --budget; nothing on a simulated device, where cases take what they take.
+budget_for() { [[ $1 == sim* ]] || echo "--budget $2"; }
+
 # fake NAME BEHAVIOUR: creates a program FOLDER/NAME in $GPUSIG_BIN with a behaviour of fake_program.py.
 fake() {
 	export GPUSIG_BIN=${GPUSIG_BIN:-$BATS_TEST_TMPDIR/bin}

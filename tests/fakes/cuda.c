@@ -4,6 +4,7 @@
  * from the backend, so that an error there does not repeat here.
  */
 #include "device/host/host_units.h"
+#include "tests/fakes/board.h"
 #include "tests/fakes/cuda_entry.h"
 #include "tests/fakes/faults.h"
 
@@ -42,6 +43,10 @@ static const struct fake_result_name results[] = {
 	{704, "CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED", "peer access is already enabled"},
 	{705, "CUDA_ERROR_PEER_ACCESS_NOT_ENABLED", "peer access has not been enabled"},
 	{709, "CUDA_ERROR_CONTEXT_IS_DESTROYED", "context is destroyed"},
+	{712, "CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED",
+	 "part or all of the requested memory range is already mapped"},
+	{713, "CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED",
+	 "pointer does not correspond to a registered memory region"},
 	{719, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"},
 	{800, "CUDA_ERROR_NOT_PERMITTED", "operation not permitted"},
 	{801, "CUDA_ERROR_NOT_SUPPORTED", "operation not supported"},
@@ -176,12 +181,13 @@ int cuDeviceGetName(char *name, int capacity, int device)
 	return status;
 }
 
+/* With capital digits, as the driver writes it. */
 int cuDeviceGetPCIBusId(char *text, int capacity, int device)
 {
 	struct fake_gpu *g;
 	int status = cuda_enter_device(__func__, device, &g);
 	if (!status)
-		snprintf(text, (size_t)capacity, "0000:%02x:00.0", g->index + 1);
+		snprintf(text, (size_t)capacity, "0000:%02X:00.0", fake_pci_bus(g->index));
 	return status;
 }
 

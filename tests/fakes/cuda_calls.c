@@ -97,6 +97,31 @@ int cuMemFreeHost(void *ptr)
 	return status ? status : fake_free_pinned(g, ptr);
 }
 
+int cuMemHostRegister_v2(void *ptr, size_t bytes, unsigned flags)
+{
+	struct fake_gpu *g;
+	int status = cuda_enter(__func__, &g);
+	return status ? status : flags > 15 ? FAKE_INVALID_VALUE : fake_pin(g, ptr, bytes);
+}
+
+int cuMemHostUnregister(void *ptr)
+{
+	struct fake_gpu *g;
+	int status = cuda_enter(__func__, &g);
+	return status ? status : fake_unpin(g, ptr);
+}
+
+int cuMemHostGetDevicePointer_v2(CUdeviceptr *seen, void *ptr, unsigned flags)
+{
+	struct fake_gpu *g;
+	int status = cuda_enter(__func__, &g);
+	if (!status)
+		status = flags ? FAKE_INVALID_VALUE : fake_pinned_address(ptr);
+	if (!status)
+		*seen = (CUdeviceptr)(uintptr_t)ptr;
+	return status;
+}
+
 int cuIpcGetMemHandle(CUipcMemHandle *handle, CUdeviceptr ptr)
 {
 	struct fake_gpu *g;

@@ -4,10 +4,10 @@
 fakes := $(build)/fakes$(if $(WITHOUT),-without-$(WITHOUT))
 fake_object = $(patsubst %.c,$(build)/fakes/obj/%.o,$(1))
 fake_engine := $(call fake_object,$(wildcard device/host/*.c tests/fakes/engine/*.c) device/dev_type.c device/kernel_signature.c \
-	lib/err.c lib/clock.c lib/vec.c lib/address_table.c tests/fakes/kernels.c tests/fakes/faults.c)
+	lib/err.c lib/clock.c lib/vec.c lib/address_table.c lib/numa.c tests/fakes/kernels.c tests/fakes/faults.c)
 fake_compiler := $(call fake_object,tests/fakes/rtc.c tests/fakes/faults.c)
-$(fakes)/libcuda.so.1: $(call fake_object,tests/fakes/cuda.c tests/fakes/cuda_calls.c) $(fake_engine)
-$(fakes)/libamdhip64.so.7: $(call fake_object,tests/fakes/hip.c tests/fakes/hip_calls.c) $(fake_engine)
+$(fakes)/libcuda.so.1: $(call fake_object,tests/fakes/cuda.c tests/fakes/cuda_calls.c tests/fakes/board.c) $(fake_engine)
+$(fakes)/libamdhip64.so.7: $(call fake_object,tests/fakes/hip.c tests/fakes/hip_calls.c tests/fakes/board.c) $(fake_engine)
 $(fakes)/libnvrtc.so.13: $(call fake_object,tests/fakes/nvrtc.c) $(fake_compiler)
 $(fakes)/libnvrtc.so.12: $(call fake_object,tests/fakes/nvrtc_12.c) $(fake_compiler)
 $(fakes)/libhiprtc.so.7: $(call fake_object,tests/fakes/hiprtc.c) $(fake_compiler)
@@ -18,8 +18,8 @@ $(fakes)/libcublasLt.so.13: $(call fake_object,tests/fakes/cublaslt.c tests/fake
 $(fakes)/librocblas.so.5: $(call fake_object,tests/fakes/rocblas.c tests/fakes/gemm.c device/dev_type.c) $(of_hip)
 $(fakes)/libnccl.so.2: $(call fake_object,tests/fakes/nccl.c) $(of_cuda)
 $(fakes)/librccl.so.1: $(call fake_object,tests/fakes/nccl.c) $(of_hip)
-$(fakes)/libnvidia-ml.so.1: $(call fake_object,tests/fakes/nvml.c) $(of_cuda)
-$(fakes)/librocm_smi64.so.7: $(call fake_object,tests/fakes/rocm_smi.c) $(of_hip)
+$(fakes)/libnvidia-ml.so.1: $(call fake_object,tests/fakes/nvml.c tests/fakes/nvml_board.c tests/fakes/board.c) $(of_cuda)
+$(fakes)/librocm_smi64.so.7: $(call fake_object,tests/fakes/rocm_smi.c tests/fakes/board.c) $(of_hip)
 fake_libraries := $(addprefix $(fakes)/,libcuda.so.1 libnvrtc.so.13 libnvrtc.so.12 libcublasLt.so.13 libnccl.so.2 libnvidia-ml.so.1 \
 	libamdhip64.so.7 libhiprtc.so.7 librocblas.so.5 librccl.so.1 librocm_smi64.so.7)
 

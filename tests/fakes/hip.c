@@ -5,6 +5,7 @@
  * call that uses a device opens its context, which lives as long as the process.
  */
 #include "device/host/host_units.h"
+#include "tests/fakes/board.h"
 #include "tests/fakes/faults.h"
 #include "tests/fakes/hip_entry.h"
 
@@ -36,6 +37,10 @@ static const struct fake_result_name results[] = {
 	{704, "hipErrorPeerAccessAlreadyEnabled", "peer access is already enabled"},
 	{705, "hipErrorPeerAccessNotEnabled", "peer access has not been enabled"},
 	{709, "hipErrorContextIsDestroyed", "context is destroyed"},
+	{712, "hipErrorHostMemoryAlreadyRegistered",
+	 "part or all of the requested memory range is already mapped"},
+	{713, "hipErrorHostMemoryNotRegistered",
+	 "pointer does not correspond to a registered memory region"},
 	{719, "hipErrorLaunchFailure", "unspecified launch failure"},
 	{801, "hipErrorNotSupported", "operation not supported"},
 	{900, "hipErrorStreamCaptureUnsupported",
@@ -184,7 +189,7 @@ int hipDeviceGetPCIBusId(char *text, int capacity, int device)
 	struct fake_gpu *g;
 	int status = hip_enter_device(__func__, device, &g);
 	if (!status)
-		snprintf(text, (size_t)capacity, "0000:%02x:00.0", g->index + 1);
+		snprintf(text, (size_t)capacity, "0000:%02x:00.0", fake_pci_bus(g->index));
 	return hip_leave(status);
 }
 

@@ -56,6 +56,33 @@ int hipHostFree(void *ptr)
 	return hip_leave(status ? status : fake_free_pinned(g, ptr));
 }
 
+int hipHostRegister(void *ptr, size_t bytes, unsigned flags)
+{
+	struct fake_gpu *g;
+	int status = hip_enter(__func__, &g);
+	if (!status && (flags & ~0xbu))
+		status = FAKE_INVALID_VALUE;
+	return hip_leave(status ? status : fake_pin(g, ptr, bytes));
+}
+
+int hipHostUnregister(void *ptr)
+{
+	struct fake_gpu *g;
+	int status = hip_enter(__func__, &g);
+	return hip_leave(status ? status : fake_unpin(g, ptr));
+}
+
+int hipHostGetDevicePointer(void **seen, void *ptr, unsigned flags)
+{
+	struct fake_gpu *g;
+	int status = hip_enter(__func__, &g);
+	if (!status)
+		status = flags ? FAKE_INVALID_VALUE : fake_pinned_address(ptr);
+	if (!status)
+		*seen = ptr;
+	return hip_leave(status);
+}
+
 int hipIpcGetMemHandle(hipIpcMemHandle_t *handle, void *ptr)
 {
 	struct fake_gpu *g;

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * libnccl and librccl: ncclAllReduce() of floats, in a group call, among the devices of one
- * process. Each rank's stream runs a block that waits for the blocks of the other ranks, as the
- * library's kernels do.
+ * libnccl and librccl: all-reduce, reduce-scatter, all-gather, send and receive of floats, in a
+ * group call, among the devices of one process. Each rank's stream runs a block that waits for the
+ * blocks of the other ranks, as the library's kernels do.
+ *
+ * Refused where the documents leave the result undefined or the library would wait for ever: a
+ * collective that a rank of the group does not call, other counts on other ranks, a send without
+ * its receive or with another count, buffers that overlap and are not in place.
  */
 #include "lib/clock.h"
 #include "tests/fakes/driver.h"
@@ -26,7 +30,8 @@ enum { SUM = 0 };
 
 #define VERSION 22809
 #define RANKS_MAX 8
-#define CALLS_MAX 64
+/* A send to and a receive from every rank, of all ranks. */
+#define CALLS_MAX (2 * RANKS_MAX * RANKS_MAX)
 /* A rank whose device is lost never arrives. */
 #define RANK_TIMEOUT_NS 10000000000u
 
@@ -39,21 +44,27 @@ struct ncclComm {
 	int rank;
 };
 
+enum kind { ALL_REDUCE, REDUCE_SCATTER, ALL_GATHER, SEND, RECEIVE };
+
 struct call {
+	enum kind kind;
 	struct ncclComm *comm;
 	const float *from;
 	float *to;
 	size_t count;
+	int peer; /* of a send or receive */
 	void *stream;
 };
 
-/* One operation of all ranks. */
-struct collective {
-	struct collective *next;
-	int ranks;
+/* One operation of several ranks: the same collective on all of them, or all sends and receives of
+ * a group. */
+struct operation {
+	struct operation *next;
+	int ranks, blocks; /* of the communicator; streams that take part */
 	atomic_int arrived, left;
 	atomic_bool done;
-	struct call calls[RANKS_MAX];
+	size_t count;
+	struct call calls[CALLS_MAX]; /* of a collective: by rank */
 };
 
 static _Thread_local struct {
@@ -64,91 +75,223 @@ static _Thread_local struct {
 
 /* Operations that were started. One that a lost device never joins stays here. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct collective *collectives;
+static struct operation *operations;
 
-static void register_collective(struct collective *c)
+static void register_operation(struct operation *o)
 {
 	pthread_mutex_lock(&lock);
-	c->next = collectives;
-	collectives = c;
-	for (struct collective **at = &collectives; *at;) {
-		struct collective *old = *at;
-		if (atomic_load(&old->left) < old->ranks) {
+	for (struct operation **at = &operations; *at;) {
+		struct operation *old = *at;
+		if (atomic_load(&old->left) < old->blocks) {
 			at = &old->next;
 			continue;
 		}
 		*at = old->next;
 		free(old);
 	}
+	o->next = operations;
+	operations = o;
 	pthread_mutex_unlock(&lock);
 }
 
-static void sum_buffers(struct collective *c)
+/* ------------------------------------------------------------------ what an operation does */
+
+/* `offset`: of a rank's part in what every rank sends. */
+static void sum_parts(const struct operation *o, int rank, size_t offset)
 {
-	for (size_t i = 0; i < c->calls[0].count; i++) {
+	const struct call *own = &o->calls[rank];
+	for (size_t i = 0; i < own->count; i++) {
 		float sum = 0;
-		for (int r = 0; r < c->ranks; r++)
-			sum += c->calls[r].from[i];
-		for (int r = 0; r < c->ranks; r++)
-			c->calls[r].to[i] = sum;
+		for (int r = 0; r < o->ranks; r++)
+			sum += o->calls[r].from[offset + i];
+		own->to[i] = sum;
 	}
 }
 
-static void allreduce_block(uint32_t block, uint32_t blocks, void *argument)
+/* In place the first rank's sum replaces what it sends, so the others copy it. */
+static void all_reduce(const struct operation *o)
 {
-	struct collective *c = *(struct collective **)argument;
+	const struct call *c = o->calls;
+	for (size_t i = 0; i < c->count; i++) {
+		float sum = 0;
+		for (int r = 0; r < o->ranks; r++)
+			sum += c[r].from[i];
+		for (int r = 0; r < o->ranks; r++)
+			c[r].to[i] = sum;
+	}
+}
+
+static void copy_floats(float *to, const float *from, size_t count)
+{
+	if (to != from)
+		memcpy(to, from, count * sizeof(float));
+}
+
+static bool is_receive_of(const struct call *receive, const struct call *send)
+{
+	return receive->kind == RECEIVE && receive->comm->rank == send->peer &&
+	       receive->peer == send->comm->rank;
+}
+
+/* The receive of the operation's send `number`: sends between two ranks are received in order. */
+static const struct call *find_receive(const struct operation *o, size_t number)
+{
+	const struct call *send = &o->calls[number];
+	size_t before = 0;
+	for (size_t i = 0; i < number; i++)
+		before += o->calls[i].kind == SEND && o->calls[i].comm == send->comm &&
+			  o->calls[i].peer == send->peer;
+	for (size_t i = 0; i < o->count; i++)
+		if (is_receive_of(&o->calls[i], send) && before-- == 0)
+			return &o->calls[i];
+	return NULL;
+}
+
+static void move_data(const struct operation *o)
+{
+	const enum kind kind = o->calls[0].kind;
+	if (kind == ALL_REDUCE)
+		all_reduce(o);
+	for (int r = 0; kind == REDUCE_SCATTER && r < o->ranks; r++)
+		sum_parts(o, r, (size_t)r * o->calls[r].count);
+	for (int r = 0; kind == ALL_GATHER && r < o->ranks; r++)
+		for (int from = 0; from < o->ranks; from++)
+			copy_floats(o->calls[r].to + (size_t)from * o->calls[r].count,
+				    o->calls[from].from, o->calls[r].count);
+	for (size_t i = 0; i < o->count; i++)
+		if (o->calls[i].kind == SEND)
+			copy_floats(find_receive(o, i)->to, o->calls[i].from, o->calls[i].count);
+}
+
+static void operation_block(uint32_t block, uint32_t blocks, void *argument)
+{
+	struct operation *o = *(struct operation **)argument;
 	const uint64_t start = clock_ns();
 	(void)block, (void)blocks;
-	if (atomic_fetch_add(&c->arrived, 1) + 1 == c->ranks) {
-		sum_buffers(c);
-		atomic_store(&c->done, true);
+	if (atomic_fetch_add(&o->arrived, 1) + 1 == o->blocks) {
+		move_data(o);
+		atomic_store(&o->done, true);
 	}
-	while (!atomic_load(&c->done) && clock_ns() - start < RANK_TIMEOUT_NS)
+	while (!atomic_load(&o->done) && clock_ns() - start < RANK_TIMEOUT_NS)
 		sched_yield();
-	atomic_fetch_add(&c->left, 1);
+	atomic_fetch_add(&o->left, 1);
 }
 
-/* Moves the calls of one operation, that of the group's first call, from the group to c, by rank.
- */
-static int collect_calls(struct collective *c)
+/* ------------------------------------------------------------------ groups */
+
+static bool is_point_to_point(const struct call *c)
 {
-	const struct clique *clique = group.calls[0].comm->clique;
-	size_t kept = 0;
+	return c->kind == SEND || c->kind == RECEIVE;
+}
+
+/* Moves the calls of one operation, that of the group's first call, from the group to o. */
+static void take_calls(struct operation *o)
+{
+	const struct call first = group.calls[0];
+	const bool point_to_point = is_point_to_point(&first);
 	bool has_call[RANKS_MAX] = {false};
-	c->ranks = clique->ranks;
+	size_t kept = 0;
+	o->ranks = first.comm->clique->ranks;
 	for (size_t i = 0; i < group.count; i++) {
 		const struct call call = group.calls[i];
-		if (call.comm->clique != clique || has_call[call.comm->rank]) {
+		const int rank = call.comm->rank;
+		const bool same = point_to_point ? is_point_to_point(&call)
+						 : !has_call[rank] && !is_point_to_point(&call);
+		if (call.comm->clique != first.comm->clique || !same) {
 			group.calls[kept++] = call;
 			continue;
 		}
-		has_call[call.comm->rank] = true;
-		c->calls[call.comm->rank] = call;
+		has_call[rank] = true;
+		o->calls[point_to_point ? o->count : (size_t)rank] = call;
+		o->count++;
 	}
 	group.count = kept;
-	for (int r = 0; r < c->ranks; r++)
-		if (!has_call[r] || c->calls[r].count != c->calls[0].count)
+}
+
+static int check_collective(const struct operation *o)
+{
+	for (int r = 0; r < o->ranks; r++)
+		if (!o->calls[r].comm || o->calls[r].kind != o->calls[0].kind ||
+		    o->calls[r].count != o->calls[0].count)
 			return INVALID_USAGE;
 	return SUCCESS;
 }
 
-static int start_first_collective(void)
+/* Every send has a receive with the same count, and nothing else is received. A rank uses one
+ * stream. */
+static int check_exchange(const struct operation *o)
 {
-	struct collective *c = calloc(1, sizeof(*c));
-	if (!c)
+	size_t sends = 0;
+	for (size_t i = 0; i < o->count; i++) {
+		const struct call *c = &o->calls[i];
+		const struct call *receive = c->kind == SEND ? find_receive(o, i) : NULL;
+		if (c->kind == SEND && (!receive || receive->count != c->count))
+			return INVALID_USAGE;
+		sends += c->kind == SEND;
+		for (size_t k = 0; k < i; k++)
+			if (o->calls[k].comm == c->comm && o->calls[k].stream != c->stream)
+				return INVALID_USAGE;
+	}
+	return 2 * sends == o->count ? SUCCESS : INVALID_USAGE;
+}
+
+static bool is_first_of_rank(const struct operation *o, size_t number)
+{
+	for (size_t i = 0; i < number; i++)
+		if (o->calls[i].comm == o->calls[number].comm)
+			return false;
+	return true;
+}
+
+static int start_first_operation(void)
+{
+	struct operation *o = calloc(1, sizeof(*o));
+	if (!o)
 		return SYSTEM_ERROR;
-	const int ranks = group.calls[0].comm->clique->ranks;
-	int status = collect_calls(c);
+	const bool point_to_point = is_point_to_point(&group.calls[0]);
+	take_calls(o);
+	int status = point_to_point ? check_exchange(o) : check_collective(o);
 	if (status) {
-		free(c);
+		free(o);
 		return status;
 	}
-	register_collective(c);
-	for (int r = 0; r < ranks && !status; r++)
-		status = driver_enqueue(c->calls[r].stream, 1, allreduce_block, &c, sizeof(c))
+	void *streams[RANKS_MAX] = {NULL}, *argument = o;
+	for (size_t i = 0; i < o->count; i++)
+		if (is_first_of_rank(o, i))
+			streams[o->blocks++] = o->calls[i].stream;
+	register_operation(o);
+	/* It may end, and be freed, once its last block is enqueued. */
+	for (int i = 0, blocks = o->blocks; i < blocks && !status; i++)
+		status = driver_enqueue(streams[i], 1, operation_block, &argument, sizeof(argument))
 				 ? UNHANDLED_ERROR
 				 : SUCCESS;
 	return status;
+}
+
+/* Outside a group the calls of the other ranks would never come. */
+static int add_call(const struct call *c, int type)
+{
+	if (!c->comm || c->count == 0 || type != FLOAT || group.count == CALLS_MAX)
+		return INVALID_ARGUMENT;
+	if (is_point_to_point(c) && (c->peer < 0 || c->peer >= c->comm->clique->ranks))
+		return INVALID_ARGUMENT;
+	if (!group.depth)
+		return INVALID_USAGE;
+	group.calls[group.count++] = *c;
+	return SUCCESS;
+}
+
+/* In place is to + place, or from + place, as the documents have it. */
+static int add_collective(const struct call *c, int type, size_t sends, size_t receives)
+{
+	if (!c->from || !c->to || !c->comm)
+		return INVALID_ARGUMENT;
+	const size_t place = (size_t)c->comm->rank * c->count;
+	const bool apart =
+		c->from + sends * c->count <= c->to || c->to + receives * c->count <= c->from;
+	const bool in_place = c->from + (c->kind == REDUCE_SCATTER ? place : 0) ==
+			      c->to + (c->kind == ALL_GATHER ? place : 0);
+	return apart || in_place ? add_call(c, type) : INVALID_ARGUMENT;
 }
 
 #pragma GCC visibility push(default)
@@ -228,7 +371,7 @@ int ncclGroupEnd(void)
 	if (--group.depth)
 		return status;
 	while (group.count && !status)
-		status = start_first_collective();
+		status = start_first_operation();
 	group.count = 0;
 	return status;
 }
@@ -236,15 +379,69 @@ int ncclGroupEnd(void)
 int ncclAllReduce(const void *from, void *to, size_t count, int type, int op, struct ncclComm *comm,
 		  void *stream)
 {
+	const struct call c = {.kind = ALL_REDUCE,
+			       .comm = comm,
+			       .from = from,
+			       .to = to,
+			       .count = count,
+			       .stream = stream};
 	int status = driver_fault(__func__);
-	if (status)
-		return status;
-	if (!from || !to || !comm || type != FLOAT || op != SUM || group.count == CALLS_MAX)
-		return INVALID_ARGUMENT;
-	/* Outside a group the calls of the other ranks would never come. */
-	if (!group.depth && comm->clique->ranks > 1)
-		return INVALID_USAGE;
-	group.calls[group.count++] = (struct call){
-		.comm = comm, .from = from, .to = to, .count = count, .stream = stream};
-	return group.depth ? SUCCESS : start_first_collective();
+	if (status || op != SUM)
+		return status ? status : INVALID_ARGUMENT;
+	return add_collective(&c, type, 1, 1);
+}
+
+int ncclReduceScatter(const void *from, void *to, size_t count, int type, int op,
+		      struct ncclComm *comm, void *stream)
+{
+	const struct call c = {.kind = REDUCE_SCATTER,
+			       .comm = comm,
+			       .from = from,
+			       .to = to,
+			       .count = count,
+			       .stream = stream};
+	int status = driver_fault(__func__);
+	if (status || op != SUM || !comm)
+		return status ? status : INVALID_ARGUMENT;
+	return add_collective(&c, type, (size_t)comm->clique->ranks, 1);
+}
+
+int ncclAllGather(const void *from, void *to, size_t count, int type, struct ncclComm *comm,
+		  void *stream)
+{
+	const struct call c = {.kind = ALL_GATHER,
+			       .comm = comm,
+			       .from = from,
+			       .to = to,
+			       .count = count,
+			       .stream = stream};
+	int status = driver_fault(__func__);
+	if (status || !comm)
+		return status ? status : INVALID_ARGUMENT;
+	return add_collective(&c, type, 1, (size_t)comm->clique->ranks);
+}
+
+int ncclSend(const void *from, size_t count, int type, int peer, struct ncclComm *comm,
+	     void *stream)
+{
+	const struct call c = {.kind = SEND,
+			       .comm = comm,
+			       .from = from,
+			       .count = count,
+			       .peer = peer,
+			       .stream = stream};
+	int status = driver_fault(__func__);
+	return status ? status : from ? add_call(&c, type) : INVALID_ARGUMENT;
+}
+
+int ncclRecv(void *to, size_t count, int type, int peer, struct ncclComm *comm, void *stream)
+{
+	const struct call c = {.kind = RECEIVE,
+			       .comm = comm,
+			       .to = to,
+			       .count = count,
+			       .peer = peer,
+			       .stream = stream};
+	int status = driver_fault(__func__);
+	return status ? status : to ? add_call(&c, type) : INVALID_ARGUMENT;
 }

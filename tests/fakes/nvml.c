@@ -1,36 +1,33 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * libnvidia-ml: constant telemetry; FAKE_FAIL, FAKE_CLOCK_REASONS, FAKE_THERMAL_NS and FAKE_SERIAL
- * change it.
+ * libnvidia-ml: constant telemetry; FAKE_FAIL, FAKE_CLOCK_REASONS, FAKE_THERMAL_NS, FAKE_SERIAL and
+ * FAKE_BOARD change it. Links and errors of memory are in nvml_board.c.
  */
+#include "tests/fakes/board.h"
 #include "tests/fakes/driver.h"
+#include "tests/fakes/nvml_entry.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-	SUCCESS = 0,
-	UNINITIALIZED = 1,
-	INVALID_ARGUMENT = 2,
-	NOT_SUPPORTED = 3,
-	NOT_FOUND = 6,
-	INSUFFICIENT_SIZE = 7
-};
-
-/* A device's handle points to one of these. */
-static struct device {
-	unsigned bus;
-} devices[256];
+static struct device devices[256];
 static bool initialised;
 
-static int nvml_enter(const char *function, const struct device *device)
+int nvml_enter(const char *function, const struct device *device)
 {
 	int status = driver_fault(function);
 	if (status)
 		return status;
-	return !initialised ? UNINITIALIZED : device ? SUCCESS : INVALID_ARGUMENT;
+	if (!initialised)
+		return UNINITIALIZED;
+	return device >= devices && device < devices + 256 ? SUCCESS : INVALID_ARGUMENT;
+}
+
+unsigned nvml_device_count(void)
+{
+	const char *text = getenv("FAKE_GPUS");
+	return text && *text ? (unsigned)strtoul(text, NULL, 10) : 2;
 }
 
 static unsigned long long env_u64(const char *name, unsigned long long fallback)
@@ -39,8 +36,10 @@ static unsigned long long env_u64(const char *name, unsigned long long fallback)
 	return text && *text ? strtoull(text, NULL, 0) : fallback;
 }
 
-static int set_output(int status, unsigned *value_p, unsigned value)
+int nvml_set(int status, unsigned *value_p, unsigned value)
 {
+	if (status == SUCCESS && !value_p)
+		return INVALID_ARGUMENT;
 	if (status == SUCCESS)
 		*value_p = value;
 	return status;
@@ -85,7 +84,6 @@ const char *nvmlErrorString(int result)
 	}
 }
 
-/* The fake driver's PCI addresses begin at 0000:01:00.0. */
 int nvmlDeviceGetHandleByPciBusId_v2(const char *text, struct device **device)
 {
 	unsigned domain, bus;
@@ -94,10 +92,11 @@ int nvmlDeviceGetHandleByPciBusId_v2(const char *text, struct device **device)
 		return status;
 	if (sscanf(text, "%x:%x:", &domain, &bus) != 2)
 		return INVALID_ARGUMENT;
-	if (domain || bus == 0 || bus > 255)
+	const unsigned board = bus - fake_pci_bus(0);
+	if (domain || bus < fake_pci_bus(0) || board >= nvml_device_count() || board > 255)
 		return NOT_FOUND;
-	*device = &devices[bus];
-	(*device)->bus = bus;
+	*device = &devices[board];
+	(*device)->board = board;
 	return SUCCESS;
 }
 
@@ -113,7 +112,7 @@ int nvmlDeviceGetUUID(struct device *device, char *text, unsigned capacity)
 	int status = nvml_enter(__func__, device);
 	if (status == SUCCESS)
 		snprintf(uuid, sizeof(uuid), "GPU-0fae0000-0000-4000-8000-0000000000%02x",
-			 device->bus);
+			 device->board + 1);
 	return set_text_output(status, text, capacity, uuid);
 }
 
@@ -126,7 +125,7 @@ int nvmlDeviceGetSerial(struct device *device, char *text, unsigned capacity)
 	if (status == SUCCESS && kind && strcmp(kind, "none") == 0)
 		status = NOT_SUPPORTED;
 	if (status == SUCCESS)
-		snprintf(serial, sizeof(serial), "16547200010%02u", device->bus);
+		snprintf(serial, sizeof(serial), "16547200010%02u", device->board + 1);
 	return set_text_output(status, text, capacity, serial);
 }
 
@@ -138,65 +137,49 @@ int nvmlDeviceGetVbiosVersion(struct device *device, char *text, unsigned capaci
 /* NVML_CLOCK_SM is 1, NVML_CLOCK_MEM 2; MHz. */
 int nvmlDeviceGetClockInfo(struct device *device, unsigned kind, unsigned *mhz)
 {
-	return set_output(nvml_enter(__func__, device), mhz,
-			  kind == 1   ? 1500
-			  : kind == 2 ? 2600
-				      : 345);
+	return nvml_set(nvml_enter(__func__, device), mhz,
+			kind == 1   ? 1500
+			: kind == 2 ? 2600
+				    : 345);
 }
 
 int nvmlDeviceGetMaxClockInfo(struct device *device, unsigned kind, unsigned *mhz)
 {
-	return set_output(nvml_enter(__func__, device), mhz,
-			  kind == 1   ? 1980
-			  : kind == 2 ? 2619
-				      : 1980);
+	return nvml_set(nvml_enter(__func__, device), mhz,
+			kind == 1   ? 1980
+			: kind == 2 ? 2619
+				    : 1980);
 }
 
 int nvmlDeviceGetTemperature(struct device *device, unsigned sensor, unsigned *celsius)
 {
 	int status = nvml_enter(__func__, device);
-	return set_output(!status && sensor ? INVALID_ARGUMENT : status, celsius, 41);
+	return nvml_set(!status && sensor ? INVALID_ARGUMENT : status, celsius, 41);
 }
 
 int nvmlDeviceGetPowerUsage(struct device *device, unsigned *milliwatts)
 {
-	return set_output(nvml_enter(__func__, device), milliwatts, 123456);
+	return nvml_set(nvml_enter(__func__, device), milliwatts, 123456);
 }
 
 int nvmlDeviceGetEnforcedPowerLimit(struct device *device, unsigned *milliwatts)
 {
-	return set_output(nvml_enter(__func__, device), milliwatts, 700000);
+	return nvml_set(nvml_enter(__func__, device), milliwatts, 700000);
 }
 
-int nvmlDeviceGetCurrPcieLinkGeneration(struct device *device, unsigned *value)
-{
-	return set_output(nvml_enter(__func__, device), value, 4);
-}
-int nvmlDeviceGetCurrPcieLinkWidth(struct device *device, unsigned *value)
-{
-	return set_output(nvml_enter(__func__, device), value, 8);
-}
-int nvmlDeviceGetMaxPcieLinkGeneration(struct device *device, unsigned *value)
-{
-	return set_output(nvml_enter(__func__, device), value, 5);
-}
-int nvmlDeviceGetMaxPcieLinkWidth(struct device *device, unsigned *value)
-{
-	return set_output(nvml_enter(__func__, device), value, 16);
-}
 int nvmlDeviceGetPersistenceMode(struct device *device, unsigned *value)
 {
-	return set_output(nvml_enter(__func__, device), value, 1);
+	return nvml_set(nvml_enter(__func__, device), value, 1);
 }
 int nvmlDeviceGetComputeMode(struct device *device, unsigned *value)
 {
-	return set_output(nvml_enter(__func__, device), value, 0);
+	return nvml_set(nvml_enter(__func__, device), value, 0);
 }
 
 int nvmlDeviceGetEccMode(struct device *device, unsigned *now, unsigned *next)
 {
 	*next = 1;
-	return set_output(nvml_enter(__func__, device), now, 1);
+	return nvml_set(nvml_enter(__func__, device), now, 1);
 }
 
 int nvmlDeviceGetMigMode(struct device *device, unsigned *now, unsigned *next)
@@ -232,11 +215,4 @@ int nvmlDeviceGetViolationStatus(struct device *device, unsigned policy,
 				  : policy == 1 ? env_u64("FAKE_THERMAL_NS", 0) * calls
 						: 0;
 	return SUCCESS;
-}
-
-int nvmlDeviceGetTotalEccErrors(struct device *device, unsigned kind, unsigned counter,
-				unsigned long long *count)
-{
-	*count = kind == 1 && counter == 0 ? 2 : 0; /* uncorrected, since the driver was loaded */
-	return nvml_enter(__func__, device);
 }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * librocm_smi64 as of ROCm 7: constant telemetry; FAKE_FAIL makes calls fail.
+ * librocm_smi64 as of ROCm 7: constant telemetry; FAKE_FAIL makes calls fail, FAKE_BOARD changes
+ * links and errors of memory. Without it every board has PCIe 4 x16 and is in one hive.
  */
+#include "tests/fakes/board.h"
 #include "tests/fakes/driver.h"
 
 #include <stdbool.h>
@@ -88,10 +90,10 @@ int rsmi_num_monitor_devices(uint32_t *devices)
 	return driver_fault(__func__);
 }
 
-/* Bits 8 to 15 hold the bus. The fake driver's PCI addresses begin at 0000:01:00.0. */
+/* Bits 8 to 15 hold the bus. As the fake driver's. */
 int rsmi_dev_pci_id_get(uint32_t device, uint64_t *id)
 {
-	return set_output(smi_enter(__func__, device), id, (uint64_t)(device + 1) << 8);
+	return set_output(smi_enter(__func__, device), id, (uint64_t)fake_pci_bus(device) << 8);
 }
 
 /* RSMI_GPU_BLOCK_UMC is 1, RSMI_GPU_BLOCK_SDMA is 2: both have ECC. */
@@ -100,10 +102,20 @@ int rsmi_dev_ecc_enabled_get(uint32_t device, uint64_t *blocks)
 	return set_output(smi_enter(__func__, device), blocks, 3);
 }
 
+/* RSMI_GPU_BLOCK_FUSE, 0x2000, is the last block; those above HDP without XGMI, 0x80, count
+ * nothing. */
 int rsmi_dev_ecc_count_get(uint32_t device, uint64_t block, struct errors *errors)
 {
-	*errors = (struct errors){.correctable = 7, .uncorrectable = block == 1 ? 2 : 0};
-	return smi_enter(__func__, device);
+	int status = smi_enter(__func__, device);
+	if (status == SUCCESS && (!errors || block == 0 || (block & (block - 1))))
+		status = INVALID_ARGS;
+	if (status == SUCCESS && block > 0x40 && block != 0x80)
+		status = NOT_SUPPORTED;
+	if (status == SUCCESS)
+		*errors = (struct errors){
+			.correctable = block == 1 ? fake_board(device, 0, "ecc_corrected") : 0,
+			.uncorrectable = block == 1 ? fake_board(device, 0, "ecc_uncorrected") : 0};
+	return status;
 }
 
 int rsmi_dev_power_get(uint32_t device, uint64_t *microwatts, unsigned *kind)
@@ -142,15 +154,106 @@ int rsmi_dev_gpu_clk_freq_get(uint32_t device, unsigned kind, struct frequencies
 	return status;
 }
 
+/* Three states: idle, half the lanes, all. */
 int rsmi_dev_pci_bandwidth_get(uint32_t device, struct bandwidth *b)
 {
 	int status = smi_enter(__func__, device);
+	if (status == SUCCESS && !b)
+		status = INVALID_ARGS;
 	if (!status)
-		*b = (struct bandwidth){.transfer_rate = {.num_supported = 2,
-							  .current = 0,
-							  .frequency = {8000000000, 16000000000}},
-					.lanes = {16, 16}};
+		*b = (struct bandwidth){
+			.transfer_rate = {.num_supported = 3,
+					  .current = fake_board(device, 16, "pcie_width") < 16 ? 1
+						     : fake_board(device, 4, "pcie_generation") < 4
+							     ? 0
+							     : 2,
+					  .frequency = {8000000000, 16000000000, 16000000000}},
+			.lanes = {16, (uint32_t)fake_board(device, 8, "pcie_width"), 16}};
 	return status;
+}
+
+/* 0 of a board that is in no hive. */
+int rsmi_dev_xgmi_hive_id_get(uint32_t device, uint64_t *hive)
+{
+	int status = smi_enter(__func__, device);
+	if (status == SUCCESS && !hive)
+		status = INVALID_ARGS;
+	return set_output(status, hive, status ? 0 : fake_board(device, 0xabcd, "hive"));
+}
+
+static int smi_enter_pair(const char *function, uint32_t from, uint32_t to)
+{
+	int status = smi_enter(function, from);
+	return !status && to >= device_count() ? INVALID_ARGS : status;
+}
+
+static bool xgmi_is_up(uint32_t from, uint32_t to)
+{
+	const uint64_t hive = fake_board(from, 0xabcd, "hive");
+	return hive && hive == fake_board(to, 0xabcd, "hive") && from != to &&
+	       fake_board(from, 1, "xgmi_%u", to) && fake_board(to, 1, "xgmi_%u", from);
+}
+
+/* RSMI_IOLINK_TYPE_PCIEXPRESS is 1, _XGMI 2. Two hops through one processor. */
+int rsmi_topo_get_link_type(uint32_t from, uint32_t to, uint64_t *hops, unsigned *kind)
+{
+	int status = smi_enter_pair(__func__, from, to);
+	if (status == SUCCESS && (!hops || !kind))
+		status = INVALID_ARGS;
+	if (status == SUCCESS) {
+		*hops = xgmi_is_up(from, to) ? 1 : fake_board(from, 2, "hops");
+		*kind = xgmi_is_up(from, to) ? 2 : 1;
+	}
+	return status;
+}
+
+/* MB/s; as documented, only between neighbours by xGMI. */
+int rsmi_minmax_bandwidth_get(uint32_t from, uint32_t to, uint64_t *least, uint64_t *most)
+{
+	int status = smi_enter_pair(__func__, from, to);
+	if (status == SUCCESS && (!least || !most || !xgmi_is_up(from, to)))
+		status = INVALID_ARGS;
+	if (status == SUCCESS) {
+		*least = 50000;
+		*most = fake_board(from, 100000, "xgmi_rate");
+	}
+	return status;
+}
+
+int rsmi_is_P2P_accessible(uint32_t from, uint32_t to, bool *accessible)
+{
+	int status = smi_enter_pair(__func__, from, to);
+	if (status == SUCCESS && !accessible)
+		status = INVALID_ARGS;
+	if (status == SUCCESS)
+		*accessible = fake_board(from, 1, "p2p");
+	return status;
+}
+
+struct page {
+	uint64_t address, size;
+	unsigned status;
+};
+
+/* Reserved pages are 0, pending 1, unreservable 2. Without records the number alone is set. */
+int rsmi_dev_memory_reserved_pages_get(uint32_t device, uint32_t *count, struct page *pages)
+{
+	static const char *const keys[] = {"pages_retired", "pages_pending", "pages_failed"};
+	uint32_t number = 0;
+	int status = smi_enter(__func__, device);
+	if (status == SUCCESS && !count)
+		status = INVALID_ARGS;
+	if (status != SUCCESS)
+		return status;
+	for (unsigned kind = 0; kind < 3; kind++)
+		for (uint64_t i = fake_board(device, 0, "%s", keys[kind]); i; i--) {
+			if (pages && number < *count)
+				pages[number] = (struct page){4096 * i, 4096, kind};
+			number++;
+		}
+	const bool fits = !pages || number <= *count;
+	*count = pages && !fits ? *count : number;
+	return fits ? SUCCESS : INSUFFICIENT_SIZE;
 }
 
 int rsmi_dev_unique_id_get(uint32_t device, uint64_t *id)

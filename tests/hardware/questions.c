@@ -17,6 +17,7 @@
 #include "lib/err.h"
 #include "lib/units.h"
 #include "tests/hardware/answers.h"
+#include "tests/hardware/questions/links.h"
 #include "tests/hardware/questions/slot_gate.h"
 
 #include <errno.h>
@@ -321,6 +322,13 @@ static void report_telemetry(const char *name)
 		     status ? err_text() : "the device has no such reading");
 }
 
+static void report_board(const char *name, int (*report)(const char *, struct dev *))
+{
+	const int status = report(name, dut.dev);
+	if (status)
+		no_answer(name, status);
+}
+
 /* ------------------------------------------------------------------ all of them */
 
 static bool is_selected(const char *name)
@@ -369,6 +377,9 @@ static void answer_all(void)
 	ASK(measure_progress_while_held, "local_copy_64MiB_while_every_slot_is_held", copy_local);
 	ASK(measure_progress_while_held, "copy_up_64MiB_while_every_slot_is_held", copy_up);
 	ASK(measure_progress_while_held, "copy_down_64MiB_while_every_slot_is_held", copy_down);
+	ASK(report_board, "pcie_link_after_copies", report_pcie_link);
+	ASK(report_board, "links_to_devices", report_device_links);
+	ASK(report_board, "memory_errors", report_memory_errors);
 	ASK(measure_progress_while_held, "fill_64MiB_while_every_slot_is_held", fill_memory);
 	ASK(measure_progress_while_held, "value_write_to_pinned_while_every_slot_is_held",
 	    write_pinned);

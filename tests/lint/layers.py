@@ -81,7 +81,8 @@ def c_functions_above(limit: int) -> Callable[[str, str], Iterator[Breach]]:
 
 
 # What a program declares, and names that mathematics and the C library gave.
-BARE_NAMES = frozenset("""main usage setup body check derive model admit poison teardown describe min max gcd clamp""".split())
+BARE_NAMES = frozenset("""main usage setup body check derive model admit poison restore teardown
+                            describe min max gcd clamp""".split())
 C_FUNCTION = re.compile(r"^static\b(?:(?!__attribute__)[^;={}()])*?\b(\w+)\((?!\*)[^;{}]*\)\s*\{", re.M)
 
 
@@ -268,7 +269,7 @@ RULES = (
     Rule("c-line-length", "at most 100 columns, tabs are 8", C_ALL, ("*.cu",), check=columns_above(100, 8)),
     Rule("line-length", "at most 130 columns", (*PYTHON, "tests/*.py", "*.sh", "gpusig"), (), check=columns_above(130, 4)),
     Rule("folder-size", "at most 35 sources in a folder", C_ALL, ("tests/unit/*",), files_in_folder=35),
-    Rule("vendor-folder-size", "at most 10 sources for a vendor", ("device/gpu/cuda/*.[ch]",), (), files_in_folder=10),
+    Rule("vendor-folder-size", "at most 13 sources for a vendor", ("device/gpu/cuda/*.[ch]",), (), files_in_folder=13),
     Rule("no-trailing-blanks", "no blanks at the end of a line", SOURCES, (), r"[ \t]+$"),
 )
 

@@ -35,6 +35,11 @@ def ratio(numerator: str, denominator: str) -> Compute:
     return rounds(lambda t, v, c: t[numerator.format(v)] / t[denominator.format(v)])
 
 
+def injected_bytes(c: Case, v: str) -> float:
+    """What one device sends or receives: everything, or its even part where all of them send."""
+    return c.model(v, "bytes") / (c.devices if c.axes["route"] == "all>all" else 1)
+
+
 def of_memory(name: str) -> Compute:
     """The quantity of the same variant under another name; there is none below 16 times the last-level cache."""
     def compute(c: Case, v: Optional[str], d: dict) -> Summary:
@@ -107,7 +112,7 @@ def out_of_core_ideal(t: dict, v: str, c: Case) -> float:
 
 def best_speedup(c: Case, v: Optional[str], d: dict) -> Summary:
     """Of the schedule with the smallest median."""
-    schedules = [name for name in c.samples if name not in (*c.run["references"], "serial")]
+    schedules = [name for name in c.samples if name not in (*c.run["references"], "serial", "serial-library")]
     fastest = min(schedules, key=c.median)
     return c.each_round(lambda t: t["serial"] / t[fastest])
 
@@ -174,7 +179,7 @@ def residents_by_formula(c: Case, v: str) -> float:
 def bus_bandwidth(t: dict, v: str, c: Case) -> float:
     p = c.facts.get("ranks", c.facts.get("devices"))
     directions = 2 if "allreduce" in c.program else 1
-    return directions * (p - 1) / p * c.axes["size"] / t[v]
+    return directions * (p - 1) / p * c.facts.get("vector_bytes", c.axes["size"]) / t[v]
 
 
 def seconds_of(text: str) -> float:
@@ -215,11 +220,14 @@ DEFINITIONS: Tuple[Definition, ...] = (
 
     Definition("gemm/efficiency", "fraction_of_peak", fraction_of_peak),
     Definition("gemm/efficiency", "peak_flop_rate", peak_flop_rate),
-    Definition("gemm/split", "DIL", ratio("{}", "whole")),
+    Definition("gemm/efficiency", "cold_time_ratio", ratio("gemm_cold", "gemm")),
+    Definition("gemm/split", "DIL", rounds(lambda t, v, c: t[v] / t["whole_cold" if v.endswith("_cold") else "whole"])),
+    Definition("gemm/split", "cold_time_ratio", rounds(lambda t, v, c: t[v] / t[v[:-len("_cold")]])),
     Definition("gemm/split", "traffic_ratio", value(traffic_ratio)),
 
     Definition("micro/contention|micro/copy_contention", "CIL", rounds(contention_cil)),
     Definition("micro/copy_path", "blocks_to_saturate", value(blocks_to_saturate)),
+    Definition("micro/peer_matrix", "injection_bandwidth", rounds(lambda t, v, c: injected_bytes(c, v) / t[v])),
     Definition("micro/copy_path", "kernel_time_ratio", ratio("{}", "engine")),
     Definition("micro/copy_path", "both_ways_time_ratio", ratio("both_ways", "engine")),
     Definition("micro/copy_path", "pageable_time_ratio", ratio("pageable", "engine")),
@@ -245,6 +253,7 @@ DEFINITIONS: Tuple[Definition, ...] = (
     Definition("overlap/ficco", "CIL_gemm", ratio("{}-gemms-concurrent", "{}-gemms")),
     Definition("overlap/ficco", "CIL_comm", ratio("{}-transfers-concurrent", "{}-transfers")),
     Definition("overlap/ficco", "S", ratio("serial", "{}")),
+    Definition("overlap/ficco", "S_library", ratio("serial-library", "{}")),
     Definition("overlap/ficco", "S_ideal", rounds(ideal("gemm", "communication"))),
     Definition("overlap/ficco", "best_speedup", best_speedup),
     Definition("overlap/ficco", "fraction_of_ideal", fraction("serial", ideal("gemm", "communication"))),
@@ -298,7 +307,7 @@ DEFINITIONS: Tuple[Definition, ...] = (
 # (programs, quantity): what the record does not hold.
 NOT_IN_RECORD: Dict[Tuple[str, str], str] = {
     ("collectives/*", "entry_skew"): "when each rank entered",
-    ("collectives/device_allreduce", "host_completion"): "the host's own times, beside the devices'",
+    ("collectives/*", "host_completion"): "the host's own times, beside the devices'",
     ("topology/torus", "psi"): "the schedule's messages; tests/unit/torus_figures.c counts them",
     ("topology/torus", "xi"): "the schedule's messages; tests/unit/torus_figures.c counts them",
     ("topology/torus", "time_over_best"): "the times of all other algorithms; tests/unit/torus_figures.c has them",
@@ -390,7 +399,7 @@ def fastest(c: Case, variants: Sequence[str]) -> List[str]:
 
 
 def schedules(c: Case) -> List[str]:
-    return fastest(c, [name for name in c.run["variants"] if name not in c.run["references"]])
+    return fastest(c, [name for name in c.run["variants"] if name not in (*c.run["references"], "serial-library")])
 
 
 def better_order(c: Case) -> str:

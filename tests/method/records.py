@@ -7,6 +7,8 @@ import json
 import math
 from typing import Callable, Iterator, List, NamedTuple, Optional, Sequence
 
+GRADES = ("noisy", "contended")  # flags that leave a value valid
+
 
 class Summary(NamedTuple):
     """A value and its 95 % interval; `rounds`: of how many rounds it is the median, None where it is of none."""
@@ -94,8 +96,9 @@ class Case:
         return next((d for d in self.record["derived"] if d["name"] == name and d["variant"] == variant), None)
 
     def flagged(self, variant: Optional[str]) -> bool:
-        """Whether a flag concerns the variant, or (None) the whole case, and not one of its quantities alone."""
-        flags = self.record["validity"]["flags"]
+        """Whether a flag that makes it invalid concerns the variant, or (None) the whole case, and not one of its quantities
+        alone."""
+        flags = [f for f in self.record["validity"]["flags"] if f["flag"] not in GRADES]
         return any(f["variant"] == variant and f.get("quantity") is None for f in flags)
 
     def noise(self, variant: str, least: float = 0.02) -> float:

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Headline numbers and fitted lines of a signature once more, from the records that it was made of. It has nine digits."""
+"""Headline numbers and fitted lines of a signature once more, from the records that it was made of. Headline numbers have nine
+digits there, lines six."""
 from __future__ import annotations
 
 from typing import Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
+import tries
 from records import Case
 
-TOLERANCE = 1e-8
+MIN_FOR_LINE = 3
+TOLERANCE, TOLERANCE_OF_LINES = 1e-8, 1e-5
 
 
 class Line(NamedTuple):
@@ -33,31 +36,53 @@ def fit(points: Sequence[Tuple[float, float]]) -> Line:
 
 
 def points_of(cases: Sequence[Case], variant: str, where: Dict[str, object]) -> List[Tuple[float, float]]:
-    """Bytes and median seconds of the valid bandwidths."""
+    """Bytes and median seconds of the valid bandwidths; of those without a grade where at least three have none."""
     found = []
-    for case in cases:
-        entry = case.derived("bandwidth", variant)
-        if entry and entry["valid"] and all(case.axes.get(name) == value for name, value in where.items()):
-            found.append((case.model(variant, "bytes"), case.median(variant)))
-    return found
+    for own in tries.by_case([c for c in cases if all(c.axes.get(name) == value for name, value in where.items())]):
+        settled = tries.settle(own, "bandwidth", variant)
+        if settled:
+            found.append((settled.grade, settled.case.model(variant, "bytes"), settled.case.median(variant)))
+    quiet = [point for grade, *point in found if not grade]
+    return quiet if len(quiet) >= MIN_FOR_LINE else [point for _, *point in found]
+
+
+def objects(value: object) -> List[dict]:
+    """Of a list, or of the table that stands for one (docs/RECORDS.md)."""
+    if isinstance(value, list):
+        return value
+    return [dict(value.get("same", {}), **dict(zip(value["rows_of"], row))) for row in value["rows"]]
+
+
+def values(signature: dict, program: str, quantity: str) -> Iterator[dict]:
+    """Labels and fields of the values of a quantity that are no headline numbers."""
+    for table in signature["values"]:
+        if (table["program"], table["quantity"]) == (program, quantity):
+            names = [name for name in table["labels"] if name not in table["where"]] + table["fields"]
+            for row in table["rows"]:
+                yield {**table["where"], **table["same"],
+                       **{name: value for name, value in zip(names, row) if value is not None}}
 
 
 def lines(signature: dict, cases: Sequence[Case]) -> Iterator[Tuple[str, Optional[float], Optional[float]]]:
     """Name, value of the signature, value of the records."""
     for program, section in signature["programs"].items():
         own = [case for case in cases if case.program == program]
-        for found in section["results"].get("fits", []):
+        for found in objects(section["results"].get("fits", [])):
             label = "%s fit of %s %s" % (program, found["variant"], found["where"])
             for name, value in fit(points_of(own, found["variant"], found["where"])).values().items():
                 yield "%s: %s" % (label, name), found[name], value
 
 
 def headlines(signature: dict, cases: Sequence[Case]) -> Iterator[Tuple[str, Optional[float], Optional[float]]]:
-    """Each is the value of the one case that its program names."""
-    for case in cases:
+    """Each is the value of the one case that its program names, of all tries of it."""
+    for own in tries.by_case(cases):
+        case = own[-1]
         for primary in case.run["primary"]:
             metric = signature["metrics"].get("%s/%s" % (case.program, primary["metric"]))
             if metric and metric["primary"] and all(case.axes.get(name) == value for name, value in primary["where"].items()):
-                entry = case.derived(primary["derived"], primary["variant"])
-                for end in ("value", "ci_low", "ci_high"):
-                    yield "%s/%s: %s" % (case.program, primary["metric"], end), metric[end], entry[end] if entry else None
+                settled = tries.settle(own, primary["derived"], primary["variant"])
+                found = (settled.entry["value"], settled.low, settled.high) if settled else (None, None, None)
+                for end, value in zip(("value", "ci_low", "ci_high"), found):
+                    yield "%s/%s: %s" % (case.program, primary["metric"], end), metric[end], value
+                grade = settled.grade if settled else None
+                yield "%s/%s: grade" % (case.program, primary["metric"]), 1.0, float(metric.get("grade") == grade)

@@ -15,7 +15,6 @@ shapes are seen.
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import os
 import random
@@ -25,6 +24,11 @@ import tempfile
 from pathlib import Path
 
 HOME = Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(HOME))
+
+from reports.record_file import read  # noqa: E402
+from reports.signature import build  # noqa: E402
+
 CURVES = ("gemm/*", "micro/copy_path", "micro/copy_contention", "micro/launch", "micro/memory", "micro/occupancy",
           "micro/priority", "collectives/device_allreduce")
 SIDES = {"m": (256, 4096), "n": (32, 1024), "k": (64, 4096)}
@@ -103,7 +107,7 @@ def main() -> None:
          "engine,kernel", "--budget", f"{o.each * cases:g}s", "--seed", str(o.seed), "--out", folder + "/records.jsonl",
          *(["--max-samples", str(o.max_samples)] if o.max_samples else [])], (0, 3))
     run(["./gpusig", "report", folder], (0, 3))
-    signature = json.loads((Path(folder) / "signature.json").read_text(encoding="utf-8"))
+    signature = build(read(Path(folder) / "records.jsonl")).json  # the file has no scenarios
     show(signature["programs"]["overlap/ficco"]["results"]["advice"])
     print("in", folder)
 

@@ -52,6 +52,7 @@ class Writer:
         samples = [seconds * (1 + noise * self.random.uniform(-1, 1)) for _ in range(20)]
         ordered = sorted(samples)
         return {"name": name, "iterations": 10, "samples_s": samples, "round": list(range(20)), "n": 20,
+                "retaken": 0, "disturbed": 0,
                 "median_s": (ordered[9] + ordered[10]) / 2, "ci_low_s": ordered[5], "ci_high_s": ordered[14],
                 "min_s": ordered[0], "p95_s": ordered[18], "max_s": ordered[19], "lag1": 0.0, "drift": 0.0,
                 "converged": True, "model": {"bytes": moved, "flops": None, "messages": None}}
@@ -179,8 +180,8 @@ FICCO_TIMES = {"serial": 3e-3, "shard": 2.5e-3, "hetero-fused-1d": 2e-3}
 FICCO_GEMM, FICCO_COMM = 1.8e-3, 1.2e-3  # so that the ideal speedup is 5/3
 
 
-def ficco(times: Optional[Dict[str, float]] = None, **more: Any) -> Writer:
-    """Two shapes: one that overlap makes faster, and one where every schedule loses."""
+def ficco(times: Optional[Dict[str, float]] = None, library: Optional[float] = None, **more: Any) -> Writer:
+    """Two shapes: one that overlap makes faster, and one where every schedule loses. `library`: time of serial with it."""
     w = Writer("overlap/ficco", [headline("ficco_shard_speedup", "S", {"shape": "g5"}, "shard", "")],
                [axis("op", "", ["ag-gemm"]), axis("shape", "", ["g5", "g6"]), axis("copy-method", "", ["engine"])],
                references=["gemm", "communication"], **more)
@@ -195,11 +196,17 @@ def ficco(times: Optional[Dict[str, float]] = None, **more: Any) -> Writer:
                 derived += [value("S", name, gain, ci_low=gain * 0.99, ci_high=gain * 1.01),
                             value("fraction_of_ideal", name, (gain - 1) / (ideal - 1)),
                             value("DIL_gemm", name, 1.1), value("DIL_comm", name, 1.3), value("CIL_gemm", name, 1.05)]
+        if library:
+            derived.append(value("time", "serial-library", library, "s"))
+            derived += [value("S_library", n, library / t) for n, t in own.items()]
         best = max(own["serial"] / t for n, t in own.items() if n != "serial")
         derived.append(value("best_speedup", min(own, key=lambda n: own[n] if n != "serial" else 1.0), best))
-        line = w.case({"op": "ag-gemm", "shape": shape, "copy-method": "engine"}, [w.variant(n, t) for n, t in own.items()],
+        measured = {**own, "serial-library": library} if library else own
+        line = w.case({"op": "ag-gemm", "shape": shape, "copy-method": "engine"}, [w.variant(n, t) for n, t in measured.items()],
                       derived)
         line["facts"] = {"m": 64, "n": 64, "k": 2048, "best_schedules": min(own, key=lambda n: own[n]), "tie": "no"}
+        if library:
+            line["facts"]["library"] = "NCCL 2.28.9"
     return w.end()
 
 
@@ -354,6 +361,22 @@ def device_allreduce(**more: Any) -> Writer:
     return w.end()
 
 
+def device_allgather(**more: Any) -> Writer:
+    """Among devices with a library, which is the fastest above 2 MB and far from it below."""
+    sizes = [2048, 131072, 2097152]
+    w = Writer("collectives/device_allgather", [headline("device_allgather_library_busbw", "bus_bandwidth", {"size": sizes[-1]},
+                                                         "library", "byte/s")], [axis("size", "byte", sizes)], **more)
+    for size in sizes:
+        variants = [w.variant(name, alpha + size / rate, size)
+                    for name, alpha, rate in (("ring", 4e-6, 1e11), ("bine", 3e-6, 8e10), ("library", 2e-5, 4e11))]
+        derived = [value("time", v["name"], v["median_s"], "s", ci_low=v["ci_low_s"], ci_high=v["ci_high_s"]) for v in variants]
+        derived += [value("bus_bandwidth", v["name"], 0.75 * size / v["median_s"], "byte/s", formula="(p-1)/p bytes / time")
+                    for v in variants]
+        derived += [value("library_time_ratio", v["name"], v["median_s"] / variants[-1]["median_s"]) for v in variants[:-1]]
+        w.case({"size": size}, variants, derived)["facts"] = {"devices": 4, "vector_bytes": size, "library": "NCCL 2.28.9"}
+    return w.end()
+
+
 # algorithm -> (steps, links on the longest ways, seconds a byte) of the model, on 8x8
 TORUS = {"swing-b": (12, 20, 1.078125 / 100e9), "bucket": (28, 28, 0.984375 / 100e9)}
 STEP_S, HOP_S = 0.455e-6, 0.4e-6
@@ -490,7 +513,7 @@ def unknown(**more: Any) -> Writer:
 
 ALL: Sequence[Callable[..., Writer]] = (node, memory, latency, copies, launch, efficiency, split, contention,
                                         copy_contention, occupancy, pair, shaping, ficco, trigger, allreduce, device_allreduce,
-                                        torus, simgrid, unknown)
+                                        device_allgather, torus, simgrid, unknown)
 
 
 def everything(**more: Any) -> str:

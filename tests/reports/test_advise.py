@@ -272,11 +272,12 @@ class Telling(workplace.Scratch):
         self.assertFalse([n for n in notes if "copy_contention" in n], notes)
 
     def test_the_machine_is_what_the_library_reads(self) -> None:
-        code, out, _ = self.advise(str(self.stored(curves())), "--format", "machine")
+        path = self.stored(curves())
+        code, out, _ = self.advise(str(path), "--format", "machine")
         self.assertEqual(code, 0)
         machine = Machine(out.splitlines())
         self.assertEqual(Adviser(machine).ask(512, 512, 512, 4, "ag-gemm", "f32"),
-                         Adviser(machine_of(self.signature(curves()).json)).ask(512, 512, 512, 4, "ag-gemm", "f32"))
+                         Adviser(machine_of(advise_command.read_signature(path))).ask(512, 512, 512, 4, "ag-gemm", "f32"))
 
     def test_bad_input_is_one_line(self) -> None:
         good = self.stored(curves())
@@ -343,7 +344,7 @@ class Scoring(workplace.Scratch):
         ficco = synthetic.schedules(self.times({1: 0.10}))
         case = ficco.lines[2]
         best = min(case["variants"], key=lambda v: v["median_s"])["name"]
-        case["validity"]["flags"] = [{"flag": "noisy", "variant": best, "reason": "noisy"}]
+        case["validity"]["flags"] = [{"flag": "gate", "variant": best, "reason": "stuck"}]
         score = self.signature(curves() + ficco.text()).json["programs"]["overlap/ficco"]["results"]["advice"]
         self.assertEqual((score["scenarios"], score["hits"]), (3, 3))
 

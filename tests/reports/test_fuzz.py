@@ -38,7 +38,19 @@ def change(record: dict, path: tuple, value: object) -> None:
 @unittest.skipUnless(workplace.HAVE_JINJA2, "jinja2 is not installed")
 class Fuzz(workplace.Scratch):
     def test_random_changes(self) -> None:
-        lines = [json.loads(line) for line in everything().splitlines()]
+        self.survives([json.loads(line) for line in everything().splitlines()])
+
+    def test_random_changes_of_graded_values_and_second_tries(self) -> None:
+        chance = random.Random(7)
+        lines = [json.loads(line) for run in ("r1", "r2") for line in everything(run=run).splitlines()]
+        for record in lines:
+            for entry in record.get("derived", ()):
+                grades = [grade for grade in ("noisy", "contended") if chance.random() < 0.3]
+                if grades:
+                    entry["grades"] = grades
+        self.survives(lines)
+
+    def survives(self, lines: list) -> None:
         used = 0
         for seed in range(ROUNDS):
             chance = random.Random(seed)

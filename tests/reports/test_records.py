@@ -115,12 +115,14 @@ class Reading(workplace.Scratch):
         self.assertEqual(jsonl.clean("a\x00b\ud800c\u202ed"), "a\ufffdb\ufffdc\ufffdd")
         self.assertEqual(jsonl.clean("two\nlines"), "two lines")
 
-    def test_latest_record_of_a_case_counts(self) -> None:
+    def test_every_record_of_a_case_is_kept(self) -> None:
         first, second = launch(run="r1"), launch(run="r2")
-        second.lines[1]["derived"] = [value("time", "enqueue", 5e-7, "s")]
+        second.lines[1]["derived"] = [value("time", "enqueue", 2.1e-7, "s")]
         group = self.records(first.text() + second.text()).groups[("micro/launch", "host")]
-        self.assertEqual(group.superseded, 1)
-        self.assertEqual([d.value for c in group.cases.values() for d in c.derived], [5e-7])
+        self.assertEqual(group.repeated, 1)
+        self.assertEqual([case.run for tries in group.tries.values() for case in tries], ["r1", "r2"])
+        self.assertEqual({d.variant: (d.value, d.tries) for c in group.cases.values() for d in c.derived},
+                         {"enqueue": (2.1e-7, 2), "back_to_back": (2.5e-6, 1), "round_trip": (8e-6, 1)})
 
     def test_case_without_run_is_not_used(self) -> None:
         text = "".join(launch().text().splitlines(True)[1:])

@@ -20,6 +20,9 @@ HOSTILE = ['<script>alert(1)</script>', '"><img src=x onerror=alert(1)>', "{{ 7*
            "\x1b[2J\x1b]0;title\x07", "a\x00\ud800\u202eb", "';--", "http://evil.example/x.js", "\\1 (?P<x>"]
 
 
+BESIDE = [("href", name) for name in ("metrics.csv", "timings.csv", "records.jsonl", "signature.json")]
+
+
 class Tags(HTMLParser):
     """Every tag with its attributes, and the tags left open."""
 
@@ -83,7 +86,7 @@ class Page(workplace.Scratch):
                 self.assertFalse(name.startswith("on"), (tag, name))
                 self.assertNotEqual(name, "style")
                 if name in ("src", "href", "xlink:href", "action"):
-                    self.assertTrue(text.startswith("#"), (tag, name, text))
+                    self.assertTrue(text.startswith("#") or (name, text) in BESIDE, (tag, name, text))
         self.assertIsNone(re.search(r"""(src|href)\s*=\s*["']?\s*(https?:)?//""", page))
         self.assertNotIn("url(", page)
         self.assertNotIn("@import", page)
@@ -111,6 +114,15 @@ class Page(workplace.Scratch):
         self.assertIn("hetero-fused-1d: 1.50× serial", bars[0])
         self.assertIn("not clamped", page)
 
+    def test_the_vendors_serial_is_a_row_and_a_column(self) -> None:
+        self.run_build(synthetic.ficco(library=2.4e-3).text())
+        page = self.page().replace("\N{NO-BREAK SPACE}", " ")
+        self.assertIn(">S over the library<", page)
+        self.assertIn(">serial-library<", page)
+        self.assertIn("S is relative to serial with copies; S over the library to serial-library", page)
+        self.run_build(synthetic.ficco().text())
+        self.assertNotIn("S over the library", self.page())
+
     def test_allreduce_without_a_library_shows_times_and_who_leads(self) -> None:
         self.run_build(synthetic.device_allreduce().text())
         page = self.page().replace("\N{NO-BREAK SPACE}", " ")
@@ -118,6 +130,14 @@ class Page(workplace.Scratch):
         self.assertIn("Times; no library was measured for comparison.", page)
         self.assertIn("the longest of the devices&#39; own durations", page)
         self.assertNotIn("of the library,", page)
+
+    def test_an_all_gather_among_devices_is_compared_with_the_library(self) -> None:
+        self.run_build(synthetic.device_allgather().text())
+        page = self.page().replace("\N{NO-BREAK SPACE}", " ")
+        self.assertIn("All-gather among devices: which algorithm, for which size?", page)
+        self.assertIn("one all-gather alone, the longest of the devices&#39; own durations", page)
+        self.assertIn("the time of the library&#39;s own", page)
+        self.assertIn("Bus bandwidth = (p-1)/p bytes / time", page)
 
     def test_a_shaped_loop_shows_its_curves_and_its_best_setting(self) -> None:
         self.run_build(synthetic.shaping().text())
@@ -206,7 +226,8 @@ class Page(workplace.Scratch):
 
     def test_no_leftovers_of_atomic_writes(self) -> None:
         self.run_build(everything())
-        self.assertEqual(sorted(p.name for p in self.folder.iterdir()), ["records.jsonl", "report.html", "signature.json"])
+        self.assertEqual(sorted(p.name for p in self.folder.iterdir()),
+                         ["metrics.csv", "records.jsonl", "report.html", "signature.json", "timings.csv"])
 
     def test_simulated_is_said_on_page_and_terminal(self) -> None:
         _, out, _ = self.run_build(everything(spec="sim", simulated=True))

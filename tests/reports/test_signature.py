@@ -6,13 +6,17 @@ from __future__ import annotations
 import json
 import random
 import unittest
+from dataclasses import replace
+from unittest.mock import patch
 
 import synthetic
 import workplace
 from synthetic import copies, everything, headline, launch, memory, split, unknown, unstarted, value
 
-from reports import machine
+from reports import machine, sections
 from reports.fits import fit_line
+from reports.headline import headline as headline_of
+from reports.section import Finding
 from reports.sections import spec_of
 from reports.signature import MixedMachines
 
@@ -20,6 +24,19 @@ try:
     import jsonschema
 except ImportError:
     jsonschema = None
+
+
+class Findings(workplace.Scratch):
+    def test_what_is_wrong_with_the_machine_is_on_the_first_screen(self) -> None:
+        found = [Finding("Slow pair.", "0 to 3: a quarter of the others.")]
+        spec = replace(spec_of("micro/launch"), findings=lambda section: found)
+        with patch.dict(sections.SPECS, {"micro/launch": spec}):
+            signature = self.signature(launch().text())
+            self.assertEqual(signature.json["findings"], [{"program": "micro/launch", "device": "host", "head": "Slow pair.",
+                                                           "text": "0 to 3: a quarter of the others."}])
+            self.assertIn(("Slow pair.", "0 to 3: a quarter of the others."),
+                          [(note.head, note.text) for note in machine.warnings(signature.json)])
+            self.assertIn("! Slow pair. 0 to 3: a quarter of the others.", headline_of(signature))
 
 
 class Truth(workplace.Scratch):
@@ -230,6 +247,19 @@ class Truth(workplace.Scratch):
                          "fastest most often: hetero-fused-1d and serial (1 of 2). The advice has no score: no case qualifies: "
                          "its GEMM must be of a measured type and an unmeasured shape, with two valid schedules that differ by "
                          "more than noise.")
+
+    def test_serial_with_the_library_is_a_second_baseline(self) -> None:
+        text = synthetic.ficco(library=2.4e-3).text()
+        won, lost = self.results(text, "overlap/ficco")["cases"]
+        self.assertAlmostEqual(won["S"], 1.5)  # still over serial with copies
+        self.assertEqual((won["library"], set(won["times_s"])), ("NCCL 2.28.9", {"serial", "shard", "hetero-fused-1d"}))
+        self.assertAlmostEqual(won["S_library"]["hetero-fused-1d"], 1.2)
+        self.assertAlmostEqual(lost["S_library"]["serial"], 0.8)
+        summary = self.signature(text).json["programs"]["overlap/ficco"]["summary"]
+        self.assertIn("hetero-fused-1d for ag-gemm g5 64×64×2048 by engine, 1.50×", summary)
+        self.assertIn("serial with the collective of NCCL 2.28.9 takes 0.800× the time of serial with copies, and overlap is at "
+                      "best 1.20× as fast as it", summary)
+        self.assertNotIn("S_library", self.results(synthetic.ficco().text(), "overlap/ficco")["cases"][0])
 
     def test_schedules_that_tie_are_all_named(self) -> None:
         w = synthetic.ficco()

@@ -15,12 +15,14 @@ from typing import Tuple
 ROOT = Path(__file__).resolve().parents[2]
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
-if str(ROOT / "tests" / "reports") not in sys.path:
-    sys.path.insert(0, str(ROOT / "tests" / "reports"))
+for own in ("method", "reports"):
+    if str(ROOT / "tests" / own) not in sys.path:
+        sys.path.insert(0, str(ROOT / "tests" / own))
 
 import synthetic  # noqa: E402
 from reports import __main__ as command  # noqa: E402
-from reports.records import Records, read  # noqa: E402
+from reports.record_file import read  # noqa: E402
+from reports.records import Records  # noqa: E402
 from reports.signature import Signature, build  # noqa: E402
 
 

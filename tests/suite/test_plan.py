@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Dividing the time, choosing the device, reading durations."""
+import os
 import unittest
 from pathlib import Path
+from types import SimpleNamespace
+from unittest.mock import patch
 
-from suite import command, devices, duration, listing, plan
+from suite import command, devices, duration, launch, listing, plan, run
 from suite.command_error import CANNOT_RUN, USAGE, CommandError
 from suite.programs import Backend, Program, select
 
@@ -14,27 +17,21 @@ def program(name, share=1.0):
 
 class Time(unittest.TestCase):
     def test_shares(self):
-        budget = plan.Budget(60.0, 0.0)
-        todo = [program("a/b", 1.0), program("a/c", 3.0)]
-        self.assertAlmostEqual(budget.for_next(todo, 0.0), 15.0)
-        self.assertAlmostEqual(budget.for_next(todo[1:], 2.0), 58.0)
+        self.assertAlmostEqual(plan.share_s([1.0, 3.0], 60.0), 15.0)
+        self.assertAlmostEqual(plan.share_s([3.0], 58.0), 58.0)
+        self.assertAlmostEqual(plan.Budget(60.0, 5.0).at(0.5), 35.0)
 
     def test_never_below_the_least(self):
-        budget = plan.Budget(1.0, 0.0)
-        self.assertEqual(budget.for_next([program("a/b")] * 9, 0.5), plan.MIN_S)
-        self.assertEqual(budget.for_next([program("a/b")], 99.0), plan.MIN_S)
+        self.assertEqual(plan.share_s([1.0] * 9, 0.5), plan.MIN_S)
+        self.assertEqual(plan.share_s([1.0], -39.0), plan.MIN_S)
+        self.assertEqual(plan.share_s([0.0], 9.0), plan.MIN_S)
 
     def test_a_limit_is_above_the_budget_and_ends_with_the_run(self):
         budget = plan.Budget(60.0, 0.0)
         self.assertEqual(budget.limit(4.0, 0.0), 27.0)
         self.assertEqual(budget.limit(4.0, 58.0), 9.0)
 
-    def test_simulated_seconds_are_divided_by_share_alone_and_limit_nothing(self):
-        budget = plan.Budget(60.0, 0.0, 4.0, True)
-        todo = [program("a/b", 1.0), program("a/c", 3.0)]
-        self.assertAlmostEqual(budget.for_next(todo, 500.0), 15.0)
-        self.assertAlmostEqual(budget.for_next(todo[1:], 900.0), 45.0)
-        self.assertGreater(budget.limit(15.0, 900.0), 300.0)
+    def test_simulated_devices_are_known(self):
         self.assertTrue(devices.is_virtual("sim:quiet:0") and not devices.is_virtual("host:0"))
 
     def test_devices_of_a_list_are_counted(self):
@@ -56,7 +53,7 @@ class Time(unittest.TestCase):
         self.assertEqual(devices.kept([ranks], "cuda:0-3"), [ranks])
         self.assertEqual(devices.kept([ranks], "host"), [ranks])
         settings = command.Settings("cuda:0-3", 1, False, (), Path("records.jsonl"))
-        self.assertEqual(command.build(ranks, settings, 1.0, Path("done"))[:3], ["mpirun", "-np", "4"])
+        self.assertEqual(command.build(ranks, settings, 1.0, command.How(Path("done")))[:3], ["mpirun", "-np", "4"])
 
     def test_durations(self):
         for text, seconds in (("90", 90), ("90s", 90), ("2m", 120), ("1h", 3600), ("0.5", 0.5), ("1.5m", 90)):
@@ -67,6 +64,31 @@ class Time(unittest.TestCase):
         self.assertEqual(duration.show(4.21), "4.2 s")
         self.assertEqual(duration.show(125), "2 min 05 s")
         self.assertEqual(duration.show(7300), "2 h 01 min")
+
+
+class Priority(unittest.TestCase):
+    @staticmethod
+    def permitting(code):
+        return patch("suite.launch.subprocess.run", lambda *_, **__: SimpleNamespace(returncode=code))
+
+    def test_the_default_is_what_is_permitted(self):
+        with self.permitting(0):
+            self.assertEqual((run._nice(None), run._nice(5)), (-20, 5))
+        with self.permitting(1):
+            self.assertIsNone(run._nice(None))
+            self.assertIsNone(run._nice(os.getpriority(os.PRIO_PROCESS, 0)))
+
+    def test_what_is_asked_for_and_not_permitted_is_said(self):
+        with self.permitting(1), self.assertRaises(CommandError) as refused:
+            run._nice(-5)
+        self.assertEqual(refused.exception.code, CANNOT_RUN)
+        self.assertEqual(str(refused.exception), "--nice -5 is not permitted to this user")
+
+    def test_whether_a_child_may(self):
+        now = os.getpriority(os.PRIO_PROCESS, 0)
+        self.assertIsNone(launch.permitted_nice(now))
+        self.assertEqual(launch.permitted_nice(now + 1), now + 1)
+        self.assertEqual(os.getpriority(os.PRIO_PROCESS, 0), now)
 
 
 class Listing(unittest.TestCase):

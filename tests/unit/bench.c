@@ -247,10 +247,6 @@ static void invalid_is_3(void)
 	expect(count_in_output("\"flag\":\"mechanism\",\"variant\":\"two\"") == 2 &&
 	       count_in_output("\"flag\":\"mechanism\"") == 2);
 	reset_case();
-	act.noisy = true;
-	expect(RUN("--format", "json", "--max-samples", "12", "--size", "1M") == 3);
-	expect(count_in_output("\"flag\":\"noisy\"") > 0);
-	reset_case();
 	expect(RUN("--format", "json", "--device", "host", "--size", "64K", "--min-samples", "5",
 		   "--max-samples", "5") == 3);
 	expect(count_in_output("\"flag\":\"few_samples\"") == 2);
@@ -258,6 +254,26 @@ static void invalid_is_3(void)
 	act.above_bound = true;
 	expect(RUN("--format", "json") == 0);
 	expect(count_in_output("\"flag\":\"above_bound\",\"variant\":\"one\"") == 2);
+}
+
+/* What is noisy stays valid with its interval, and so does what follows from it. */
+static void noisy_is_a_grade(void)
+{
+	reset_case();
+	act.noisy = true;
+	expect(RUN("--format", "json", "--max-samples", "12", "--size", "1M") == 0);
+	expect(count_in_output("\"flag\":\"noisy\"") > 0);
+	expect(count_in_output("\"validity\":{\"valid\":true") == 1);
+	expect(count_in_output("\"valid\":false") == 0);
+	expect(count_in_output("\"name\":\"double\"") == 1 &&
+	       count_in_output("\"valid\":true,\"grades\":[\"noisy\"]") >= 3);
+	reset_case();
+	act.noisy = true;
+	expect(RUN("--max-samples", "12", "--size", "1M") == 0);
+	expect(count_in_output("\n  noisy ") > 0 && count_in_output("invalid") == 0);
+	reset_case();
+	expect(RUN("--format", "json", "--size", "1M") == 0);
+	expect(count_in_output("grades") == 0);
 }
 
 static void samples_and_warm_up_can_be_counted(void)
@@ -287,7 +303,7 @@ static void the_record_says_why_a_case_stopped(void)
 	expect(RUN("--format", "json", "--size", "64K") == 0);
 	expect(count_in_output("\"stopped\":\"goal\"") == 1);
 	never_converge();
-	RUN("--format", "json", "--size", "1M", "--budget", "1us");
+	RUN("--format", "json", "--size", "64K", "--device", "host", "--budget", "1us");
 	expect(count_in_output("\"stopped\":\"time\"") == 1);
 	never_converge();
 	RUN("--format", "json", "--size", "1M", "--budget", "1h");
@@ -442,6 +458,7 @@ int main(void)
 	test(wrong_result_is_1);
 	test(failures_and_skips);
 	test(invalid_is_3);
+	test(noisy_is_a_grade);
 	test(samples_and_warm_up_can_be_counted);
 	test(the_record_says_why_a_case_stopped);
 	test(samples_follow_the_budget);

@@ -3,18 +3,19 @@
  * The harness of the conformance tests: it opens one device list after the other, and provides
  * gates, which block a stream until the test opens them.
  *
- *     conformance            devices, errors, streams
- *     conformance_events     events, waits for them
- *     conformance_memory     memory, values, threads
- *     conformance_launches   dev_launch() of any kernel
- *     conformance_kernels    the kernels of device/kernels.h
- *     conformance_mma        loops of matrix multiply-adds
- *     conformance_units      residence, priority, copy engines
- *     conformance_signals    signal and await
- *     conformance_gemm       dev_gemm() in every type
- *     conformance_tiled      tiled GEMM: shaped blocks, counters of finished rows
- *     conformance_optional   what only some devices have
- *     conformance_misuse     handles and arguments that a checked device refuses
+ *     conformance              devices, errors, streams
+ *     conformance_events       events, waits for them
+ *     conformance_memory       memory, values, threads
+ *     conformance_launches     dev_launch() of any kernel
+ *     conformance_kernels      the kernels of device/kernels.h
+ *     conformance_mma          loops of matrix multiply-adds
+ *     conformance_units        residence, priority, copy engines
+ *     conformance_signals      signal and await
+ *     conformance_gemm         dev_gemm() in every type
+ *     conformance_tiled        tiled GEMM: shaped blocks, counters of finished rows
+ *     conformance_collectives  communicators and their collectives
+ *     conformance_optional     what only some devices have
+ *     conformance_misuse       handles and arguments that a checked device refuses
  *
  * Arguments are the device lists to test, opened with DEV_CHECKED; after the word "unchecked" they
  * are opened without, and what is misuse is not done. The default is host, sim, host:0,1, sim:0,1

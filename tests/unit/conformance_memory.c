@@ -185,6 +185,55 @@ static void the_host_reaches_pinned_memory(void)
 	dev_stream_close(on.d, s);
 }
 
+static void expect_pinned_memory(uint32_t node, unsigned char *got)
+{
+	struct dev_stream *s = open_stream();
+	unsigned char *there = alloc_memory(DEV_MEM_DEVICE, N), *p = NULL;
+	void *at = NULL;
+	ok(dev_alloc_on_node(on.d, node, N, &at));
+	expect((uintptr_t)at % 256 == 0);
+	p = at;
+	memset(p, 3, N);
+	ok(dev_copy(on.d, s, there, p, N));
+	ok(dev_fill(on.d, s, p, 4, N));
+	ok(dev_stream_sync(on.d, s));
+	expect(p[0] == 4 && p[N - 1] == 4);
+	ok(dev_download(on.d, got, there, N));
+	expect(got[0] == 3 && got[N - 1] == 3);
+	ok(dev_copy(on.d, s, p, there, N));
+	ok(dev_stream_sync(on.d, s));
+	expect(p[0] == 3 && p[N - 1] == 3);
+	free_memory(p);
+	free_memory(there);
+	dev_stream_close(on.d, s);
+}
+
+static void pinned_memory_on_a_numa_node(void)
+{
+	uint32_t nodes[DEV_NUMA_NODES], absent = 0;
+	void *at = NULL;
+	size_t count = dev_numa_nodes(on.d, nodes, DEV_NUMA_NODES);
+	if (count == 0) {
+		expect_error(dev_alloc_on_node(on.d, 0, N, &at), -ENOTSUP);
+		skip("no NUMA nodes to choose from");
+	}
+	require(count <= DEV_NUMA_NODES);
+	if (dev_alloc_on_node(on.d, nodes[0], N, &at) == -ENOTSUP)
+		skip("the kernel does not let this process choose");
+	free_memory(at);
+	unsigned char *got = malloc(N);
+	require(got);
+	for (size_t i = 0; i < count; i++) {
+		expect(i == 0 || nodes[i] > nodes[i - 1]);
+		expect_pinned_memory(nodes[i], got);
+		absent = nodes[i] + 1;
+	}
+	free(got);
+	expect_error(dev_alloc_on_node(on.d, absent, N, &at), -ENODEV);
+	expect_error(dev_alloc_on_node(on.d, nodes[0], 0, &at), -EINVAL);
+	expect_error(dev_alloc_on_node(on.d, nodes[0], UINT64_C(1) << 50, &at), -ENOMEM);
+}
+
 static void peer_memory(void)
 {
 	if (!on.other)
@@ -408,6 +457,7 @@ int main(int argc, char **argv)
 		RULE(fills_reach_every_byte),
 		RULE(upload_and_download),
 		RULE(the_host_reaches_pinned_memory),
+		RULE(pinned_memory_on_a_numa_node),
 		RULE(peer_memory),
 		RULE(a_stream_waits_for_a_value),
 		RULE(a_plain_store_releases),

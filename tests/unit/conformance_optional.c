@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What only some devices have: pageable memory, graphs, collectives, memory handles, telemetry.
+ * What only some devices have: pageable memory, graphs, memory handles, telemetry.
  * Where one is missing, its operations return an error.
  */
 #include "tests/unit/conformance.h"
@@ -321,88 +321,6 @@ static void closing_a_capturing_stream_discards_the_capture(void)
 	free_memory(a);
 }
 
-/* ------------------------------------------------------------------ collectives */
-
-struct rank {
-	struct dev_stream *stream;
-	void *from, *to;
-};
-
-/* Integers that stay exact in f32 over two sums of up to 64 devices. */
-static float rank_value(size_t device, uint64_t i) { return (float)((device + 1) * (i % 31)); }
-
-/* Into another buffer, then of that buffer in place. */
-static void check_allreduce(struct dev_comm *comm, const struct rank *ranks, uint64_t count)
-{
-	struct dev_stream *streams[DEV_MAX];
-	float *from[DEV_MAX], *to[DEV_MAX], *values = malloc(count * sizeof(float));
-	const size_t devices = on.set.count;
-	require(values);
-	for (size_t d = 0; d < devices; d++) {
-		streams[d] = ranks[d].stream;
-		from[d] = ranks[d].from;
-		to[d] = ranks[d].to;
-		for (uint64_t i = 0; i < count; i++)
-			values[i] = rank_value(d, i);
-		ok(dev_upload(on.set.dev[d], from[d], values, count * sizeof(float)));
-	}
-	ok(dev_allreduce(comm, streams, from, to, count));
-	ok(dev_allreduce(comm, streams, to, to, count)); /* sums the sums */
-	for (size_t d = 0; d < devices; d++)
-		ok(dev_stream_sync(on.set.dev[d], streams[d]));
-	for (size_t d = 0; d < devices; d++) {
-		uint64_t wrong = 0;
-		ok(dev_download(on.set.dev[d], values, from[d], count * sizeof(float)));
-		for (uint64_t i = 0; i < count; i++) {
-			const float kept = rank_value(d, i);
-			wrong += memcmp(&values[i], &kept, sizeof(kept)) != 0;
-		}
-		ok(dev_download(on.set.dev[d], values, to[d], count * sizeof(float)));
-		for (uint64_t i = 0; i < count; i++) {
-			const float want =
-				(float)(devices * devices * (devices + 1) / 2 * (i % 31));
-			wrong += memcmp(&values[i], &want, sizeof(want)) != 0;
-		}
-		expect(wrong == 0);
-	}
-	free(values);
-}
-
-static void a_communicator_sums(void)
-{
-	static const uint64_t counts[] = {1, 1000, 65536, (1 << 20) + 3};
-	struct dev_comm *comm = NULL;
-	struct rank ranks[DEV_MAX] = {0};
-	dev_comm_close(NULL);
-	if (on.set.count < 2) {
-		expect_error(dev_comm_open(&on.set, &comm), -ENODEV);
-		expect(comm == NULL);
-		return;
-	}
-	if (!dev_can(on.d, DEV_CAP_COLLECTIVES)) {
-		expect_error(dev_comm_open(&on.set, &comm), -ENOTSUP);
-		expect(comm == NULL);
-		return;
-	}
-	ok(dev_comm_open(&on.set, &comm));
-	expect(comm->count == on.set.count && comm->library[0] != '\0');
-	for (size_t d = 0; d < on.set.count; d++) {
-		struct dev *device = on.set.dev[d];
-		ok(dev_stream_open(device, dev_props(device)->priority_normal, &ranks[d].stream));
-		ok(dev_alloc(device, DEV_MEM_DEVICE, 4 * counts[3], &ranks[d].from));
-		ok(dev_alloc(device, DEV_MEM_DEVICE, 4 * counts[3], &ranks[d].to));
-	}
-	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
-		for (int repeat = 0; repeat < 3; repeat++)
-			check_allreduce(comm, ranks, counts[i]);
-	for (size_t d = 0; d < on.set.count; d++) {
-		ok(dev_free(on.set.dev[d], ranks[d].from));
-		ok(dev_free(on.set.dev[d], ranks[d].to));
-		dev_stream_close(on.set.dev[d], ranks[d].stream);
-	}
-	dev_comm_close(comm);
-}
-
 /* ------------------------------------------------------------------ memory handles, telemetry */
 
 static void memory_handles_are_checked(void)
@@ -434,6 +352,41 @@ static void memory_handles_are_checked(void)
 static bool is_terminated(const char *text, size_t capacity)
 {
 	return memchr(text, '\0', capacity) != NULL;
+}
+
+/* A link has a kind and, unless it is up, fewer facts; what is unknown has its reason. */
+static void links_are_complete(void)
+{
+	struct dev_links links = {.count = 99};
+	ok(dev_links_read(on.d, &links));
+	expect(links.count <= DEV_LINKS_MAX && links.numa_node >= -1);
+	for (size_t i = 0; i < links.count; i++) {
+		const struct dev_link *link = &links.link[i];
+		expect(link->kind[0] != '\0');
+		expect(link->state != DEV_LINK_UNKNOWN || link->why[0]);
+		expect(!(link->lanes > link->lanes_max) || !link->lanes_max);
+		expect((i == 0) == (strcmp(link->kind, "PCIe") == 0));
+	}
+	struct dev_path path;
+	memset(&path, 0x5a, sizeof(path));
+	if (on.other) {
+		ok(dev_path_read(on.d, on.other, &path));
+		expect(strlen(path.kind) < sizeof(path.kind) &&
+		       strlen(path.why) < sizeof(path.why));
+		expect(path.kind[0] || path.why[0] || links.count == 0);
+	}
+}
+
+static void memory_errors_are_numbers_or_have_a_reason(void)
+{
+	struct dev_telemetry r[DEV_TELEMETRY_MAX];
+	size_t count = 99;
+	ok(dev_health_read(on.d, r, &count));
+	expect(count <= DEV_TELEMETRY_MAX);
+	for (size_t i = 0; i < count; i++) {
+		bool known = !isnan(r[i].number);
+		expect(r[i].name[0] && (known ? r[i].number >= 0 : r[i].why[0] != '\0'));
+	}
 }
 
 static void telemetry_samples_are_complete(void)
@@ -472,9 +425,10 @@ int main(int argc, char **argv)
 		RULE(graphs_are_checked),
 		RULE(a_graph_of_values_runs_when_it_is_launched),
 		RULE(closing_a_capturing_stream_discards_the_capture),
-		RULE(a_communicator_sums),
 		RULE(memory_handles_are_checked),
 		RULE(telemetry_samples_are_complete),
+		RULE(links_are_complete),
+		RULE(memory_errors_are_numbers_or_have_a_reason),
 	};
 	return run_specs(argc, argv, rules, sizeof(rules) / sizeof(rules[0]));
 }

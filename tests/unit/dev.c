@@ -214,6 +214,20 @@ static void every_optional_slot_may_be_missing(void)
 	expect(dev_telemetry_read(&bare, samples, &count) == 0 && count == 0);
 }
 
+static void without_the_operations_nothing_is_known_of_links(void)
+{
+	struct dev_ops ops = {.name = "bare"}, others = {.name = "other"};
+	struct dev bare = {.ops = &ops}, twin = {.ops = &ops}, other = {.ops = &others};
+	struct dev_links links = {.numa_node = 7, .count = 7};
+	struct dev_path path = {.kind = "x"};
+	size_t count = 77;
+	expect(dev_links_read(&bare, &links) == 0 && links.count == 0 && links.numa_node == -1);
+	expect(dev_path_read(&bare, &twin, &path) == 0 && !path.kind[0]);
+	expect(dev_path_read(&bare, &other, &path) == -EINVAL);
+	expect_str(err_text(), "bare:0 and other:0: paths are of devices of one backend");
+	expect(dev_health_read(&bare, NULL, &count) == 0 && count == 0);
+}
+
 static void devices_are_checked_where_that_is_wanted(void)
 {
 	struct dev_set plain, checked, simulated;
@@ -243,6 +257,7 @@ int main(void)
 	test(tables_are_checked);
 	test(a_missing_slot_is_not_supported);
 	test(every_optional_slot_may_be_missing);
+	test(without_the_operations_nothing_is_known_of_links);
 	test(devices_are_checked_where_that_is_wanted);
 	return test_done();
 }

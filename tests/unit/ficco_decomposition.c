@@ -360,6 +360,33 @@ static void an_even_all_to_all_is_the_work_of_an_all_gather(void)
 		}
 }
 
+/* Group r lies where a library puts what rank r has: at r m / G, on every device. */
+static void a_collective_plan_has_groups_in_the_order_of_ranks(void)
+{
+	for (unsigned op = 0; op < FICCO_OPS; op++)
+		for (uint32_t devices = 2; devices <= MAX_DEVICES; devices++) {
+			const struct ficco_problem o = {
+				(enum ficco_op)op, devices, 24 * devices, 4, 8, 7};
+			struct ficco_plan *p = NULL;
+			int status = ficco_collective_plan_open(&o, &p);
+			expect((status == 0) == (op != FICCO_A2A_GEMM_UNEVEN));
+			if (status) {
+				expect(status == -ENOTSUP && !p && strstr(err_text(), "unequal"));
+				continue;
+			}
+			check_chunks_cover(p);
+			for (uint32_t i = 0; i < p->chunk_count; i++)
+				expect(p->chunks[i].at == 24 * p->chunks[i].group);
+			expect(p->chunk_count == devices * devices && p->piece_count == devices);
+			expect(p->transfer_count == 0 && p->reduction_count == 0 &&
+			       p->pieces[0].rows == 24 * devices && p->pieces[0].transfers == 0);
+			ficco_plan_close(p);
+		}
+	struct ficco_plan *none = NULL;
+	const struct ficco_problem odd = {FICCO_AG_GEMM, 4, 63, 4, 8, 7};
+	expect(ficco_collective_plan_open(&odd, &none) == -ENOTSUP && !none);
+}
+
 static void expect_refusal(struct ficco_problem o, enum ficco_schedule schedule, int wanted,
 			   const char *word)
 {
@@ -393,6 +420,7 @@ int main(void)
 	test(layouts_cover_and_bytes_are_conserved);
 	test(an_uneven_router_is_uneven);
 	test(an_even_all_to_all_is_the_work_of_an_all_gather);
+	test(a_collective_plan_has_groups_in_the_order_of_ranks);
 	test(undefined_problems_are_refused);
 	return test_done();
 }

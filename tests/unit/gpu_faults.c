@@ -72,10 +72,12 @@ static void without_a_fault_all_works(void)
 /* Functions that use_everything() cannot do without, in addition to those that
  * any_function_may_fail_once() checks: they belong to other libraries than the driver, or a single
  * failure of them may hit an object of the backend itself. */
-static const char *const needed[2][8] = {{"cublasLtMatmul", "ncclCommInitAll", "ncclAllReduce",
-					  "ncclGroupEnd", "cuMemFree_v2", "cuMemFreeHost", NULL},
-					 {"rocblas_gemm_ex", "ncclCommInitAll", "ncclAllReduce",
-					  "ncclGroupEnd", "hipFree", "hipHostFree", NULL}};
+#define COLLECTIVES                                                                                \
+	"ncclCommInitAll", "ncclAllReduce", "ncclAllGather", "ncclReduceScatter", "ncclSend",      \
+		"ncclRecv", "ncclGroupEnd"
+static const char *const needed[2][12] = {
+	{"cublasLtMatmul", COLLECTIVES, "cuMemFree_v2", "cuMemFreeHost", NULL},
+	{"rocblas_gemm_ex", COLLECTIVES, "hipFree", "hipHostFree", NULL}};
 
 static void fail_at(int vendor, const char *function, const char *when, const char *result,
 		    char *line, size_t capacity)
@@ -115,6 +117,7 @@ static const char *const tolerated[] = {"cuGetErrorName",
 					"cuDevicePrimaryCtxSetFlags_v2",
 					"cuMemFree_v2",
 					"cuMemFreeHost",
+					"cuMemHostUnregister",
 					"cuStreamDestroy_v2",
 					"cuEventDestroy_v2",
 					"cuModuleLoadData",
@@ -132,6 +135,7 @@ static const char *const tolerated[] = {"cuGetErrorName",
 					"hipSetDeviceFlags",
 					"hipFree",
 					"hipHostFree",
+					"hipHostUnregister",
 					"hipStreamDestroy",
 					"hipEventDestroy",
 					"hipModuleUnload",

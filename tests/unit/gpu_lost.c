@@ -217,7 +217,8 @@ static void expect_work_lost(struct dev_comm *comm, const char *cause)
 	struct dev_graph *graph = NULL;
 	struct dev_comm *another = NULL;
 	struct dev_stream *streams[] = {on.s, on.other_s};
-	float *buffers[] = {(float *)(void *)on.device, (float *)(void *)on.on_other};
+	float *buffers[] = {(float *)(void *)on.device, (float *)(void *)on.on_other},
+	      *others[] = {buffers[0] + 16, buffers[1] + 16};
 	const struct dev_gemm g = {.type = DEV_F32,
 				   .m = 8,
 				   .n = 8,
@@ -237,7 +238,8 @@ static void expect_work_lost(struct dev_comm *comm, const char *cause)
 	lost(dev_graph_begin(on.d, on.s));
 	lost(dev_clock_rate(on.d, &hz));
 	lost(dev_comm_open(&on.set, &another));
-	lost(dev_allreduce(comm, streams, buffers, buffers, 8));
+	for (int what = 0; what < DEV_COLLECTIVES; what++)
+		lost(dev_collective(comm, (enum dev_collective)what, streams, buffers, others, 8));
 	expect(!graph && !another && blocks == 77 && hz < 0);
 }
 

@@ -5,6 +5,8 @@
 #include "device/sim/sim.h"
 #include "tests/unit/sim.h"
 
+#include <math.h>
+
 static void good_models(void)
 {
 	struct sim_model m;
@@ -19,51 +21,72 @@ static void good_models(void)
 	ok(sim_model_parse("# all of it\n\n  like =  quiet # base\r\nunits=3\n"
 			   "\tllc_bytes = 2M\nlaunch_ns = 1.5e3\n"
 			   "shared_granularity_bytes = 256\nslow_down = gemm 1.5\n"
-			   "slow_down = engine  2\nlacks = gemm peer\nseed = 99",
+			   "slow_down = engine  2\nlacks = gemm peer\nseed = 99\n"
+			   "peer_bandwidth 0>3 = 12.5e9\npeer_latency_ns\t0>3 = 700\n"
+			   "peer_latency_ns 63>0 = 1\n",
 			   "x", &m));
 	expect(!(m.jitter_sigma > 0) && m.units == 3 && m.llc_bytes == 2 << 20 && m.seed == 99);
 	expect_near(m.launch_ns, 1500, 0);
 	expect(m.slow_downs == 2);
 	expect_str(m.slow_down[1].what, "engine");
 	expect(m.lacks == (DEV_CAP_GEMM | DEV_CAP_PEER));
+	expect(m.pairs == 2 && m.pair[0].from == 0 && m.pair[0].to == 3 && m.pair[1].from == 63);
+	expect_near(m.pair[0].bandwidth, 12.5e9, 0);
+	expect_near(m.pair[0].latency_ns, 700, 0);
+	expect(isnan(m.pair[1].bandwidth));
 }
+
+static const struct {
+	const char *text, *says;
+} bad[] = {
+	{"units", "x:1: 'units' is not 'key = value'"},
+	{"\n\nunits =", "x:3: 'units =' is not 'key = value'"},
+	{"= 3", "x:1"},
+	{"unit = 3", "x:1: unknown key 'unit'; perhaps units unit_bandwidth"},
+	{"Units = 3", "unknown key 'Units'"},
+	{"units = three", "x:1: units = 'three' is not a whole number"},
+	{"units = 3.5", "is not a whole number"},
+	{"units = 3x", "is not a whole number"},
+	{"units = 3 4", "is not a whole number"},
+	{"units = 3K", "is not a whole number"},
+	{"units = 0x10", "is not a whole number"},
+	{"units = 0", "units = 0 is outside 1 to 1024"},
+	{"units = -1", "is outside"},
+	{"memory_bandwidth = 0", "is outside"},
+	{"memory_bandwidth = nan", "is not a number"},
+	{"memory_bandwidth = inf", "is not a number"},
+	{"memory_bandwidth = 1e999", "is not a number"},
+	{"block_share = 1.1", "is outside"},
+	{"priorities = 2", "only 1 and 3 are possible"},
+	{"units = 3\nunits = 3", "x:2: units is set twice"},
+	{"units = 3\nlike = quiet", "x:2: 'like' must be the first line"},
+	{"like = loud", "models: default, quiet"},
+	{"shared_per_unit_bytes = 1K\nshared_per_block_bytes = 2K", "is more than"},
+	{"slow_down = gemm", "needs a name and a factor"},
+	{"slow_down = gem 2", "unknown name 'gem'; names: read write write_nt "},
+	{"slow_down = gemm 0", "is not a factor"},
+	{"peer_bandwidth 0-3 = 1e9",
+	 "x:1: peer_bandwidth '0-3' is no ordered pair of devices, such as 0>3"},
+	{"peer_bandwidth 0>3x = 1e9", "is no ordered pair"},
+	{"peer_bandwidth 0>-3 = 1e9", "is no ordered pair"},
+	{"peer_bandwidth 0> 3 = 1e9", "is no ordered pair"},
+	{"peer_bandwidth 0>64 = 1e9", "'0>64': devices are 0 to 63"},
+	{"peer_bandwidth 18446744073709551616>0 = 1e9", "devices are 0 to 63"},
+	{"peer_bandwidth 3>3 = 1e9", "'3>3': a pair is of two devices"},
+	{"peer_bandwidth 0>3 = 0", "x:1: peer_bandwidth = 0 is outside"},
+	{"peer_latency_ns 0>3 = fast", "is not a number"},
+	{"peer_bandwidth 0>3 = 1e9\npeer_latency_ns 0>3 = 1\npeer_bandwidth 0>3 = 1e9",
+	 "x:3: peer_bandwidth 0>3 is set twice"},
+	{"units 0>3 = 3", "units holds for no pair; peer_bandwidth and"},
+	{"peer 0>3 = 3", "unknown key 'peer'; perhaps peer_latency_ns peer_bandwidth"},
+	{"lacks = virtual_time",
+	 "unknown capability 'virtual_time'; capabilities: gemm copy_engine "},
+	{"lacks = gemm everything",
+	 "unknown capability 'everything'; capabilities: gemm copy_engine "},
+};
 
 static void bad_models(void)
 {
-	static const struct {
-		const char *text, *says;
-	} bad[] = {
-		{"units", "x:1: 'units' is not 'key = value'"},
-		{"\n\nunits =", "x:3: 'units =' is not 'key = value'"},
-		{"= 3", "x:1"},
-		{"unit = 3", "x:1: unknown key 'unit'; perhaps units unit_bandwidth"},
-		{"Units = 3", "unknown key 'Units'"},
-		{"units = three", "x:1: units = 'three' is not a whole number"},
-		{"units = 3.5", "is not a whole number"},
-		{"units = 3x", "is not a whole number"},
-		{"units = 3 4", "is not a whole number"},
-		{"units = 3K", "is not a whole number"},
-		{"units = 0x10", "is not a whole number"},
-		{"units = 0", "units = 0 is outside 1 to 1024"},
-		{"units = -1", "is outside"},
-		{"memory_bandwidth = 0", "is outside"},
-		{"memory_bandwidth = nan", "is not a number"},
-		{"memory_bandwidth = inf", "is not a number"},
-		{"memory_bandwidth = 1e999", "is not a number"},
-		{"block_share = 1.1", "is outside"},
-		{"priorities = 2", "only 1 and 3 are possible"},
-		{"units = 3\nunits = 3", "x:2: units is set twice"},
-		{"units = 3\nlike = quiet", "x:2: 'like' must be the first line"},
-		{"like = loud", "models: default, quiet"},
-		{"shared_per_unit_bytes = 1K\nshared_per_block_bytes = 2K", "is more than"},
-		{"slow_down = gemm", "needs a name and a factor"},
-		{"slow_down = gem 2", "unknown name 'gem'; names: read write write_nt "},
-		{"slow_down = gemm 0", "is not a factor"},
-		{"lacks = virtual_time",
-		 "unknown capability 'virtual_time'; capabilities: gemm copy_engine "},
-		{"lacks = gemm everything",
-		 "unknown capability 'everything'; capabilities: gemm copy_engine "},
-	};
 	struct sim_model m = {.units = 77};
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		expect_error(sim_model_parse(bad[i].text, "x", &m), -EINVAL);

@@ -375,6 +375,25 @@ static void a_sum_moves_three_times_its_size(void)
 	sim_end();
 }
 
+static void memory_of_a_far_node_passes_its_own_limit(void)
+{
+	const uint64_t n = 1 << 20;
+	sim_begin(PLAIN "numa_nodes = 2\nfar_bandwidth = 2e9\n");
+	struct dev_stream *s = open_stream();
+	char *dev = alloc_memory(DEV_MEM_DEVICE, n);
+	void *near_node = NULL, *far_node = NULL, *of_other = NULL;
+	ok(dev_alloc_on_node(sim.d, 0, n, &near_node));
+	ok(dev_alloc_on_node(sim.d, 1, n, &far_node));
+	ok(dev_peer_enable(sim.d, sim.other));
+	ok(dev_alloc(sim.other, DEV_MEM_PINNED, n, &of_other)); /* next to device 1 */
+	expect_near(copy_ns(s, dev, near_node, n), 1000 + (double)n / 10, PICOSECOND);
+	expect_near(copy_ns(s, near_node, dev, n), 1000 + (double)n / 5, PICOSECOND);
+	expect_near(copy_ns(s, dev, far_node, n), 1000 + (double)n / 2, PICOSECOND);
+	expect_near(copy_ns(s, far_node, dev, n), 1000 + (double)n / 2, PICOSECOND);
+	expect_near(copy_ns(s, dev, of_other, n), 1000 + (double)n / 2, PICOSECOND);
+	sim_end();
+}
+
 static void an_await_ends_with_its_signal(void)
 {
 	uint64_t timeout_ns = 1000000, fmas = DEV_FMA_QUANTUM;
@@ -418,6 +437,7 @@ int main(void)
 	test(other_noise_and_slow_downs);
 	test(devices_share_a_clock);
 	test(a_chase_takes_a_latency_per_step);
+	test(memory_of_a_far_node_passes_its_own_limit);
 	test(a_sum_moves_three_times_its_size);
 	test(an_await_ends_with_its_signal);
 	return test_done();

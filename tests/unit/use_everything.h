@@ -26,7 +26,7 @@ struct test_objects {
 	struct dev *d, *other;
 	struct dev_stream *s, *other_s;
 	struct dev_event *from, *to;
-	char *device, *pinned, *on_other;
+	char *device, *pinned, *on_node, *on_other;
 	struct dev_graph *graph;
 	struct dev_comm *comm;
 };
@@ -49,10 +49,18 @@ static int keep_first_failure(int status, const char *call)
 			return;                                                                    \
 	} while (0)
 
+static uint32_t first_node(struct dev *d)
+{
+	uint32_t node = 0;
+	dev_numa_nodes(d, &node, 1);
+	return node;
+}
+
 static void open_objects(struct test_objects *u)
 {
 	try(dev_alloc(u->d, DEV_MEM_DEVICE, 2 * BYTES, (void **)&u->device));
 	try(dev_alloc(u->d, DEV_MEM_PINNED, BYTES, (void **)&u->pinned));
+	try(dev_alloc_on_node(u->d, first_node(u->d), BYTES, (void **)&u->on_node));
 	try(dev_alloc(u->other, DEV_MEM_DEVICE, BYTES, (void **)&u->on_other));
 	try(dev_stream_open(u->d, dev_props(u->d)->priority_high, &u->s));
 	try(dev_stream_open(u->other, dev_props(u->other)->priority_normal, &u->other_s));
@@ -144,7 +152,8 @@ static void use_graph(struct test_objects *u)
 static void use_peers(struct test_objects *u, const struct dev_set *set)
 {
 	struct dev_stream *streams[] = {u->s, u->other_s};
-	float *buffers[] = {(float *)(void *)u->device, (float *)(void *)u->on_other};
+	float *buffers[] = {(float *)(void *)u->device, (float *)(void *)u->on_other},
+	      *others[] = {buffers[0] + 64, buffers[1] + 64};
 	struct dev_ipc handle;
 	void *imported;
 	try(dev_peer_enable(u->d, u->other));
@@ -157,7 +166,9 @@ static void use_peers(struct test_objects *u, const struct dev_set *set)
 		try(dev_free(u->d, imported));
 	}
 	try(dev_comm_open(set, &u->comm));
-	try(dev_allreduce(u->comm, streams, buffers, buffers, BYTES / sizeof(float)));
+	for (int what = 0; what < DEV_COLLECTIVES; what++)
+		try(dev_collective(u->comm, (enum dev_collective)what, streams, buffers, others,
+				   8));
 	try(dev_stream_sync(u->d, u->s));
 	try(dev_stream_sync(u->other, u->other_s));
 }
@@ -165,11 +176,16 @@ static void use_peers(struct test_objects *u, const struct dev_set *set)
 static void use_clocks(struct test_objects *u)
 {
 	struct dev_telemetry samples[DEV_TELEMETRY_MAX];
+	struct dev_links links;
 	size_t count;
 	double hz;
 	try(dev_clock_rate(u->d, &hz));
 	try(dev_telemetry_read(u->d, samples, &count));
 	try(count > 0 ? 0 : err_note(-EILSEQ, "no telemetry samples"));
+	try(dev_links_read(u->d, &links));
+	try(links.count > 0 ? 0 : err_note(-EILSEQ, "no links"));
+	try(dev_health_read(u->d, samples, &count));
+	try(count > 0 ? 0 : err_note(-EILSEQ, "no counts of memory errors"));
 }
 
 static void free_objects(struct test_objects *u)
@@ -180,6 +196,7 @@ static void free_objects(struct test_objects *u)
 	u->comm = NULL;
 	try(dev_free(u->d, u->device));
 	try(dev_free(u->d, u->pinned));
+	try(dev_free(u->d, u->on_node));
 	try(dev_free(u->other, u->on_other));
 	dev_event_close(u->d, u->from);
 	dev_event_close(u->d, u->to);

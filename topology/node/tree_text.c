@@ -36,11 +36,12 @@ void tree_end(struct tree_text *t)
 		append_piece(t, "]");
 }
 
-void tree_device(struct tree_text *t, const struct dev *d)
+void tree_device(struct tree_text *t, const struct dev *d, const char *links)
 {
 	const struct dev_props *p = dev_props(d);
-	char node[64];
-	snprintf(node, sizeof(node), "Device#%u", d->index);
+	char node[96];
+	snprintf(node, sizeof(node), "Device#%u%s%s%s", d->index, links[0] ? "(" : "", links,
+		 links[0] ? ")" : "");
 	tree_node(t, node);
 	tree_begin(t);
 	if (p->llc_bytes) {

@@ -23,7 +23,7 @@ void tree_node(struct tree_text *t, const char *node);
 void tree_begin(struct tree_text *t);
 void tree_end(struct tree_text *t);
 
-/* A device with its cache and units. */
-void tree_device(struct tree_text *t, const struct dev *d);
+/* A device with its cache and units; `links` stands behind its number unless it is "". */
+void tree_device(struct tree_text *t, const struct dev *d, const char *links);
 
 #endif

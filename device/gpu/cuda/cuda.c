@@ -42,6 +42,24 @@ static int alloc_pinned(uint64_t bytes, void **ptr_p)
 
 static int free_pinned(void *ptr) { return CUDA_CALL(cuMemFreeHost, ptr); }
 
+static int unpin_pages(void *ptr) { return CUDA_CALL(cuMemHostUnregister, ptr); }
+
+static int pin_pages(void *ptr, uint64_t bytes)
+{
+	cuda_pointer seen = 0;
+	int status = CUDA_CALL(cuMemHostRegister_v2, ptr, bytes,
+			       CUDA_HOSTREGISTER_PORTABLE | CUDA_HOSTREGISTER_DEVICEMAP);
+	if (status)
+		return status;
+	status = CUDA_CALL(cuMemHostGetDevicePointer_v2, &seen, ptr, 0u);
+	if (!status && seen != cuda_device_address(ptr))
+		status =
+			err_note(-ENOTSUP, "registered host memory has another address on the GPU");
+	if (status)
+		unpin_pages(ptr);
+	return status;
+}
+
 static int ipc_export(void *ptr, struct dev_ipc *handle_p)
 {
 	struct cuda_ipc_memory memory;
@@ -286,6 +304,8 @@ static const struct gpu_driver driver = {
 	.free = free_memory,
 	.alloc_pinned = alloc_pinned,
 	.free_pinned = free_pinned,
+	.pin = pin_pages,
+	.unpin = unpin_pages,
 	.stream_open = stream_open,
 	.stream_close = stream_close,
 	.stream_sync = stream_sync,

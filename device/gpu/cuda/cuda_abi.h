@@ -75,6 +75,8 @@ enum {
 	CUDA_EVENT_DEFAULT = 0x0,
 	CUDA_HOSTALLOC_PORTABLE = 0x1,
 	CUDA_HOSTALLOC_DEVICEMAP = 0x2,
+	CUDA_HOSTREGISTER_PORTABLE = 0x1,
+	CUDA_HOSTREGISTER_DEVICEMAP = 0x2,
 	CUDA_WAIT_GEQ = 0x0, /* (int32_t)(*at - value) >= 0 */
 	CUDA_WRITE_DEFAULT = 0x0,
 	CUDA_CAPTURE_RELAXED = 2,
@@ -123,6 +125,9 @@ struct cuda_ipc_memory {
 	X(cuMemFree_v2, (cuda_pointer))                                                            \
 	X(cuMemHostAlloc, (void **, size_t, unsigned))                                             \
 	X(cuMemFreeHost, (void *))                                                                 \
+	X(cuMemHostRegister_v2, (void *, size_t, unsigned))                                        \
+	X(cuMemHostUnregister, (void *))                                                           \
+	X(cuMemHostGetDevicePointer_v2, (cuda_pointer *, void *, unsigned))                        \
 	X(cuStreamCreateWithPriority, (cuda_handle *, unsigned, int))                              \
 	X(cuStreamDestroy_v2, (cuda_handle))                                                       \
 	X(cuStreamSynchronize, (cuda_handle))                                                      \

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "device/gpu/cuda/nvml_abi.h"
+#include "device/gpu/cuda/cuda_nvml.h"
 #include "device/gpu/dynlib.h"
-#include "device/gpu/gpu_telemetry.h"
 #include "device/gpu/vendor_tables.h"
 #include "lib/err.h"
 
@@ -9,61 +8,58 @@
 #include <pthread.h>
 #include <stdio.h>
 
-static struct {
-	nvml_init_fn *init;
-	nvml_error_string_fn *error_string;
-	nvml_by_bus_fn *by_bus;
-	nvml_driver_fn *driver;
-	nvml_text_fn *uuid, *serial, *vbios;
-	nvml_of_kind_fn *clock, *clock_max, *temperature;
-	nvml_number_fn *power, *power_limit, *generation, *width, *generation_max, *width_max,
-		*persistence, *compute_mode;
-	nvml_two_numbers_fn *ecc, *mig;
-	nvml_mask_fn *event_reasons, *throttle_reasons;
-	nvml_errors_fn *ecc_errors;
-	nvml_violation_fn *violation;
-} nvml;
+struct cuda_nvml cuda_nvml;
 
 static const struct dynlib_symbol symbols[] = {
-	{"nvmlInit_v2", &nvml.init, false},
-	{"nvmlErrorString", &nvml.error_string, false},
-	{"nvmlDeviceGetHandleByPciBusId_v2", &nvml.by_bus, false},
-	{"nvmlSystemGetDriverVersion", &nvml.driver, true},
-	{"nvmlDeviceGetUUID", &nvml.uuid, true},
-	{"nvmlDeviceGetSerial", &nvml.serial, true},
-	{"nvmlDeviceGetVbiosVersion", &nvml.vbios, true},
-	{"nvmlDeviceGetClockInfo", &nvml.clock, true},
-	{"nvmlDeviceGetMaxClockInfo", &nvml.clock_max, true},
-	{"nvmlDeviceGetTemperature", &nvml.temperature, true},
-	{"nvmlDeviceGetPowerUsage", &nvml.power, true},
-	{"nvmlDeviceGetEnforcedPowerLimit", &nvml.power_limit, true},
-	{"nvmlDeviceGetCurrPcieLinkGeneration", &nvml.generation, true},
-	{"nvmlDeviceGetCurrPcieLinkWidth", &nvml.width, true},
-	{"nvmlDeviceGetMaxPcieLinkGeneration", &nvml.generation_max, true},
-	{"nvmlDeviceGetMaxPcieLinkWidth", &nvml.width_max, true},
-	{"nvmlDeviceGetPersistenceMode", &nvml.persistence, true},
-	{"nvmlDeviceGetComputeMode", &nvml.compute_mode, true},
-	{"nvmlDeviceGetEccMode", &nvml.ecc, true},
-	{"nvmlDeviceGetMigMode", &nvml.mig, true},
-	{"nvmlDeviceGetCurrentClocksEventReasons", &nvml.event_reasons, true},
-	{"nvmlDeviceGetCurrentClocksThrottleReasons", &nvml.throttle_reasons, true},
-	{"nvmlDeviceGetTotalEccErrors", &nvml.ecc_errors, true},
-	{"nvmlDeviceGetViolationStatus", &nvml.violation, true},
+	{"nvmlInit_v2", &cuda_nvml.init, false},
+	{"nvmlErrorString", &cuda_nvml.error_string, false},
+	{"nvmlDeviceGetHandleByPciBusId_v2", &cuda_nvml.by_bus, false},
+	{"nvmlSystemGetDriverVersion", &cuda_nvml.driver, true},
+	{"nvmlDeviceGetUUID", &cuda_nvml.uuid, true},
+	{"nvmlDeviceGetSerial", &cuda_nvml.serial, true},
+	{"nvmlDeviceGetVbiosVersion", &cuda_nvml.vbios, true},
+	{"nvmlDeviceGetClockInfo", &cuda_nvml.clock, true},
+	{"nvmlDeviceGetMaxClockInfo", &cuda_nvml.clock_max, true},
+	{"nvmlDeviceGetTemperature", &cuda_nvml.temperature, true},
+	{"nvmlDeviceGetPowerUsage", &cuda_nvml.power, true},
+	{"nvmlDeviceGetEnforcedPowerLimit", &cuda_nvml.power_limit, true},
+	{"nvmlDeviceGetCurrPcieLinkGeneration", &cuda_nvml.generation, true},
+	{"nvmlDeviceGetCurrPcieLinkWidth", &cuda_nvml.width, true},
+	{"nvmlDeviceGetMaxPcieLinkGeneration", &cuda_nvml.generation_max, true},
+	{"nvmlDeviceGetMaxPcieLinkWidth", &cuda_nvml.width_max, true},
+	{"nvmlDeviceGetPersistenceMode", &cuda_nvml.persistence, true},
+	{"nvmlDeviceGetComputeMode", &cuda_nvml.compute_mode, true},
+	{"nvmlDeviceGetEccMode", &cuda_nvml.ecc, true},
+	{"nvmlDeviceGetMigMode", &cuda_nvml.mig, true},
+	{"nvmlDeviceGetCurrentClocksEventReasons", &cuda_nvml.event_reasons, true},
+	{"nvmlDeviceGetCurrentClocksThrottleReasons", &cuda_nvml.throttle_reasons, true},
+	{"nvmlDeviceGetTotalEccErrors", &cuda_nvml.ecc_errors, true},
+	{"nvmlDeviceGetViolationStatus", &cuda_nvml.violation, true},
+	{"nvmlDeviceGetGpuMaxPcieLinkGeneration", &cuda_nvml.device_generation_max, true},
+	{"nvmlDeviceGetNvLinkState", &cuda_nvml.link_state, true},
+	{"nvmlDeviceGetNvLinkVersion", &cuda_nvml.link_version, true},
+	{"nvmlDeviceGetNvLinkCapability", &cuda_nvml.link_capability, true},
+	{"nvmlDeviceGetNvLinkRemoteDeviceType", &cuda_nvml.link_end, true},
+	{"nvmlDeviceGetNvLinkRemotePciInfo_v2", &cuda_nvml.link_pci, true},
+	{"nvmlDeviceGetNvLinkErrorCounter", &cuda_nvml.link_errors, true},
+	{"nvmlDeviceGetTopologyCommonAncestor", &cuda_nvml.ancestor, true},
+	{"nvmlDeviceGetP2PStatus", &cuda_nvml.p2p, true},
+	{"nvmlDeviceGetFieldValues", &cuda_nvml.fields, true},
+	{"nvmlDeviceGetRemappedRows", &cuda_nvml.remapped, true},
+	{"nvmlDeviceGetRetiredPages", &cuda_nvml.retired, true},
+	{"nvmlDeviceGetRetiredPagesPendingStatus", &cuda_nvml.pages_pending, true},
 	{NULL, NULL, false},
 };
 
 static const char *const files[] = {"libnvidia-ml.so.1", "libnvidia-ml.so", NULL};
 static struct dynlib library = {.title = "NVML", .files = files, .symbols = symbols};
 
-/* Not a status of NVML: this version lacks the function. */
-#define NO_FUNCTION 0xfffffffeu
-
-static const char *status_reason(nvml_status result)
+const char *cuda_nvml_reason(nvml_status result)
 {
-	if (result == NO_FUNCTION)
+	if (result == CUDA_NVML_NO_FUNCTION)
 		return "this version of NVML has no function for it";
 	return result == NVML_ABI_NOT_SUPPORTED ? "not supported by this device (NVML)"
-						: nvml.error_string(result);
+						: cuda_nvml.error_string(result);
 }
 
 /* Samples that are numbers; two kinds of function read them. */
@@ -74,17 +70,17 @@ static const struct number_sample {
 	unsigned kind;
 	double scale;
 } numbers[] = {
-	{"sm_clock", "Hz", NULL, &nvml.clock, NVML_ABI_CLOCK_SM, 1e6},
-	{"memory_clock", "Hz", NULL, &nvml.clock, NVML_ABI_CLOCK_MEM, 1e6},
-	{"sm_clock_max", "Hz", NULL, &nvml.clock_max, NVML_ABI_CLOCK_SM, 1e6},
-	{"memory_clock_max", "Hz", NULL, &nvml.clock_max, NVML_ABI_CLOCK_MEM, 1e6},
-	{"power", "W", &nvml.power, NULL, 0, 1e-3},
-	{"power_limit", "W", &nvml.power_limit, NULL, 0, 1e-3},
-	{"temperature", "degC", NULL, &nvml.temperature, NVML_ABI_TEMPERATURE_GPU, 1},
-	{"pcie_generation", "", &nvml.generation, NULL, 0, 1},
-	{"pcie_generation_max", "", &nvml.generation_max, NULL, 0, 1},
-	{"pcie_width", "", &nvml.width, NULL, 0, 1},
-	{"pcie_width_max", "", &nvml.width_max, NULL, 0, 1},
+	{"sm_clock", "Hz", NULL, &cuda_nvml.clock, NVML_ABI_CLOCK_SM, 1e6},
+	{"memory_clock", "Hz", NULL, &cuda_nvml.clock, NVML_ABI_CLOCK_MEM, 1e6},
+	{"sm_clock_max", "Hz", NULL, &cuda_nvml.clock_max, NVML_ABI_CLOCK_SM, 1e6},
+	{"memory_clock_max", "Hz", NULL, &cuda_nvml.clock_max, NVML_ABI_CLOCK_MEM, 1e6},
+	{"power", "W", &cuda_nvml.power, NULL, 0, 1e-3},
+	{"power_limit", "W", &cuda_nvml.power_limit, NULL, 0, 1e-3},
+	{"temperature", "degC", NULL, &cuda_nvml.temperature, NVML_ABI_TEMPERATURE_GPU, 1},
+	{"pcie_generation", "", &cuda_nvml.generation, NULL, 0, 1},
+	{"pcie_generation_max", "", &cuda_nvml.generation_max, NULL, 0, 1},
+	{"pcie_width", "", &cuda_nvml.width, NULL, 0, 1},
+	{"pcie_width_max", "", &cuda_nvml.width_max, NULL, 0, 1},
 };
 #define NUMBERS (sizeof(numbers) / sizeof(numbers[0]))
 
@@ -92,7 +88,7 @@ static void append_number(struct gpu_telemetry_list *r, struct nvmlDevice_st *de
 			  const struct number_sample *n)
 {
 	unsigned value = 0;
-	nvml_status result = NO_FUNCTION;
+	nvml_status result = CUDA_NVML_NO_FUNCTION;
 	if (n->plain && *n->plain)
 		result = (*n->plain)(device, &value);
 	else if (n->of_kind && *n->of_kind)
@@ -100,32 +96,32 @@ static void append_number(struct gpu_telemetry_list *r, struct nvmlDevice_st *de
 	if (result == NVML_ABI_SUCCESS)
 		gpu_telemetry_number(r, n->name, n->unit, n->scale * value);
 	else
-		gpu_telemetry_unknown(r, n->name, n->unit, status_reason(result));
+		gpu_telemetry_unknown(r, n->name, n->unit, cuda_nvml_reason(result));
 }
 
 static void append_ecc_errors(struct gpu_telemetry_list *r, struct nvmlDevice_st *device)
 {
 	unsigned long long count = 0;
-	const nvml_status result = nvml.ecc_errors
-					   ? nvml.ecc_errors(device, NVML_ABI_ERROR_UNCORRECTED,
-							     NVML_ABI_VOLATILE_ECC, &count)
-					   : NO_FUNCTION;
+	const nvml_status result =
+		cuda_nvml.ecc_errors ? cuda_nvml.ecc_errors(device, NVML_ABI_ERROR_UNCORRECTED,
+							    NVML_ABI_VOLATILE_ECC, &count)
+				     : CUDA_NVML_NO_FUNCTION;
 	if (result == NVML_ABI_SUCCESS)
 		gpu_telemetry_number(r, "ecc_errors", "", (double)count);
 	else
-		gpu_telemetry_unknown(r, "ecc_errors", "", status_reason(result));
+		gpu_telemetry_unknown(r, "ecc_errors", "", cuda_nvml_reason(result));
 }
 
 static void append_thermal_time(struct gpu_telemetry_list *r, struct nvmlDevice_st *device)
 {
 	struct nvml_violation heat = {0};
-	const nvml_status result = nvml.violation
-					   ? nvml.violation(device, NVML_ABI_POLICY_THERMAL, &heat)
-					   : NO_FUNCTION;
+	const nvml_status result =
+		cuda_nvml.violation ? cuda_nvml.violation(device, NVML_ABI_POLICY_THERMAL, &heat)
+				    : CUDA_NVML_NO_FUNCTION;
 	if (result == NVML_ABI_SUCCESS)
 		gpu_telemetry_number(r, "thermal_time", "s", 1e-9 * (double)heat.violation_ns);
 	else
-		gpu_telemetry_unknown(r, "thermal_time", "s", status_reason(result));
+		gpu_telemetry_unknown(r, "thermal_time", "s", cuda_nvml_reason(result));
 }
 
 struct reason_name {
@@ -180,8 +176,9 @@ static void format_reasons(unsigned long long mask, const struct reason_name *wo
 
 static nvml_status read_reasons(struct nvmlDevice_st *device, unsigned long long *mask_p)
 {
-	nvml_mask_fn *read = nvml.event_reasons ? nvml.event_reasons : nvml.throttle_reasons;
-	return read ? read(device, mask_p) : NO_FUNCTION;
+	nvml_mask_fn *read =
+		cuda_nvml.event_reasons ? cuda_nvml.event_reasons : cuda_nvml.throttle_reasons;
+	return read ? read(device, mask_p) : CUDA_NVML_NO_FUNCTION;
 }
 
 /* A reason without a name here counts as a fault. */
@@ -215,7 +212,7 @@ static nvml_status read_on_off(nvml_two_numbers_fn *read, struct nvmlDevice_st *
 			       size_t capacity)
 {
 	unsigned now = 0, next = 0;
-	const nvml_status result = read ? read(device, &now, &next) : NO_FUNCTION;
+	const nvml_status result = read ? read(device, &now, &next) : CUDA_NVML_NO_FUNCTION;
 	if (result == NVML_ABI_SUCCESS)
 		format_on_off(now, text, capacity);
 	return result;
@@ -223,18 +220,19 @@ static nvml_status read_on_off(nvml_two_numbers_fn *read, struct nvmlDevice_st *
 
 static nvml_status read_ecc(struct nvmlDevice_st *device, char *text, size_t capacity)
 {
-	return read_on_off(nvml.ecc, device, text, capacity);
+	return read_on_off(cuda_nvml.ecc, device, text, capacity);
 }
 
 static nvml_status read_mig(struct nvmlDevice_st *device, char *text, size_t capacity)
 {
-	return read_on_off(nvml.mig, device, text, capacity);
+	return read_on_off(cuda_nvml.mig, device, text, capacity);
 }
 
 static nvml_status read_persistence(struct nvmlDevice_st *device, char *text, size_t capacity)
 {
 	unsigned mode = 0;
-	const nvml_status result = nvml.persistence ? nvml.persistence(device, &mode) : NO_FUNCTION;
+	const nvml_status result = cuda_nvml.persistence ? cuda_nvml.persistence(device, &mode)
+							 : CUDA_NVML_NO_FUNCTION;
 	if (result == NVML_ABI_SUCCESS)
 		format_on_off(mode, text, capacity);
 	return result;
@@ -243,8 +241,8 @@ static nvml_status read_persistence(struct nvmlDevice_st *device, char *text, si
 static nvml_status read_compute_mode(struct nvmlDevice_st *device, char *text, size_t capacity)
 {
 	unsigned mode = 0;
-	const nvml_status result =
-		nvml.compute_mode ? nvml.compute_mode(device, &mode) : NO_FUNCTION;
+	const nvml_status result = cuda_nvml.compute_mode ? cuda_nvml.compute_mode(device, &mode)
+							  : CUDA_NVML_NO_FUNCTION;
 	if (result != NVML_ABI_SUCCESS)
 		return result;
 	if (mode == NVML_ABI_COMPUTE_DEFAULT)
@@ -261,22 +259,26 @@ static nvml_status read_compute_mode(struct nvmlDevice_st *device, char *text, s
 static nvml_status read_driver(struct nvmlDevice_st *device, char *text, size_t capacity)
 {
 	(void)device;
-	return nvml.driver ? nvml.driver(text, (unsigned)capacity) : NO_FUNCTION;
+	return cuda_nvml.driver ? cuda_nvml.driver(text, (unsigned)capacity)
+				: CUDA_NVML_NO_FUNCTION;
 }
 
 static nvml_status read_uuid(struct nvmlDevice_st *device, char *text, size_t capacity)
 {
-	return nvml.uuid ? nvml.uuid(device, text, (unsigned)capacity) : NO_FUNCTION;
+	return cuda_nvml.uuid ? cuda_nvml.uuid(device, text, (unsigned)capacity)
+			      : CUDA_NVML_NO_FUNCTION;
 }
 
 static nvml_status read_serial(struct nvmlDevice_st *device, char *text, size_t capacity)
 {
-	return nvml.serial ? nvml.serial(device, text, (unsigned)capacity) : NO_FUNCTION;
+	return cuda_nvml.serial ? cuda_nvml.serial(device, text, (unsigned)capacity)
+				: CUDA_NVML_NO_FUNCTION;
 }
 
 static nvml_status read_vbios(struct nvmlDevice_st *device, char *text, size_t capacity)
 {
-	return nvml.vbios ? nvml.vbios(device, text, (unsigned)capacity) : NO_FUNCTION;
+	return cuda_nvml.vbios ? cuda_nvml.vbios(device, text, (unsigned)capacity)
+			       : CUDA_NVML_NO_FUNCTION;
 }
 
 static const struct text_sample {
@@ -304,14 +306,14 @@ static void append_text(struct gpu_telemetry_list *r, struct nvmlDevice_st *devi
 	if (result == NVML_ABI_SUCCESS)
 		gpu_telemetry_text(r, t->name, text);
 	else
-		gpu_telemetry_unknown(r, t->name, "", status_reason(result));
+		gpu_telemetry_unknown(r, t->name, "", cuda_nvml_reason(result));
 }
 
 /* NVML stays initialised until the process ends, since initialising takes long. */
 static nvml_status started;
-static void start_nvml(void) { started = nvml.init(); }
+static void start_nvml(void) { started = cuda_nvml.init(); }
 
-static int find_device(const char *bus, struct nvmlDevice_st **device_p)
+int cuda_nvml_find(const char *bus, struct nvmlDevice_st **device_p)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	int status = dynlib_open(&library);
@@ -319,12 +321,12 @@ static int find_device(const char *bus, struct nvmlDevice_st **device_p)
 		return status;
 	pthread_once(&once, start_nvml);
 	if (started != NVML_ABI_SUCCESS)
-		return err_note(-ENODEV, "nvmlInit_v2: %s", nvml.error_string(started));
-	const nvml_status result = nvml.by_bus(bus, device_p);
+		return err_note(-ENODEV, "nvmlInit_v2: %s", cuda_nvml.error_string(started));
+	const nvml_status result = cuda_nvml.by_bus(bus, device_p);
 	return result == NVML_ABI_SUCCESS
 		       ? 0
 		       : err_note(-ENODEV, "nvmlDeviceGetHandleByPciBusId_v2: %s",
-				  nvml.error_string(result));
+				  cuda_nvml.error_string(result));
 }
 
 static void append_all_unknown(struct gpu_telemetry_list *r, const char *why)
@@ -342,7 +344,7 @@ static int read_telemetry(const char *bus, struct dev_telemetry *samples, size_t
 {
 	struct gpu_telemetry_list r = {.samples = samples, .capacity = capacity, .count = *count_p};
 	struct nvmlDevice_st *device = NULL;
-	if (find_device(bus, &device)) {
+	if (cuda_nvml_find(bus, &device)) {
 		append_all_unknown(&r, err_text());
 		*count_p = r.count;
 		return 0;
@@ -357,4 +359,5 @@ static int read_telemetry(const char *bus, struct dev_telemetry *samples, size_t
 	return 0;
 }
 
-const struct gpu_management cuda_management = {.read = read_telemetry};
+const struct gpu_management cuda_management = {
+	.read = read_telemetry, .links = cuda_links, .path = cuda_path, .health = cuda_health};

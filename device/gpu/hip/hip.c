@@ -32,6 +32,24 @@ static int alloc_pinned(uint64_t bytes, void **ptr_p)
 
 static int free_pinned(void *ptr) { return HIP_CALL(hipHostFree, ptr); }
 
+static int unpin_pages(void *ptr) { return HIP_CALL(hipHostUnregister, ptr); }
+
+static int pin_pages(void *ptr, uint64_t bytes)
+{
+	void *seen = NULL;
+	int status = HIP_CALL(hipHostRegister, ptr, bytes,
+			      HIP_HOSTREGISTER_PORTABLE | HIP_HOSTREGISTER_MAPPED);
+	if (status)
+		return status;
+	status = HIP_CALL(hipHostGetDevicePointer, &seen, ptr, 0u);
+	if (!status && seen != ptr)
+		status =
+			err_note(-ENOTSUP, "registered host memory has another address on the GPU");
+	if (status)
+		unpin_pages(ptr);
+	return status;
+}
+
 static int ipc_export(void *ptr, struct dev_ipc *handle_p)
 {
 	struct hip_ipc_memory memory;
@@ -239,6 +257,8 @@ static const struct gpu_driver driver = {
 	.free = free_memory,
 	.alloc_pinned = alloc_pinned,
 	.free_pinned = free_pinned,
+	.pin = pin_pages,
+	.unpin = unpin_pages,
 	.stream_open = stream_open,
 	.stream_close = stream_close,
 	.stream_sync = stream_sync,

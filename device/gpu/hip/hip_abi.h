@@ -61,6 +61,8 @@ enum {
 	HIP_HOST_PORTABLE = 0x1,
 	HIP_HOST_MAPPED = 0x2,
 	HIP_HOST_COHERENT = 0x40000000,
+	HIP_HOSTREGISTER_PORTABLE = 0x1,
+	HIP_HOSTREGISTER_MAPPED = 0x2,
 	HIP_WAIT_GTE = 0x0, /* (*at & mask) >= value */
 	HIP_CAPTURE_RELAXED = 2,
 	HIP_IPC_LAZY_PEER = 0x1, /* 0 before ROCm 6; each runtime accepts only its own value */
@@ -103,6 +105,9 @@ struct hip_ipc_memory {
 	X(hipFree, (void *))                                                                       \
 	X(hipHostMalloc, (void **, size_t, unsigned))                                              \
 	X(hipHostFree, (void *))                                                                   \
+	X(hipHostRegister, (void *, size_t, unsigned))                                             \
+	X(hipHostUnregister, (void *))                                                             \
+	X(hipHostGetDevicePointer, (void **, void *, unsigned))                                    \
 	X(hipStreamCreateWithPriority, (hip_handle *, unsigned, int))                              \
 	X(hipStreamDestroy, (hip_handle))                                                          \
 	X(hipStreamSynchronize, (hip_handle))                                                      \

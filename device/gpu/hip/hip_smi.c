@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "device/gpu/hip/hip_smi.h"
 #include "device/gpu/dynlib.h"
-#include "device/gpu/gpu_telemetry.h"
-#include "device/gpu/hip/rocm_smi_abi.h"
 #include "device/gpu/hip/rocm_smi_list.h"
 #include "device/gpu/vendor_tables.h"
 #include "lib/err.h"
@@ -12,38 +11,30 @@
 #include <stdio.h>
 #include <string.h>
 
-static struct {
-	rsmi_abi_init_fn *init;
-	rsmi_abi_status_string_fn *status_string;
-	rsmi_abi_count_fn *count;
-	rsmi_abi_number_fn *pci_id, *ecc_enabled, *unique_id;
-	rsmi_abi_power_fn *power;
-	rsmi_abi_sensor_fn *power_average, *power_cap;
-	rsmi_abi_temperature_fn *temperature;
-	rsmi_abi_clocks_fn *clocks;
-	rsmi_abi_links_fn *links;
-	rsmi_abi_errors_fn *ecc_errors;
-	rsmi_abi_text_fn *serial, *vbios;
-	rsmi_abi_version_fn *version;
-} smi;
+struct hip_smi hip_smi;
 
 static const struct dynlib_symbol symbols[] = {
-	{"rsmi_init", &smi.init, false},
-	{"rsmi_status_string", &smi.status_string, false},
-	{"rsmi_num_monitor_devices", &smi.count, false},
-	{"rsmi_dev_pci_id_get", &smi.pci_id, false},
-	{"rsmi_dev_ecc_enabled_get", &smi.ecc_enabled, true},
-	{"rsmi_dev_power_get", &smi.power, true},
-	{"rsmi_dev_power_ave_get", &smi.power_average, true},
-	{"rsmi_dev_power_cap_get", &smi.power_cap, true},
-	{"rsmi_dev_temp_metric_get", &smi.temperature, true},
-	{"rsmi_dev_gpu_clk_freq_get", &smi.clocks, true},
-	{"rsmi_dev_pci_bandwidth_get", &smi.links, true},
-	{"rsmi_dev_ecc_count_get", &smi.ecc_errors, true},
-	{"rsmi_dev_unique_id_get", &smi.unique_id, true},
-	{"rsmi_dev_serial_number_get", &smi.serial, true},
-	{"rsmi_dev_vbios_version_get", &smi.vbios, true},
-	{"rsmi_version_str_get", &smi.version, true},
+	{"rsmi_init", &hip_smi.init, false},
+	{"rsmi_status_string", &hip_smi.status_string, false},
+	{"rsmi_num_monitor_devices", &hip_smi.count, false},
+	{"rsmi_dev_pci_id_get", &hip_smi.pci_id, false},
+	{"rsmi_dev_ecc_enabled_get", &hip_smi.ecc_enabled, true},
+	{"rsmi_dev_power_get", &hip_smi.power, true},
+	{"rsmi_dev_power_ave_get", &hip_smi.power_average, true},
+	{"rsmi_dev_power_cap_get", &hip_smi.power_cap, true},
+	{"rsmi_dev_temp_metric_get", &hip_smi.temperature, true},
+	{"rsmi_dev_gpu_clk_freq_get", &hip_smi.clocks, true},
+	{"rsmi_dev_pci_bandwidth_get", &hip_smi.links, true},
+	{"rsmi_dev_ecc_count_get", &hip_smi.ecc_errors, true},
+	{"rsmi_dev_unique_id_get", &hip_smi.unique_id, true},
+	{"rsmi_dev_serial_number_get", &hip_smi.serial, true},
+	{"rsmi_dev_vbios_version_get", &hip_smi.vbios, true},
+	{"rsmi_version_str_get", &hip_smi.version, true},
+	{"rsmi_dev_xgmi_hive_id_get", &hip_smi.hive, true},
+	{"rsmi_topo_get_link_type", &hip_smi.link_type, true},
+	{"rsmi_minmax_bandwidth_get", &hip_smi.link_rates, true},
+	{"rsmi_is_P2P_accessible", &hip_smi.accessible, true},
+	{"rsmi_dev_memory_reserved_pages_get", &hip_smi.pages, true},
 	{NULL, NULL, false},
 };
 
@@ -54,21 +45,16 @@ static const char *const folders[] = {"$ROCM_PATH/lib", "/opt/rocm/lib", NULL};
 static struct dynlib library = {
 	.title = "ROCm SMI", .files = files, .folders = folders, .symbols = symbols};
 
-/* Not statuses of the library: this version lacks the function, or its answer has no valid value.
- */
-#define NO_FUNCTION 0xfffffffeu
-#define NO_VALUE 0xfffffffdu
-
-static const char *status_reason(rsmi_abi_status result)
+const char *hip_smi_reason(rsmi_abi_status result)
 {
 	const char *text = NULL;
-	if (result == NO_FUNCTION)
+	if (result == HIP_SMI_NO_FUNCTION)
 		return "this version of ROCm SMI has no function for it";
-	if (result == NO_VALUE)
+	if (result == HIP_SMI_NO_VALUE)
 		return "ROCm SMI reports no current value";
 	if (result == RSMI_ABI_NOT_SUPPORTED || result == RSMI_ABI_NOT_YET_IMPLEMENTED)
 		return "not supported by this device (ROCm SMI)";
-	return smi.status_string(result, &text) == RSMI_ABI_SUCCESS && text
+	return hip_smi.status_string(result, &text) == RSMI_ABI_SUCCESS && text
 		       ? text
 		       : "unknown error of ROCm SMI";
 }
@@ -79,7 +65,7 @@ static void append_number(struct gpu_telemetry_list *r, const char *name, const 
 	if (result == RSMI_ABI_SUCCESS)
 		gpu_telemetry_number(r, name, unit, value);
 	else
-		gpu_telemetry_unknown(r, name, unit, status_reason(result));
+		gpu_telemetry_unknown(r, name, unit, hip_smi_reason(result));
 }
 
 static void append_text(struct gpu_telemetry_list *r, const char *name, const char *value,
@@ -88,7 +74,7 @@ static void append_text(struct gpu_telemetry_list *r, const char *name, const ch
 	if (result == RSMI_ABI_SUCCESS)
 		gpu_telemetry_text(r, name, value);
 	else
-		gpu_telemetry_unknown(r, name, "", status_reason(result));
+		gpu_telemetry_unknown(r, name, "", hip_smi_reason(result));
 }
 
 static void append_clocks(struct gpu_telemetry_list *r, uint32_t device, unsigned kind,
@@ -97,28 +83,34 @@ static void append_clocks(struct gpu_telemetry_list *r, uint32_t device, unsigne
 	rsmi_abi_frequencies raw;
 	struct rocm_smi_list list;
 	memset(&raw, 0, sizeof(raw));
-	const rsmi_abi_status result = smi.clocks ? smi.clocks(device, kind, &raw) : NO_FUNCTION;
+	const rsmi_abi_status result =
+		hip_smi.clocks ? hip_smi.clocks(device, kind, &raw) : HIP_SMI_NO_FUNCTION;
 	rocm_smi_list(&raw, &list);
 	const bool known = list.current < list.count;
 	append_number(r, name, "Hz", known ? (double)list.hz[list.current] : 0,
 		      result  ? result
 		      : known ? 0
-			      : NO_VALUE);
+			      : HIP_SMI_NO_VALUE);
 	uint64_t max_hz = 0;
 	for (uint32_t i = 0; i < list.count; i++)
 		max_hz = list.hz[i] > max_hz ? list.hz[i] : max_hz;
-	append_number(r, name_max, "Hz", (double)max_hz, result ? result : max_hz ? 0 : NO_VALUE);
+	append_number(r, name_max, "Hz", (double)max_hz,
+		      result   ? result
+		      : max_hz ? 0
+			       : HIP_SMI_NO_VALUE);
 }
 
 static void append_power(struct gpu_telemetry_list *r, uint32_t device)
 {
 	uint64_t microwatts = 0;
 	unsigned kind = 0;
-	rsmi_abi_status result = smi.power ? smi.power(device, &microwatts, &kind) : NO_FUNCTION;
-	if (result != RSMI_ABI_SUCCESS && smi.power_average)
-		result = smi.power_average(device, 0, &microwatts);
+	rsmi_abi_status result =
+		hip_smi.power ? hip_smi.power(device, &microwatts, &kind) : HIP_SMI_NO_FUNCTION;
+	if (result != RSMI_ABI_SUCCESS && hip_smi.power_average)
+		result = hip_smi.power_average(device, 0, &microwatts);
 	append_number(r, "power", "W", 1e-6 * (double)microwatts, result);
-	result = smi.power_cap ? smi.power_cap(device, 0, &microwatts) : NO_FUNCTION;
+	result =
+		hip_smi.power_cap ? hip_smi.power_cap(device, 0, &microwatts) : HIP_SMI_NO_FUNCTION;
 	append_number(r, "power_limit", "W", 1e-6 * (double)microwatts, result);
 }
 
@@ -126,59 +118,43 @@ static void append_power(struct gpu_telemetry_list *r, uint32_t device)
 static void append_temperature(struct gpu_telemetry_list *r, uint32_t device)
 {
 	int64_t thousandths = 0;
-	rsmi_abi_status result = NO_FUNCTION;
-	if (smi.temperature)
-		result = smi.temperature(device, RSMI_ABI_EDGE, RSMI_ABI_TEMPERATURE_CURRENT,
-					 &thousandths);
-	if (result != RSMI_ABI_SUCCESS && smi.temperature)
-		result = smi.temperature(device, RSMI_ABI_JUNCTION, RSMI_ABI_TEMPERATURE_CURRENT,
-					 &thousandths);
+	rsmi_abi_status result = HIP_SMI_NO_FUNCTION;
+	if (hip_smi.temperature)
+		result = hip_smi.temperature(device, RSMI_ABI_EDGE, RSMI_ABI_TEMPERATURE_CURRENT,
+					     &thousandths);
+	if (result != RSMI_ABI_SUCCESS && hip_smi.temperature)
+		result = hip_smi.temperature(device, RSMI_ABI_JUNCTION,
+					     RSMI_ABI_TEMPERATURE_CURRENT, &thousandths);
 	append_number(r, "temperature", "degC", 1e-3 * (double)thousandths, result);
 }
 
 static void append_link(struct gpu_telemetry_list *r, uint32_t device)
 {
-	rsmi_abi_links raw;
-	struct rocm_smi_list list;
-	memset(&raw, 0, sizeof(raw));
-	const rsmi_abi_status result = smi.links ? smi.links(device, &raw) : NO_FUNCTION;
-	rocm_smi_links(&raw, &list);
-	const bool known = list.current < list.count;
-	const unsigned generation = known ? rocm_smi_pcie_generation(list.hz[list.current]) : 0;
-	unsigned max_generation = 0;
-	uint32_t max_lanes = 0;
-	for (uint32_t i = 0; i < list.count; i++) {
-		max_generation = rocm_smi_pcie_generation(list.hz[i]) > max_generation
-					 ? rocm_smi_pcie_generation(list.hz[i])
-					 : max_generation;
-		max_lanes = list.lanes[i] > max_lanes ? list.lanes[i] : max_lanes;
-	}
-	append_number(r, "pcie_generation", "", generation,
-		      result       ? result
-		      : generation ? 0
-				   : NO_VALUE);
-	append_number(r, "pcie_generation_max", "", max_generation,
-		      result           ? result
-		      : max_generation ? 0
-				       : NO_VALUE);
-	append_number(r, "pcie_width", "", known ? list.lanes[list.current] : 0,
-		      result  ? result
-		      : known ? 0
-			      : NO_VALUE);
-	append_number(r, "pcie_width_max", "", max_lanes,
-		      result      ? result
-		      : max_lanes ? 0
-				  : NO_VALUE);
+	struct dev_link link = {.kind = "PCIe"};
+	const rsmi_abi_status result = hip_smi_pcie(device, &link);
+	const struct {
+		const char *name;
+		unsigned value;
+	} numbers[] = {{"pcie_generation", link.generation},
+		       {"pcie_generation_max", link.generation_max},
+		       {"pcie_width", link.lanes},
+		       {"pcie_width_max", link.lanes_max}};
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		append_number(r, numbers[i].name, "", numbers[i].value,
+			      result             ? result
+			      : numbers[i].value ? RSMI_ABI_SUCCESS
+						 : HIP_SMI_NO_VALUE);
 }
 
 static void append_ecc(struct gpu_telemetry_list *r, uint32_t device)
 {
 	struct rsmi_errors errors = {0};
 	uint64_t blocks = 0;
-	rsmi_abi_status result =
-		smi.ecc_errors ? smi.ecc_errors(device, RSMI_ABI_BLOCK_UMC, &errors) : NO_FUNCTION;
+	rsmi_abi_status result = hip_smi.ecc_errors
+					 ? hip_smi.ecc_errors(device, RSMI_ABI_BLOCK_UMC, &errors)
+					 : HIP_SMI_NO_FUNCTION;
 	append_number(r, "ecc_errors", "", (double)errors.uncorrected, result);
-	result = smi.ecc_enabled ? smi.ecc_enabled(device, &blocks) : NO_FUNCTION;
+	result = hip_smi.ecc_enabled ? hip_smi.ecc_enabled(device, &blocks) : HIP_SMI_NO_FUNCTION;
 	append_text(r, "ecc", blocks & RSMI_ABI_BLOCK_UMC ? "on" : "off", result);
 }
 
@@ -187,21 +163,25 @@ static void append_identity(struct gpu_telemetry_list *r, uint32_t device)
 {
 	uint64_t id = 0;
 	char uuid[32] = "", serial[128] = "";
-	rsmi_abi_status result = smi.unique_id ? smi.unique_id(device, &id) : NO_FUNCTION;
+	rsmi_abi_status result =
+		hip_smi.unique_id ? hip_smi.unique_id(device, &id) : HIP_SMI_NO_FUNCTION;
 	snprintf(uuid, sizeof(uuid), "GPU-%016" PRIx64, id);
-	append_text(r, "uuid", uuid, result == RSMI_ABI_SUCCESS && id == 0 ? NO_VALUE : result);
-	result = smi.serial ? smi.serial(device, serial, sizeof(serial)) : NO_FUNCTION;
+	append_text(r, "uuid", uuid,
+		    result == RSMI_ABI_SUCCESS && id == 0 ? HIP_SMI_NO_VALUE : result);
+	result = hip_smi.serial ? hip_smi.serial(device, serial, sizeof(serial))
+				: HIP_SMI_NO_FUNCTION;
 	append_text(r, "serial", serial,
-		    result == RSMI_ABI_SUCCESS && !serial[0] ? NO_VALUE : result);
+		    result == RSMI_ABI_SUCCESS && !serial[0] ? HIP_SMI_NO_VALUE : result);
 }
 
 static void append_versions(struct gpu_telemetry_list *r, uint32_t device)
 {
 	char driver[128] = "", vbios[128] = "";
-	rsmi_abi_status result =
-		smi.version ? smi.version(RSMI_ABI_DRIVER, driver, sizeof(driver)) : NO_FUNCTION;
+	rsmi_abi_status result = hip_smi.version
+					 ? hip_smi.version(RSMI_ABI_DRIVER, driver, sizeof(driver))
+					 : HIP_SMI_NO_FUNCTION;
 	append_text(r, "driver", driver, result);
-	result = smi.vbios ? smi.vbios(device, vbios, sizeof(vbios)) : NO_FUNCTION;
+	result = hip_smi.vbios ? hip_smi.vbios(device, vbios, sizeof(vbios)) : HIP_SMI_NO_FUNCTION;
 	append_text(r, "vbios", vbios, result);
 }
 
@@ -209,9 +189,9 @@ static void append_versions(struct gpu_telemetry_list *r, uint32_t device)
 
 /* The library stays initialised until the process ends, since initialising takes long. */
 static rsmi_abi_status started;
-static void start_smi(void) { started = smi.init(0); }
+static void start_smi(void) { started = hip_smi.init(0); }
 
-static int find_device(const char *bus, uint32_t *device_p)
+int hip_smi_find(const char *bus, uint32_t *device_p)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	uint32_t count = 0;
@@ -221,14 +201,15 @@ static int find_device(const char *bus, uint32_t *device_p)
 		return status;
 	pthread_once(&once, start_smi);
 	if (started != RSMI_ABI_SUCCESS)
-		return err_note(-ENODEV, "rsmi_init: %s", status_reason(started));
+		return err_note(-ENODEV, "rsmi_init: %s", hip_smi_reason(started));
 	if (!rocm_smi_pci_id(bus, &wanted))
 		return err_note(-EINVAL, "'%s' is not a PCI address", bus);
-	const rsmi_abi_status result = smi.count(&count);
+	const rsmi_abi_status result = hip_smi.count(&count);
 	if (result != RSMI_ABI_SUCCESS)
-		return err_note(-ENODEV, "rsmi_num_monitor_devices: %s", status_reason(result));
+		return err_note(-ENODEV, "rsmi_num_monitor_devices: %s", hip_smi_reason(result));
 	for (uint32_t i = 0; i < count; i++) {
-		if (smi.pci_id(i, &id) != RSMI_ABI_SUCCESS || (id & ROCM_SMI_PCI_MASK) != wanted)
+		if (hip_smi.pci_id(i, &id) != RSMI_ABI_SUCCESS ||
+		    (id & ROCM_SMI_PCI_MASK) != wanted)
 			continue;
 		*device_p = i;
 		return 0;
@@ -266,7 +247,7 @@ static int read_telemetry(const char *bus, struct dev_telemetry *samples, size_t
 {
 	struct gpu_telemetry_list r = {.samples = samples, .capacity = capacity, .count = *count_p};
 	uint32_t device = 0;
-	if (find_device(bus, &device)) {
+	if (hip_smi_find(bus, &device)) {
 		append_all_unknown(&r, err_text());
 	} else {
 		append_clocks(&r, device, RSMI_ABI_CLOCK_SYSTEM, "sm_clock", "sm_clock_max");
@@ -286,4 +267,5 @@ static int read_telemetry(const char *bus, struct dev_telemetry *samples, size_t
 	return 0;
 }
 
-const struct gpu_management hip_management = {.read = read_telemetry};
+const struct gpu_management hip_management = {
+	.read = read_telemetry, .links = hip_links, .path = hip_path, .health = hip_health};

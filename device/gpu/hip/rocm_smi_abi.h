@@ -13,11 +13,18 @@
 #include <stdint.h>
 
 typedef unsigned rsmi_abi_status;
-enum { RSMI_ABI_SUCCESS = 0, RSMI_ABI_NOT_SUPPORTED = 2, RSMI_ABI_NOT_YET_IMPLEMENTED = 9 };
+enum {
+	RSMI_ABI_SUCCESS = 0,
+	RSMI_ABI_NOT_SUPPORTED = 2,
+	RSMI_ABI_NOT_YET_IMPLEMENTED = 9,
+	RSMI_ABI_INSUFFICIENT_SIZE = 11
+};
 enum { RSMI_ABI_CLOCK_SYSTEM = 0, RSMI_ABI_CLOCK_MEMORY = 4 };
 enum { RSMI_ABI_TEMPERATURE_CURRENT = 0, RSMI_ABI_EDGE = 0, RSMI_ABI_JUNCTION = 1 };
 enum { RSMI_ABI_BLOCK_UMC = 1 };
 enum { RSMI_ABI_DRIVER = 0 };
+enum { RSMI_ABI_LINK_PCIE = 1, RSMI_ABI_LINK_XGMI = 2 };
+enum { RSMI_ABI_PAGE_RESERVED = 0, RSMI_ABI_PAGE_PENDING = 1, RSMI_ABI_PAGE_UNRESERVABLE = 2 };
 
 #define RSMI_ABI_OLD_FREQUENCIES 32
 #define RSMI_ABI_NEW_FREQUENCIES 33
@@ -47,6 +54,11 @@ struct rsmi_errors {
 	uint64_t corrected, uncorrected;
 };
 
+struct rsmi_page {
+	uint64_t address, bytes;
+	unsigned status;
+};
+
 /* tests/abi defines these as the library's own types, so that it can compare whole prototypes. */
 #ifndef RSMI_ABI_TYPES
 typedef union {
@@ -58,6 +70,7 @@ typedef union {
 	struct rsmi_new_links new;
 } rsmi_abi_links;
 typedef struct rsmi_errors rsmi_abi_errors;
+typedef struct rsmi_page rsmi_abi_page;
 #endif
 
 typedef rsmi_abi_status rsmi_abi_init_fn(uint64_t);
@@ -76,5 +89,11 @@ typedef rsmi_abi_status
 rsmi_abi_errors_fn(uint32_t, uint64_t, rsmi_abi_errors *); /* a block's enumeration has 64 bits */
 typedef rsmi_abi_status rsmi_abi_text_fn(uint32_t, char *, uint32_t);
 typedef rsmi_abi_status rsmi_abi_version_fn(unsigned, char *, uint32_t);
+
+typedef rsmi_abi_status rsmi_abi_link_type_fn(uint32_t, uint32_t, uint64_t *, unsigned *);
+typedef rsmi_abi_status rsmi_abi_link_rates_fn(uint32_t, uint32_t, uint64_t *,
+					       uint64_t *); /* least and most, in MB/s */
+typedef rsmi_abi_status rsmi_abi_accessible_fn(uint32_t, uint32_t, bool *);
+typedef rsmi_abi_status rsmi_abi_pages_fn(uint32_t, uint32_t *, rsmi_abi_page *);
 
 #endif

@@ -55,6 +55,8 @@ enum fake_result {
 	FAKE_PEER_ALREADY_ENABLED = 704,
 	FAKE_PEER_NOT_ENABLED = 705,
 	FAKE_CONTEXT_IS_DESTROYED = 709,
+	FAKE_ALREADY_PINNED = 712,
+	FAKE_NOT_PINNED = 713,
 	FAKE_LAUNCH_FAILED = 719,
 	FAKE_NOT_SUPPORTED = 801,
 	FAKE_CAPTURE_UNSUPPORTED = 900,
@@ -120,6 +122,7 @@ struct fake_gpu {
 	struct fake_launch *launches; /* queued or running */
 	struct fake_region *regions;  /* of the arena, sorted by address */
 	struct fake_region *pinned, *imported;
+	struct fake_region *registered; /* memory of the caller that is pinned */
 	char *arena;
 	uint64_t arena_bytes;
 	int arena_file;
@@ -179,6 +182,10 @@ int fake_alloc(struct fake_gpu *g, uint64_t bytes, void **ptr_p);
 int fake_free(struct fake_gpu *g, void *ptr);
 int fake_alloc_pinned(struct fake_gpu *g, uint64_t bytes, void **ptr_p);
 int fake_free_pinned(struct fake_gpu *g, void *ptr);
+/* Whole mapped pages of the caller; no part may be pinned already. */
+int fake_pin(struct fake_gpu *g, void *ptr, uint64_t bytes);
+int fake_unpin(struct fake_gpu *g, void *ptr);
+int fake_pinned_address(void *ptr); /* FAKE_INVALID_VALUE unless it is in pinned memory */
 int fake_memory_info(struct fake_gpu *g, uint64_t *free_p, uint64_t *total_p);
 enum fake_memory_kind fake_memory_kind_of(const void *ptr, uint64_t bytes); /* lock held */
 int fake_ipc_export(struct fake_gpu *g, void *ptr, void *handle);

@@ -79,6 +79,8 @@ void fake_arena_close(struct fake_gpu *g)
 		free(g->pinned->start);
 		remove_first_region(&g->pinned);
 	}
+	while (g->registered)
+		remove_first_region(&g->registered);
 	while (g->imported) {
 		munmap(g->imported->start, round_up_to_pages(g->imported->bytes));
 		remove_first_region(&g->imported);
@@ -216,6 +218,55 @@ int fake_free_pinned(struct fake_gpu *g, void *ptr)
 	return status;
 }
 
+static bool is_mapped(char *start, uint64_t bytes)
+{
+	return msync((void *)((uintptr_t)start / PAGE * PAGE), bytes, MS_ASYNC) == 0;
+}
+
+int fake_pin(struct fake_gpu *g, void *ptr, uint64_t bytes)
+{
+	char *start = ptr;
+	if (bytes == 0 || !ptr || bytes > SIZE_MAX / 2 || !is_mapped(start, bytes))
+		return FAKE_INVALID_VALUE;
+	int status = fake_gpu_sync(g);
+	fake_lock();
+	for (uint64_t at = 0; !status && at < bytes; at += PAGE)
+		if (fake_memory_kind_of(start + at, 1) != FAKE_PAGEABLE_MEMORY)
+			status = FAKE_ALREADY_PINNED;
+	if (!status)
+		status = add_region(&g->registered, start, bytes);
+	fake_unlock();
+	return status;
+}
+
+int fake_unpin(struct fake_gpu *g, void *ptr)
+{
+	int status = fake_gpu_sync(g);
+	if (status)
+		return status;
+	fake_lock();
+	status = FAKE_NOT_PINNED;
+	for (unsigned i = 0; i < FAKE_GPUS_MAX && status; i++) {
+		struct fake_gpu *owner = fake_gpu_at(i);
+		struct fake_region **at =
+			owner ? region_starting_at(&owner->registered, ptr) : NULL;
+		if (!at || !*at)
+			continue;
+		remove_first_region(at);
+		status = FAKE_OK;
+	}
+	fake_unlock();
+	return status;
+}
+
+int fake_pinned_address(void *ptr)
+{
+	fake_lock();
+	enum fake_memory_kind kind = fake_memory_kind_of(ptr, 1);
+	fake_unlock();
+	return kind == FAKE_PINNED_MEMORY ? FAKE_OK : FAKE_INVALID_VALUE;
+}
+
 enum fake_memory_kind fake_memory_kind_of(const void *ptr, uint64_t bytes)
 {
 	struct fake_gpu *g;
@@ -223,7 +274,10 @@ enum fake_memory_kind fake_memory_kind_of(const void *ptr, uint64_t bytes)
 		if (!g->references)
 			continue;
 		const struct fake_region *device = region_containing(g->regions, ptr),
-					 *pinned = region_containing(g->pinned, ptr);
+					 *allocated = region_containing(g->pinned, ptr),
+					 *pinned = allocated
+							   ? allocated
+							   : region_containing(g->registered, ptr);
 		const struct fake_region *r = device   ? device
 					      : pinned ? pinned
 						       : region_containing(g->imported, ptr);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "collectives/devices/allreduce_graph.h"
-#include "collectives/schedules/schedule.h"
+#include "collectives/devices/schedule_graph.h"
 #include "device/kernels.h"
 #include "lib/err.h"
 
@@ -28,27 +27,30 @@ struct builder {
 	struct byte_range *byte_ranges;
 	struct transfer *transfers;
 	struct work_graph *g;
-	const struct allreduce_places *places;
+	const struct schedule_graph_places *places;
 	char *staging[DEV_MAX];   /* by receiver: what no message has so far */
 	uint32_t latest[DEV_MAX]; /* node of the first lane that second lanes start after */
 };
 
-uint64_t allreduce_bytes(uint64_t count)
+uint64_t schedule_graph_bytes(uint64_t count)
 {
 	return (count * sizeof(float) + DEV_KERNEL_ALIGN - 1) / DEV_KERNEL_ALIGN * DEV_KERNEL_ALIGN;
 }
 
 /* ------------------------------------------------------------------ schedules */
 
-static int open_schedule(const char *algorithm, uint32_t ranks, struct schedule **s_p)
+/* The halves leave part i in device i. */
+static int open_schedule(enum schedule_kind kind, const char *algorithm, uint32_t ranks,
+			 struct schedule **s_p)
 {
 	struct grid line = grid_line(ranks);
-	int status = schedule_open(algorithm, &line, SCHEDULE_ONE_PORT, SCHEDULE_ALLREDUCE,
-				   SCHEDULE_RENAMED, s_p);
-	if (status == -ENOTSUP)
-		status = schedule_open(algorithm, &line, SCHEDULE_ONE_PORT, SCHEDULE_ALLREDUCE,
-				       SCHEDULE_INDEXED, s_p);
-	return status;
+	int status = -ENOTSUP;
+	if (kind == SCHEDULE_ALLREDUCE)
+		status = schedule_open(algorithm, &line, SCHEDULE_ONE_PORT, kind, SCHEDULE_RENAMED,
+				       s_p);
+	return status == -ENOTSUP ? schedule_open(algorithm, &line, SCHEDULE_ONE_PORT, kind,
+						  SCHEDULE_INDEXED, s_p)
+				  : status;
 }
 
 static void close_builder(struct builder *b)
@@ -61,11 +63,12 @@ static void close_builder(struct builder *b)
 }
 
 /* After an error there is nothing to close. */
-static int open_builder(struct builder *b, const char *algorithm, uint32_t devices, uint64_t count)
+static int open_builder(struct builder *b, enum schedule_kind kind, const char *algorithm,
+			uint32_t devices, uint64_t count)
 {
-	*b = (struct builder){.grains = allreduce_bytes(count) / DEV_KERNEL_ALIGN,
+	*b = (struct builder){.grains = schedule_graph_bytes(count) / DEV_KERNEL_ALIGN,
 			      .devices = devices};
-	int status = open_schedule(algorithm, devices, &b->schedule);
+	int status = open_schedule(kind, algorithm, devices, &b->schedule);
 	if (status)
 		return status;
 	size_t messages = schedule_max_messages(b->schedule), chunks = schedule_chunks(b->schedule);
@@ -76,7 +79,7 @@ static int open_builder(struct builder *b, const char *algorithm, uint32_t devic
 	if (b->messages && b->ranges && b->byte_ranges && b->transfers)
 		return 0;
 	close_builder(b);
-	return err_note(-ENOMEM, "an allreduce of %u devices: out of memory", devices);
+	return err_note(-ENOMEM, "a schedule of %u devices: out of memory", devices);
 }
 
 /* The ranges of a message that are not empty; returns their number. */
@@ -96,7 +99,7 @@ static uint32_t find_byte_ranges(struct builder *b, const struct schedule_messag
 
 /* ------------------------------------------------------------------ plans */
 
-static void plan_device(struct builder *b, uint32_t device, struct allreduce_plan *plan)
+static void plan_device(struct builder *b, uint32_t device, struct schedule_graph_plan *plan)
 {
 	uint64_t staging_bytes = 0;
 	for (uint32_t step = 0; step < schedule_steps(b->schedule); step++) {
@@ -115,12 +118,12 @@ static void plan_device(struct builder *b, uint32_t device, struct allreduce_pla
 		plan->staging_bytes = staging_bytes;
 }
 
-int allreduce_plan(const char *algorithm, uint32_t devices, uint64_t count,
-		   struct allreduce_plan *plan_p)
+int schedule_graph_plan(enum schedule_kind kind, const char *algorithm, uint32_t devices,
+			uint64_t count, struct schedule_graph_plan *plan_p)
 {
-	struct allreduce_plan plan = {0};
+	struct schedule_graph_plan plan = {0};
 	struct builder b;
-	int status = open_builder(&b, algorithm, devices, count);
+	int status = open_builder(&b, kind, algorithm, devices, count);
 	if (status)
 		return status;
 	for (uint32_t i = 0; i < devices; i++)
@@ -136,8 +139,9 @@ int allreduce_plan(const char *algorithm, uint32_t devices, uint64_t count,
 static bool add_send(struct builder *b, uint32_t device, const struct schedule_message *m,
 		     struct transfer *t)
 {
-	const struct allreduce_places *p = b->places;
-	uint32_t ranges = find_byte_ranges(b, m), lane = p->lane[m->port % ALLREDUCE_PORTS][device];
+	const struct schedule_graph_places *p = b->places;
+	uint32_t ranges = find_byte_ranges(b, m),
+		 lane = p->lane[m->port % SCHEDULE_GRAPH_PORTS][device];
 	*t = (struct transfer){.message = *m, .from = device, .staging = b->staging[m->peer]};
 	for (uint32_t i = 0; i < ranges; i++) {
 		struct byte_range r = b->byte_ranges[i];
@@ -182,17 +186,17 @@ static void add_step(struct builder *b, uint32_t step)
 				sent += add_send(b, device, &b->messages[i], &b->transfers[sent]);
 	}
 	for (size_t i = 0; i < sent; i++)
-		if (b->transfers[i].message.port % ALLREDUCE_PORTS)
+		if (b->transfers[i].message.port % SCHEDULE_GRAPH_PORTS)
 			add_wait(b, b->transfers[i].from, b->transfers[i].copied);
 	for (size_t i = 0; i < sent; i++)
 		add_receive(b, b->transfers[i]);
 }
 
-int allreduce_add(struct work_graph *g, const char *algorithm, uint64_t count,
-		  const struct allreduce_places *places)
+int schedule_graph_add(struct work_graph *g, enum schedule_kind kind, const char *algorithm,
+		       uint64_t count, const struct schedule_graph_places *places)
 {
 	struct builder b;
-	int status = open_builder(&b, algorithm, places->devices, count);
+	int status = open_builder(&b, kind, algorithm, places->devices, count);
 	if (status)
 		return status;
 	b.g = g;

@@ -1,19 +1,20 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-3-Clause
-# Allreduce among the devices of one process: exact for every algorithm, and what can't be done is said.
+# Collectives among the devices of one process: exact for every algorithm, and what can't be done is said.
 
 # shellcheck disable=SC2154 # run sets status, output, stderr and their lines; helpers sets root
 load bats/helpers
 
-program=${GPUSIG_BIN:-$root/bin}/collectives/device_allreduce
-QUICK='--min-samples 6 --max-samples 6 --warm-up 0 --budget 0.1s --format json'
+programs=${GPUSIG_BIN:-$root/bin}/collectives
+program=$programs/device_allreduce
+QUICK='--min-samples 6 --max-samples 6 --warm-up 0 --format json'
 
 # measure DEVICES OPTIONS
 measure() {
 	local devices=$1
 	shift
-	# shellcheck disable=SC2086 # QUICK is a list of words
-	run --separate-stderr timeout 120 "$program" --device "$devices" $QUICK "$@"
+	# shellcheck disable=SC2046,SC2086 # lists of words
+	run --separate-stderr timeout 120 "$program" --device "$devices" $QUICK $(budget_for "$devices" 0.1s) "$@"
 	echo "$devices $*: $status $stderr"
 }
 
@@ -81,4 +82,46 @@ measure() {
 	[ "$status" = 1 ]
 	[[ $stderr == *"ring: device 0: element "*" is "*", not "* ]]
 	json 'rows[1]["status"] == "failed" and rows[1]["check"]["status"] == "failed"' <<<"$output"
+}
+
+@test "all-gather, reduce-scatter and all-to-all put every part where it belongs, by every algorithm" {
+	local lasts="1 2"
+	[ "${GPUSIG_TEST_ALL:-}" != 1 ] || lasts="1 2 3 4 5 6 7"
+	for program in "$programs"/device_{allgather,reduce_scatter,all_to_all}; do
+		for last in $lasts; do
+			measure "sim:0-$last" --size 256,5000,64K
+			[ "$status" = 0 ]
+			json 'all(r["status"] == "ok" and r["check"]["status"] == "ok" and all(m["observed"] for m in r["mechanism"])
+				for r in rows if r["kind"] == "case") and sum(r["kind"] == "case" for r in rows) == 3' \
+				"all(r['facts']['vector_bytes'] % (256 * ($last + 1)) == 0 for r in rows if r['kind'] == 'case')" <<<"$output"
+			json 'all(v["name"] + " ran" in [m["name"] for m in r["mechanism"]] for r in rows if r["kind"] == "case"
+				for v in r["variants"])' <<<"$output"
+		done
+	done
+}
+
+@test "their bus bandwidth counts as that of nccl-tests, of the bytes that were sent" {
+	for name in device_allgather:ring device_reduce_scatter:ring device_all_to_all:pairwise; do
+		program=$programs/${name%:*}
+		measure sim:0-2 --algorithm "${name#*:}" --size 1M
+		json 'all(abs(next(d["value"] for d in r["derived"] if d["name"] == "bus_bandwidth") * r["variants"][0]["median_s"]
+			/ (2 / 3 * (2**20 // 768 * 768)) - 1) < 1e-6 for r in rows if r["kind"] == "case")' <<<"$output"
+	done
+}
+
+@test "a part that is damaged on its way is 1, with the device and the element" {
+	printf 'like = quiet\ncorrupt_copy_every = 1\n' >"$BATS_TEST_TMPDIR/wrong.model"
+	for name in device_allgather:ring device_reduce_scatter:ring device_all_to_all:spread-out; do
+		program=$programs/${name%:*}
+		measure "sim:$BATS_TEST_TMPDIR/wrong.model:0,1" --algorithm "${name#*:}" --size 4096
+		[ "$status" = 1 ]
+		[[ $stderr == *": device 0: element "*" is "*", not "* ]]
+	done
+}
+
+@test "the messages of an all-to-all of four devices" {
+	program=$programs/device_all_to_all
+	measure sim:0-3 --size 4096
+	json '[m["name"] for m in rows[1]["mechanism"]][:2] == ["pairwise ran", "spread-out ran"]' \
+		'all("16 copies and 16384 bytes" in m["detail"] for m in rows[1]["mechanism"][:2])' <<<"$output"
 }

@@ -1,31 +1,33 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Allreduce among the devices of one process. Every algorithm gives exact sums on every device, for
- * all sizes and numbers of devices, also in runs that are queued behind each other. Errors are
- * reported and leave nothing waiting.
+ * Collectives among the devices of one process. Every algorithm gives exact sums on every device,
+ * for all sizes and numbers of devices, also in runs that are queued behind each other; the halves
+ * and all-to-all leave every part where it belongs. Errors are reported and leave nothing waiting.
  */
-#include "collectives/devices/allreduce_graph.h"
-#include "collectives/schedules/schedule.h"
+#include "collectives/devices/schedule_graph.h"
+#include "collectives/devices/all_to_all_graph.h"
 #include "tests/unit/sim.h"
+
+#include <math.h>
 
 #define MAX_BYTES (64u << 10)
 
 static struct {
 	struct dev_set set;
 	struct work_lanes *lanes;
-	struct allreduce_places places;
+	struct schedule_graph_places places;
 } here;
 
 static void open_places(void)
 {
-	struct allreduce_places *p = &here.places;
+	struct schedule_graph_places *p = &here.places;
 	ok(work_lanes_open(here.set.dev, here.set.count, &here.lanes));
 	p->devices = (uint32_t)here.set.count;
 	for (uint32_t i = 0; i < p->devices; i++) {
 		struct dev *d = here.set.dev[i];
 		for (uint32_t k = 0; k < i; k++)
 			ok(dev_peer_enable(d, here.set.dev[k]));
-		for (uint32_t k = 0; k < ALLREDUCE_PORTS; k++)
+		for (uint32_t k = 0; k < SCHEDULE_GRAPH_PORTS || k < p->devices; k++)
 			p->lane[k][i] = work_lane_normal(here.lanes, i);
 		p->vector[i] = alloc_memory_on(d, DEV_MEM_DEVICE, 2 * MAX_BYTES);
 		p->staging[i] = alloc_memory_on(d, DEV_MEM_DEVICE, 8 * MAX_BYTES);
@@ -59,11 +61,12 @@ static void end_devices(void)
 	here.set.count = 0;
 }
 
-static struct work_graph *build_graph(const char *algorithm, uint64_t count)
+static struct work_graph *build_graph(enum schedule_kind kind, const char *algorithm,
+				      uint64_t count)
 {
 	struct work_graph *g = NULL;
 	ok(work_graph_open(here.lanes, &g));
-	ok(allreduce_add(g, algorithm, count, &here.places));
+	ok(schedule_graph_add(g, kind, algorithm, count, &here.places));
 	ok(work_graph_prepare(g));
 	return g;
 }
@@ -136,7 +139,8 @@ static bool ends_are_marked(uint64_t staging, uint64_t vector)
 	return all;
 }
 
-static void expect_copied(struct work_graph *g, const struct allreduce_plan *plan, uint64_t runs)
+static void expect_copied(struct work_graph *g, const struct schedule_graph_plan *plan,
+			  uint64_t runs)
 {
 	uint64_t copies, bytes;
 	work_graph_copied(g, &copies, &bytes);
@@ -144,9 +148,10 @@ static void expect_copied(struct work_graph *g, const struct allreduce_plan *pla
 }
 
 /* One run that is enqueued behind a gate. */
-static uint64_t run_gated(const char *algorithm, uint64_t count, const struct allreduce_plan *plan)
+static uint64_t run_gated(const char *algorithm, uint64_t count,
+			  const struct schedule_graph_plan *plan)
 {
-	struct work_graph *g = build_graph(algorithm, count);
+	struct work_graph *g = build_graph(SCHEDULE_ALLREDUCE, algorithm, count);
 	double seconds = 0;
 	ok(work_graph_time(g, &seconds));
 	expect(seconds > 0 && work_graph_host_seconds(g) > 0);
@@ -157,13 +162,14 @@ static uint64_t run_gated(const char *algorithm, uint64_t count, const struct al
 
 /* Three more runs, without a wait between them. Each run multiplies the values by the number of
  * devices. */
-static uint64_t run_queued(const char *algorithm, uint64_t count, const struct allreduce_plan *plan)
+static uint64_t run_queued(const char *algorithm, uint64_t count,
+			   const struct schedule_graph_plan *plan)
 {
 	struct work_graph *g = NULL;
 	float p = (float)here.set.count;
 	ok(work_graph_open(here.lanes, &g));
 	work_graph_fork(g, here.places.lane[0][0]);
-	ok(allreduce_add(g, algorithm, count, &here.places));
+	ok(schedule_graph_add(g, SCHEDULE_ALLREDUCE, algorithm, count, &here.places));
 	work_graph_join(g);
 	ok(work_graph_prepare(g));
 	for (int i = 0; i < 3; i++)
@@ -177,9 +183,10 @@ static uint64_t run_queued(const char *algorithm, uint64_t count, const struct a
 
 static void check_algorithm(const char *algorithm, uint64_t count)
 {
-	struct allreduce_plan plan;
-	uint64_t vector = allreduce_bytes(count);
-	int status = allreduce_plan(algorithm, here.places.devices, count, &plan);
+	struct schedule_graph_plan plan;
+	uint64_t vector = schedule_graph_bytes(count);
+	int status = schedule_graph_plan(SCHEDULE_ALLREDUCE, algorithm, here.places.devices, count,
+					 &plan);
 	if (status == -ENOTSUP)
 		return;
 	ok(status);
@@ -196,6 +203,132 @@ static void check_algorithm(const char *algorithm, uint64_t count)
 	expect(differ == 0 && marked);
 }
 
+/* ------------------------------------------------------------------ parts */
+
+/* What device d must have; NaN: nothing is promised. */
+static double expected_part(enum dev_collective what, size_t d, uint64_t i, uint64_t part)
+{
+	double sum = 0;
+	if (what == DEV_ALLGATHER)
+		return (double)input_value(i / part, i);
+	if (what == DEV_ALL_TO_ALL)
+		return (double)input_value(i / part, d * part + i % part);
+	if (i / part != d)
+		return NAN;
+	for (size_t k = 0; k < here.set.count; k++)
+		sum += (double)input_value(k, i);
+	return sum;
+}
+
+static uint64_t count_wrong_parts(enum dev_collective what, uint64_t part)
+{
+	const uint64_t count = part * here.set.count;
+	float *values = malloc(count * sizeof(float));
+	uint64_t differ = 0;
+	require(values != NULL);
+	for (size_t d = 0; d < here.set.count; d++) {
+		const void *result =
+			what == DEV_ALL_TO_ALL ? here.places.staging[d] : here.places.vector[d];
+		ok(dev_download(here.set.dev[d], values, result, count * sizeof(float)));
+		for (uint64_t i = 0; i < count; i++) {
+			double wanted = expected_part(what, d, i, part);
+			differ += !isnan(wanted) && !((double)values[i] == wanted);
+		}
+	}
+	free(values);
+	return differ;
+}
+
+/* Plans and adds an algorithm; returns NULL if it does not support this many devices. */
+static struct work_graph *build_parts(enum dev_collective what, const char *algorithm,
+				      uint64_t part, struct schedule_graph_plan *plan)
+{
+	const uint32_t devices = here.places.devices;
+	const uint64_t count = part * devices;
+	struct work_graph *g = NULL;
+	enum schedule_kind kind =
+		what == DEV_ALLGATHER ? SCHEDULE_ALLGATHER : SCHEDULE_REDUCE_SCATTER;
+	int status = what == DEV_ALL_TO_ALL
+			     ? all_to_all_plan(algorithm, devices, part, plan)
+			     : schedule_graph_plan(kind, algorithm, devices, count, plan);
+	if (status == -ENOTSUP)
+		return NULL;
+	ok(status);
+	if (what != DEV_ALL_TO_ALL)
+		return build_graph(kind, algorithm, count);
+	ok(work_graph_open(here.lanes, &g));
+	ok(all_to_all_add(g, algorithm, part, &here.places));
+	ok(work_graph_prepare(g));
+	return g;
+}
+
+/* Returns whether the algorithm supports this many devices. */
+static bool check_parts(enum dev_collective what, const char *algorithm, uint64_t part)
+{
+	struct schedule_graph_plan plan;
+	uint64_t bytes = part * here.set.count * sizeof(float);
+	double seconds = 0;
+	struct work_graph *g = build_parts(what, algorithm, part, &plan);
+	if (!g)
+		return false;
+	fill_vectors(part * here.set.count);
+	mark_ends(plan.staging_bytes, bytes);
+	ok(work_graph_time(g, &seconds));
+	expect_copied(g, &plan, 1);
+	work_graph_close(g);
+	uint64_t differ = count_wrong_parts(what, part);
+	bool marked = ends_are_marked(plan.staging_bytes, bytes);
+	if (differ || !marked)
+		printf("# %s %s, %zu devices, parts of %llu: %llu wrong\n",
+		       dev_collective_name(what), algorithm, here.set.count,
+		       (unsigned long long)part, (unsigned long long)differ);
+	expect(differ == 0 && marked && seconds > 0);
+	return true;
+}
+
+/* Multiples of 64 floats, so that all parts are equal. */
+static void check_all_parts(void)
+{
+	static const uint64_t parts[] = {64, 192, 1024};
+	static const enum dev_collective halves[] = {DEV_ALLGATHER, DEV_REDUCE_SCATTER};
+	unsigned supported = 0;
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		for (unsigned a = 0; schedule_algorithm(a); a++)
+			for (int h = 0; h < 2; h++)
+				supported += check_parts(halves[h], schedule_algorithm(a)->name,
+							 parts[i]);
+		expect(check_parts(DEV_ALL_TO_ALL, "pairwise", parts[i]));
+		expect(check_parts(DEV_ALL_TO_ALL, "spread-out", parts[i]));
+	}
+	/* Of every size and half at least ring, bucket, Bruck, Trivance and Bine. */
+	expect(supported >= 3 * 2 * 5);
+}
+
+/* A part of 16384 bytes takes 1000 + 16384 ns, also that of a device to itself. */
+static void an_all_to_all_lasts_as_long_as_its_messages(void)
+{
+	const double part_s = (1000 + 16384) * 1e-9;
+	struct schedule_graph_plan plan;
+	double in_steps = 0, at_once = 0;
+	begin_simulated_model(PLAIN "peer_bandwidth = 1e9\nmemory_bandwidth = 1e15\n"
+				    "llc_bandwidth = 1e15\ncopy_engines = 4\n",
+			      ":0-3");
+	struct work_graph *g = build_parts(DEV_ALL_TO_ALL, "pairwise", 4096, &plan);
+	ok(work_graph_time(g, &in_steps));
+	work_graph_close(g);
+	g = build_parts(DEV_ALL_TO_ALL, "spread-out", 4096, &plan);
+	ok(work_graph_time(g, &at_once));
+	work_graph_close(g);
+	/* Three messages leave a device by one link; only those in steps wait three times. */
+	expect(in_steps > 3 * part_s && in_steps < 3 * part_s + 2e-6);
+	expect(at_once > 3 * 16384e-9 && at_once < in_steps - 1.5e-6);
+	expect_error(all_to_all_plan("ring", 4, 64, &plan), -EINVAL);
+	expect_error(all_to_all_add(NULL, "ring", 64, &here.places), -EINVAL);
+	end_devices();
+}
+
+/* ------------------------------------------------------------------ allreduce */
+
 static const uint64_t counts[] = {1, 63, 64, 65, 192, 500, 1000, 4096, 16000};
 
 static void check_all_algorithms(void)
@@ -203,6 +336,7 @@ static void check_all_algorithms(void)
 	for (unsigned a = 0; schedule_algorithm(a); a++)
 		for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
 			check_algorithm(schedule_algorithm(a)->name, counts[i]);
+	check_all_parts();
 	end_devices();
 }
 
@@ -243,11 +377,11 @@ static void copies_are_the_messages_of_the_papers(void)
 		     {"swing-b", 16, 12}};
 	require(begin_devices("sim:0-3"));
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
-		struct allreduce_plan plan;
-		ok(allreduce_plan(known[i].name, 4, 4096, &plan));
+		struct schedule_graph_plan plan;
+		ok(schedule_graph_plan(SCHEDULE_ALLREDUCE, known[i].name, 4, 4096, &plan));
 		expect(plan.copies == known[i].messages &&
 		       plan.bytes == known[i].vectors * 4096 * sizeof(float) / 2);
-		struct work_graph *g = build_graph(known[i].name, 4096);
+		struct work_graph *g = build_graph(SCHEDULE_ALLREDUCE, known[i].name, 4096);
 		expect(work_graph_max_queued(g) < 64);
 		work_graph_close(g);
 	}
@@ -256,15 +390,16 @@ static void copies_are_the_messages_of_the_papers(void)
 
 static void unsupported_cases_are_refused(void)
 {
-	struct allreduce_plan plan = {.copies = 7};
+	struct schedule_graph_plan plan = {.copies = 7};
 	struct work_graph *g;
-	expect_error(allreduce_plan("no-such", 3, 64, &plan), -EINVAL);
-	expect_error(allreduce_plan("rd-b", 3, 64, &plan), -ENOTSUP);
-	expect_error(allreduce_plan("rd-mirrored", 3, 64, &plan), -ENOTSUP);
+	expect_error(schedule_graph_plan(SCHEDULE_ALLREDUCE, "no-such", 3, 64, &plan), -EINVAL);
+	expect_error(schedule_graph_plan(SCHEDULE_ALLREDUCE, "rd-b", 3, 64, &plan), -ENOTSUP);
+	expect_error(schedule_graph_plan(SCHEDULE_ALLREDUCE, "rd-mirrored", 3, 64, &plan),
+		     -ENOTSUP);
 	expect(plan.copies == 7);
 	require(begin_devices("sim:0-2"));
 	ok(work_graph_open(here.lanes, &g));
-	expect_error(allreduce_add(g, "rd-b", 64, &here.places), -ENOTSUP);
+	expect_error(schedule_graph_add(g, SCHEDULE_ALLREDUCE, "rd-b", 64, &here.places), -ENOTSUP);
 	work_graph_close(g);
 	end_devices();
 }
@@ -273,14 +408,14 @@ static void unsupported_cases_are_refused(void)
  * input. */
 static void every_failed_copy_is_reported(void)
 {
-	struct allreduce_plan plan;
-	ok(allreduce_plan("bruck", 4, 4096, &plan));
+	struct schedule_graph_plan plan;
+	ok(schedule_graph_plan(SCHEDULE_ALLREDUCE, "bruck", 4, 4096, &plan));
 	for (uint64_t i = 0; i < plan.copies / 4; i++) {
 		char model[80];
 		double seconds = 0;
 		snprintf(model, sizeof(model), "like = quiet\nfail_copy_at = %d\n", (int)i + 2);
 		begin_simulated_model(model, ":0-3");
-		struct work_graph *g = build_graph("bruck", 4096);
+		struct work_graph *g = build_graph(SCHEDULE_ALLREDUCE, "bruck", 4096);
 		fill_vectors(4096);
 		expect_error(work_graph_time(g, &seconds), -EIO);
 		expect(seconds <= 0);
@@ -298,7 +433,7 @@ static void corrupt_copies_and_additions_are_detected(void)
 					     "like = quiet\ncorrupt_launch_every = 2\n"};
 	for (int i = 0; i < 2; i++) {
 		begin_simulated_model(models[i], ":0-3");
-		struct work_graph *g = build_graph("swing-b", 4096);
+		struct work_graph *g = build_graph(SCHEDULE_ALLREDUCE, "swing-b", 4096);
 		fill_vectors(4096);
 		ok(work_graph_sync(g, work_graph_run(g)));
 		expect(count_wrong(4096, 1) > 0);
@@ -313,7 +448,7 @@ static void a_run_lasts_as_long_as_its_copies(void)
 	begin_simulated_model(
 		PLAIN "peer_bandwidth = 1e9\nmemory_bandwidth = 1e15\nllc_bandwidth = 1e15\n",
 		":0-3");
-	struct work_graph *g = build_graph("ring", 16000);
+	struct work_graph *g = build_graph(SCHEDULE_ALLREDUCE, "ring", 16000);
 	fill_vectors(16000);
 	ok(work_graph_time(g, &seconds));
 	/* Additions take no time. There are 2 * 3 steps of 1000 ns plus a quarter of the vector (62
@@ -334,5 +469,6 @@ int main(void)
 	test(every_failed_copy_is_reported);
 	test(corrupt_copies_and_additions_are_detected);
 	test(a_run_lasts_as_long_as_its_copies);
+	test(an_all_to_all_lasts_as_long_as_its_messages);
 	return test_done();
 }

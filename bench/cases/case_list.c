@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "bench/cases/case_list.h"
+#include "bench/bench_run.h"
+#include "lib/err.h"
+#include "lib/vec.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---------------------------------------------------------------- lists of keys */
+
+void case_keys_free(struct case_keys *keys)
+{
+	for (size_t i = 0; i < keys->count; i++)
+		free(keys->key[i]);
+	free(keys->key);
+	*keys = (struct case_keys){0};
+}
+
+int case_keys_read(const char *option, const char *path, struct case_keys *keys)
+{
+	char *line = NULL;
+	size_t capacity = 0;
+	int status = 0;
+	FILE *file = path ? fopen(path, "re") : NULL;
+	if (path && !file)
+		return err_note(-EINVAL, "%s %s: %s", option, path, strerror(errno));
+	while (file && status == 0 && getline(&line, &capacity, file) >= 0) {
+		line[strcspn(line, "\n")] = '\0';
+		char **grown = vec_grow(keys->key, keys->count, &keys->capacity, sizeof(*grown));
+		if (grown)
+			keys->key = grown;
+		char *kept = grown ? strdup(line) : NULL;
+		if (kept)
+			keys->key[keys->count++] = kept;
+		else
+			status = err_note(-ENOMEM, "%s %s: out of memory", option, path);
+	}
+	free(line);
+	if (file)
+		fclose(file);
+	return status;
+}
+
+/* The position of the key, or keys->count. */
+static size_t find_key(const struct case_keys *keys, const char *key)
+{
+	size_t i = 0;
+	while (i < keys->count && strcmp(keys->key[i], key) != 0)
+		i++;
+	return i;
+}
+
+/* ---------------------------------------------------------------- order */
+
+unsigned case_list_level(size_t i, size_t n)
+{
+	if (i == 0 || i + 1 >= n)
+		return 0;
+	size_t low = 0, high = n - 1;
+	for (unsigned level = 1;; level++) {
+		size_t middle = low + (high - low) / 2;
+		if (i == middle)
+			return level;
+		if (i < middle)
+			high = middle;
+		else
+			low = middle;
+	}
+}
+
+struct place {
+	size_t index, turn; /* `turn` spreads cases of a level over all words */
+	unsigned level;
+	bool headline, first;
+};
+
+static int compare_places(const void *a, const void *b)
+{
+	const struct place *x = a, *y = b;
+	if (x->first != y->first)
+		return x->first ? -1 : 1;
+	if (x->level != y->level)
+		return x->level < y->level ? -1 : 1;
+	return x->turn < y->turn ? -1 : x->turn > y->turn;
+}
+
+static unsigned level_of_case(const struct bench_run *r, size_t index)
+{
+	unsigned level = 0;
+	for (size_t a = r->axis_count; a-- > 0;) {
+		size_t n = r->axes[a].count;
+		if (r->b->axes[a].kind != AXIS_WORD)
+			level += case_list_level(index % n, n);
+		index /= n;
+	}
+	return level;
+}
+
+/* A stride coprime to the number of cases: multiples of it, modulo that number, visit every case
+ * once and soon come near each. */
+static size_t find_stride(size_t total)
+{
+	for (size_t s = (size_t)(0.618 * (double)total); s > 1; s--) {
+		size_t a = total, b = s;
+		while (b) {
+			size_t rest = a % b;
+			a = b;
+			b = rest;
+		}
+		if (a == 1)
+			return s;
+	}
+	return 1;
+}
+
+/* All cases of the run, in order. */
+static struct place *order_cases(struct bench_run *r, bool coarse_first)
+{
+	size_t total = r->count.total, index = 0;
+	size_t stride = coarse_first ? find_stride(total) : 1;
+	struct place *places = calloc(total, sizeof(*places));
+	for (size_t turn = 0; places && turn < total; turn++, index = (index + stride) % total) {
+		bench_set_point(r, index);
+		bool headline = bench_has_headline(r);
+		places[index] = (struct place){
+			.index = index,
+			.turn = turn,
+			.level = coarse_first ? level_of_case(r, index) : 0,
+			.headline = headline,
+			.first = headline && r->o.budget_s > 0.0,
+		};
+	}
+	if (places)
+		qsort(places, total, sizeof(*places), compare_places);
+	return places;
+}
+
+/* ---------------------------------------------------------------- choice */
+
+static bool is_chosen(const struct bench_run *r, bool wanted, bool headline)
+{
+	return (!r->o.cases || wanted) && (!r->o.headline || headline);
+}
+
+/* `seen` has an entry for each key of --cases and one more. */
+static int choose_cases(struct bench_run *r, const struct place *places, bool *seen,
+			struct case_list *list)
+{
+	for (size_t i = 0; i < r->count.total; i++) {
+		bench_set_point(r, places[i].index);
+		size_t at = find_key(&r->cases, r->current.key);
+		seen[at] = true;
+		if (!is_chosen(r, at < r->cases.count, places[i].headline))
+			continue;
+		if (find_key(&r->done, r->current.key) < r->done.count)
+			list->already_done++;
+		else
+			list->cases[list->count++] =
+				(struct chosen_case){places[i].index, places[i].headline};
+	}
+	for (size_t i = 0; i < r->cases.count; i++)
+		if (!seen[i])
+			return err_note(-EINVAL, "--cases %s: '%.200s' is no case of this run",
+					r->o.cases, r->cases.key[i]);
+	if (list->count + list->already_done == 0 && r->o.headline)
+		err_print("%s: no case of these lists holds a headline number", r->b->name);
+	return 0;
+}
+
+int case_list_make(struct bench_run *r, bool coarse_first, struct case_list *list_p)
+{
+	struct case_list list = {.cases = malloc(r->count.total * sizeof(*list.cases))};
+	struct place *places = order_cases(r, coarse_first);
+	bool *seen = calloc(r->cases.count + 1, sizeof(*seen));
+	int status;
+	if (list.cases && places && seen)
+		status = choose_cases(r, places, seen, &list);
+	else
+		status = err_note(-ENOMEM, "%zu cases: out of memory", r->count.total);
+	free(places);
+	free(seen);
+	if (status == 0)
+		*list_p = list;
+	else
+		case_list_free(&list);
+	return status;
+}
+
+void case_list_free(struct case_list *list)
+{
+	free(list->cases);
+	*list = (struct case_list){0};
+}

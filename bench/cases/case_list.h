@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Which cases of a run are measured, and in which order.
+ *
+ * Without --budget the order is that of the axes. With one, the cases that hold a headline number
+ * come first, and where the time may not suffice for all, the others go from coarse to fine: first
+ * the ends of every numeric axis with every word of the others, then the values in the middle, then
+ * those between. So a run that ends early has whole curves of few points, not parts of curves.
+ */
+#ifndef GPUSIG_CASE_LIST_H
+#define GPUSIG_CASE_LIST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct bench_run;
+
+/* Keys of cases, as --done or --cases lists them. */
+struct case_keys {
+	char **key;
+	size_t count, capacity;
+};
+
+/* Read one key a line. A NULL path is an empty list. -EINVAL with a text that names the option: the
+ * file cannot be read. -ENOMEM. The keys read so far are freed by case_keys_free(), also then. */
+int case_keys_read(const char *option, const char *path, struct case_keys *keys);
+void case_keys_free(struct case_keys *keys);
+
+struct chosen_case {
+	size_t index;  /* as bench_set_point() takes it */
+	bool headline; /* it holds a headline number */
+};
+
+struct case_list {
+	struct chosen_case *cases;
+	size_t count;        /* to be measured */
+	size_t already_done; /* left out, as --done says */
+};
+
+/* Of r->done and r->cases. -EINVAL with a text: --cases names a case that is none of this run.
+ * -ENOMEM. That --headline leaves none is printed and no error: a device may lack them all.
+ * `coarse_first`: the time may not suffice for all cases. Leaves some point of the axes in
+ * r->current. */
+int case_list_make(struct bench_run *r, bool coarse_first, struct case_list *list_p);
+void case_list_free(struct case_list *list);
+
+/* How fine value `i` of `n` on a numeric axis is: 0 for both ends, 1 in the middle, then 2 ... */
+unsigned case_list_level(size_t i, size_t n);
+
+#endif

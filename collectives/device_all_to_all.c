@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * How fast is an all-to-all among the devices of one process, in steps or all messages at once?
+ * Part j of device i's vector goes to device j. Compares two ways to send the messages by copy
+ * engines (collectives/devices/all_to_all_graph.h) with the vendor's library where there is one: a
+ * send to and a receive from every device in one group call.
+ *
+ * Timed: one all-to-all at a time, not in place, with a device's part to itself
+ * (collectives/devices/device_collective.h).
+ *
+ *     bin/collectives/device_all_to_all --device host:0,1 --algorithm pairwise --size 2K:1M:x4
+ */
+#include "collectives/devices/device_collective.h"
+
+static const struct bench_variant variants[] = {BENCH_ROW("pairwise", BENCH_SELF),
+						BENCH_ROW("spread-out", BENCH_SELF),
+						BENCH_ROW(DEVICE_LIBRARY, BENCH_SELF),
+						{0}};
+
+static const struct axis axes[] = {DEVICE_PARTS_AXIS, {0}};
+
+static const struct bench_metric primary[] = {{"device_all_to_all_spread_out_busbw",
+					       "bus_bandwidth", "spread-out", "size=16M|256M|2M",
+					       "byte/s", "higher"},
+					      {"device_all_to_all_library_busbw", "bus_bandwidth",
+					       "library", "size=16M|256M|2M", "byte/s", "higher"},
+					      {0}};
+
+static const struct bench bench = {
+	.name = "collectives/device_all_to_all",
+	.question = "which all-to-all among the devices of one process?",
+	.formula = DEVICE_PARTS_FORMULA,
+	.timed = "one all-to-all into other memory, a device's own part included, enqueued "
+		 "beforehand, all devices released at once: the longest of the devices' durations",
+	.limits = DEVICE_PARTS_LIMITS,
+	.axes = axes,
+	.variants = variants,
+	.primary = primary,
+};
+
+int main(int argc, char **argv)
+{
+	return device_collective_main(&bench, DEV_ALL_TO_ALL, argc, argv);
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Which all-gather among the devices of one process is best for which size? Device i begins with
+ * part i of the vector and ends with all parts. Compares the schedules of collectives/schedules,
+ * executed by streams and peer copies, with the vendor's own collective where there is one. A
+ * schedule whose message is several ranges sends each as a copy.
+ *
+ * Timed: one all-gather at a time, in place (collectives/devices/device_collective.h).
+ *
+ *     bin/collectives/device_allgather --device host:0,1 --algorithm ring,rd-b --size 2K:1M:x4
+ */
+#include "collectives/devices/device_collective.h"
+
+static const struct bench_variant variants[] = {
+	BENCH_ROW("ring", BENCH_SELF),         BENCH_ROW("rd-b", BENCH_SELF),
+	BENCH_ROW("swing-b", BENCH_SELF),      BENCH_ROW("bruck", BENCH_SELF),
+	BENCH_ROW("trivance", BENCH_SELF),     BENCH_ROW("bine", BENCH_SELF),
+	BENCH_ROW(DEVICE_LIBRARY, BENCH_SELF), {0}};
+
+static const struct axis axes[] = {DEVICE_PARTS_AXIS, {0}};
+
+static const struct bench_metric primary[] = {{"device_allgather_ring_busbw", "bus_bandwidth",
+					       "ring", "size=16M|256M|2M", "byte/s", "higher"},
+					      {"device_allgather_library_busbw", "bus_bandwidth",
+					       "library", "size=16M|256M|2M", "byte/s", "higher"},
+					      {0}};
+
+static const struct bench bench = {
+	.name = "collectives/device_allgather",
+	.question = "which all-gather among the devices of one process?",
+	.formula = DEVICE_PARTS_FORMULA,
+	.timed = "one all-gather in place, enqueued beforehand, all devices released at once: the "
+		 "longest of the devices' durations",
+	.limits = DEVICE_PARTS_LIMITS,
+	.axes = axes,
+	.variants = variants,
+	.primary = primary,
+};
+
+int main(int argc, char **argv)
+{
+	return device_collective_main(&bench, DEV_ALLGATHER, argc, argv);
+}

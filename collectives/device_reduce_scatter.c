@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Which reduce-scatter among the devices of one process is best for which size? Every device begins
+ * with a vector, and device i ends with the sum of part i of all. Compares the schedules of
+ * collectives/schedules, executed by streams, peer copies and a kernel that adds, with the vendor's
+ * own collective where there is one. A schedule whose message is several ranges sends each as a
+ * copy.
+ *
+ * Timed: one reduce-scatter at a time, in place (collectives/devices/device_collective.h).
+ *
+ *     bin/collectives/device_reduce_scatter --device host:0,1 --algorithm ring --size 2K:1M:x4
+ */
+#include "collectives/devices/device_collective.h"
+
+static const struct bench_variant variants[] = {
+	BENCH_ROW("ring", BENCH_SELF),         BENCH_ROW("rd-b", BENCH_SELF),
+	BENCH_ROW("swing-b", BENCH_SELF),      BENCH_ROW("bruck", BENCH_SELF),
+	BENCH_ROW("trivance", BENCH_SELF),     BENCH_ROW("bine", BENCH_SELF),
+	BENCH_ROW(DEVICE_LIBRARY, BENCH_SELF), {0}};
+
+static const struct axis axes[] = {DEVICE_PARTS_AXIS, {0}};
+
+static const struct bench_metric primary[] = {{"device_reduce_scatter_ring_busbw", "bus_bandwidth",
+					       "ring", "size=16M|256M|2M", "byte/s", "higher"},
+					      {"device_reduce_scatter_library_busbw",
+					       "bus_bandwidth", "library", "size=16M|256M|2M",
+					       "byte/s", "higher"},
+					      {0}};
+
+static const struct bench bench = {
+	.name = "collectives/device_reduce_scatter",
+	.question = "which reduce-scatter among the devices of one process?",
+	.formula = DEVICE_PARTS_FORMULA,
+	.timed = "one reduce-scatter in place, enqueued beforehand, all devices released at once: "
+		 "the longest of the devices' durations",
+	.limits = DEVICE_PARTS_LIMITS,
+	.axes = axes,
+	.variants = variants,
+	.primary = primary,
+};
+
+int main(int argc, char **argv)
+{
+	return device_collective_main(&bench, DEV_REDUCE_SCATTER, argc, argv);
+}

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "collectives/devices/device_collective.h"
+#include "bench/blocking_kernel.h"
+#include "collectives/devices/all_to_all_graph.h"
+#include "collectives/devices/vectors.h"
+#include "device/kernels.h"
+#include "lib/err.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MAX_VARIANTS 16u
+#define MAX_VERIFY_BYTES (64u << 10)
+
+/* The program's; c->arg. */
+struct program {
+	const struct bench_variant *variants;
+	enum dev_collective what;
+};
+
+struct state {
+	struct vectors vectors;
+	struct schedule_graph_plan plan[MAX_VARIANTS];
+	struct work_graph *graph[MAX_VARIANTS];
+	struct dev_comm *comm; /* the library's */
+	uint64_t runs[MAX_VARIANTS], max_iterations[MAX_VARIANTS];
+	double host_s[MAX_VARIANTS]; /* of the latest body with the most iterations */
+	char skipped[160];
+};
+
+static struct state *case_state(const struct bench_case *c) { return c->state; }
+
+static enum dev_collective case_collective(const struct bench_case *c)
+{
+	const struct program *p = c->arg;
+	return p->what;
+}
+
+static const char *variant_name(const struct bench_case *c, unsigned v)
+{
+	const struct program *p = c->arg;
+	return v < MAX_VARIANTS ? p->variants[v].name : NULL;
+}
+
+static bool is_library(const struct bench_case *c, unsigned v)
+{
+	return strcmp(variant_name(c, v), DEVICE_LIBRARY) == 0;
+}
+
+/* Of a vector. Parts are equal, and multiples of what kernels and schedules cut at. */
+static uint64_t vector_bytes(const struct bench_case *c)
+{
+	const uint64_t size = axis_u64(c, "size"), grain = c->devices->count * DEV_KERNEL_ALIGN;
+	if (case_collective(c) == DEV_ALLREDUCE)
+		return size;
+	return size < grain ? grain : size / grain * grain;
+}
+
+static int admit(const struct bench_case *c)
+{
+	if (axis_u64(c, "size") > dev_props(c->dev)->memory_bytes / 8)
+		return err_note(
+			-ENOMEM,
+			"vector, original and staging memory exceed the device's free memory");
+	return 0;
+}
+
+/* ------------------------------------------------------------------ set-up */
+
+static const enum schedule_kind kinds[DEV_COLLECTIVES] = {[DEV_ALLREDUCE] = SCHEDULE_ALLREDUCE,
+							  [DEV_ALLGATHER] = SCHEDULE_ALLGATHER,
+							  [DEV_REDUCE_SCATTER] =
+								  SCHEDULE_REDUCE_SCATTER};
+
+static int plan_variant(struct bench_case *c, unsigned v)
+{
+	struct state *s = case_state(c);
+	const enum dev_collective what = case_collective(c);
+	const uint32_t devices = (uint32_t)c->devices->count;
+	const uint64_t count = vector_bytes(c) / sizeof(float);
+	if (is_library(c, v))
+		return dev_comm_open(c->devices, &s->comm);
+	if (what == DEV_ALL_TO_ALL)
+		return all_to_all_plan(variant_name(c, v), devices, count / devices, &s->plan[v]);
+	return schedule_graph_plan(kinds[what], variant_name(c, v), devices, count, &s->plan[v]);
+}
+
+/* In place where the vendor can be: all but all-to-all. */
+static void add_library(struct work_graph *g, struct dev_comm *comm, const struct vectors *v)
+{
+	const struct schedule_graph_places *p = &v->places;
+	float *from[DEV_MAX], *to[DEV_MAX];
+	for (uint32_t d = 0; d < p->devices; d++) {
+		float *own = p->vector[d] + d * v->part;
+		from[d] = v->what == DEV_ALLGATHER ? own : p->vector[d];
+		to[d] = v->what == DEV_REDUCE_SCATTER ? own
+			: v->what == DEV_ALL_TO_ALL   ? p->staging[d]
+						      : p->vector[d];
+	}
+	work_graph_collective(g, comm, v->what, p->lane[0], from, to, v->part);
+}
+
+static int build_variant(struct bench_case *c, unsigned v)
+{
+	struct state *s = case_state(c);
+	const struct vectors *x = &s->vectors;
+	const char *name = variant_name(c, v);
+	struct work_graph *g = s->graph[v] = bench_graph(c, x->lanes);
+	int status = bench_status(c);
+	if (status == 0 && is_library(c, v))
+		add_library(g, s->comm, x);
+	else if (status == 0 && x->what == DEV_ALL_TO_ALL)
+		status = all_to_all_add(g, name, x->part, &x->places);
+	else if (status == 0)
+		status = schedule_graph_add(g, kinds[x->what], name, x->count, &x->places);
+	if (status == 0)
+		status = work_graph_prepare(g);
+	return status ? err_note(status, "%s: %s", name, err_text()) : 0;
+}
+
+static int set_up_variants(struct bench_case *c, int (*set_up)(struct bench_case *, unsigned))
+{
+	struct state *s = case_state(c);
+	unsigned supported = 0;
+	for (unsigned v = 0; variant_name(c, v); v++) {
+		int status = bench_variant_on(c, v) ? set_up(c, v) : 0;
+		if (status && status != -ENOTSUP)
+			return status;
+		if (status) {
+			bench_variant_off(c, v);
+			size_t used = strlen(s->skipped);
+			snprintf(s->skipped + used, sizeof(s->skipped) - used, "%s%s",
+				 used ? " " : "", variant_name(c, v));
+		}
+		supported += bench_variant_on(c, v);
+	}
+	return supported ? 0 : -ENOTSUP;
+}
+
+static int setup(struct bench_case *c)
+{
+	struct state *s = case_state(c);
+	const enum dev_collective what = case_collective(c);
+	uint64_t staging = what == DEV_ALL_TO_ALL ? vector_bytes(c) : DEV_KERNEL_ALIGN;
+	int status = set_up_variants(c, plan_variant);
+	for (unsigned v = 0; variant_name(c, v); v++)
+		if (s->plan[v].staging_bytes > staging)
+			staging = s->plan[v].staging_bytes;
+	if (status == 0)
+		status = vectors_open(&s->vectors, c, what, vector_bytes(c) / sizeof(float),
+				      staging);
+	return status ? status : set_up_variants(c, build_variant);
+}
+
+/* ------------------------------------------------------------------ running */
+
+static int run_variant(struct state *s, unsigned variant, double *seconds_p)
+{
+	int status = work_graph_complete(s->vectors.restore);
+	return status ? status : work_graph_time(s->graph[variant], seconds_p);
+}
+
+static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
+{
+	struct state *s = case_state(c);
+	double sum_s = 0.0, host_s = 0.0, seconds = 0.0;
+	int status = 0;
+	for (uint64_t i = 0; status == 0 && i < iterations; i++) {
+		status = run_variant(s, variant, &seconds);
+		s->runs[variant]++;
+		sum_s += seconds;
+		host_s += work_graph_host_seconds(s->graph[variant]);
+	}
+	c->self_seconds = sum_s;
+	if (iterations >= s->max_iterations[variant]) {
+		s->max_iterations[variant] = iterations;
+		s->host_s[variant] = host_s / (double)iterations;
+	}
+	return status;
+}
+
+static void model(const struct bench_case *c, unsigned variant, struct bench_model *m)
+{
+	(void)variant;
+	m->bytes = (double)vector_bytes(c);
+}
+
+static int poison(struct bench_case *c, unsigned variant)
+{
+	(void)variant;
+	return work_graph_complete(case_state(c)->vectors.poison);
+}
+
+static int check(struct bench_case *c, unsigned variant)
+{
+	(void)variant;
+	return vectors_check(&case_state(c)->vectors);
+}
+
+static void verify_counts(struct bench_case *c, unsigned v)
+{
+	const struct state *s = case_state(c);
+	const struct schedule_graph_plan *plan = &s->plan[v];
+	uint64_t copies, bytes, runs = s->runs[v];
+	char name[48];
+	work_graph_copied(s->graph[v], &copies, &bytes);
+	snprintf(name, sizeof(name), "%s ran", variant_name(c, v));
+	bench_mechanism(c, name, copies == runs * plan->copies && bytes == runs * plan->bytes,
+			"%.4g copies and %.6g bytes were sent in each of %.0f runs; the schedule "
+			"has %.0f and %.0f",
+			(double)copies / (double)runs, (double)bytes / (double)runs, (double)runs,
+			(double)plan->copies, (double)plan->bytes);
+}
+
+/* The requested algorithm ran, and copy engines did the copies where the device has some. */
+static int verify_mechanism(struct bench_case *c)
+{
+	const struct state *s = case_state(c);
+	uint64_t engine_variants = 0;
+	for (unsigned v = 0; variant_name(c, v); v++) {
+		if (!bench_variant_on(c, v) || is_library(c, v))
+			continue;
+		engine_variants |= UINT64_C(1) << v;
+		verify_counts(c, v);
+	}
+	float *const *vector = s->vectors.places.vector;
+	uint64_t all = s->vectors.bytes, bytes = all < MAX_VERIFY_BYTES ? all : MAX_VERIFY_BYTES;
+	if (!engine_variants || !dev_can(c->dev, DEV_CAP_COPY_ENGINE))
+		return 0;
+	return blocking_kernel_verify_engine(c, engine_variants, vector[1], vector[0], bytes);
+}
+
+/* ------------------------------------------------------------------ what follows from the times */
+
+static double bus_bandwidth(const struct bench_round *r)
+{
+	double p = (double)r->c->devices->count,
+	       rounds = case_collective(r->c) == DEV_ALLREDUCE ? 2.0 : 1.0;
+	return rounds * (p - 1.0) / p * (double)vector_bytes(r->c) / r->seconds[r->variant];
+}
+
+static unsigned find_library(const struct bench_case *c)
+{
+	unsigned v = 0;
+	while (!is_library(c, v))
+		v++;
+	return v;
+}
+
+static int derive(struct bench_case *c)
+{
+	const struct state *s = case_state(c);
+	const bool twice = case_collective(c) == DEV_ALLREDUCE;
+	const unsigned library = find_library(c);
+	int status = 0;
+	for (unsigned v = 0; status == 0 && variant_name(c, v); v++) {
+		if (!bench_variant_on(c, v))
+			continue;
+		status = bench_derive(c, "bus_bandwidth", (int)v, "byte/s", UINT64_C(1) << v,
+				      bus_bandwidth, NULL,
+				      twice ? "2 (p-1)/p bytes / time" : "(p-1)/p bytes / time");
+		bench_value(c, "host_completion", (int)v, s->host_s[v], "s",
+			    "host's release to its return; mean of the last full body");
+		if (status == 0 && v != library)
+			status = bench_ratio(c, "library_time_ratio", v, library,
+					     "seconds / seconds(library), round by round");
+	}
+	bench_fact_number(c, "devices", (double)c->devices->count);
+	if (!twice)
+		bench_fact_number(c, "vector_bytes", (double)vector_bytes(c));
+	bench_fact_text(c, "skipped", s->skipped);
+	if (s->comm)
+		bench_fact_text(c, "library", s->comm->library);
+	return status;
+}
+
+static void teardown(struct bench_case *c) { dev_comm_close(case_state(c)->comm); }
+
+int device_collective_main(const struct bench *b, enum dev_collective what, int argc, char **argv)
+{
+	struct program p = {.variants = b->variants, .what = what};
+	struct bench whole = *b;
+	whole.needs = DEV_CAP_PEER | DEV_CAP_WAIT_VALUE;
+	whole.wants = DEV_CAP_COPY_ENGINE | DEV_CAP_COLLECTIVES;
+	whole.min_devices = 2;
+	whole.variant_option = "algorithm";
+	whole.state_bytes = sizeof(struct state);
+	whole.arg = &p;
+	whole.admit = admit;
+	whole.setup = setup;
+	whole.body = body;
+	whole.model = model;
+	whole.poison = poison;
+	whole.check = check;
+	whole.verify_mechanism = verify_mechanism;
+	whole.derive = derive;
+	whole.teardown = teardown;
+	return bench_main(&whole, argc, argv);
+}

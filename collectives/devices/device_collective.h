@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The common part of the programs device_*: collectives among the devices of one process. A program
+ * declares its name, texts, axis, variants and headline numbers, and calls
+ * device_collective_main(), which adds the rest.
+ *
+ * A variant is an algorithm: of collectives/schedules, executed by streams, peer copies and a
+ * kernel that adds (schedule_graph.h); for all-to-all of all_to_all_graph.h. DEVICE_LIBRARY is the
+ * vendor's own, which is in place like the others (device/dev_collectives.h). One that does not
+ * support this number of devices, or needs more queue entries than there are, is skipped and named.
+ *
+ * One collective at a time is enqueued completely before one write of the host releases all
+ * devices. Events on each device measure its part; the longest part is the time. So this is the
+ * completion latency, not the interval of pipelined calls. host_completion is the time on the
+ * host's clock, from its release to the end of its wait. Restoring vectors is not timed.
+ *
+ * Bandwidths are those of nccl-tests: bytes of the whole vector / time, and bus_bandwidth is 2
+ * (p-1)/p of that for an allreduce and (p-1)/p for the others.
+ */
+#ifndef GPUSIG_DEVICE_COLLECTIVE_H
+#define GPUSIG_DEVICE_COLLECTIVE_H
+
+#include "bench/bench.h"
+
+#define DEVICE_LIBRARY "library"
+#define DEVICE_MAX_BYTES (UINT64_C(16) << 30)
+
+/* Of all but the allreduce: vectors in equal parts, each a multiple of 256 bytes. */
+#define DEVICE_PARTS_AXIS                                                                          \
+	{                                                                                          \
+		.name = "size",                                                                    \
+		.help = "bytes of the whole vector of floats, rounded down to equal parts of a "   \
+			"multiple of 256 bytes, at least one each",                                \
+		.kind = AXIS_SIZE, .min = 256, .max = DEVICE_MAX_BYTES, .quick = "2K,128K,2M,16M", \
+		.full = "2K:128M:x4,16M,256M", .gpu_class = "2K,128K,2M,256M",                     \
+		.gpu_class_full = "2K:128M:x4,256M", .simulated = "2K,128K,2M"                     \
+	}
+#define DEVICE_PARTS_LIMITS                                                                        \
+	"one at a time: pipelined calls take less time each; no pipelining within a call"
+
+/* For `formula`. */
+#define DEVICE_PARTS_FORMULA                                                                       \
+	"bus_bandwidth = (p-1)/p bytes / time; bandwidth = bytes / time; byte/s; bytes of the "    \
+	"whole vector"
+
+int device_collective_main(const struct bench *b, enum dev_collective what, int argc, char **argv);
+
+#endif

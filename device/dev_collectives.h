@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The vendor's collectives (NCCL, RCCL). Part of the contract in device/dev.h, which includes this
+ * file.
+ */
+#ifndef GPUSIG_DEV_COLLECTIVES_H
+#define GPUSIG_DEV_COLLECTIVES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct dev_ops;
+struct dev_set;
+struct dev_stream;
+
+/* Between P devices. A buffer consists of parts of `count` floats; from[i] and to[i] are those of
+ * device i, in its DEVICE memory:
+ *
+ *                        from    to        result
+ *     DEV_ALLREDUCE      1 part  1 part    to[i] is the sum of all from[]
+ *     DEV_ALLGATHER      1 part  P parts   part j of to[i] is from[j]
+ *     DEV_REDUCE_SCATTER P parts 1 part    to[i] is the sum of part i of all from[]
+ *     DEV_ALL_TO_ALL     P parts P parts   part j of to[i] is part i of from[j]
+ *
+ * In place: to[i] may be from[i] for DEV_ALLREDUCE, from[i] may be part i of to[i] for
+ * DEV_ALLGATHER, to[i] may be part i of from[i] for DEV_REDUCE_SCATTER. Otherwise to[i] does not
+ * overlap from[i]. from[i] keeps its contents where to[i] does not replace them. DEV_ALLGATHER and
+ * DEV_ALL_TO_ALL keep every bit, so the floats may be any data of that size. */
+enum dev_collective {
+	DEV_ALLREDUCE,
+	DEV_ALLGATHER,
+	DEV_REDUCE_SCATTER,
+	DEV_ALL_TO_ALL,
+	DEV_COLLECTIVES
+};
+
+/* First member of what a backend returns from comm_open. */
+struct dev_comm {
+	const struct dev_ops *ops;
+	size_t count;     /* of devices */
+	char library[64]; /* "NCCL 2.28.9" */
+};
+
+/* Open a communicator over the devices of a set, ranked in the set's order. May take seconds.
+ * -ENOTSUP: no library. -ENODEV: fewer than two devices. Close it before its devices.
+ * [optional] */
+int dev_comm_open(const struct dev_set *set, struct dev_comm **comm_p);
+void dev_comm_close(struct dev_comm *comm); /* NULL is accepted */
+
+/* Enqueue a collective: on streams[i] the part of device i, for all devices of the communicator.
+ * -EINVAL: no floats, or no such collective. */
+int dev_collective(struct dev_comm *comm, enum dev_collective what,
+		   struct dev_stream *const *streams, float *const *from, float *const *to,
+		   uint64_t count);
+
+/* "allreduce", ...; "?" for what is no collective. */
+const char *dev_collective_name(enum dev_collective what);
+
+/* How many parts from[i] and to[i] have between so many devices. */
+static inline size_t dev_collective_sends(enum dev_collective what, size_t devices)
+{
+	return what == DEV_REDUCE_SCATTER || what == DEV_ALL_TO_ALL ? devices : 1;
+}
+static inline size_t dev_collective_receives(enum dev_collective what, size_t devices)
+{
+	return what == DEV_ALLGATHER || what == DEV_ALL_TO_ALL ? devices : 1;
+}
+
+#endif

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What joins a device to the host and to other devices, and how sound its memory is, as the
+ * device's driver reports it. Part of the contract in device/dev.h, which includes this file.
+ *
+ * Reading takes up to some milliseconds and waits for nothing that is queued. A backend without
+ * the operation reports nothing.
+ */
+#ifndef GPUSIG_DEV_LINKS_H
+#define GPUSIG_DEV_LINKS_H
+
+#include <stddef.h>
+
+struct dev;
+struct dev_telemetry;
+
+enum dev_link_state {
+	DEV_LINK_UNKNOWN, /* the entry stands for all links of its kind; `why` is the reason */
+	DEV_LINK_UP,
+	DEV_LINK_DOWN
+};
+
+enum dev_link_end { DEV_LINK_TO_UNKNOWN, DEV_LINK_TO_HOST, DEV_LINK_TO_DEVICE, DEV_LINK_TO_SWITCH };
+
+/* One link. 0 and "" are unknown. */
+struct dev_link {
+	char kind[16]; /* as the field calls it: "PCIe", "NVLink", "xGMI" */
+	enum dev_link_state state;
+	enum dev_link_end end; /* a link that is down may not tell */
+	char end_bus[32];      /* PCI address of the device or switch there: "0000:c1:00.0" */
+	unsigned number;       /* as the driver numbers the links of this kind */
+	char version[8];       /* of kinds that have one: "4.0"; of PCIe "" */
+	/* PCIe. An idle link may run at a lower generation than it can, and some at fewer lanes:
+	 * only what is read while the device copies is what the link can do. The maximum is that
+	 * of the device in its place; the device's own maximum is that in any place. */
+	unsigned generation, generation_max, device_generation_max;
+	unsigned lanes, lanes_max;
+	double bytes_per_s; /* one way; of PCIe 0 */
+	double errors;      /* replays, recoveries, checksum errors that it counted; NaN: unknown */
+	char why[128];      /* what of the above is unknown, and the reason; else "" */
+};
+
+#define DEV_LINKS_MAX 64
+
+struct dev_links {
+	int numa_node; /* the host's memory node next to the device; -1: unknown */
+	size_t count;
+	struct dev_link link[DEV_LINKS_MAX];
+};
+
+/* The links of a device, PCIe first. What is known to be no link of this board is left out. */
+int dev_links_read(struct dev *d, struct dev_links *links);
+
+/* How two devices of one backend reach each other. "" and 0 are unknown. */
+struct dev_path {
+	char kind[16];   /* of the links between them, or of those to a switch between them */
+	char meet[32];   /* where their ways to the host meet: "device", "switch", "switches",
+			    "host_bridge", "numa_node", "system" */
+	char access[32]; /* to each other's memory: "yes", or why not, in one word */
+	unsigned hops;
+	double bytes_per_s; /* one way, of all direct links between them */
+	char why[128];      /* what is unknown, and the reason; else "" */
+};
+int dev_path_read(struct dev *d, struct dev *other, struct dev_path *path);
+
+/* Errors of the device's memory. Samples as of dev_telemetry_read(), at most DEV_TELEMETRY_MAX, of
+ * which a device reports some:
+ *
+ *     ecc_uncorrected, ecc_corrected              since the driver was loaded
+ *     ecc_uncorrected_total, ecc_corrected_total  since the board was made
+ *     rows_remapped_uncorrected, .._corrected     rows of memory replaced by spare ones, by cause
+ *     row_remap_pending, row_remap_failed         1: yes
+ *     pages_retired_uncorrected, .._corrected, pages_retired   pages out of use, by cause, or all
+ *     pages_pending                               to be taken out of use at the next reset; where
+ *                                                 the driver does not count them, 1: some
+ *     pages_failed                                that could not be taken out of use
+ */
+int dev_health_read(struct dev *d, struct dev_telemetry *samples, size_t *count_p);
+
+#endif

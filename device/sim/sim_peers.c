@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "device/sim/sim_engine.h"
+#include "lib/err.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+static const struct sim_pair *find_pair(const struct sim_model *m, unsigned from, unsigned to)
+{
+	for (uint32_t i = 0; i < m->pairs; i++)
+		if (m->pair[i].from == from && m->pair[i].to == to)
+			return &m->pair[i];
+	return NULL;
+}
+
+/* ------------------------------------------------------------------ lines of a model */
+
+/* A number without sign or blanks, as strtoul() would accept them. */
+static const char *read_index(const char *text, unsigned long *index_p)
+{
+	char *end;
+	if (!isdigit((unsigned char)*text))
+		return NULL;
+	*index_p = strtoul(text, &end, 10);
+	return end;
+}
+
+int sim_pair_parse(const char *text, struct sim_pair *pair_p)
+{
+	unsigned long from, to;
+	const char *rest = read_index(text, &from);
+	rest = rest && *rest == '>' ? read_index(rest + 1, &to) : NULL;
+	if (!rest || *rest)
+		return err_note(-EINVAL, "'%.40s' is no ordered pair of devices, such as 0>3",
+				text);
+	if (from >= DEV_MAX || to >= DEV_MAX)
+		return err_note(-EINVAL, "'%.40s': devices are 0 to %d", text, DEV_MAX - 1);
+	if (from == to)
+		return err_note(-EINVAL, "'%.40s': a pair is of two devices", text);
+	*pair_p = (struct sim_pair){
+		.from = (uint32_t)from, .to = (uint32_t)to, .bandwidth = NAN, .latency_ns = NAN};
+	return 0;
+}
+
+struct sim_pair *sim_pair_entry(struct sim_model *m, const struct sim_pair *pair)
+{
+	for (uint32_t i = 0; i < m->pairs; i++)
+		if (m->pair[i].from == pair->from && m->pair[i].to == pair->to)
+			return &m->pair[i];
+	if (m->pairs == SIM_PAIRS)
+		return NULL;
+	m->pair[m->pairs] = *pair;
+	return &m->pair[m->pairs++];
+}
+
+/* ------------------------------------------------------------------ what the model says */
+
+double sim_pair_bandwidth(const struct sim_model *m, unsigned from, unsigned to)
+{
+	const struct sim_pair *pair = find_pair(m, from, to);
+	return pair && !isnan(pair->bandwidth) ? pair->bandwidth : m->peer_bandwidth;
+}
+
+double sim_pair_latency_ns(const struct sim_dev *from, const struct sim_dev *to)
+{
+	const struct sim_pair *pair = find_pair(&from->model, from->base.index, to->base.index);
+	return pair && !isnan(pair->latency_ns) ? pair->latency_ns : from->model.peer_latency_ns;
+}
+
+static double access_latency_ns(const struct sim_dev *d, const struct alloc *a, bool write)
+{
+	if (a->dev == d || a->kind != DEV_MEM_DEVICE)
+		return 0;
+	return write ? sim_pair_latency_ns(d, a->dev) : sim_pair_latency_ns(a->dev, d);
+}
+
+double sim_op_latency_ns(const struct sim_dev *d, const struct op *op)
+{
+	double longest = 0;
+	for (unsigned i = 0; op->kind == OP_LAUNCH && i < op->traffics; i++)
+		longest = fmax(longest,
+			       access_latency_ns(d, op->traffic[i].at, op->traffic[i].write));
+	for (unsigned i = 0; op->kind != OP_LAUNCH && i < op->uses; i++)
+		longest = fmax(longest, access_latency_ns(d, op->use[i], i == 0));
+	return longest;
+}

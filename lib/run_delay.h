@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * For how long other work of the machine kept this process's threads off the cores, from the
+ * kernel's account of how long each of them waited although it could run.
+ */
+#ifndef GPUSIG_RUN_DELAY_H
+#define GPUSIG_RUN_DELAY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A process with more threads is not followed: reading takes a microsecond a thread. */
+#define RUN_DELAY_THREADS 256
+
+struct run_delay {
+	size_t threads; /* 0: nothing is known */
+	unsigned cores; /* that the process may use */
+	int fd[RUN_DELAY_THREADS];
+};
+
+/* Follow the threads that there are now, until _close. Where the kernel keeps no account, or there
+ * are more threads, nothing is known. */
+void run_delay_open(struct run_delay *r);
+void run_delay_close(struct run_delay *r);
+
+struct run_delay_mark {
+	/* own: CPU time of the process; waited: of all threads */
+	uint64_t wall_ns, own_ns, waited_ns;
+};
+struct run_delay_mark run_delay_now(const struct run_delay *r);
+
+/* At most so much of the cores' time between two marks was lost to others, in ns: what the threads
+ * waited for, but no more than what the process did not use itself, for its threads also wait for
+ * each other. 0 where nothing is known. */
+uint64_t run_delay_between(const struct run_delay *r, const struct run_delay_mark *from,
+			   const struct run_delay_mark *to);
+
+#endif

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Read records.jsonl (docs/RECORDS.md), also when it is damaged.
+
+A line is used whole or not at all, and every line that is not used is counted under a reason. The file may come from
+a crashed run or from another machine, so neither its size nor its types nor its text are trusted.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Dict, Tuple
+
+from reports.jsonl import BadRecord, Json, Reader, clean, parse_line, read_lines
+from reports.records import Group, Records, Run, case_of, end_of, run_of
+from reports.tries import merged
+
+_VERSION = re.compile(r"1\.[0-9]{1,6}\.[0-9]{1,6}\Z")
+
+
+def _known_schema(reader: Reader) -> None:
+    if reader.json.get("schema") != "gpusig.record":
+        raise BadRecord("not a gpusig.record")
+    if not _VERSION.match(reader.text("version")):
+        raise BadRecord("its record version is not 1.x")
+
+
+def _take(records: Records, runs: Dict[Tuple[str, str], Run], value: Json, line: int) -> None:
+    """Enter one record. A case belongs to the latest run record of its id: simulated ids repeat."""
+    reader = Reader(value, clean(str(value.get("kind", "record")))[:20])
+    _known_schema(reader)
+    kind, identity = reader.text("kind"), (reader.text("run"), reader.text("program"))
+    if kind == "run":
+        run = runs[identity] = run_of(reader, line)
+        group = records.groups.setdefault((run.program, run.device_spec), Group(run.program, run.device_spec))
+        group.runs.append(run)
+        records.ends.pop(identity, None)
+        records.unstarted.pop(run.program, None)
+    elif kind == "case":
+        if identity not in runs:
+            raise BadRecord("a case without its run record before it")
+        run = runs[identity]
+        case = case_of(reader, line, run.references)
+        records.groups[(run.program, run.device_spec)].tries.setdefault(case.key, []).append(case)
+    elif kind == "end":
+        end = end_of(reader)
+        if identity in runs:
+            records.ends[identity] = end
+        elif end.status in ("failed", "skipped"):
+            records.unstarted[identity[1]] = end
+    else:
+        raise BadRecord("its kind is not run, case or end")
+
+
+def read(path: Path) -> Records:
+    """Raises OSError when the file cannot be opened; everything else ends up in Records.bad_records."""
+    records = Records()
+    runs: Dict[Tuple[str, str], Run] = {}
+    with open(path, "rb") as stream:
+        for number, line in read_lines(stream):
+            records.lines = number
+            try:
+                if isinstance(line, BadRecord):
+                    raise line
+                _take(records, runs, parse_line(line), number)
+            except BadRecord as why:
+                records.bad_records.setdefault(str(why), []).append(number)
+    for group in records.groups.values():
+        group.cases = {key: merged(tries) for key, tries in group.tries.items()}
+        group.sort()
+    return records

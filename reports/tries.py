@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""One value from several tries of the same case, by one rule that was fixed beforehand (docs/METHOD.md, "Second tries").
+
+Which tries count is decided by their flags and grades, never by their values: otherwise a measurement would be repeated until it
+pleases.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import Dict, List, Optional, Sequence, Tuple
+
+from reports.curves import flags_concerning, why_graded, why_invalid
+from reports.quantity import digits, scale_of
+from reports.records import CONTENDED, NOISY, Case, Derived, Flag
+
+SAME = 0.1  # of the larger value; between single runs on a shared machine smaller differences mean nothing
+MOST = 50  # of one case, the latest; a run makes two, and the time to compare them grows with the square
+_BEST_FIRST = ("", NOISY, CONTENDED)
+
+
+@dataclass(frozen=True)
+class Try:
+    """One measurement of a value. `why_invalid`: empty where the value is right; then, with a `grade`, `reason` is that of it."""
+
+    value: float
+    low: Optional[float] = None
+    high: Optional[float] = None
+    why_invalid: str = ""
+    grade: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """`place`: of the try that gives the value. `missing`: why there is none, although a try gave one."""
+
+    place: int
+    low: Optional[float]
+    high: Optional[float]
+    tries: int = 1
+    grade: str = ""
+    reason: str = ""
+    missing: str = ""
+    values: Tuple[float, ...] = ()  # of the tries that count
+
+
+def _holds(a: Try, value: float) -> bool:
+    return a.low is not None and a.high is not None and a.low <= value <= a.high
+
+
+def agree(a: Try, b: Try) -> bool:
+    """A value lies in the other's interval, or the values are within SAME of each other."""
+    return _holds(a, b.value) or _holds(b, a.value) or abs(a.value - b.value) <= SAME * max(abs(a.value), abs(b.value))
+
+
+def hull(tries: Sequence[Try]) -> Tuple[Optional[float], Optional[float]]:
+    """The least interval that holds every interval and every value; none where no try has one and the values are equal."""
+    ends = [end for t in tries for end in (t.low, t.high) if end is not None]
+    values = [t.value for t in tries]
+    if not ends and min(values) == max(values):
+        return None, None
+    return (min(ends + values), max(ends + values)) if len(tries) > 1 else (tries[0].low, tries[0].high)
+
+
+def _two_values(a: Try, b: Try, unit: str) -> str:
+    factor, shown = scale_of(max(abs(a.value), abs(b.value)), unit)
+    return ("%s and %s %s" % (digits(a.value / factor), digits(b.value / factor), shown)).strip()
+
+
+def outcome(tries: Sequence[Try], unit: str = "") -> Outcome:
+    """`tries` in the order of time; at least one."""
+    right = [i for i, t in enumerate(tries) if not t.why_invalid]
+    if not right:
+        return Outcome(len(tries) - 1, tries[-1].low, tries[-1].high)
+    grade = min((tries[i].grade for i in right), key=_BEST_FIRST.index)
+    places = [i for i in right if tries[i].grade == grade]
+    counted = [tries[i] for i in places]
+    low, high = hull(counted)
+    apart = next(((a, b) for i, b in reversed(list(enumerate(counted))) for a in counted[:i] if not agree(a, b)), None)
+    found = Outcome(places[-1], low, high, len(counted), grade, counted[-1].reason, values=tuple(t.value for t in counted))
+    if grade == CONTENDED and len(counted) == 1:
+        return replace(found, missing="contended, and there was no second try")
+    if grade == CONTENDED and apart:
+        return replace(found, missing="contended, and two tries differ: %s" % _two_values(*apart, unit))
+    if apart:
+        return replace(found, grade=NOISY, reason="two tries differ: %s" % _two_values(*apart, unit))
+    return found
+
+
+# ------------------------------------------------------------------ cases
+
+
+def _failure(tries: Sequence[Case]) -> Optional[Case]:
+    """A wrong result is not put right by another try; an operation that failed is, by a later one that a person asked for."""
+    wrong = [t for t in tries if t.check == "failed"]
+    if wrong:
+        return wrong[-1]
+    decided = [t for t in tries if t.status != "skipped"]
+    return decided[-1] if decided and decided[-1].status == "failed" else None
+
+
+def _values(case: Case) -> Dict[Tuple[str, Optional[str], int], Derived]:
+    """By name, variant, and which of that name it is."""
+    seen: Counter = Counter()
+    found = {}
+    for derived in case.derived:
+        name = derived.name, derived.variant
+        found[(*name, seen[name])] = derived
+        seen[name] += 1
+    return found
+
+
+def _try(case: Case, derived: Derived) -> Try:
+    return Try(derived.value or 0.0, derived.ci_low, derived.ci_high, why_invalid(case, derived), derived.grade,
+               why_graded(case, derived))
+
+
+def _settled(found: Outcome, of: Try, derived: Derived) -> Derived:
+    """The value with what the tries make of it."""
+    if of.why_invalid or found.missing:
+        return replace(derived, valid=False, reason=of.why_invalid or found.missing, grade="")
+    return replace(derived, ci_low=found.low, ci_high=found.high, tries=found.tries, each=found.values, grade=found.grade,
+                   valid=True, grade_reason=found.reason if found.grade else "")
+
+
+def merged(tries: Sequence[Case]) -> Case:
+    """The case that a signature is of. Timings, facts and mechanisms are those of the try that gave most values."""
+    failure = _failure(tries)
+    if failure:
+        return failure if len(tries) == 1 else replace(failure, reason="1 of %d tries: %s" % (
+            len(tries), failure.reason or failure.check_detail or "no reason given"))
+    ok = [t for t in tries if t.status == "ok"][-MOST:]
+    if not ok:
+        return tries[-1]
+    values = [_values(t) for t in ok]
+    settled: Dict[Tuple[str, Optional[str], int], Tuple[int, Derived]] = {}
+    for name in dict.fromkeys(name for own in values for name in own):
+        having = [i for i, own in enumerate(values) if name in own]
+        attempts = [_try(ok[i], values[i][name]) for i in having]
+        found = outcome(attempts, values[having[-1]][name].unit)
+        place = having[found.place]
+        settled[name] = place, _settled(found, attempts[found.place], values[place][name])
+    gave = Counter(place for place, _ in settled.values())
+    base = max(range(len(ok)), key=lambda i: (gave[i], i))
+    flags: List[Flag] = list(ok[base].flags)
+    for place, derived in settled.values():  # a value from another try brings its flags
+        if place != base:
+            flags += [replace(f, variant=derived.variant, quantity=derived.name) for f in flags_concerning(ok[place], derived)]
+    return replace(ok[base], derived=tuple(d for _, d in settled.values()), flags=tuple(dict.fromkeys(flags)), valid=True)

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is measured when. A run goes over its programs several times:
+
+headline  the cases of headline numbers, of every program
+curves    the other cases, coarse ones first (bench/cases/case_list.h)
+more      what did not fit into a program's share, with the time that others left
+again     second tries: headline numbers that are noisy or contended, then the other headline numbers, which shows how much they
+          move within the run, then other values that are noisy or contended. A case is tried twice at most, whatever came out,
+          so that no number is repeated until it pleases.
+
+Where starting the programs would cost too much of the time, headline and curves are one pass; a program measures its headline
+cases first, and longer, anyway. What is simulated is not tried again: it comes out the same.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Callable, Iterator
+
+from suite.plan import MIN_S, Budget
+from suite.programs import Program
+from suite.records import ProgramStatus, RecordFile
+
+_HEADLINE_UNTIL, _CURVES_UNTIL = 0.35, 0.7  # shares of the whole time
+_MAX_STARTING = 0.15  # a share of the whole time
+_MIN_FOR_TWO_PASSES_S = 2 * MIN_S  # a program
+_RESERVE = 1.2  # second tries take a little longer than the first
+_LONGER = 3.0  # a second try takes at most so many times the first
+_MORE_AT_MOST = 4
+
+
+@dataclass(frozen=True)
+class Start:
+    """One start of a program."""
+
+    program: Program
+    weight: float
+    headline: bool = False  # only its headline cases
+    cases: tuple[str, ...] = ()  # only these, though they are done; empty: all that are not done
+    max_s: float = float("inf")
+
+
+@dataclass(frozen=True)
+class Pass:
+    name: str
+    starts: list[Start]
+    until: float  # the moment when it should have ended
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """What decides about the passes of a run."""
+
+    budget: Budget
+    opening_s: float  # to start a program and open the device
+    is_virtual: bool
+
+
+def passes(todo: list[Program], records: RecordFile, now: Callable[[], float], c: Conditions,
+           gave_up: Callable[[Program], bool]) -> Iterator[Pass]:
+    """The passes, each made when its turn comes: it depends on what was measured. `gave_up`: the program failed or cannot run."""
+    if _affords_two(c, len(todo)):
+        heads = [Start(p, float(len(p.primary)), headline=True) for p in todo if p.primary]
+        yield Pass("headline", heads, c.budget.at(_HEADLINE_UNTIL))
+    curves_until = c.budget.at(1.0) if c.is_virtual else _curves_until(todo, records, c)
+    left = [p for p in todo if not gave_up(p) and not records.of(p.name).finished]
+    yield Pass("curves", [Start(p, p.share) for p in left], curves_until)
+    yield from _more(todo, records, now, curves_until, gave_up)
+    if not c.is_virtual:
+        yield Pass("again", second_tries(todo, records, c.budget.at(1.0) - now(), c.opening_s, gave_up), c.budget.at(1.0))
+        yield from _more(todo, records, now, c.budget.at(1.0), gave_up)
+
+
+def _affords_two(c: Conditions, programs: int) -> bool:
+    enough = c.budget.total_s >= _MIN_FOR_TWO_PASSES_S * programs
+    return enough and c.opening_s * programs <= _MAX_STARTING * c.budget.total_s
+
+
+def _curves_until(todo: list[Program], records: RecordFile, c: Conditions) -> float:
+    """Earlier where many headline numbers wait for a second try: one that is contended is missing without it."""
+    urgent = [t.took_s for p in todo for t in _candidates(p, records.of(p.name)) if t.urgency == 0]
+    return min(c.budget.at(_CURVES_UNTIL), c.budget.at(1.0) - _RESERVE * sum(urgent))
+
+
+def _more(todo: list[Program], records: RecordFile, now: Callable[[], float], until: float,
+          gave_up: Callable[[Program], bool]) -> Iterator[Pass]:
+    for _ in range(_MORE_AT_MOST):
+        left = [p for p in todo if not gave_up(p) and records.of(p.name).out_of_budget]
+        if not left or until - now() < MIN_S * len(left):
+            return
+        yield Pass("more", [Start(p, float(records.of(p.name).out_of_budget)) for p in left], until)
+
+
+@dataclass(frozen=True)
+class _Try:
+    urgency: int
+    program: Program
+    key: str
+    took_s: float
+
+
+def _candidates(program: Program, status: ProgramStatus) -> Iterator[_Try]:
+    for key, case in status.cases.items():
+        if case.status != "ok" or case.tries > 1 or not (case.headline or case.graded):
+            continue
+        urgency = (0 if case.headline_graded else 1) if case.headline else 2
+        yield _Try(urgency, program, key, case.elapsed_s)
+
+
+def second_tries(todo: list[Program], records: RecordFile, left_s: float, opening_s: float,
+                 gave_up: Callable[[Program], bool]) -> list[Start]:
+    """As many of the most urgent cases as fit into the time left, one start a program."""
+    wanted = [t for p in todo if not gave_up(p) for t in _candidates(p, records.of(p.name))]
+    chosen: dict[str, list[_Try]] = {}
+    spent_s = 0.0
+    for one in sorted(wanted, key=lambda t: t.urgency):
+        cost_s = one.took_s + (0.0 if one.program.name in chosen else opening_s)
+        if spent_s + cost_s > left_s:
+            continue
+        spent_s += cost_s
+        chosen.setdefault(one.program.name, []).append(one)
+    starts = []
+    for tries in chosen.values():
+        took_s = sum(t.took_s for t in tries)
+        starts.append(Start(tries[0].program, took_s, cases=tuple(t.key for t in tries), max_s=_LONGER * took_s + opening_s))
+    return starts

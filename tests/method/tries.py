@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a value is where its case was measured several times, by docs/METHOD.md ("Second tries") alone. Nothing here is shared
+with reports/."""
+from __future__ import annotations
+
+from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
+
+from records import Case
+
+SAME = 0.1  # of the larger value
+
+
+class Settled(NamedTuple):
+    """The try that gives the value, the interval of all that count, and the grade."""
+
+    case: Case
+    entry: dict
+    low: Optional[float]
+    high: Optional[float]
+    grade: Optional[str]
+
+
+def grade_of(entry: dict) -> Optional[str]:
+    grades = entry.get("grades", [])
+    return "contended" if "contended" in grades else "noisy" if "noisy" in grades else None
+
+
+def differ(a: dict, b: dict) -> bool:
+    for one, other in ((a, b), (b, a)):
+        if one["ci_low"] is not None and one["ci_low"] <= other["value"] <= one["ci_high"]:
+            return False
+    return abs(a["value"] - b["value"]) > SAME * max(abs(a["value"]), abs(b["value"]))
+
+
+def settle(tries: Sequence[Case], name: str, variant: Optional[str]) -> Optional[Settled]:
+    """None where there is no value, or none that may be used. `tries` in the order of time, all ok."""
+    found: Dict[Optional[str], List[Tuple[Case, dict]]] = {None: [], "noisy": [], "contended": []}
+    for case in tries:
+        entry = case.derived(name, variant)
+        if entry and entry["valid"]:
+            found[grade_of(entry)].append((case, entry))
+    grade, counted = next(((g, own) for g, own in found.items() if own), (None, []))
+    if not counted:
+        return None
+    entries = [entry for _, entry in counted]
+    apart = any(differ(a, b) for i, a in enumerate(entries) for b in entries[:i])
+    if grade == "contended" and (apart or len(entries) == 1):
+        return None
+    if len(entries) == 1:
+        low, high = entries[0]["ci_low"], entries[0]["ci_high"]
+    else:
+        ends = [e[end] for e in entries for end in ("value", "ci_low", "ci_high") if e[end] is not None]
+        low, high = min(ends), max(ends)
+        if low == high and all(e["ci_low"] is None for e in entries):
+            low = high = None
+    return Settled(*counted[-1], low, high, "noisy" if apart else grade)
+
+
+def by_case(cases: Sequence[Case]) -> List[List[Case]]:
+    """The tries of every case of every program, in the order of the file."""
+    found: Dict[Tuple[str, str, str], List[Case]] = {}
+    for case in cases:
+        found.setdefault((case.record["program"], case.record["device"], case.key), []).append(case)
+    return list(found.values())

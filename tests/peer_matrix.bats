@@ -1,0 +1,138 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-3-Clause
+# micro/peer_matrix: every pair of devices, and what each device can inject.
+
+# shellcheck disable=SC2154 # run sets status; helpers sets root
+load bats/helpers
+
+bin=${GPUSIG_BIN:-$root/bin}
+matrix=$bin/micro/peer_matrix
+
+setup() {
+	cd "$BATS_TEST_TMPDIR" || return 1
+	printf 'peer_bandwidth 0>3 = 12.5e9\n' >slow_pair.model
+	printf 'like = quiet\nnuma_nodes = 2\ncopy_engines = 8\ncopy_ns = 0\nevent_ns = 0\nvalue_ns = 0\nlaunch_ns = 0\nblock_ns = 0\n' >exact.model
+	printf 'far_bandwidth = 5e9\npeer_bandwidth 0>2 = 20e9\npeer_latency_ns 2>0 = 4000\n' >>exact.model
+}
+
+# values EXPRESSION: v(route, variant, name) is a derived value of the records in ./records.
+values() {
+	"$TEST_PYTHON" - "$1" <<'PYTHON'
+import json, sys
+found = {(c["case"]["route"], d["variant"], d["name"]): d["value"] for c in map(json.loads, open("records", encoding="utf-8"))
+         if c["kind"] == "case" for d in c["derived"]}
+def v(route, variant="engine", name="bandwidth"):
+    return found[route, variant, name]
+def near(value, wanted):
+    if abs(value / wanted - 1) > 1e-3:
+        print(value, "is not", wanted)
+    return abs(value / wanted - 1) <= 1e-3
+sys.exit(0 if eval(sys.argv[1]) else 1)
+PYTHON
+}
+
+@test "rates are those of the model: pairs, both ways, to and from all, and nodes" {
+	"$matrix" --device sim:./exact.model:0-2 --format json --out records >/dev/null
+	values 'near(v("0>1"), 50e9) and near(v("0>1", "kernel"), 50e9) and near(v("0>2"), 20e9) and near(v("0>2", "kernel"), 20e9)'
+	values 'near(v("2>0"), (1 << 20) / ((1 << 20) / 50e9 + 4e-6)) and near(v("0>1", "engine_both_ways"), 100e9)'
+	values 'near(v("1>all", "engine", "injection_bandwidth"), 50e9) and near(v("all>1", "engine", "injection_bandwidth"), 50e9)'
+	# Half of what 0 sends goes at 20 GB/s.
+	values 'near(v("0>all"), 40e9) and near(v("all>all", "engine", "injection_bandwidth"), 40e9)'
+	values 'near(v("numa0>0"), 25e9) and near(v("numa1>0"), 5e9) and near(v("1>numa0"), 5e9) and near(v("1>numa1"), 25e9)'
+	# The call that starts a copy takes 200 ns, in which the short one ends.
+	values '3.8e-6 < v("2>0", "engine_round_trip", "time") - v("0>1", "engine_round_trip", "time") < 4e-6'
+}
+
+@test "a list of routes, and what is none" {
+	[ "$("$matrix" --device sim:0-3 --route '0>3,3>0' --list)" = $'route=0>3 size=1048576\nroute=3>0 size=1048576' ]
+	[ "$("$matrix" --device sim:0-7 --route pairs --list | sort -u | wc -l)" = 56 ]
+	run "$matrix" --device sim:0-3 --route '0>4'
+	[ "$status" = 2 ]
+	[[ $output == *'--route: 0>4: the devices are 0 to 3'* ]]
+	run "$matrix" --device sim:0-3 --route '0-3'
+	[ "$status" = 2 ]
+	[[ $output == *"unknown route '0-3'"* ]]
+}
+
+@test "one device has host memory alone, and the record says so" {
+	"$matrix" --device sim:quiet --out records >/dev/null
+	grep -q '"pairs_not_measured":"there is one device"' records
+	[ "$(grep -c '"kind":"case"' records)" = 2 ]
+}
+
+@test "a copy that goes wrong is found" {
+	printf 'corrupt_launch_every = 1\n' >wrong.model
+	run "$matrix" --device sim:./wrong.model:0,1 --route '0>1' --path kernel
+	[ "$status" = 1 ]
+	[[ $output == *'wrong result: kernel: copy 1 of 1: word '* ]]
+}
+
+@test "devices without peer access skip pairs and keep host memory" {
+	printf 'lacks = peer\n' >apart.model
+	"$matrix" --device sim:./apart.model:0,1 --out records >/dev/null
+	"$TEST_PYTHON" -c 'import json
+cases = [r for r in map(json.loads, open("records")) if r["kind"] == "case"]
+assert {c["case"]["route"]: c["status"] for c in cases} == {"0>1": "skipped", "1>0": "skipped", "all>all": "skipped",
+    "numa0>0": "ok", "0>numa0": "ok", "numa0>1": "ok", "1>numa0": "ok"}'
+}
+
+@test "on this machine: two devices of the host" {
+	[ "$(nproc)" -ge 2 ] || skip 'one processor'
+	run "$matrix" --device host:0,1 --size 1M --budget 2s --min-samples 1 --max-samples 3 --out records
+	[ "$status" = 0 ] || [ "$status" = 3 ]
+	[ "$(grep -c '"status":"ok"' records)" -ge 7 ]
+}
+
+@test "on GPUs that are fake" {
+	fakes=$(readlink -f "$bin")/../fakes
+	[ -e "$fakes/libcuda.so.1" ] || make -C "$root" --no-print-directory fakes
+	for device in cuda hip; do
+		rm -f records
+		run env FAKE_GPUS=3 "LD_LIBRARY_PATH=$fakes" "$matrix" --device $device:0-2 --size 192K --budget 20s --min-samples 1 --max-samples 2 --warm-up 0 --out records
+		echo "$device: $status $output"
+		[ "$status" = 0 ] || [ "$status" = 3 ]
+		"$TEST_PYTHON" -c 'import json, sys
+cases = [r for r in map(json.loads, open("records")) if r["kind"] == "case"]
+nodes = {c["case"]["route"].partition(">")[0] for c in cases if c["case"]["route"].startswith("numa")}
+sys.exit(0 if len(cases) == 6 + 6 + 1 + 6 * len(nodes) and {(c["status"], c["check"]["status"]) for c in cases} == {("ok", "ok")} else 1)'
+	done
+}
+
+# report MODEL: the default run on eight simulated devices, ./found its findings, ./run what the terminal says, ./cpu its seconds.
+report() {
+	rm -rf results && mkdir results
+	local TIMEFORMAT=%U
+	{ time "$matrix" --device "sim:$1:0-7" --out results/records.jsonl >/dev/null; } 2>cpu
+	(cd "$root" && "$TEST_PYTHON" -m reports build "$BATS_TEST_TMPDIR/results") >run
+	"$TEST_PYTHON" -c 'import json
+print(*("%(head)s %(text)s" % f for f in json.load(open("results/signature.json", encoding="utf-8"))["findings"]), sep="\n")' >found
+}
+
+@test "eight devices: one slow pair is named on the first screen, within 10 s" {
+	report ./slow_pair.model
+	cat found cpu
+	# An idle processor is given; builds for other purposes may be slower.
+	[ -n "${GPUSIG_BIN:-}" ] || [ "$(cut -d. -f1 cpu)" -lt 10 ]
+	[ "$(wc -l <found)" = 1 ]
+	grep -q '^! Slow pair. 0 to 3: 12' run
+	[[ $(<found) == 'Slow pair. 0 to 3: 12.'*' GB/s, 0.2'[5-8]' of the median of 56 pairs (by '*').' ]]
+	first=$(sed -n '1,/<section/p' results/report.html)
+	[[ $first == *'Slow pair.'*'0 to 3: 12.'* ]]
+	"$TEST_PYTHON" -c 'import json, sys
+record = [json.loads(line) for line in open("results/records.jsonl", encoding="utf-8")]
+cases = [c for c in record if c["kind"] == "case"]
+sys.exit(0 if len(cases) == 89 and all(c["status"] == "ok" for c in cases) else 1)'
+}
+
+@test "eight equal devices: no pair is named" {
+	report default
+	[ ! -s found ] || [ -z "$(<found)" ]
+	[[ $(<results/report.html) != *'Slow pair'* ]]
+}
+
+@test "a slow device is named once, not all of its pairs" {
+	for i in 0 1 2 3 4 6 7; do printf 'peer_bandwidth 5>%s = 20e9\n' "$i"; done >slow_device.model
+	report ./slow_device.model
+	[ "$(wc -l <found)" = 1 ]
+	[[ $(<found) == 'Slow device. All that 5 sends: '*' GB/s, 0.4'*' of the median of 56 pairs.' ]]
+}

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The passes of a run: what is measured when."""
+import json
+import tempfile
+import unittest
+from pathlib import Path
+
+from suite.passes import Conditions, passes, second_tries
+from suite.plan import Budget
+from suite.programs import Program
+from suite.records import RecordFile
+
+HEAD = {"metric": "rate", "derived": "bandwidth", "variant": "read", "where": {"size": 1}}
+
+
+def program(name, primary=("rate",), share=1.0):
+    return Program(name, Path("/bin") / name, primary=primary, share=share)
+
+
+def line(kind, of, **more):
+    return json.dumps({"kind": kind, "run": "r", "program": of, **more}) + "\n"
+
+
+def begin(of, argv=()):
+    return line("run", of, primary=[HEAD], argv=list(argv))
+
+
+def case(of, size, grades=(), status="ok", elapsed_s=1.0, variant="read"):
+    value = {"name": "bandwidth", "variant": variant, "valid": True, **({"grades": list(grades)} if grades else {})}
+    return line("case", of, key=f"size={size}", case={"size": size}, status=status, elapsed_s=elapsed_s, derived=[value],
+                validity={"valid": True, "flags": []})
+
+
+def end(of, total, out_of_budget=0, status="ok"):
+    return line("end", of, status=status, cases={"total": total, "out_of_budget": out_of_budget})
+
+
+class Passes(unittest.TestCase):
+    def setUp(self):
+        holder = tempfile.TemporaryDirectory()
+        self.addCleanup(holder.cleanup)
+        self.file = RecordFile(Path(holder.name) / "records.jsonl")
+        self.gave_up = set()
+
+    def write(self, *lines):
+        with open(self.file.path, "a", encoding="utf-8") as out:
+            out.write("".join(lines))
+        self.file.update()
+
+    def conditions(self, total_s=120.0, opening_s=0.01, is_virtual=False):
+        return Conditions(Budget(total_s, 0.0), opening_s, is_virtual)
+
+    def run_of(self, todo, now, conditions):
+        return passes(todo, self.file, now, conditions, lambda p: p.name in self.gave_up)
+
+    def tries(self, todo, left_s, opening_s=0.0):
+        starts = second_tries(todo, self.file, left_s, opening_s, lambda p: p.name in self.gave_up)
+        return {s.program.name: s.cases for s in starts}
+
+    def test_first_the_headline_cases_of_all_programs(self):
+        todo = [program("a/b", ("x", "y")), program("a/c", ()), program("a/d")]
+        first = next(self.run_of(todo, lambda: 0.0, self.conditions()))
+        self.assertEqual((first.name, [(s.program.name, s.weight, s.headline) for s in first.starts]),
+                         ("headline", [("a/b", 2.0, True), ("a/d", 1.0, True)]))
+        self.assertAlmostEqual(first.until, 42.0)
+
+    def test_then_what_is_left_of_those_that_did_not_give_up(self):
+        todo = [program("a/b"), program("a/c"), program("a/d", share=3.0)]
+        going = self.run_of(todo, lambda: 0.0, self.conditions())
+        next(going)
+        self.write(begin("a/b"), case("a/b", 1), end("a/b", 1), begin("a/d"), case("a/d", 1), end("a/d", 9))
+        self.gave_up = {"a/c"}
+        curves = next(going)
+        self.assertEqual((curves.name, [(s.program.name, s.weight, s.headline) for s in curves.starts]),
+                         ("curves", [("a/d", 3.0, False)]))
+
+    def test_time_that_is_left_goes_to_those_that_had_too_little(self):
+        todo = [program("a/b"), program("a/c")]
+        going = self.run_of(todo, lambda: 40.0, self.conditions())
+        next(going), next(going)
+        self.write(begin("a/b"), case("a/b", 1), end("a/b", 9, out_of_budget=8), begin("a/c"), case("a/c", 1), end("a/c", 1))
+        more = next(going)
+        self.assertEqual((more.name, [s.program.name for s in more.starts]), ("more", ["a/b"]))
+        self.write(begin("a/b"), case("a/b", 2), end("a/b", 9, out_of_budget=7))
+        self.assertEqual(next(going).name, "more")
+        self.write(begin("a/b"), *(case("a/b", n) for n in range(3, 10)), end("a/b", 9))
+        self.assertEqual(next(going).name, "again")
+        self.assertEqual(list(going), [])
+
+    def test_headline_numbers_that_wait_for_a_second_try_keep_time_for_it(self):
+        todo = [program("a/b"), program("a/c")]
+        going = self.run_of(todo, lambda: 0.0, self.conditions())
+        next(going)
+        self.write(begin("a/b"), case("a/b", 1, ["contended"], elapsed_s=20.0), end("a/b", 9),
+                   begin("a/c"), case("a/c", 1, elapsed_s=20.0), case("a/c", 2, ["noisy"], elapsed_s=20.0), end("a/c", 9))
+        self.assertAlmostEqual(next(going).until, 84.0)
+        going = self.run_of(todo, lambda: 0.0, self.conditions())
+        next(going)
+        self.write(case("a/c", 1, ["noisy"], elapsed_s=30.0))
+        self.assertAlmostEqual(next(going).until, 84.0)  # it had its second try
+        going = self.run_of(todo, lambda: 0.0, self.conditions(total_s=60.0))
+        next(going)
+        self.assertAlmostEqual(next(going).until, 36.0)
+
+    def test_one_pass_where_starting_costs_too_much_or_time_is_short(self):
+        todo = [program("a/b"), program("a/c")]
+        for conditions in (self.conditions(opening_s=10.0), self.conditions(total_s=3.0)):
+            self.assertEqual(next(self.run_of(todo, lambda: 0.0, conditions)).name, "curves")
+
+    def test_simulated_results_are_not_tried_again_and_the_curves_have_all_the_time(self):
+        todo = [program("a/b")]
+        self.write(begin("a/b"), case("a/b", 1, ["noisy"]), end("a/b", 1))
+        found = list(self.run_of(todo, lambda: 0.0, self.conditions(is_virtual=True)))
+        self.assertEqual([one.name for one in found], ["headline", "curves"])
+        self.assertAlmostEqual(found[1].until, 120.0)
+
+    def test_second_tries_by_urgency(self):
+        todo = [program("a/b"), program("a/c")]
+        self.write(begin("a/b"), case("a/b", 1), case("a/b", 2, ["noisy"]), case("a/b", 3), end("a/b", 3),
+                   begin("a/c"), case("a/c", 1, ["contended"]), end("a/c", 1))
+        self.assertEqual(self.tries(todo, 1.0), {"a/c": ("size=1",)})
+        self.assertEqual(self.tries(todo, 2.0), {"a/c": ("size=1",), "a/b": ("size=1",)})
+        self.assertEqual(self.tries(todo, 99.0), {"a/c": ("size=1",), "a/b": ("size=1", "size=2")})
+        self.assertEqual(self.tries(todo, 3.0, opening_s=0.7), {"a/c": ("size=1",)})
+
+    def test_another_variant_that_is_noisy_makes_a_headline_number_no_more_urgent(self):
+        todo = [program("a/b"), program("a/c")]
+        self.write(begin("a/b"), case("a/b", 1, ["noisy"], variant="write"), begin("a/c"), case("a/c", 1, ["noisy"]))
+        self.assertEqual(self.tries(todo, 1.0), {"a/c": ("size=1",)})
+
+    def test_nothing_is_tried_a_third_time_nor_what_failed(self):
+        todo = [program("a/b"), program("a/c")]
+        self.write(begin("a/b"), case("a/b", 1, ["noisy"]), end("a/b", 1), begin("a/b", ["x", "--cases", "f"]),
+                   case("a/b", 1, ["noisy"]), end("a/b", 1), begin("a/c"), case("a/c", 1, status="failed"))
+        self.assertEqual(self.tries(todo, 99.0), {})
+
+    def test_a_second_try_takes_at_most_three_times_as_long(self):
+        self.write(begin("a/b"), case("a/b", 1, elapsed_s=2.0))
+        start, = second_tries([program("a/b")], self.file, 99.0, 0.5, lambda p: False)
+        self.assertAlmostEqual(start.max_s, 6.5)
+
+    def test_a_second_try_that_was_killed_leaves_the_program_finished(self):
+        self.write(begin("a/b"), case("a/b", 1), case("a/b", 2), end("a/b", 5, out_of_budget=3))
+        status = self.file.of("a/b")
+        self.assertTrue(status.finished)
+        self.write(begin("a/b", ["x", "--cases", "f"]), case("a/b", 1))
+        self.assertTrue(status.finished and not status.ended and status.out_of_budget == 3)
+        self.write(end("a/b", 5))
+        self.assertTrue(status.finished and status.ended and status.out_of_budget == 3)
+        self.write(begin("a/b", ["x", "--cases", "f"]), case("a/b", 1, status="failed"), end("a/b", 5, status="failed"))
+        self.assertFalse(status.finished)
+
+
+if __name__ == "__main__":
+    unittest.main()
