@@ -13,8 +13,6 @@
 
 uint64_t comm_load_grain(size_t devices) { return devices * DEV_KERNEL_ALIGN; }
 
-static uint64_t part_bytes(const struct comm_load *load) { return load->bytes / load->devices; }
-
 static uint32_t next_device(const struct comm_load *load, uint32_t device, uint32_t distance)
 {
 	return (device + distance) % load->devices;
@@ -33,6 +31,7 @@ static void open_library(struct comm_load *load, struct bench_case *c)
 int comm_load_open(struct comm_load *load, struct bench_case *c)
 {
 	load->devices = (uint32_t)c->devices->count;
+	load->part_bytes = load->bytes / load->devices;
 	load->wanted = bench_alloc_host(c, CHECK_BYTES);
 	load->found = bench_alloc_host(c, CHECK_BYTES);
 	load->magnitude = bench_alloc_host(c, CHECK_BYTES);
@@ -43,7 +42,7 @@ int comm_load_open(struct comm_load *load, struct bench_case *c)
 		load->result[d] = bench_alloc_on(c, dev, DEV_MEM_DEVICE, load->bytes);
 		if (load->devices > 1 && !load->all_to_all)
 			load->staging[d] = bench_alloc_on(c, dev, DEV_MEM_DEVICE,
-							  load->bytes - part_bytes(load));
+							  load->bytes - load->part_bytes);
 	}
 	open_library(load, c);
 	return bench_status(c);
@@ -69,7 +68,7 @@ static uint32_t add_stand_in(const struct comm_load *load, struct work_graph *g,
 static uint32_t add_sends(const struct comm_load *load, struct work_graph *g,
 			  const struct comm_call *call, uint32_t device)
 {
-	uint64_t part = part_bytes(load);
+	uint64_t part = load->part_bytes;
 	uint32_t last = 0;
 	for (uint32_t k = load->all_to_all ? 0 : 1; k < load->devices; k++) {
 		uint32_t peer = next_device(load, device, k);
@@ -86,7 +85,7 @@ static uint32_t add_sends(const struct comm_load *load, struct work_graph *g,
 static uint32_t add_sum(const struct comm_load *load, struct work_graph *g,
 			const struct comm_call *call, uint32_t device, const uint32_t *sent)
 {
-	uint64_t part = part_bytes(load), at = device * part;
+	uint64_t part = load->part_bytes, at = device * part;
 	uint32_t lane = call->lanes[device], last = 0;
 	char *sum = load->result[device] + at;
 	work_graph_pass(g, lane, "copy", sum, call->message[device] + at, part, load->blocks);
@@ -125,7 +124,7 @@ static void add_library(const struct comm_load *load, struct work_graph *g, stru
 		to[d] = (float *)(void *)load->result[d];
 	}
 	const enum dev_collective what = load->all_to_all ? DEV_ALL_TO_ALL : DEV_ALLREDUCE;
-	const uint64_t bytes = load->all_to_all ? part_bytes(load) : load->bytes;
+	const uint64_t bytes = load->all_to_all ? load->part_bytes : load->bytes;
 	uint32_t first = work_graph_collective(g, load->library, what, call->lanes, from, to,
 					       bytes / sizeof(float));
 	for (uint32_t d = 0; d < load->devices; d++)
@@ -203,7 +202,7 @@ static int sum_messages(const struct comm_load *load, struct bench_case *c, char
 static int check_sums(const struct comm_load *load, struct bench_case *c, char *const *message,
 		      double tolerance)
 {
-	uint64_t part = part_bytes(load);
+	uint64_t part = load->part_bytes;
 	for (uint64_t at = 0, bytes; at < load->bytes; at += bytes) {
 		uint64_t left = part - at % part;
 		bytes = left < CHECK_BYTES ? left : CHECK_BYTES;
@@ -225,7 +224,7 @@ static int check_sums(const struct comm_load *load, struct bench_case *c, char *
 static int check_part(const struct comm_load *load, struct bench_case *c, const char *message,
 		      uint32_t from, uint32_t to)
 {
-	uint64_t part = part_bytes(load);
+	uint64_t part = load->part_bytes;
 	for (uint64_t at = 0, bytes; at < part; at += bytes) {
 		bytes = part - at < CHECK_BYTES ? part - at : CHECK_BYTES;
 		uint64_t landed = from * part + at;

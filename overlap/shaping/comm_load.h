@@ -31,6 +31,7 @@ struct comm_load {
 	uint32_t blocks; /* of each kernel */
 	/* Set by comm_load_open(). */
 	uint32_t devices;
+	uint64_t part_bytes;               /* of a message: what a device sends each other one */
 	struct dev_comm *library;          /* NULL: there is none */
 	char *result[DEV_MAX];             /* by device: where messages and sums arrive */
 	char *staging[DEV_MAX];            /* allreduce: parts of others, until they are added */
