@@ -36,7 +36,7 @@ def _parser() -> _Parser:
     running.add_argument("--full", action="store_true")
     running.add_argument("--shape", action="append", type=_shape, default=[])
     running.add_argument("--strict", action="store_true")
-    running.add_argument("--nice", type=_nice)
+    running.add_argument("--nice", type=_nice, default=os.environ.get("GPUSIG_NICE"))
 
     testing = commands.add_parser("test", **plain)
     testing.add_argument("--only", action="append", default=[])

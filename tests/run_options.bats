@@ -58,6 +58,8 @@ cases() {
 	suite run --device sim:quiet --budget 5s --only micro/launch --nice 7 --out out >said 2>err
 	grep -q '^gpusig: device sim:quiet (asked for), seed 1, nice 7$' err
 	json '[r["provenance"]["nice"] for r in rows if r["kind"] == "run"] == [7]' <out/records.jsonl
+	GPUSIG_NICE=8 suite run --device sim:quiet --budget 5s --only micro/launch --out eight >said 2>err
+	grep -q 'seed 1, nice 8$' err
 	for word in 20 -21 x '' 1.5 +3; do
 		run suite run --device sim --nice="$word" --out none
 		[ "$status" = 2 ]
@@ -130,10 +132,10 @@ all_of() {
 	is_small out
 }
 
-@test "a run of all programs leaves little on the host" { all_of host 120s; }
+@test "a run of all programs leaves little on the host" { all_of host 45s; }
 
-@test "a run of all programs leaves little on a simulated device" { all_of sim 30s; }
+@test "a run of all programs leaves little on a simulated device" { all_of sim 10s; }
 
-@test "a run of all programs leaves little on eight simulated devices" { all_of sim:0-7 30s; }
+@test "a run of all programs leaves little on eight simulated devices" { all_of sim:0-7 15s; }
 
-@test "a run of all programs leaves little through the drivers of two GPUs" { all_of cuda:0,1 60s; }
+@test "a run of all programs leaves little through the drivers of two GPUs" { all_of cuda:0,1 20s; }
