@@ -51,7 +51,6 @@ class Conditions:
     """What decides about the passes of a run."""
 
     budget: Budget
-    opening_s: float  # to start a program and open the device
     is_virtual: bool
 
 
@@ -66,13 +65,13 @@ def passes(todo: list[Program], records: RecordFile, now: Callable[[], float], c
     yield Pass("curves", [Start(p, p.share) for p in left], curves_until)
     yield from _more(todo, records, now, curves_until, gave_up)
     if not c.is_virtual:
-        yield Pass("again", second_tries(todo, records, c.budget.at(1.0) - now(), c.opening_s, gave_up), c.budget.at(1.0))
+        yield Pass("again", second_tries(todo, records, c.budget.at(1.0) - now(), c.budget.opening_s, gave_up), c.budget.at(1.0))
         yield from _more(todo, records, now, c.budget.at(1.0), gave_up)
 
 
 def _affords_two(c: Conditions, programs: int) -> bool:
     enough = c.budget.total_s >= _MIN_FOR_TWO_PASSES_S * programs
-    return enough and c.opening_s * programs <= _MAX_STARTING * c.budget.total_s
+    return enough and c.budget.opening_s * programs <= _MAX_STARTING * c.budget.total_s
 
 
 def _curves_until(todo: list[Program], records: RecordFile, c: Conditions) -> float:

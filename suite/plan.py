@@ -10,6 +10,7 @@ from suite.records import RecordFile
 MIN_S = 1.0
 _GRACE_S = 15.0
 _OVERRUN = 3.0
+_OPENINGS = 4.0  # the first may be quicker than others on a busy machine
 
 
 @dataclass
@@ -18,6 +19,7 @@ class Budget:
 
     total_s: float
     started: float
+    opening_s: float = 0.0  # to start a program and open the device
 
     @property
     def deadline(self) -> float:
@@ -30,7 +32,8 @@ class Budget:
 
     def limit(self, budget_s: float, now: float) -> float:
         """Seconds after which a program with this budget is stopped."""
-        return min(_OVERRUN * budget_s + _GRACE_S, max(budget_s + 5.0, self.deadline - now))
+        spare_s = _OPENINGS * self.opening_s
+        return min(_OVERRUN * budget_s + _GRACE_S, max(budget_s + 5.0, self.deadline - now)) + spare_s
 
 
 def share_s(weights: list[float], left_s: float) -> float:

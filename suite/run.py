@@ -157,7 +157,7 @@ class _Run:
                 if todo:
                     self._announce(total_s, todo)
                     with _kept_kernels(self.folder / "kernels"):
-                        self._measure(todo, plan.Budget(total_s, begun))
+                        self._measure(todo, plan.Budget(total_s, begun, self._opening_s(todo)))
         except DiskFull as error:
             self.disk_error = str(error)
         self._summary(time.monotonic() - begun)
@@ -195,7 +195,7 @@ class _Run:
 
     def _measure(self, todo: list[Program], budget: plan.Budget) -> None:
         shown = progress.choose(budget.total_s, self.starter.progress)
-        conditions = passes.Conditions(budget, self._opening_s(todo), devices.is_virtual(self.plan.device))
+        conditions = passes.Conditions(budget, devices.is_virtual(self.plan.device))
         for program in (p for p in todo if command.lacks(p)):
             self._start(passes.Start(program, 0.0), 0.0, budget, shown)
         todo = [program for program in todo if not command.lacks(program)]

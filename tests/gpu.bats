@@ -167,6 +167,7 @@ compiles_nothing() {
 	cd "$BATS_TEST_TMPDIR"
 	run env "LD_LIBRARY_PATH=$(fakes)" "FAKE_COMPILED=$PWD/compiled" GPUSIG_BIN="$bin" "$root/gpusig" run --no-install --device cuda \
 		--only micro/copy_path --only micro/latency --budget 1s --out results
+	echo "$output"
 	ran
 	[ "$(wc -l <compiled)" = 2 ] # and once before, to see that the device opens
 	[ ! -e results/kernels ]

@@ -48,7 +48,7 @@ class Passes(unittest.TestCase):
         self.file.update()
 
     def conditions(self, total_s=120.0, opening_s=0.01, is_virtual=False):
-        return Conditions(Budget(total_s, 0.0), opening_s, is_virtual)
+        return Conditions(Budget(total_s, 0.0, opening_s), is_virtual)
 
     def run_of(self, todo, now, conditions):
         return passes(todo, self.file, now, conditions, lambda p: p.name in self.gave_up)

@@ -31,6 +31,9 @@ class Time(unittest.TestCase):
         self.assertEqual(budget.limit(4.0, 0.0), 27.0)
         self.assertEqual(budget.limit(4.0, 58.0), 9.0)
 
+    def test_a_device_that_takes_long_to_open_is_waited_for(self):
+        self.assertEqual(plan.Budget(1.0, 0.0, 10.0).limit(1.0, 6.0), 6.0 + 4 * 10.0)
+
     def test_simulated_devices_are_known(self):
         self.assertTrue(devices.is_virtual("sim:quiet:0") and not devices.is_virtual("host:0"))
 
