@@ -104,7 +104,8 @@ class Tools:
             if self.ended.is_set():
                 raise Stopped(log)
             begun = time.monotonic()
-            code, cpu_s = self._run(command, limit_s, environment, out, err)
+            with _own_tmpdir() as folder:
+                code, cpu_s = self._run(command, limit_s, {"TMPDIR": folder, **environment}, out, err)
             if self.ended.is_set():  # it was killed by stop()
                 raise Stopped(log)
             self.spent.append(Spent(log, time.monotonic() - begun, cpu_s))
@@ -149,6 +150,17 @@ class Tools:
         found = (path for glob in globs for path in self.home.glob(glob) if path.is_file())
         names = sorted({path.relative_to(self.home).as_posix() for path in found})
         return [name for name in names if not re.match(r"(build|bin|\.git|gpusig-results[^/]*)/", name)]
+
+
+@contextlib.contextmanager
+def _own_tmpdir() -> Iterator[str]:
+    """A folder for temporary files of one tool, gone afterwards. Jobs of Open MPI that start and end at the same time in one
+    folder remove its folders from under each other."""
+    folder = tempfile.mkdtemp(prefix="gpusig-test.")
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _kill_group(child: int) -> None:

@@ -180,6 +180,11 @@ class Starting(unittest.TestCase):
         self.assertGreaterEqual(self.tools.spent[0].cpu_s, 0.2)
         self.assertIn("a\nb\n", (self.tools.logs / "x-y.log").read_text())
 
+    def test_each_tool_has_a_folder_for_temporary_files_that_is_gone_afterwards(self):
+        made = [self.tools.start("x", ["sh", "-c", 'touch "$TMPDIR/file" && echo "$TMPDIR"']).out.strip() for _ in range(2)]
+        self.assertNotEqual(made[0], made[1])
+        self.assertFalse(any(Path(folder).exists() or Path(folder) == Path(tempfile.gettempdir()) for folder in made))
+
     def test_at_its_limit_a_tool_is_stopped_with_what_it_started(self):
         ran = self.tools.start("x", ["sh", "-c", "sleep 600 & wait"], 0.2)
         self.assertEqual(ran.code, 124)
