@@ -42,13 +42,15 @@ def command(home: Path, only: list[str], rare: bool, program: str | None) -> int
 
 
 def chosen(only: list[str], rare: bool) -> dict[str, Stage]:
-    """Stages that match, in order; --only finds those of --all as well."""
+    """Stages that match, in order, with the builds they need; --only finds those of --all as well."""
     if not only:
         return {name: stage for name, stage in STAGES.items() if rare or not stage.rare}
-    stages = {name: stage for name, stage in STAGES.items() if any(fnmatch.fnmatchcase(name, glob) for glob in only)}
-    if not stages:
+    names = {name for name in STAGES if any(fnmatch.fnmatchcase(name, glob) for glob in only)}
+    if not names:
         raise CommandError(f"--only '{' '.join(only)}' matches no stage; stages: {', '.join(STAGES)}")
-    return stages
+    for name in reversed(STAGES):
+        names.update(STAGES[name].needs if name in names else ())
+    return {name: stage for name, stage in STAGES.items() if name in names}
 
 
 def list_stages() -> str:

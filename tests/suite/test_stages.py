@@ -60,6 +60,7 @@ class Order(unittest.TestCase):
     def test_all_has_every_stage_and_only_finds_those(self):
         self.assertEqual(list(checks.chosen([], True)), list(stages.STAGES))
         self.assertEqual(list(checks.chosen(["c analyzer"], False)), ["c analyzer"])
+        self.assertEqual(list(checks.chosen(["bats"], False)), ["build release", "bats"])
         self.assertNotIn("c analyzer", checks.chosen([], False))
         with self.assertRaisesRegex(CommandError, "build release"):
             checks.chosen(["nothing"], True)
