@@ -10,12 +10,7 @@ QUICK='--budget 20s --min-samples 6 --max-samples 6 --warm-up 0 --format json'
 SMALL='--footprint 64K,96K,128K,160K' # four short cases of micro/latency
 TINY='--footprint 64K'
 
-# The folder of this build that has the fake drivers, or those without one function.
-fakes() { echo "$(readlink -f "$bin")/../fakes${1:+-without-$1}"; }
-
-setup_file() {
-	[ -e "$(fakes)/libcuda.so.1" ] || make -C "$root" --no-print-directory fakes
-}
+setup_file() { need_fakes; }
 
 # program NAME DEVICE OPTIONS: `run` of a program on the fakes, or those in $drivers; what it is to fail by is in the environment.
 program() {
@@ -45,14 +40,6 @@ lost() {
 	cases "[r['status'] for r in rows if r['kind'] == 'case'] == ['failed'] * 4 and rows[-1]['kind'] == 'end'" \
 		"all('$1' in r['reason'] for r in rows if r['kind'] == 'case')" \
 		"rows[-1]['exit'] == 1 and rows[-1]['cases']['failed'] == 4"
-}
-
-# without FUNCTION: drivers that lack it, by the build that is tested.
-without() {
-	[ -z "${GPUSIG_BIN:-}" ] || skip 'drivers are made for the build of bin alone'
-	make -C "$root" --no-print-directory fakes "WITHOUT=$1" >/dev/null
-	drivers=$(fakes "$1")
-	[ -e "$drivers/libcuda.so.1" ] || skip "bin is not of the build that make has now"
 }
 
 @test "without a driver it is 77 and what is missing is named" {

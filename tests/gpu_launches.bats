@@ -9,9 +9,7 @@ load bats/helpers
 bin=${GPUSIG_BIN:-$root/bin}
 QUICK='--budget 20s --min-samples 1 --max-samples 1 --warm-up 0'
 
-setup_file() {
-	[ -e "$(readlink -f "$bin")/../fakes/libcuda.so.1" ] || make -C "$root" --no-print-directory fakes
-}
+setup_file() { need_fakes; }
 
 setup() { launches=$BATS_TEST_TMPDIR/launches; }
 
@@ -20,7 +18,7 @@ record() {
 	local name=$1 device=$2
 	shift 2
 	# shellcheck disable=SC2086 # QUICK is a list of words
-	run env "LD_LIBRARY_PATH=$(readlink -f "$bin")/../fakes" "FAKE_LAUNCHES=$launches" timeout -s KILL 100 \
+	run env "LD_LIBRARY_PATH=$(fakes)" "FAKE_LAUNCHES=$launches" timeout -s KILL 100 \
 		"$bin/$name" --device "$device" $QUICK "$@"
 	echo "$name $device $*: $status $output"
 	[ "$status" = 0 ] || [ "$status" = 3 ]

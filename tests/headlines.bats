@@ -6,7 +6,6 @@
 load bats/helpers
 
 bin=${GPUSIG_BIN:-$root/bin}
-fakes=$(readlink -f "$bin")/../fakes
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 
 setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
@@ -15,14 +14,14 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 headlines() {
 	local name=$1 device=$2
 	shift 2
-	LD_LIBRARY_PATH=$fakes "$bin/$name" --device "$device" --list --format json "$@" 2>err |
+	LD_LIBRARY_PATH=$(fakes) "$bin/$name" --device "$device" --list --format json "$@" 2>err |
 		"$TEST_PYTHON" -c 'import json, sys; [print(h) for line in sys.stdin for h in json.loads(line)["headlines"]]' | sort
 }
 
 # on DEVICE...: compare the lists of every program, and add what was found to `seen`.
 on() {
 	local device name
-	[ -e "$fakes/libcuda.so.1" ] || make -C "$root" --no-print-directory fakes
+	need_fakes
 	for device in "$@"; do
 		for name in $(programs); do
 			headlines "$name" "$device" >quick

@@ -2,21 +2,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # What topology/node reports is of the devices that --device names, on a machine that hwloc reads from a file.
 
-# shellcheck disable=SC2030,SC2031,SC2154,SC2317 # run sets status, output, stderr and their lines; helpers sets root; fakes is redefined
+# shellcheck disable=SC2030,SC2031,SC2154 # run sets status, output, stderr and their lines; helpers sets root
 load bats/helpers
 
 bin=${GPUSIG_BIN:-$root/bin}
 
-setup_file() {
-	[ -e "$(fakes)/libcuda.so.1" ] || make -C "$root" --no-print-directory fakes
-}
+setup_file() { need_fakes; }
 
 setup() {
 	[ -x "$bin/topology/node" ] || skip 'topology/node is not built: no hwloc'
 	cd "$BATS_TEST_TMPDIR" || return 1
 }
-
-fakes() { echo "$(readlink -f "$bin")/../fakes"; }
 
 # object TYPE INDEX SET ATTRIBUTES: the beginning of an object of hwloc's XML, on the processors and nodes of SET.
 object() {
@@ -47,10 +43,10 @@ machine() {
 	echo '</object></topology>'
 }
 
-# node DEVICES
+# node DEVICES: on the fakes, or those in $drivers.
 node() {
 	machine >machine.xml
-	run --separate-stderr env HWLOC_XMLFILE=machine.xml "LD_LIBRARY_PATH=$(fakes)" timeout -s KILL 60 "$bin/topology/node" \
+	run --separate-stderr env HWLOC_XMLFILE=machine.xml "LD_LIBRARY_PATH=${drivers:-$(fakes)}" timeout -s KILL 60 "$bin/topology/node" \
 		--device "$1" --format json
 	echo "$1: $status $stderr"
 }
@@ -193,12 +189,9 @@ findings() {
 }
 
 @test "an older management library lacks functions: what they tell is unknown, and the rest is told" {
-	[ -z "${GPUSIG_BIN:-}" ] || skip 'drivers are made for the build of bin alone'
 	local drivers word
 	for function in nvmlDeviceGetNvLinkState nvmlDeviceGetNvLinkRemoteDeviceType rsmi_topo_get_link_type; do
-		make -C "$root" --no-print-directory fakes "WITHOUT=$function" >/dev/null
-		drivers=$(fakes)-without-$function
-		[ -e "$drivers/libcuda.so.1" ] || skip 'bin is not of the build that make has now'
+		without "$function"
 		case $function in
 		nvmlDeviceGetNvLinkState) word='kind=NVLink to=unknown unknown=this version of NVML has no function for it' ;;
 		nvmlDeviceGetNvLinkRemoteDeviceType)
@@ -206,9 +199,7 @@ findings() {
 			;;
 		*) word='kind=xGMI to=unknown unknown=links to devices: this version of ROCm SMI has no function for it' ;;
 		esac
-		fakes() { echo "$drivers"; }
 		case $function in rsmi*) node hip:0,1 ;; *) node cuda:0,1 ;; esac
-		fakes() { echo "$(readlink -f "$bin")/../fakes"; }
 		[ "$(facts link_0_1)" = "$word" ]
 		[[ $(facts link_0_0) == 'kind=PCIe to=host generation='* ]]
 		[ -z "$(findings)" ]

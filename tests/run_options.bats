@@ -125,10 +125,8 @@ assert given["metrics.csv"] and all(set(given[name]) <= set(tries) for name in g
 # all_of DEVICE BUDGET: a run of every program.
 all_of() {
 	only_with_all
-	local fakes
-	fakes=$(readlink -f "${GPUSIG_BIN:-$root/bin}")/../fakes
-	[ -e "$fakes/libcuda.so.1" ] || make -C "$root" --no-print-directory fakes
-	LD_LIBRARY_PATH=$fakes suite run --device "$1" --budget "$2" --out out >said 2>err || [ $? = 3 ] || [ $? = 1 ]
+	need_fakes
+	LD_LIBRARY_PATH=$(fakes) suite run --device "$1" --budget "$2" --out out >said 2>err || [ $? = 3 ] || [ $? = 1 ]
 	is_small out
 }
 

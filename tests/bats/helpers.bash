@@ -28,6 +28,20 @@ only_with_all() { [ "${GPUSIG_TEST_ALL:-0}" = 1 ] || skip 'only in ./gpusig test
 # budget_for DEVICES TIME: the option --budget; nothing on a simulated device, where cases take what they take.
 budget_for() { [[ $1 == sim* ]] || echo "--budget $2"; }
 
+# The folder that has the fake drivers of the programs tested, or those without one function.
+fakes() { echo "$(readlink -f "${GPUSIG_BIN:-$root/bin}")/../fakes${1:+-without-$1}"; }
+
+need_fakes() { [ -e "$(fakes)/libcuda.so.1" ] || make -C "$root" --no-print-directory fakes; }
+
+# without FUNCTION: sets `drivers` to the folder of fake drivers that lack it, of the build that is tested.
+without() {
+	[ -z "${GPUSIG_BIN:-}" ] || skip 'drivers are made for the build of bin alone'
+	make -C "$root" --no-print-directory fakes "WITHOUT=$1" >/dev/null
+	# shellcheck disable=SC2034 # used by the files that load this
+	drivers=$(fakes "$1")
+	[ -e "$drivers/libcuda.so.1" ] || skip 'bin is not of the build that make has now'
+}
+
 # fake NAME BEHAVIOUR: creates a program FOLDER/NAME in $GPUSIG_BIN with a behaviour of fake_program.py.
 fake() {
 	export GPUSIG_BIN=${GPUSIG_BIN:-$BATS_TEST_TMPDIR/bin}
