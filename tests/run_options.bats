@@ -113,7 +113,8 @@ for case, records in tries.items():
     values, timings = set().union(*map(names, measured)), {len(r["variants"]) for r in measured}
     assert given["metrics.csv"][case] == len(values), (case, values)
     assert given["timings.csv"][case] in timings, (case, timings)
-assert given["metrics.csv"] and all(set(given[name]) <= set(tries) for name in given)' "$1"
+assert given["metrics.csv"] and all(set(given[name]) <= set(tries) for name in given)
+assert all(None not in row and None not in row.values() for name in rows for row in rows[name])' "$1"
 }
 
 @test "what a run leaves is small, and loses no value of the records" {
