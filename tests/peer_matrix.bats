@@ -78,7 +78,7 @@ assert {c["case"]["route"]: c["status"] for c in cases} == {"0>1": "skipped", "1
 
 @test "on this machine: two devices of the host" {
 	[ "$(nproc)" -ge 2 ] || skip 'one processor'
-	run "$matrix" --device host:0,1 --size 1M --budget 2s --min-samples 1 --max-samples 3 --out records
+	run "$matrix" --device host:0,1 --size 1M --budget 60s --min-samples 1 --max-samples 3 --out records
 	[ "$status" = 0 ] || [ "$status" = 3 ]
 	[ "$(grep -c '"status":"ok"' records)" -ge 7 ]
 }
