@@ -149,11 +149,12 @@ $(unit_tests) $(peers) $(hardware): $(build)/%: $(build)/obj/%.o $(archive)
 	$(CC) $(our_cflags) $(CFLAGS) $(LDFLAGS) $(filter %.o,$^) $(filter-out %.o,$^) -o $@ $(our_ldlibs) $(LDLIBS)
 
 # The text of `make config` is compiled into every binary; the object follows the text.
+# Several makes may come here at once (tests start some): each writes a file of its own.
 $(build)/config.inc: FORCE
 	mkdir -p $(@D)
-	printf '"%s"\n' 'version $(version)' | sed 's/"$$/\\n"/' > $@.new
-	$(MAKE) --no-print-directory -s config-text | sed 's/["\\]/\\&/g; s/.*/"&\\n"/' >> $@.new
-	if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+	new=$@.$$$$ && { printf '"%s\\n"\n' 'version $(version)'; \
+		$(MAKE) --no-print-directory -s config-text | sed 's/["\\]/\\&/g; s/.*/"&\\n"/'; } > $$new && \
+	if cmp -s $$new $@; then rm $$new; else mv $$new $@; fi
 $(build)/obj/lib/provenance.o: our_cppflags += -DBUILD_CONFIG='"$(build)/config.inc"'
 $(build)/obj/lib/provenance.o: $(build)/config.inc
 

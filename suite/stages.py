@@ -260,11 +260,13 @@ def _of(variant: Variant) -> dict[str, Stage]:
 
 
 _RELEASE = ("build release",)
+_RELEASE_REST = ("build release rest",)
 _QUICK: dict[str, Stage] = {
     "build release": Stage(partial(build, RELEASE)),
+    "build release rest": Stage(partial(build, variants.RELEASE_REST), after=_RELEASE, rare=True),
     f"build {MEMORY.name}": Stage(partial(build, MEMORY), after=_RELEASE),
     "build thread": Stage(partial(build, THREAD), after=(f"build {MEMORY.name}",)),
-    "bats": Stage(bats, _RELEASE),
+    "bats": Stage(bats, _RELEASE, after=_RELEASE_REST),  # its tests call make on that build
     "python": Stage(python_tests, _RELEASE),
     "units release": Stage(partial(units, RELEASE), _RELEASE),
     "timed release": Stage(partial(timed, RELEASE), _RELEASE, alone=True),
@@ -279,11 +281,9 @@ _QUICK: dict[str, Stage] = {
     "gpu kernels": Stage(gpu_kernels),
 }
 _THREAD_REST = ("build thread rest",)
-_RELEASE_REST = ("build release rest",)
 _MEMORY = (f"build {MEMORY.name}",)
 _RARE: dict[str, Stage] = {
-    "build release rest": Stage(partial(build, variants.RELEASE_REST), after=("build thread",)),
-    "build thread rest": Stage(partial(build, variants.THREAD_REST), after=_RELEASE_REST),
+    "build thread rest": Stage(partial(build, variants.THREAD_REST), after=("build thread",)),
     "build clang": Stage(partial(build, variants.CLANG), after=_THREAD_REST),
     "build alone": Stage(partial(build, variants.ALONE), after=("build clang",)),
     f"faults {MEMORY.name}": Stage(partial(units, variants.MEMORY_FAULTS), _MEMORY),

@@ -31,6 +31,17 @@ layers() { "$(sh "$root/suite/find_python.sh" --any)" "$root/tests/lint/layers.p
 	[[ $output == *"bench:1: 36 files"* && $output == *"device/gpu/cuda:1: 14 files"* ]]
 }
 
+@test "several makes at once on one build do not take each other's files" {
+	local one makes=()
+	for _ in 1 2 3 4 5 6; do
+		make -sC "$root" --no-print-directory "build=$BATS_TEST_TMPDIR/build" "$BATS_TEST_TMPDIR/build/config.inc" &
+		makes+=($!)
+	done
+	for one in "${makes[@]}"; do wait "$one"; done
+	[ "$(ls "$BATS_TEST_TMPDIR/build")" = config.inc ]
+	grep -q '^"version .*\\n"$' "$BATS_TEST_TMPDIR/build/config.inc"
+}
+
 # Releases of clang-format differ in details. The tree follows that of Debian 12.
 @test "C sources are formatted as .clang-format says" {
 	[[ $(clang-format --version 2>/dev/null) == *" version 14."* ]] || skip "clang-format 14 is not installed"

@@ -49,9 +49,13 @@ class Order(unittest.TestCase):
             if name.partition(" ")[0] in ("units", "programs", "timed"):
                 self.assertTrue(any(other.startswith("build ") for other in stage.needs), name)
 
-    def test_nothing_without_all_waits_for_what_is_only_with_it(self):
+    def test_nothing_without_all_needs_what_is_only_with_it(self):
         for name, stage in checks.chosen([], False).items():
-            self.assertFalse(any(stages.STAGES[other].rare for other in (*stage.needs, *stage.after)), name)
+            self.assertFalse(any(stages.STAGES[other].rare for other in stage.needs), name)
+
+    def test_what_calls_make_on_a_build_comes_after_all_of_it(self):
+        for name in ("build release", "build release rest"):
+            self.assertIn(name, (*stages.STAGES["bats"].needs, *stages.STAGES["bats"].after))
 
     def test_what_gpus_a_variant_names_is_run(self):
         for variant in VARIANTS:
