@@ -14,7 +14,7 @@ from suite.outcome import Outcome, failed, of_tap, of_unittest, passed, skipped
 from suite.tooling import Tools, python
 from suite.variants import MEMORY, RELEASE, SANITIZED, THREAD, TIMED, WITHOUT_DRIVER, Variant, layout, on_fakes, sanitized
 
-_BUILD_LIMIT_S = 900
+_TEST_LIMIT_S = 600
 # These limits end a program early; on the simulated device the budget does not.
 _FIRST_CASES = 3
 _SMOKE = ["--budget", "0.3s", "--min-samples", "6", "--max-samples", "6"]
@@ -39,8 +39,7 @@ class Stage:
 def build(variant: Variant, tools: Tools) -> Outcome:
     if not tools.has("make", variant.needs):
         return skipped(f"build {variant.name}: no {variant.needs}")
-    made = tools.start(f"build-{variant.name}", ["make", f"-j{tools.jobs}", *variant.goals(), "all", "units", "fakes"],
-                       _BUILD_LIMIT_S)
+    made = tools.start(f"build-{variant.name}", ["make", f"-j{tools.jobs}", *variant.goals(), "all", "units", "fakes"])
     return passed() if made.code == 0 else failed(f"build {variant.name}: exit {made.code}\n{made.tail(25)}")
 
 
@@ -72,7 +71,7 @@ def _unit(variant: Variant, tools: Tools, path: Path, part: str | None = None) -
     name = "/".join([variant.name, path.name, *([part] if part else [])])
     environment = {**SANITIZED, **({"GPUSIG_TEST": part} if part else {})}
     specs = variant.conformance if path.name.startswith("conformance") else ()
-    ran = tools.start(f"unit-{name}", [*layout(variant, tools), str(path), *specs], 300, **environment)
+    ran = tools.start(f"unit-{name}", [*layout(variant, tools), str(path), *specs], **environment)
     if ran.code == 77:
         return skipped(f"{name}: {ran.tail(1)}")
     return sanitized(name, ran, of_tap(name, ran.out, ran.code))
@@ -92,7 +91,7 @@ def _on_fake_gpus(variant: Variant, tools: Tools, path: Path, backends: list[str
     if variant.reason_without(f"{path.name} on fakes"):
         return skipped(f"{name}: {variant.reason_without(f'{path.name} on fakes')}")
     command = [*layout(variant, tools), str(path), *(spec.format(*backends) for spec in variant.gpus)]
-    ran = tools.start(f"gpu-{name}", command, 600, **on_fakes(path), **SANITIZED)
+    ran = tools.start(f"gpu-{name}", command, **on_fakes(path), **SANITIZED)
     total = sanitized(name, ran, of_tap(name, ran.out, ran.code))
     if "# SKIP no device" in ran.out:
         total += failed(f"{name}: a fake driver gives no device\n{ran.tail()}")
@@ -137,9 +136,9 @@ def first_cases(variant: Variant, tools: Tools, path: Path, device: str) -> Outc
     is_fake = not device.startswith(WITHOUT_DRIVER)
     environment = {**SANITIZED, **(on_fakes(path) if is_fake else {})}
     done = tools.logs / f"done-{variant.name}-{path.parent.name}-{path.name}-{device}"
-    cases = tools.start(f"cases-{name}", [*program, "--list"], 60, **environment).out.splitlines()
+    cases = tools.start(f"cases-{name}", [*program, "--list"], **environment).out.splitlines()
     done.write_text("".join(f"{key}\n" for key in cases[1 if is_fake else _FIRST_CASES:]), encoding="utf-8")
-    ran = tools.start(f"program-{name}", [*program, *_SMOKE, "--done", str(done)], 180, **environment)
+    ran = tools.start(f"program-{name}", [*program, *_SMOKE, "--done", str(done)], **environment)
     if ran.code == 77:
         return skipped(f"{name}: {ran.tail(1)}")
     good = ran.code in (0, 3)
@@ -151,7 +150,7 @@ def bats(tools: Tools) -> Outcome:
         return skipped("command-line tests: no bats")
 
     def one(name: str) -> Outcome:
-        ran = tools.start(name, ["bats", "--tap", name], 600, BATS_TEST_TIMEOUT="240")
+        ran = tools.start(name, ["bats", "--tap", name], BATS_TEST_TIMEOUT=str(_TEST_LIMIT_S))
         return of_tap(name, ran.out, ran.code)
 
     return tools.each(tools.sources("tests/*.bats"), one, more=1)
@@ -164,7 +163,7 @@ def python_tests(tools: Tools) -> Outcome:
         command = [python(), "-m", "unittest", "discover", "-v", "-s", folder]
         if (tools.home / folder / "__init__.py").exists():
             command += ["-t", "."]
-        ran = tools.start(f"unittest-{folder}", command, 600, PYTHONPATH=str(tools.home))
+        ran = tools.start(f"unittest-{folder}", command, PYTHONPATH=str(tools.home))
         return of_unittest(folder, ran.err, ran.code)
 
     return tools.each(folders, one) if folders else skipped("Python tests: there are none")
@@ -215,7 +214,7 @@ def c_check(name: str, tools: Tools, analyzer: bool = False) -> Outcome:
                    "--enable=warning,portability", name]
     else:
         return skipped(f"{name}: no clang-tidy and no cppcheck")
-    ran = tools.start(f"{command[0]}{'-analyzer' if analyzer else ''}-{name}", command, 120)
+    ran = tools.start(f"{command[0]}{'-analyzer' if analyzer else ''}-{name}", command)
     if ran.code == 0:
         return passed()
     found = [line for line in ran.text.splitlines() if re.search(r": (error|warning|portability): ", line)]

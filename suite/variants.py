@@ -142,7 +142,7 @@ def gpu_backends(variant: Variant, tools: Tools) -> list[str]:
     names: list[str] = []
     for path in built_programs(variant, tools)[:1]:
         command = [*layout(variant, tools), str(path), "--devices"]
-        said = tools.start(f"devices-{variant.name}", command, 60, **on_fakes(path), **SANITIZED)
+        said = tools.start(f"devices-{variant.name}", command, **on_fakes(path), **SANITIZED)
         rows = [json.loads(line) for line in said.out.splitlines()]
         names = [row["name"] for row in rows if row["devices"] and row["name"] not in WITHOUT_DRIVER]
     if len(names) < 2:
@@ -152,7 +152,7 @@ def gpu_backends(variant: Variant, tools: Tools) -> list[str]:
 
 def about(variant: Variant, tools: Tools, path: Path) -> dict:
     """The --about of a program. The command-line tests find programs where it fails."""
-    said = tools.start(f"about-{variant.name}/{path.name}", [*layout(variant, tools), str(path), "--about"], 60, **SANITIZED)
+    said = tools.start(f"about-{variant.name}/{path.name}", [*layout(variant, tools), str(path), "--about"], **SANITIZED)
     try:
         return {"needs": [], "min_devices": 1, **json.loads(said.out)}
     except ValueError:

@@ -30,7 +30,7 @@ ACROSS_DEVICES = ("micro/peer_matrix",)  # they run on one device, too, but say 
 MOST_CASES = 3
 MOST_VALUES = 4  # of a case
 DIGITS = 3
-LIMIT_S = 120
+LIMIT_S = 600
 _NUMBER = re.compile(r"(?<![\w.+-])-?\d+(?:\.\d+)?(?:e[+-]?\d+)?(?![\w.])")
 # Ranks are no virtual device, and their values are not kept: one sample of each is enough.
 _REAL = ["--device", "host", "--budget", "60s", "--warm-up", "0", "--min-samples", "1", "--max-samples", "1"]

@@ -334,7 +334,7 @@ class Browser(workplace.Scratch):
             ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--v=0", "--hide-scrollbars",
              "--virtual-time-budget=2000", "--window-size=1280,2000", "--user-data-dir=%s" % (self.folder / "profile"),
              "--screenshot=%s" % shot, (self.folder / "report.html").as_uri()],
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120)
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=600)
         console = [line for line in done.stdout.decode("utf-8", "replace").splitlines() if ":CONSOLE" in line]
         self.assertEqual(console, [])
         self.assertGreater(shot.stat().st_size, 20000)

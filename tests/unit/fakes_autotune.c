@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #define SIDE 16u
-#define SECONDS 100u
+#define SECONDS 300u
 
 #define ok(call)                                                                                   \
 	do {                                                                                       \

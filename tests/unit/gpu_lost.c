@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #define BYTES 4096u
-#define SECONDS 100u
+#define SECONDS 300u
 #define TIMEOUT_NS UINT64_C(5000000000)
 #define MAX_CAUSE 256
 

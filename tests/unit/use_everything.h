@@ -20,7 +20,7 @@
 
 #define BYTES 8192u
 #define N 16u
-#define SECONDS 100u
+#define SECONDS 300u
 
 struct test_objects {
 	struct dev *d, *other;
