@@ -14,7 +14,7 @@ from suite.outcome import Outcome, failed, of_tap, of_unittest, passed, skipped
 from suite.tooling import Tools, python
 from suite.variants import MEMORY, RELEASE, SANITIZED, THREAD, TIMED, WITHOUT_DRIVER, Variant, layout, on_fakes, sanitized
 
-_TEST_LIMIT_S = 600
+_TEST_LIMIT_S = 600  # for a command-line test that hangs, so that the others of its file still run
 # These limits end a program early; on the simulated device the budget does not.
 _FIRST_CASES = 3
 _SMOKE = ["--budget", "0.3s", "--min-samples", "6", "--max-samples", "6"]

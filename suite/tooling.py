@@ -21,7 +21,7 @@ from typing import Callable, Iterable, Iterator, TypeVar
 
 from suite.outcome import Outcome
 
-LIMIT_S = 1800.0  # for a tool that hangs: far above what any takes on a busy machine
+_LIMIT_S = 1800.0  # for a tool that hangs: far above what any takes on a busy machine
 _Item = TypeVar("_Item")
 
 
@@ -100,7 +100,7 @@ class Tools:
         for child in list(self.running):
             _kill_group(child)
 
-    def start(self, log: str, command: list[str], limit_s: float = LIMIT_S, **environment: str) -> Output:
+    def start(self, log: str, command: list[str], limit_s: float = _LIMIT_S, **environment: str) -> Output:
         with self.slots.taken(self.rank), tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
             if self.ended.is_set():
                 raise Stopped(log)

@@ -24,7 +24,7 @@ measure() {
 	local device=$1 program=$2
 	shift 2
 	# shellcheck disable=SC2046,SC2086 # lists of words
-	run --separate-stderr timeout 300 "$bin/$program" --device "$device" $QUICK $(budget_for "$device" 2s) "$@"
+	run --separate-stderr timeout "$HANGS_S" "$bin/$program" --device "$device" $QUICK $(budget_for "$device" 2s) "$@"
 	echo "$program on $device $*: $status $stderr"
 }
 

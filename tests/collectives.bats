@@ -19,7 +19,7 @@ ranks() {
 	local count=$1 program=$2
 	shift 2
 	# shellcheck disable=SC2086 # QUICK is a list of words
-	run --separate-stderr timeout 300 mpirun -n "$count" "$bin/$program" $QUICK "$@"
+	run --separate-stderr timeout "$HANGS_S" mpirun -n "$count" "$bin/$program" $QUICK "$@"
 }
 
 # exact N PROGRAM OPTIONS: every case ran, was checked on every rank, and sent what its schedules say. Numbers of so few samples

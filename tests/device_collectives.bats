@@ -14,7 +14,7 @@ measure() {
 	local devices=$1
 	shift
 	# shellcheck disable=SC2046,SC2086 # lists of words
-	run --separate-stderr timeout 300 "$program" --device "$devices" $QUICK $(budget_for "$devices" 0.1s) "$@"
+	run --separate-stderr timeout "$HANGS_S" "$program" --device "$devices" $QUICK $(budget_for "$devices" 0.1s) "$@"
 	echo "$devices $*: $status $stderr"
 }
 

@@ -16,7 +16,7 @@ measure() {
 	local devices=$1
 	shift
 	# shellcheck disable=SC2086 # QUICK is a list of words
-	run --separate-stderr timeout 300 "$program" --device "$devices" $QUICK "$@"
+	run --separate-stderr timeout "$HANGS_S" "$program" --device "$devices" $QUICK "$@"
 	echo "$devices $*: $status $stderr"
 }
 

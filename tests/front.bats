@@ -234,7 +234,7 @@ setup() {
 	started=$SECONDS
 	run --separate-stderr suite run --budget 2s --out results
 	[ "$status" = 1 ]
-	[ $((SECONDS - started)) -le 60 ] # the program itself never ends
+	[ $((SECONDS - started)) -le 40 ] # the program itself never ends
 	[[ $stderr == *"failed micro/a: time limit"* ]]
 	sound results
 	records results | json '[r["reason"] for r in rows if r["kind"] == "end" and r["program"] == "micro/a"][0].startswith("time limit")' \

@@ -17,7 +17,7 @@ program() {
 	local name=$1 device=$2
 	shift 2
 	# shellcheck disable=SC2086 # QUICK is a list of words
-	run --separate-stderr env "LD_LIBRARY_PATH=${drivers:-$(fakes)}" timeout -s KILL 300 "$bin/$name" --device "$device" $QUICK "$@"
+	run --separate-stderr env "LD_LIBRARY_PATH=${drivers:-$(fakes)}" timeout -s KILL "$HANGS_S" "$bin/$name" --device "$device" $QUICK "$@"
 	echo "$name $device $*: $status $stderr"
 }
 

@@ -18,7 +18,7 @@ record() {
 	local name=$1 device=$2
 	shift 2
 	# shellcheck disable=SC2086 # QUICK is a list of words
-	run env "LD_LIBRARY_PATH=$(fakes)" "FAKE_LAUNCHES=$launches" timeout -s KILL 300 \
+	run env "LD_LIBRARY_PATH=$(fakes)" "FAKE_LAUNCHES=$launches" timeout -s KILL "$HANGS_S" \
 		"$bin/$name" --device "$device" $QUICK "$@"
 	echo "$name $device $*: $status $output"
 	[ "$status" = 0 ] || [ "$status" = 3 ]

@@ -18,7 +18,7 @@ measure() {
 	local program=$1 devices=$2
 	shift 2
 	# shellcheck disable=SC2046,SC2086 # lists of words
-	run --separate-stderr timeout 300 "$bin/$program" --device "$devices" $QUICK $(budget_for "$devices" 1s) "$@"
+	run --separate-stderr timeout "$HANGS_S" "$bin/$program" --device "$devices" $QUICK $(budget_for "$devices" 1s) "$@"
 	echo "$program $devices $*: $status $stderr"
 }
 

@@ -46,7 +46,7 @@ machine() {
 # node DEVICES: on the fakes, or those in $drivers.
 node() {
 	machine >machine.xml
-	run --separate-stderr env HWLOC_XMLFILE=machine.xml "LD_LIBRARY_PATH=${drivers:-$(fakes)}" timeout -s KILL 300 "$bin/topology/node" \
+	run --separate-stderr env HWLOC_XMLFILE=machine.xml "LD_LIBRARY_PATH=${drivers:-$(fakes)}" timeout -s KILL "$HANGS_S" "$bin/topology/node" \
 		--device "$1" --format json
 	echo "$1: $status $stderr"
 }

@@ -317,7 +317,7 @@ for axis in json.loads(sys.stdin.readline())["axes"]:
 			for value in 1000T 15000000T; do
 				in_turn || [ "$value" = 1000T ] || continue
 				echo "axis: --$axis $value"
-				ask timeout 120 "$bin/$name" --device sim --budget 0.05s --format json "--$axis" "$value"
+				ask timeout 20 "$bin/$name" --device sim --budget 0.05s --format json "--$axis" "$value"
 				[ "$status" = 2 ] || [ "$status" = 77 ]
 				[ -n "$stderr" ]
 				able=1

@@ -25,7 +25,7 @@ with() {
 	shift 4
 	# shellcheck disable=SC2086 # QUICK is a list of words
 	# shellcheck disable=SC2016 # the ranks' shells expand it
-	LD_LIBRARY_PATH=$fakes run --separate-stderr timeout 300 mpirun -n "$count" \
+	LD_LIBRARY_PATH=$fakes run --separate-stderr timeout "$HANGS_S" mpirun -n "$count" \
 		sh -c '[ "$OMPI_COMM_WORLD_RANK" != "$1" ] || export "$2"; shift 2; exec "$@"' sh "$rank" "$variable" \
 		"$bin/$program" $QUICK "$@"
 	echo "$variable on rank $rank, $count $program $*: $status $stderr"

@@ -13,7 +13,7 @@ measure() {
 	local program=$1
 	shift
 	# shellcheck disable=SC2086 # QUICK is a list of words
-	run --separate-stderr timeout 300 "$bin/$program" $QUICK "$@"
+	run --separate-stderr timeout "$HANGS_S" "$bin/$program" $QUICK "$@"
 	echo "$program $*: $status $stderr"
 	[ "$status" = 0 ]
 }

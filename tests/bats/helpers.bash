@@ -11,6 +11,10 @@ export GPUSIG_NO_INSTALL=1
 GPUSIG_NICE=$(nice)
 export GPUSIG_NICE
 
+# A program that takes longer hangs: far above what any takes on a busy machine.
+# shellcheck disable=SC2034 # used by the files that load this
+HANGS_S=300
+
 # Exported once per file, since finding a Python takes longer than most programs, as does a shim that looks for the real one.
 if [ -z "${TEST_PYTHON:-}" ]; then
 	TEST_PYTHON=$(sh "$root/suite/find_python.sh" --any)

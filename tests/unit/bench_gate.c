@@ -290,7 +290,7 @@ static void a_case_without_samples_fails(void)
 
 int main(void)
 {
-	alarm(300);
+	alarm(TEST_HANGS_S);
 	if (dev_open("host", DEV_CAP_ALL | DEV_CHECKED, &on.set))
 		return 1;
 	on.d = on.set.dev[0];

@@ -38,7 +38,6 @@
 #define MS 1000000u
 #define GATE_NS 5000000000u
 #define LOST_NS 5000000000u
-#define SPEC_SECONDS 300u
 
 /* The devices under test. Closing the device frees what a failed test leaves open. */
 static struct {
@@ -241,7 +240,7 @@ static inline void open_twin(struct dev_set *twin)
 static inline void run_spec(const char *spec, const struct rule *rules, size_t count)
 {
 	char name[256];
-	alarm(SPEC_SECONDS);
+	alarm(TEST_HANGS_S);
 	on.spec = spec;
 	int status = dev_open(spec, on.want, &on.set);
 	if (status == -ENODEV) {

@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #define SIDE 16u
-#define SECONDS 300u
 
 #define ok(call)                                                                                   \
 	do {                                                                                       \
@@ -226,7 +225,7 @@ int main(int argc, char **argv)
 	(void)argc;
 	if (start_with_fakes(argv))
 		return 1;
-	alarm(SECONDS);
+	alarm(TEST_HANGS_S);
 	test(the_fastest_is_found_wherever_it_stands);
 	test(slow_algorithms_meet_the_limit);
 	test(a_single_algorithm_is_not_timed);

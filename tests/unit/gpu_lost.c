@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #define BYTES 4096u
-#define SECONDS 300u
 #define TIMEOUT_NS UINT64_C(5000000000)
 #define MAX_CAUSE 256
 
@@ -304,7 +303,7 @@ int main(int argc, char **argv)
 	(void)argc;
 	if (start_with_fakes(argv))
 		return 1;
-	alarm(SECONDS);
+	alarm(TEST_HANGS_S);
 	test(memory_of_two_streams_cuda);
 	test(memory_of_two_streams_hip);
 	test(waits_without_end_cuda);

@@ -260,7 +260,7 @@ static void gemm_is_absent_unless_requested(void)
 int main(void)
 {
 	struct dev_set devices;
-	alarm(300);
+	alarm(TEST_HANGS_S);
 	test(every_element_is_computed_once);
 	test(the_device_chooses_sensibly);
 	if (dev_open("host", DEV_CAP_GEMM | DEV_CHECKED, &devices))

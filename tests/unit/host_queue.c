@@ -408,7 +408,7 @@ static void devices_may_share_a_core(void)
 
 int main(void)
 {
-	alarm(300);
+	alarm(TEST_HANGS_S);
 	/* Not with DEV_CHECKED, to which the kernels of these tests are unknown. */
 	if (dev_open("host", 0, &set))
 		return 77;

@@ -116,7 +116,7 @@ static void a_woken_thread_leaves_while_others_are_woken(void)
 
 int main(void)
 {
-	alarm(300);
+	alarm(TEST_HANGS_S);
 	if (dev_open("host", 0, &set))
 		return 77;
 	d = set.dev[0];

@@ -22,6 +22,9 @@ static struct {
 	jmp_buf leave;
 } test_state;
 
+/* For alarm(): what takes longer hangs. Far above what any takes on a busy machine. */
+#define TEST_HANGS_S 300u
+
 #define expect(condition)                                                                          \
 	((condition) ? (void)0 : test_fail(__FILE__, __LINE__, "expected " #condition))
 #define expect_near(got, wanted, tolerance)                                                        \

@@ -9,6 +9,7 @@
 #include "device/dev.h"
 #include "device/kernels.h"
 #include "lib/err.h"
+#include "tests/unit/test.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -20,7 +21,6 @@
 
 #define BYTES 8192u
 #define N 16u
-#define SECONDS 300u
 
 struct test_objects {
 	struct dev *d, *other;
@@ -209,7 +209,7 @@ static int use_everything(const char *spec)
 	struct dev_set set;
 	struct test_objects u = {0};
 	char text[512] = "";
-	alarm(SECONDS);
+	alarm(TEST_HANGS_S);
 	failed_status = 0;
 	keep_first_failure(dev_open(spec, DEV_CAP_ALL | DEV_CHECKED, &set), "dev_open");
 	if (!failed_status) {
@@ -239,6 +239,5 @@ static int use_everything(const char *spec)
 #undef try
 #undef BYTES
 #undef N
-#undef SECONDS
 
 #endif
