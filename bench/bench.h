@@ -15,7 +15,7 @@
  *       warm-up
  *       rounds of samples until the 95 % interval of every variant's median is within the goal
  *           (1 %) or the case's time is spent (at least 10 rounds; at most 10000, or 200 in
- *           virtual time)
+ *           virtual time); now and then check, right after a sample
  *       for each variant: poison, body, check
  *       model, and what the harness derives from it
  *       verify_mechanism, derive, teardown
@@ -167,7 +167,9 @@ struct bench {
 	 * harness waits for. */
 	int (*poison)(struct bench_case *c, unsigned variant);
 
-	/* May be NULL. -EBADMSG with a text: the result is wrong. */
+	/* May be NULL. -EBADMSG with a text: the result is wrong. What the last execution left
+	 * is checked, after one since poison() or after any number; results that may be known to be
+	 * right: bench/check/bench_check.h. */
 	int (*check)(struct bench_case *c, unsigned variant);
 
 	/* May be NULL. Calls bench_mechanism(). */
@@ -222,13 +224,13 @@ void bench_queue_entries(struct bench_case *c, unsigned variant, unsigned per_it
  * operations of which a stream holds fewer than of others, such as graphs. */
 void bench_max_iterations(struct bench_case *c, unsigned variant, uint64_t max_iterations);
 
-/* ---- whether results are checked (--check on). */
+/* ---- whether results are checked (not with --check off). */
 bool bench_checked(const struct bench_case *c);
 
 /* Flags that the harness raises itself: "unverified", "few_samples", "throttled", "mechanism",
- * "above_bound", "gate" (docs/METHOD.md says when). Flagged cases and variants are kept in the
- * records and enter no signature. "noisy" and "contended" are grades: the values stay valid, with
- * their interval, and are marked.
+ * "above_bound", "gate", "soak" (docs/METHOD.md says when). Flagged cases and variants are kept in
+ * the records and enter no signature. "noisy" and "contended" are grades: the values stay valid,
+ * with their interval, and are marked.
  *
  * ---- in verify_mechanism or derive: flags the case, for a reason that only the program knows. */
 void bench_flag(struct bench_case *c, const char *flag, const char *format, ...)

@@ -178,41 +178,12 @@ static uint64_t hash_text(const char *text)
 	return h;
 }
 
-static int check_results(struct bench_run *r)
-{
-	if (!r->b->check)
-		return 0;
-	if (!r->o.check) {
-		r->current.check_status = "skipped";
-		bench_flag_variant(r, "unverified", -1, "--check off");
-		return 0;
-	}
-	for (unsigned v = 0; v < r->variant_count; v++) {
-		double unused;
-		if (!r->current.samples[v].on)
-			continue;
-		int status = r->b->poison ? r->b->poison(&r->c, v) : 0;
-		if (status == 0 && r->b->poison)
-			status = dev_stream_sync(r->c.dev, r->c.stream);
-		if (status == 0)
-			status = bench_sample_once(r, v, 1, &unused);
-		if (status == 0)
-			status = r->b->check(&r->c, v);
-		if (status == -EBADMSG) {
-			r->current.check_status = "failed";
-			snprintf(r->current.check_detail, sizeof(r->current.check_detail),
-				 "%s: %.200s", r->b->variants[v].name, err_text());
-			return err_note(-EBADMSG, "wrong result: %s", r->current.check_detail);
-		}
-		if (status)
-			return status;
-	}
-	r->current.check_status = "ok";
-	return 0;
-}
-
 static void judge_samples(struct bench_run *r)
 {
+	if (r->o.check == BENCH_CHECK_EVERY && r->b->check)
+		bench_flag_variant(r, "soak", -1,
+				   "--check every: single executions, after their results were "
+				   "made wrong");
 	for (unsigned v = 0; v < r->variant_count; v++) {
 		struct bench_samples *s = &r->current.samples[v];
 		if (!s->on)
@@ -351,7 +322,7 @@ static int measure_case(struct bench_run *r, double seconds)
 		if (status == 0) {
 			judge_samples(r);
 			judge_surroundings(r, &before, &after);
-			status = check_results(r);
+			status = bench_check_end(r);
 		}
 		if (status == 0)
 			bench_derive_rates(r);

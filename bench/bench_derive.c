@@ -62,8 +62,6 @@ void bench_max_iterations(struct bench_case *c, unsigned variant, uint64_t max_i
 	c->run->current.samples[variant].max_iterations = max_iterations ? max_iterations : 1;
 }
 
-bool bench_checked(const struct bench_case *c) { return c->run->o.check; }
-
 int bench_wrong(const char *format, ...)
 {
 	char text[256];
@@ -377,6 +375,7 @@ void bench_current_clear(struct bench_current *now)
 	now->stopped = NULL;
 	now->check_status = "none";
 	now->check_detail[0] = '\0';
+	now->fingerprinted = now->fingerprint_count = now->adder_count = 0;
 	now->state.count = 0;
 	now->clock_before_hz = now->clock_after_hz = NAN;
 	now->throttled = 0;
@@ -392,5 +391,7 @@ void bench_current_free(struct bench_current *now)
 	free(now->flags);
 	free(now->mechanisms);
 	free(now->facts);
+	free(now->fingerprints);
+	free(now->adders);
 	*now = (struct bench_current){0};
 }

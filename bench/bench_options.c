@@ -47,11 +47,12 @@ static int take_goal(const char *text, void *slot)
 
 static int take_check(const char *text, void *slot)
 {
-	bool on = strcmp(text, "on") == 0;
-	if (!on && strcmp(text, "off") != 0)
-		return err_note(-EINVAL, "unknown value '%s'; values: on off", text);
-	*(bool *)slot = on;
-	return 0;
+	for (int i = 0; bench_check_words[i]; i++)
+		if (strcmp(text, bench_check_words[i]) == 0) {
+			*(enum bench_check_when *)slot = (enum bench_check_when)i;
+			return 0;
+		}
+	return err_note(-EINVAL, "unknown value '%s'; values: every rounds end off", text);
 }
 
 static int take_format(const char *text, void *slot)
@@ -96,8 +97,11 @@ static const struct option {
 	 take_warm_up, offsetof(struct bench_options, warm_up), BENCH_RUN},
 	{"seed", "N", "seed of data, order and simulated jitter (default 1)", take_seed,
 	 offsetof(struct bench_options, seed), BENCH_RUN},
-	{"check", "on|off", "verify results after the timed region (default on)", take_check,
-	 offsetof(struct bench_options, check), BENCH_RUN},
+	{"check", "every|rounds|end|off",
+	 "check the result of every execution; after samples, in a tenth of the time, and at the "
+	 "end "
+	 "(default); at the end; never",
+	 take_check, offsetof(struct bench_options, check), BENCH_RUN},
 	{"format", "table|json", "stdout for people or as records (default table)", take_format,
 	 offsetof(struct bench_options, json), BENCH_RUN},
 	{"out", "FILE", "append records to FILE as well", take_text,
@@ -229,7 +233,7 @@ int bench_options_parse(const struct bench *b, int argc, char **argv, struct ben
 	*o = (struct bench_options){
 		.goal = DEFAULT_GOAL,
 		.seed = 1,
-		.check = true,
+		.check = BENCH_CHECK_ROUNDS,
 		.min_samples = DEFAULT_MIN_SAMPLES,
 	};
 	for (int i = 1; i < argc; i++) {

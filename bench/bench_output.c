@@ -61,7 +61,8 @@ static void put_options(struct json *j, const struct bench_options *o)
 	json_number(j, "goal", o->goal);
 	json_integer(j, "min_samples", o->min_samples);
 	json_integer(j, "max_samples", o->max_samples);
-	json_bool(j, "check", o->check);
+	json_bool(j, "check", o->check != BENCH_CHECK_OFF);
+	json_string(j, "check_when", bench_check_words[o->check]);
 	json_bool(j, "full", o->full);
 	json_object_end(j);
 }
@@ -285,10 +286,7 @@ static void put_derived(struct bench_run *r)
 static void put_validity(struct bench_run *r)
 {
 	struct json *j = &r->json;
-	json_object_begin(j, "check");
-	json_string(j, "status", r->current.check_status);
-	json_string(j, "detail", r->current.check_detail);
-	json_object_end(j);
+	bench_check_write(r);
 	json_array_begin(j, "mechanism");
 	for (size_t i = 0; i < r->current.mechanism_count; i++) {
 		json_object_begin(j, NULL);

@@ -33,6 +33,10 @@ enum bench_exit {
 
 enum bench_mode { BENCH_RUN, BENCH_HELP, BENCH_VERSION, BENCH_ABOUT, BENCH_DEVICES, BENCH_LIST };
 
+/* When results are checked; each of these includes the one before it. */
+enum bench_check_when { BENCH_CHECK_OFF, BENCH_CHECK_END, BENCH_CHECK_ROUNDS, BENCH_CHECK_EVERY };
+extern const char *const bench_check_words[]; /* by that; ends with NULL */
+
 struct bench_warm_up {
 	bool given; /* else until the times are steady */
 	uint64_t rounds;
@@ -47,7 +51,8 @@ struct bench_options {
 	uint64_t seed, min_samples;
 	uint64_t max_samples; /* 0 until resolved: none given */
 	struct bench_warm_up warm_up;
-	bool check, full, json, headline;
+	enum bench_check_when check;
+	bool full, json, headline;
 };
 
 struct bench_samples {
@@ -63,6 +68,8 @@ struct bench_samples {
 	bool valid, converged;
 	/* Samples that were replaced, and some that count, during which others took the cores. */
 	unsigned retaken, disturbed;
+	uint64_t checked;              /* executions of these samples whose result was checked */
+	double checks_s, next_check_s; /* spent on that, and as far as known on the next one */
 };
 
 struct bench_derived {
@@ -126,6 +133,16 @@ struct bench_current {
 				samples were taken */
 	const char *check_status;
 	char check_detail[256];
+	uint64_t fingerprinted; /* results that were checked by fingerprint alone */
+	struct bench_fingerprint *fingerprints;
+	size_t fingerprint_count, fingerprint_capacity;
+	struct bench_adder *adders;
+	size_t adder_count, adder_capacity;
+	/* The check of a sample that runs now: its variant, and what it found so far. */
+	unsigned checking;
+	bool in_samples, compared, passed_known;
+	double saved_s;       /* that the next check of it need not take */
+	unsigned variants_on; /* when sampling began */
 	double clock_before_hz,
 		clock_after_hz; /* NaN: unknown; `before` is read when the device is warm */
 	uint64_t throttled;     /* bit mask of devices that are flagged */
@@ -165,6 +182,8 @@ struct bench_run {
 	uint32_t queue_capacity; /* entries that a stream takes without blocking, as far as known */
 	struct dev_event *start_event, *stop_event;
 	double best_clock_hz;
+	double sampled_s,
+		checks_s; /* of the whole run: sampling with its checks, and these alone */
 	struct {
 		size_t total, ok, failed, skipped, already_done, out_of_budget, valid;
 	} count;
@@ -247,6 +266,15 @@ int bench_sample_case(struct bench_run *r, double seconds);
  * host takes the time, or enqueues while it is taken. */
 bool bench_needs_cores(const struct bench_run *r, unsigned variant);
 double bench_time(struct bench_run *r);
+
+/* bench_check.c. _end: a poisoned execution of every variant, checked. _poison and _sample: before
+ * and after a sample that counts: make the result wrong where every execution is checked; check
+ * what the sample left where that is due. A wrong result is -EBADMSG. _write: the object "check" of
+ * a case record. */
+int bench_check_end(struct bench_run *r);
+int bench_check_poison(struct bench_run *r, unsigned variant);
+int bench_check_sample(struct bench_run *r, unsigned variant, uint32_t round);
+void bench_check_write(struct bench_run *r);
 
 /* bench_case.c: fail the case, for what it has to say can't be kept. */
 void bench_fail_without_memory(struct bench_case *c, const char *what, const char *name);

@@ -118,15 +118,13 @@ static int restore_state(struct bench_run *r, unsigned variant)
 	return status || !r->b->restore ? status : dev_stream_sync(r->c.dev, r->c.stream);
 }
 
-static int checked_sample(struct bench_run *r, unsigned variant, uint64_t iterations,
-			  double *seconds_p)
+static int timed_sample(struct bench_run *r, unsigned variant, uint64_t iterations,
+			double *seconds_p)
 {
 	unsigned overdue = gate_overdue();
 	int status = bench_sample_once(r, variant, iterations, seconds_p);
 	if (status == 0 && gate_overdue() != overdue)
 		status = err_note(-ETIMEDOUT, "a gate was opened by its watchdog");
-	if (status == 0)
-		status = restore_state(r, variant);
 	if (status)
 		return status;
 	if (!(*seconds_p >= 0.0) || isinf(*seconds_p))
@@ -175,9 +173,13 @@ static int calibrate_variant(struct bench_run *r, unsigned variant, double targe
 	int loaded = load_code(r, variant);
 	if (loaded)
 		return loaded;
+	if (r->o.check == BENCH_CHECK_EVERY)
+		max_iterations = 1;
 	for (;;) {
 		double seconds, start = bench_time(r);
-		int status = checked_sample(r, variant, iterations, &seconds);
+		int status = timed_sample(r, variant, iterations, &seconds);
+		if (status == 0)
+			status = restore_state(r, variant);
 		if (status == -ETIMEDOUT && shrink_queue(r, variant, iterations)) {
 			max_iterations = find_max_iterations(r, variant);
 			iterations = 1;
@@ -229,10 +231,10 @@ static int sample_undisturbed(struct bench_run *r, unsigned variant, double *sec
 	bool worth = false;
 	int status = 0;
 	if (!bench_needs_cores(r, variant))
-		return checked_sample(r, variant, s->iterations, seconds_p);
+		return timed_sample(r, variant, s->iterations, seconds_p);
 	for (unsigned retakes = 0; status == 0; retakes++) {
 		const struct run_delay_mark from = run_delay_now(&r->delay);
-		status = checked_sample(r, variant, s->iterations, seconds_p);
+		status = timed_sample(r, variant, s->iterations, seconds_p);
 		if (status || !is_disturbed(r, &from, &worth))
 			break;
 		if (!worth || retakes == MAX_RETAKES) {
@@ -240,12 +242,13 @@ static int sample_undisturbed(struct bench_run *r, unsigned variant, double *sec
 			break;
 		}
 		s->retaken++;
+		status = restore_state(r, variant);
 	}
 	return status;
 }
 
 /* One round: every variant that is on, once, in random order, stored at index `round`. */
-static int sample_round(struct bench_run *r, size_t round)
+static int sample_round(struct bench_run *r, uint32_t round, bool counts)
 {
 	uint32_t order[BENCH_VARIANTS];
 	rng_shuffle(&r->order, order, r->variant_count);
@@ -254,12 +257,18 @@ static int sample_round(struct bench_run *r, size_t round)
 		double seconds;
 		if (!s->on)
 			continue;
-		int status;
+		int status = counts ? bench_check_poison(r, order[i]) : 0;
+		if (status)
+			return status;
 		do
 			status = sample_undisturbed(r, order[i], &seconds);
 		while (status == -ETIMEDOUT && !drop_overdue_variant(r, order[i]));
 		if (status == -ETIMEDOUT)
 			continue;
+		if (status == 0 && counts)
+			status = bench_check_sample(r, order[i], round);
+		if (status == 0)
+			status = restore_state(r, order[i]);
 		if (status)
 			return status;
 		s->seconds[round] = seconds / (double)s->iterations;
@@ -290,10 +299,10 @@ static bool is_steady(const struct bench_run *r, size_t rounds)
 static int warm_up(struct bench_run *r, double until_s)
 {
 	const struct bench_warm_up *w = &r->o.warm_up;
-	for (size_t rounds = 0; w->given ? rounds < w->rounds : !is_steady(r, rounds); rounds++) {
+	for (uint32_t rounds = 0; w->given ? rounds < w->rounds : !is_steady(r, rounds); rounds++) {
 		if (!w->given && (rounds + 1 >= r->o.max_samples || bench_time(r) >= until_s))
 			break;
-		int status = sample_round(r, w->given ? 0 : rounds);
+		int status = sample_round(r, w->given ? 0 : rounds, false);
 		if (status)
 			return status;
 	}
@@ -340,13 +349,13 @@ static int take_samples(struct bench_run *r, double start, double seconds)
 		if (rounds >= r->o.min_samples && spent >= seconds)
 			break;
 		if (rounds >= r->o.min_samples && rounds >= next_check) {
-			if (update_convergence(r, rounds))
+			if (update_convergence(r, rounds) && r->o.check != BENCH_CHECK_EVERY)
 				break;
 			next_check = rounds + 1 + (rounds < CHECK_ALWAYS_BELOW ? 0 : rounds / 16);
 		}
 		if (rounds > 0 && spent >= 5.0 * seconds + 1.0)
 			break;
-		status = sample_round(r, rounds);
+		status = sample_round(r, rounds, true);
 		rounds += status == 0;
 	}
 	r->current.rounds = rounds;
@@ -371,12 +380,14 @@ int bench_sample_case(struct bench_run *r, double seconds)
 		status = warm_up(r, start + 0.2 * seconds);
 	if (status == 0)
 		bench_case_begin(r);
-	if (status == 0 && !bench_virtual(r) && !r->b->job)
+	r->current.variants_on = (unsigned)count_variants_on(r);
+	if (status == 0 && !bench_virtual(r) && !r->b->job && r->o.check != BENCH_CHECK_EVERY)
 		run_delay_open(&r->delay);
 	if (status == 0)
 		status = take_samples(r, start, seconds);
 	run_delay_close(&r->delay);
 	if (r->queue_capacity < dev_props(r->c.dev)->max_queued)
 		bench_fact_number(&r->c, "operations_queued_max", r->queue_capacity);
+	r->sampled_s += bench_time(r) - r->current.warm_s;
 	return status == 0 && on && count_variants_on(r) == 0 ? no_variant_sampled() : status;
 }

@@ -28,11 +28,11 @@ int pattern_fill(struct bench_case *c, struct dev *dev, void *at, uint64_t bytes
 void *pattern_alloc(struct bench_case *c, struct dev *dev, enum dev_mem kind, uint64_t bytes,
 		    const void *pattern);
 
-/* Compare `at` with the repeating pattern. With a tolerance, words are reals that may differ by
- * it; with 0 they are compared bit for bit. 0, -EBADMSG with a text that names the first wrong
- * word, or a device error. */
-int pattern_check(struct dev *dev, const void *at, uint64_t bytes, const void *pattern,
-		  float tolerance);
+/* In check: compare `at` with the repeating pattern. With a tolerance, words are reals that may
+ * differ by it; with 0 they are compared bit for bit. 0, -EBADMSG with a text that names the first
+ * wrong word, or a device error. */
+int pattern_check(struct bench_case *c, struct dev *dev, const void *at, uint64_t bytes,
+		  const void *pattern, float tolerance);
 
 /* The sum, modulo 2^32, of all words of a buffer that holds the repeating pattern. */
 uint32_t pattern_sum(const void *pattern, uint64_t bytes);

@@ -205,8 +205,8 @@ static int poison(struct bench_case *c, unsigned variant)
 static int check(struct bench_case *c, unsigned variant)
 {
 	const struct route *r = &case_state(c)->route;
-	int status = variant >= ROOFLINE ? 0 : route_check(r, copy_target(r, variant));
-	return status == 0 && variant == BOTH_WAYS ? route_check(r, &r->back_to) : status;
+	int status = variant >= ROOFLINE ? 0 : route_check(r, c, copy_target(r, variant));
+	return status == 0 && variant == BOTH_WAYS ? route_check(r, c, &r->back_to) : status;
 }
 
 static int verify_mechanism(struct bench_case *c)

@@ -190,7 +190,7 @@ static int poison(struct bench_case *c, unsigned variant)
 static int check(struct bench_case *c, unsigned variant)
 {
 	struct state *s = case_state(c);
-	return variant >= ROOFLINE ? 0 : pattern_check(c->dev, s->result, s->size, s->sum, 0.0f);
+	return variant >= ROOFLINE ? 0 : pattern_check(c, c->dev, s->result, s->size, s->sum, 0.0f);
 }
 
 static int verify_mechanism(struct bench_case *c)

@@ -151,7 +151,7 @@ static int check(struct bench_case *c, unsigned variant)
 	int status = rotation_collect(pair_state(c)->rotation);
 	for (size_t i = 0; status == 0 && variant != TRANSFER && i < r->transfer.senders; i++)
 		status = bench_gemm_check(&r->gemm[i], c, 1);
-	return status == 0 && variant != GEMM ? transfer_check(&r->transfer) : status;
+	return status == 0 && variant != GEMM ? transfer_check(&r->transfer, c) : status;
 }
 
 static int verify_mechanism(struct bench_case *c)

@@ -140,6 +140,11 @@ static void model(const struct bench_case *c, unsigned variant, struct bench_mod
 		m->bytes = (double)s->bytes * (s->count > 1 ? s->count - 1 : 1);
 }
 
+static int restore(struct bench_case *c, unsigned variant)
+{
+	return producers_clear_sum(&case_state(c)->producers, c, &trigger_strategies[variant]);
+}
+
 static int poison(struct bench_case *c, unsigned variant)
 {
 	int status = producers_poison(&case_state(c)->producers, c);
@@ -211,6 +216,7 @@ static const struct bench bench = {
 	.admit = producers_admit,
 	.setup = setup,
 	.body = body,
+	.restore = restore,
 	.model = model,
 	.poison = poison,
 	.check = check,

@@ -195,7 +195,7 @@ static int poison(struct bench_case *c, unsigned variant)
 static int check(struct bench_case *c, unsigned variant)
 {
 	(void)variant;
-	return vectors_check(&case_state(c)->vectors);
+	return vectors_check(&case_state(c)->vectors, c);
 }
 
 static void verify_counts(struct bench_case *c, unsigned v)

@@ -33,8 +33,8 @@ struct vectors {
 int vectors_open(struct vectors *v, struct bench_case *c, enum dev_collective what, uint64_t count,
 		 uint64_t staging_bytes);
 
-/* Compares what every device must have with the originals or with their sum. 0, -EBADMSG with the
- * element, or a device's error. */
-int vectors_check(struct vectors *v);
+/* In check: compares what every device must have with the originals or with their sum. 0, -EBADMSG
+ * with the element, or a device's error. */
+int vectors_check(struct vectors *v, struct bench_case *c);
 
 #endif

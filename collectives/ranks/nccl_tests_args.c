@@ -33,7 +33,7 @@ static int translate_flag(struct nccl_tests_args *args, char flag, const char *v
 	}
 	if (strcmp(value, "0") != 0 && strcmp(value, "1") != 0)
 		return err_note(-EINVAL, "unknown value '%s' of -c; values: 0, 1", value);
-	append_option(args, "--check", *value == '1' ? "on" : "off");
+	append_option(args, "--check", *value == '1' ? "rounds" : "off");
 	return 0;
 }
 

@@ -231,10 +231,10 @@ int workload_check(const struct workload *a, struct bench_case *c)
 	const float tolerance = a->spec.kind == WORKLOAD_MEMORY ? 1e-6f : 0.0f;
 	if (a->spec.kind == WORKLOAD_GEMM)
 		return bench_gemm_check(&a->gemm, c, 1);
-	int status = a->bytes
-			     ? pattern_check(a->target, a->array[0], a->bytes, a->result, tolerance)
-			     : 0;
+	int status =
+		a->bytes ? pattern_check(c, a->target, a->array[0], a->bytes, a->result, tolerance)
+			 : 0;
 	return status == 0 && a->back[0]
-		       ? pattern_check(c->dev, a->back[0], a->bytes, a->result, tolerance)
+		       ? pattern_check(c, c->dev, a->back[0], a->bytes, a->result, tolerance)
 		       : status;
 }

@@ -82,7 +82,7 @@ int route_poison(const struct route *r, struct bench_case *c, const struct end *
 	return 0;
 }
 
-int route_check(const struct route *r, const struct end *target)
+int route_check(const struct route *r, struct bench_case *c, const struct end *target)
 {
-	return pattern_check(target->dev, target->ptr, r->size, r->pattern, 0.0f);
+	return pattern_check(c, target->dev, target->ptr, r->size, r->pattern, 0.0f);
 }

@@ -40,7 +40,7 @@ int route_open(struct route *r, struct bench_case *c, enum direction direction, 
 /* Destroys the contents of a target, by work on c->stream or by the host. */
 int route_poison(const struct route *r, struct bench_case *c, const struct end *target);
 
-/* 0 if a target holds the pattern, -EBADMSG, or a device's error. */
-int route_check(const struct route *r, const struct end *target);
+/* In check: 0 if a target holds the pattern, -EBADMSG, or a device's error. */
+int route_check(const struct route *r, struct bench_case *c, const struct end *target);
 
 #endif

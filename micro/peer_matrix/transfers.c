@@ -289,8 +289,8 @@ int transfers_check(const struct transfers *t, bool both, uint64_t bytes)
 	int status = 0;
 	for (size_t i = 0; status == 0 && i < count_of(t, both); i++) {
 		const struct transfer *at = &t->transfer[i];
-		status = pattern_check(at->target_of, at->target, part_of(at, bytes), at->contents,
-				       0.0f);
+		status = pattern_check(t->c, at->target_of, at->target, part_of(at, bytes),
+				       at->contents, 0.0f);
 		if (status)
 			status = err_note(status, "copy %zu of %zu: %s", i + 1, count_of(t, both),
 					  err_text());

@@ -72,8 +72,8 @@ struct work_graph *operands_arrange(const struct operands *o, struct bench_case 
  * partial sums times t. */
 int operands_expect(struct operands *o, struct bench_case *c);
 
-/* Checks that every device holds the result (its rows of the sum), and every peer in host memory
+/* In check: that every device holds the result (its rows of the sum), and every peer in host memory
  * what it must receive. 0, -EBADMSG with the place, or an error of a device. */
-int operands_check(const struct operands *o, const struct ficco_plan *plan);
+int operands_check(const struct operands *o, struct bench_case *c, const struct ficco_plan *plan);
 
 #endif

@@ -281,5 +281,5 @@ int variants_check(struct bench_case *c, unsigned v)
 	const struct variants *all = c->state;
 	const struct ficco_plan *plan = whole_plan(all, v);
 	int status = rotation_collect(all->rotation);
-	return status == 0 && plan ? operands_check(&all->operands, plan) : status;
+	return status == 0 && plan ? operands_check(&all->operands, c, plan) : status;
 }

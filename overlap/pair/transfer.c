@@ -221,24 +221,25 @@ int transfer_poison(const struct transfer *t, struct bench_case *c)
 	return status;
 }
 
-static int check_message(const struct transfer *t, const struct message *m, bool sum)
+static int check_message(const struct transfer *t, struct bench_case *c, const struct message *m,
+			 bool sum)
 {
 	const float *pattern = sum ? t->sum : m->pattern;
 	float tolerance = sum ? SUM_TOLERANCE * (float)t->senders : 0.0f;
 	uint64_t head = t->piece_bytes <= 2 * COMPARED_BYTES ? t->piece_bytes : COMPARED_BYTES;
-	int status = pattern_check(m->target, m->to, head, pattern, tolerance);
+	int status = pattern_check(c, m->target, m->to, head, pattern, tolerance);
 	if (status || head == t->piece_bytes)
 		return status;
 	/* Start at a multiple of the pattern, or the comparison would be shifted. */
 	uint64_t from = (t->piece_bytes - COMPARED_BYTES) / PATTERN_BYTES * PATTERN_BYTES;
-	return pattern_check(m->target, m->to + from, t->piece_bytes - from, pattern, tolerance);
+	return pattern_check(c, m->target, m->to + from, t->piece_bytes - from, pattern, tolerance);
 }
 
-int transfer_check(const struct transfer *t)
+int transfer_check(const struct transfer *t, struct bench_case *c)
 {
 	int status = 0;
 	for (size_t i = 0; status == 0 && i < t->senders * t->fan_out; i++)
-		status = check_message(t, &t->message[i],
+		status = check_message(t, c, &t->message[i],
 				       t->kind == TRANSFER_REDUCE_SCATTER && i % t->fan_out == 0);
 	return status;
 }

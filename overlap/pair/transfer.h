@@ -102,6 +102,6 @@ int transfer_poison(const struct transfer *t, struct bench_case *c);
 
 /* Checks what arrived. For a message over 64 MiB only 32 MiB at both ends are compared. 0,
  * -EBADMSG, or an error. */
-int transfer_check(const struct transfer *t);
+int transfer_check(const struct transfer *t, struct bench_case *c);
 
 #endif

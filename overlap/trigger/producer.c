@@ -266,14 +266,26 @@ static int count_gemms(struct producers *s, const struct producer_round *r)
 int producers_round(struct producers *s, const struct producer_round *r)
 {
 	int status = r->strategy->produce == PRODUCE_COUNTING ? count_gemms(s, r) : 0;
+	s->rounds_added += r->strategy->add != ADD_NONE;
 	return status ? status : work_graph_run(r->graph);
 }
 
 /* ------------------------------------------------------------------ checking */
 
-int producers_poison(const struct producers *s, struct bench_case *c)
+static int clear_sum(struct producers *s, struct bench_case *c)
 {
-	int status = s->adds ? dev_fill(c->dev, c->stream, s->sum, 0, s->bytes) : 0;
+	s->rounds_added = 0;
+	return dev_fill(c->dev, c->stream, s->sum, 0, s->bytes);
+}
+
+int producers_clear_sum(struct producers *s, struct bench_case *c, const struct strategy *strategy)
+{
+	return strategy->add != ADD_NONE ? clear_sum(s, c) : 0;
+}
+
+int producers_poison(struct producers *s, struct bench_case *c)
+{
+	int status = s->adds ? clear_sum(s, c) : 0;
 	for (uint32_t i = 0; status == 0 && i < s->count; i++) {
 		status = bench_gemm_poison(&s->producer[i].gemm, c);
 		if (status == 0)
@@ -297,16 +309,26 @@ static int compare_chunk(const struct producers *s, uint32_t i, uint32_t j)
 			   (unsigned long long)((at + wrong) / s->row_bytes));
 }
 
+/* Rounds as the device does, once for each time it was added. */
+static float add_repeatedly(float x, uint32_t times)
+{
+	float sum = 0.0f;
+	for (uint32_t i = 0; i < times; i++)
+		sum += x;
+	return sum;
+}
+
 static int compare_sum(const struct producers *s)
 {
-	const float *expected = (const float *)(const void *)s->made,
+	const float *made = (const float *)(const void *)s->made,
 		    *sum = (const float *)(const void *)s->arrived;
 	int status = dev_download(s->producer[0].receiver, s->arrived, s->sum, s->bytes);
-	for (uint64_t i = 0; status == 0 && i < s->bytes / sizeof(float); i++)
-		if (!(sum[i] >= expected[i] && sum[i] <= expected[i]))
+	for (uint64_t i = 0; status == 0 && i < s->bytes / sizeof(float); i++) {
+		float expected = add_repeatedly(made[i], s->rounds_added);
+		if (!(sum[i] >= expected && sum[i] <= expected))
 			return bench_wrong("element %llu of the sum is %.9g, expected %.9g",
-					   (unsigned long long)i, (double)sum[i],
-					   (double)expected[i]);
+					   (unsigned long long)i, (double)sum[i], (double)expected);
+	}
 	return status;
 }
 

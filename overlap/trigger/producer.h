@@ -70,7 +70,8 @@ struct producers {
 	struct work_graph *restart; /* sets all counters to 0 */
 	uint32_t gemms_counted;     /* of each producer, since the counters were 0 */
 	char *sum;
-	char *made, *arrived; /* for checks, on the host */
+	uint32_t rounds_added; /* to the sum, since it was 0 */
+	char *made, *arrived;  /* for checks, on the host */
 };
 
 /* A node that waits for a band's counter. */
@@ -104,10 +105,13 @@ uint64_t producers_bytes(const struct producers *s, uint32_t first, uint32_t end
 int producers_round(struct producers *s, const struct producer_round *r);
 
 /* Enqueues on the case's stream: overwrites results and what arrived, sets sums to 0. */
-int producers_poison(const struct producers *s, struct bench_case *c);
+int producers_poison(struct producers *s, struct bench_case *c);
 
-/* After one round since producers_poison(): checks that GEMMs are right, that the rows that arrived
- * equal C bit for bit, and that sums equal C. -EBADMSG with a text, or a device's error. */
+/* Enqueues on the case's stream: sets sums to 0, where the strategy has added to them. */
+int producers_clear_sum(struct producers *s, struct bench_case *c, const struct strategy *strategy);
+
+/* Checks that GEMMs are right, that the rows that arrived equal C bit for bit, and that sums have
+ * had C added once a round. -EBADMSG with a text, or a device's error. */
 int producers_check(const struct producers *s, struct bench_case *c,
 		    const struct strategy *strategy);
 

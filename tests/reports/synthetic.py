@@ -18,6 +18,8 @@ UNITS = 2
 LEVEL_RATES = {"L1": 400e9, "L2": 200e9, "LLC": 80e9, "memory": 20e9}
 LEVEL_LATENCIES = {"L1": 1e-9, "L2": 4e-9, "LLC": 20e-9, "memory": 100e-9}  # of one load
 
+CHECKED = {"status": "ok", "detail": "", "timed": 200, "checked": 20, "by_fingerprint": 5}
+
 
 class Writer:
     """One program start: a run record, cases, an end."""
@@ -39,7 +41,7 @@ class Writer:
                 "virtual_time": simulated, "arch": "", "gemm_types": ["f32", "f64"], "shared_reserved_bytes": 0, "state": {},
                 **(device or {})}],
             options={"seed": "18446744073709551615", "budget_s": None, "goal": 0.01, "min_samples": 10,
-                     "max_samples": 200, "check": True, "full": False},
+                     "max_samples": 200, "check": True, "check_when": "rounds", "full": False},
             axes=list(axes), variants=[], references=list(references), primary=list(primary),
             provenance={"hostname": hostname, "kernel": "6.1.0", "cpu": "A (R) CPU", "cores_online": 2, "governor": None,
                         "virtual_machine": True, "memory_bytes": 1 << 34, "version": "abc", "affinity": "0-1",
@@ -64,7 +66,7 @@ class Writer:
                        ci_low=v["model"]["bytes"] / v["ci_high_s"], ci_high=v["model"]["bytes"] / v["ci_low_s"])
                  for v in variants if v["model"]["bytes"]]
         line = dict(self._head("case"), device=self.spec, case=axes, key=key, status=status, elapsed_s=0.5,
-                    variants=list(variants), derived=rates + list(derived), check={"status": "ok", "detail": ""}, mechanism=[],
+                    variants=list(variants), derived=rates + list(derived), check=dict(CHECKED), mechanism=[],
                     facts={}, clock_hz={"before": None, "after": None}, state=self.state,
                     validity={"valid": not flags, "flags": list(flags)}, **more)
         self.lines.append(line)

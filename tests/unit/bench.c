@@ -212,7 +212,7 @@ static void wrong_result_is_1(void)
 {
 	reset_case();
 	act.check = 1;
-	expect(RUN("--format", "json") == 1);
+	expect(RUN("--format", "json", "--check", "end") == 1);
 	expect(count_in_output("wrong result: one: variant 0 holds nonsense") == 2);
 	expect(count_in_output("\"derived\":[]") == 2);
 	expect(RUN("--format", "json", "--check", "off") == 3);

@@ -29,7 +29,7 @@ static void scene_words(struct bench_case *c)
 		char *at = pattern_alloc(c, c->dev, DEV_MEM_DEVICE, sizes[i], tile);
 		if (bench_status(c))
 			return;
-		right_sizes += pattern_check(c->dev, at, sizes[i], tile, 0.0f) == 0;
+		right_sizes += pattern_check(c, c->dev, at, sizes[i], tile, 0.0f) == 0;
 		for (uint64_t word = 0; word <= last; word++)
 			sum += tile[word % PATTERN_WORDS];
 		right_sums += sum == pattern_sum(tile, sizes[i]);
@@ -37,7 +37,7 @@ static void scene_words(struct bench_case *c)
 		bench_status_add(c, dev_upload(c->dev, at + 4 * last, &other, 4));
 		char name[32];
 		snprintf(name, sizeof(name), "word %llu is", (unsigned long long)last);
-		found_words += pattern_check(c->dev, at, sizes[i], tile, 0.0f) == -EBADMSG &&
+		found_words += pattern_check(c, c->dev, at, sizes[i], tile, 0.0f) == -EBADMSG &&
 			       strstr(err_text(), name) != NULL;
 	}
 }
@@ -59,11 +59,11 @@ static void scene_reals(struct bench_case *c)
 		return;
 	memcpy(off, tile, PATTERN_BYTES);
 	off[7] += 0.5e-3f;
-	near = pattern_check(c->dev, at, PATTERN_BYTES, off, 1e-3f);
+	near = pattern_check(c, c->dev, at, PATTERN_BYTES, off, 1e-3f);
 	off[7] += 1e-3f;
-	far = pattern_check(c->dev, at, PATTERN_BYTES, off, 1e-3f);
+	far = pattern_check(c, c->dev, at, PATTERN_BYTES, off, 1e-3f);
 	off[7] = NAN;
-	nothing = pattern_check(c->dev, at, PATTERN_BYTES, off, 1e-3f);
+	nothing = pattern_check(c, c->dev, at, PATTERN_BYTES, off, 1e-3f);
 }
 
 static void reals_may_be_off_by_the_tolerance(void)

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "bench/check/bench_check.h"
+#include "bench/bench_alloc.h"
+#include "bench/bench_run.h"
+#include "device/kernels.h"
+#include "lib/err.h"
+#include "lib/vec.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+/* Of the time that samples take, for checks of what they leave. */
+#define CHECK_SHARE 0.1
+
+const char *const bench_check_words[] = {"off", "end", "rounds", "every", NULL};
+
+/* ---------------------------------------------------------------- fingerprints */
+
+/* Adds up words on one device. */
+struct bench_adder {
+	struct dev *dev;
+	struct dev_stream *stream;
+	struct dev_kernel *read;
+	uint32_t *sum;
+};
+
+struct bench_fingerprint {
+	unsigned variant;
+	struct dev *dev;
+	const void *at;
+	uint64_t bytes;
+	bool known; /* `sum` is that of a right result */
+	uint32_t sum;
+	double began_s, compare_s, sum_s; /* compare_s: with sum_s */
+};
+
+static struct bench_adder *find_adder(struct bench_case *c, struct dev *dev)
+{
+	struct bench_current *now = &c->run->current;
+	struct bench_adder *grown;
+	for (size_t i = 0; i < now->adder_count; i++)
+		if (now->adders[i].dev == dev)
+			return &now->adders[i];
+	struct bench_adder new = {.dev = dev, .stream = c->stream};
+	if (dev != c->dev)
+		new.stream = bench_stream_on(c, dev, dev_props(dev)->priority_normal);
+	new.sum = bench_alloc_on(c, dev, DEV_MEM_DEVICE, DEV_KERNEL_ALIGN);
+	grown = vec_grow(now->adders, now->adder_count, &now->adder_capacity, sizeof(*grown));
+	if (bench_status(c) || !grown || dev_kernel_find(dev, "read", &new.read))
+		return NULL;
+	now->adders = grown;
+	grown[now->adder_count] = new;
+	return &grown[now->adder_count++];
+}
+
+/* False: the device has no sum to give; whoever asked compares, and hears of a device's error. */
+static bool take_sum(struct bench_case *c, const struct bench_fingerprint *f, uint32_t *sum_p)
+{
+	struct bench_adder *a = find_adder(c, f->dev);
+	uint32_t reps = 1;
+	if (!a || dev_fill(a->dev, a->stream, a->sum, 0, DEV_KERNEL_ALIGN))
+		return false;
+	const void *const args[] = {&f->at, &f->bytes, &reps, &a->sum};
+	const struct dev_launch launch = {.grid = dev_wave_blocks(a->dev, a->read), .args = args};
+	return dev_launch(a->dev, a->stream, a->read, &launch) == 0 &&
+	       dev_stream_sync(a->dev, a->stream) == 0 &&
+	       dev_download(a->dev, sum_p, a->sum, sizeof(*sum_p)) == 0;
+}
+
+static bool can_read(struct bench_case *c, const void *at, uint64_t bytes)
+{
+	struct bench_memory memory;
+	return (uintptr_t)at % DEV_KERNEL_ALIGN == 0 && bytes % DEV_KERNEL_ALIGN == 0 &&
+	       bench_memory_find(c, at, &memory) && memory.kind != DEV_MEM_PAGEABLE;
+}
+
+/* NULL: there is none, and no memory for it. */
+static struct bench_fingerprint *find_fingerprint(struct bench_case *c, struct dev *dev,
+						  const void *at, uint64_t bytes)
+{
+	struct bench_current *now = &c->run->current;
+	struct bench_fingerprint *f;
+	for (f = now->fingerprints; f < now->fingerprints + now->fingerprint_count; f++)
+		if (f->variant == now->checking && f->dev == dev && f->at == at &&
+		    f->bytes == bytes)
+			return f;
+	f = vec_grow(now->fingerprints, now->fingerprint_count, &now->fingerprint_capacity,
+		     sizeof(*f));
+	if (!f)
+		return NULL;
+	now->fingerprints = f;
+	f += now->fingerprint_count++;
+	*f = (struct bench_fingerprint){
+		.variant = now->checking, .dev = dev, .at = at, .bytes = bytes};
+	return f;
+}
+
+bool bench_known_right(struct bench_case *c, struct dev *dev, const void *at, uint64_t bytes)
+{
+	struct bench_current *now = &c->run->current;
+	struct bench_fingerprint *f = NULL;
+	uint32_t sum;
+	if (now->in_samples && can_read(c, at, bytes))
+		f = find_fingerprint(c, dev, at, bytes);
+	if (!f)
+		return false;
+	f->began_s = bench_time(c->run);
+	if (!f->known || f->sum_s >= f->compare_s || !take_sum(c, f, &sum))
+		return false;
+	now->passed_known = now->passed_known || sum == f->sum;
+	return sum == f->sum;
+}
+
+void bench_note_right(struct bench_case *c, struct dev *dev, const void *at, uint64_t bytes)
+{
+	struct bench_current *now = &c->run->current;
+	struct bench_fingerprint *f = NULL;
+	now->compared = true;
+	if (now->in_samples && can_read(c, at, bytes))
+		f = find_fingerprint(c, dev, at, bytes);
+	if (!f)
+		return;
+	double compared_s = bench_time(c->run);
+	f->compare_s = compared_s - f->began_s;
+	f->known = take_sum(c, f, &f->sum);
+	f->sum_s = bench_time(c->run) - compared_s;
+	if (f->known && f->sum_s < f->compare_s)
+		now->saved_s += f->compare_s;
+}
+
+/* ---------------------------------------------------------------- checks */
+
+bool bench_checked(const struct bench_case *c) { return c->run->o.check != BENCH_CHECK_OFF; }
+
+static int poison(struct bench_run *r, unsigned variant)
+{
+	if (!r->b->poison)
+		return 0;
+	int status = r->b->poison(&r->c, variant);
+	return status ? status : dev_stream_sync(r->c.dev, r->c.stream);
+}
+
+/* `when`: "" or ", sample 7". */
+static int check_result(struct bench_run *r, unsigned variant, const char *when)
+{
+	struct bench_current *now = &r->current;
+	int status = r->b->check(&r->c, variant);
+	if (status != -EBADMSG)
+		return status;
+	now->check_status = "failed";
+	snprintf(now->check_detail, sizeof(now->check_detail), "%s%s: %.200s",
+		 r->b->variants[variant].name, when, err_text());
+	return err_note(-EBADMSG, "wrong result: %s", now->check_detail);
+}
+
+int bench_check_end(struct bench_run *r)
+{
+	if (!r->b->check)
+		return 0;
+	if (r->o.check == BENCH_CHECK_OFF) {
+		r->current.check_status = "skipped";
+		bench_flag_variant(r, "unverified", -1, "--check off");
+		return 0;
+	}
+	for (unsigned v = 0; v < r->variant_count; v++) {
+		double unused;
+		if (!r->current.samples[v].on)
+			continue;
+		int status = poison(r, v);
+		if (status == 0)
+			status = bench_sample_once(r, v, 1, &unused);
+		if (status == 0)
+			status = check_result(r, v, "");
+		if (status)
+			return status;
+	}
+	r->current.check_status = "ok";
+	return 0;
+}
+
+/* What bounds other variants is no result. */
+static bool leaves_result(const struct bench_run *r, unsigned variant)
+{
+	return r->b->check && !r->b->variants[variant].reference;
+}
+
+int bench_check_poison(struct bench_run *r, unsigned variant)
+{
+	return r->o.check == BENCH_CHECK_EVERY && leaves_result(r, variant) ? poison(r, variant)
+									    : 0;
+}
+
+/* Every variant has its part of the case's time for checks, or cheap ones would leave no time for
+ * dear ones. The first check of each, of which nobody knows how long it takes, waits until the run
+ * as a whole has time. Virtual time knows no haste: samples 1, 2, 4, 8 and so on. */
+static bool is_due(struct bench_run *r, unsigned variant, uint32_t round)
+{
+	const struct bench_samples *s = &r->current.samples[variant];
+	if (r->o.check != BENCH_CHECK_ROUNDS)
+		return r->o.check == BENCH_CHECK_EVERY;
+	if (bench_virtual(r))
+		return (round & (round + 1)) == 0;
+	double took_s = bench_time(r) - r->current.warm_s;
+	if (s->checked == 0)
+		return r->checks_s <= CHECK_SHARE * (r->sampled_s + took_s);
+	return s->checks_s + s->next_check_s <= CHECK_SHARE * took_s / r->current.variants_on;
+}
+
+int bench_check_sample(struct bench_run *r, unsigned variant, uint32_t round)
+{
+	struct bench_current *now = &r->current;
+	struct bench_samples *s = &now->samples[variant];
+	if (!leaves_result(r, variant) || !is_due(r, variant, round))
+		return 0;
+	double begin_s = bench_time(r);
+	char when[32];
+	snprintf(when, sizeof(when), ", sample %u", round + 1);
+	now->checking = variant;
+	now->in_samples = true;
+	now->compared = now->passed_known = false;
+	now->saved_s = 0.0;
+	int status = check_result(r, variant, when);
+	now->in_samples = false;
+	double took_s = bench_time(r) - begin_s;
+	s->checked++;
+	s->checks_s += took_s;
+	s->next_check_s = took_s - now->saved_s;
+	r->checks_s += took_s;
+	now->fingerprinted += now->passed_known && !now->compared;
+	return status;
+}
+
+void bench_check_write(struct bench_run *r)
+{
+	struct json *j = &r->json;
+	uint64_t timed = 0, checked = 0;
+	for (unsigned v = 0; v < r->variant_count; v++) {
+		const struct bench_samples *s = &r->current.samples[v];
+		if (s->on && leaves_result(r, v))
+			timed += s->iterations * r->current.rounds;
+		checked += s->checked;
+	}
+	json_object_begin(j, "check");
+	json_string(j, "status", r->current.check_status);
+	json_string(j, "detail", r->current.check_detail);
+	json_number(j, "timed", (double)timed);
+	json_number(j, "checked", (double)checked);
+	json_number(j, "by_fingerprint", (double)r->current.fingerprinted);
+	json_object_end(j);
+}

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What timed samples leave behind is checked: how often, and what a fingerprint may stand for.
+ */
+#include "bench/bench_alloc.h"
+#include "bench/pattern.h"
+#include "device/kernels.h"
+#include "tests/unit/bench_output.h"
+#include "tests/unit/test.h"
+
+#include <stdlib.h>
+
+enum { BYTES = 4 << 20, WORDS = BYTES / 4 };
+
+/* What the next runs do. `wrong_from`, `wrong_until`: bodies of variant "copy" that leave a wrong
+ * word; the first is 1. */
+static struct {
+	unsigned wrong_from, wrong_until;
+	bool alternates; /* every result differs from the one before, and all are right */
+} act;
+
+static unsigned bodies, poisons, polls;
+
+struct state {
+	float *from, *to, *pattern, *word;
+};
+
+static int setup(struct bench_case *c)
+{
+	struct state *s = c->state;
+	s->pattern = pattern_reals(c);
+	s->from = pattern_alloc(c, c->dev, DEV_MEM_DEVICE, BYTES, s->pattern);
+	s->to = bench_alloc(c, DEV_MEM_DEVICE, BYTES);
+	s->word = bench_alloc(c, DEV_MEM_PINNED, DEV_KERNEL_ALIGN);
+	return bench_status(c);
+}
+
+static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
+{
+	struct state *s = c->state;
+	int status = 0;
+	for (uint64_t i = 0; status == 0 && i < iterations; i++)
+		status = dev_copy(c->dev, c->stream, s->to, s->from, BYTES);
+	if (variant)
+		return status;
+	bodies++;
+	bool wrong = bodies >= act.wrong_from && bodies <= act.wrong_until;
+	*s->word = wrong ? 99.0f : s->pattern[0] + 0.5f * (float)(bodies % 2);
+	if (status == 0 && (wrong || act.alternates))
+		status = dev_copy(c->dev, c->stream, s->to + WORDS / 2, s->word, sizeof(*s->word));
+	return status;
+}
+
+static int poison(struct bench_case *c, unsigned variant)
+{
+	const struct state *s = c->state;
+	poisons += variant == 0;
+	return dev_fill(c->dev, c->stream, s->to, 0xa5, BYTES);
+}
+
+static int check(struct bench_case *c, unsigned variant)
+{
+	const struct state *s = c->state;
+	polls += variant == 0;
+	return pattern_check(c, c->dev, s->to, BYTES, s->pattern, 0.6f);
+}
+
+static const struct bench_variant variants[] = {
+	BENCH_ROW("copy", BENCH_DEVICE),
+	{.name = "bound", .timing = BENCH_DEVICE, .reference = true},
+	{0}};
+
+static const struct bench bench = {
+	.name = "test/check",
+	.question = "is what samples leave checked?",
+	.formula = "none",
+	.timed = "copies",
+	.variants = variants,
+	.state_bytes = sizeof(struct state),
+	.setup = setup,
+	.body = body,
+	.poison = poison,
+	.check = check,
+};
+
+static char output[1 << 18];
+
+static int run_with(const char *when, const char *samples)
+{
+	char *argv[] = {"check",
+			"--device",
+			"sim:quiet",
+			"--format",
+			"json",
+			"--warm-up",
+			"0",
+			"--min-samples",
+			(char *)samples,
+			"--max-samples",
+			(char *)samples,
+			"--check",
+			(char *)when,
+			NULL};
+	bodies = poisons = polls = 0;
+	return run_captured(&bench, 13, argv, output, sizeof(output));
+}
+
+static uint64_t number_of(const char *key)
+{
+	char quoted[40];
+	snprintf(quoted, sizeof(quoted), "\"%s\":", key);
+	const char *at = strstr(output, "\"check\":{");
+	at = at ? strstr(at, quoted) : NULL;
+	return at ? strtoull(at + strlen(quoted), NULL, 10) : UINT64_MAX;
+}
+
+/* Bodies of "copy" before the first sample: calibration, and the code's loading where it loads. */
+static unsigned bodies_before_samples(const char *when)
+{
+	memset(&act, 0, sizeof(act));
+	require(run_with(when, "8") == 0 || strcmp(when, "every") == 0);
+	return bodies - 8 - 1;
+}
+
+static void samples_1_2_4_and_8_are_checked_in_virtual_time(void)
+{
+	memset(&act, 0, sizeof(act));
+	expect(run_with("rounds", "10") == 0);
+	expect(number_of("checked") == 4 && polls == 4 + 1 && poisons == 1);
+	expect(number_of("timed") % 10 == 0 && number_of("timed") >= 10);
+	expect(strstr(output, "\"check_when\":\"rounds\"") != NULL);
+	expect(run_with("end", "10") == 0);
+	expect(number_of("checked") == 0 && polls == 1);
+	expect(run_with("off", "10") == 3);
+	expect(number_of("checked") == 0 && polls == 0);
+}
+
+static void a_wrong_sample_fails_the_case(void)
+{
+	const unsigned before = bodies_before_samples("rounds");
+	act.wrong_from = act.wrong_until = before + 4;
+	expect(run_with("rounds", "8") == 1);
+	expect(strstr(output, "wrong result: copy, sample 4: element 524288 is 99") != NULL);
+	expect(strstr(output, "\"status\":\"failed\",\"detail\":\"copy, sample 4") != NULL);
+	expect(number_of("checked") == 3);
+	/* One that is not due. */
+	act.wrong_from = act.wrong_until = before + 5;
+	expect(run_with("rounds", "8") == 0);
+	/* The one extra execution does not see what the samples did. */
+	act.wrong_from = before + 1;
+	act.wrong_until = before + 8;
+	expect(run_with("end", "8") == 0);
+}
+
+static void every_execution_is_poisoned_and_checked(void)
+{
+	const unsigned before = bodies_before_samples("every");
+	expect(number_of("timed") == 8 && number_of("checked") == 8);
+	expect(poisons == 8 + 1 && polls == 8 + 1);
+	expect(strstr(output, "\"flag\":\"soak\"") != NULL);
+	expect(strstr(output, "\"validity\":{\"valid\":false") != NULL);
+	for (unsigned i = 1; i <= 8; i++) {
+		act.wrong_from = act.wrong_until = before + i;
+		expect(run_with("every", "8") == 1);
+	}
+}
+
+static void a_fingerprint_stands_for_what_was_compared(void)
+{
+	memset(&act, 0, sizeof(act));
+	expect(run_with("rounds", "64") == 0);
+	expect(number_of("checked") == 7);
+	expect(number_of("by_fingerprint") > 0 && number_of("by_fingerprint") < 7);
+	const unsigned before = bodies_before_samples("rounds");
+	for (unsigned sample = 1; sample <= 64; sample *= 2) {
+		act.wrong_from = act.wrong_until = before + sample;
+		expect(run_with("rounds", "64") == 1);
+	}
+}
+
+/* A sum that rounds otherwise, for one. */
+static void another_right_result_is_compared(void)
+{
+	memset(&act, 0, sizeof(act));
+	act.alternates = true;
+	expect(run_with("every", "16") == 0);
+	expect(number_of("checked") == 16 && number_of("by_fingerprint") == 0);
+}
+
+int main(void)
+{
+	test(samples_1_2_4_and_8_are_checked_in_virtual_time);
+	test(a_wrong_sample_fails_the_case);
+	test(every_execution_is_poisoned_and_checked);
+	test(a_fingerprint_stands_for_what_was_compared);
+	test(another_right_result_is_compared);
+	return test_done();
+}
