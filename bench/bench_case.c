@@ -25,6 +25,9 @@ const char *const bench_grades[BENCH_GRADES] = {"noisy", "contended"};
 /* Shares of the process's cores that others may take before the case counts as contended. */
 #define OTHERS_ABOVE 0.10
 #define STOLEN_ABOVE 0.02
+/* Share of a variant's samples that others disturbed. The median of all of them is then that of
+ * at least two thirds of the others. */
+#define DISTURBED_ABOVE 0.25
 
 /* ------------------------------------------------------------------ flags and mechanisms */
 
@@ -223,6 +226,34 @@ static void flag_contended(struct bench_run *r, const char *who, double share)
 					   100.0 * share);
 }
 
+/* Samples that were disturbed and could not be replaced by others. */
+static void judge_disturbed(struct bench_run *r)
+{
+	for (unsigned v = 0; v < r->variant_count; v++) {
+		const struct bench_samples *s = &r->current.samples[v];
+		if (s->on && s->disturbed > DISTURBED_ABOVE * r->current.rounds)
+			bench_flag_variant(r, "contended", (int)v,
+					   "others took the cores during %u of %u samples",
+					   s->disturbed, r->current.rounds);
+	}
+}
+
+/* The load while the case was measured; of a case too short for that, up to its end from the latest
+ * mark that is far enough back. False: the process is too young for any. */
+static bool load_of_case(struct bench_run *r, const struct cpu_load *before,
+			 const struct cpu_load *after, double *others_p, double *stolen_p)
+{
+	bool known = cpu_load_between(before, after, others_p, stolen_p) ||
+		     cpu_load_between(&r->load[1], after, others_p, stolen_p) ||
+		     cpu_load_between(&r->load[0], after, others_p, stolen_p);
+	double others, stolen;
+	if (cpu_load_between(&r->load[1], after, &others, &stolen)) {
+		r->load[0] = r->load[1];
+		r->load[1] = *after;
+	}
+	return known;
+}
+
 static void judge_surroundings(struct bench_run *r, const struct cpu_load *before,
 			       const struct cpu_load *after)
 {
@@ -238,7 +269,10 @@ static void judge_surroundings(struct bench_run *r, const struct cpu_load *befor
 		bench_flag_variant(r, "throttled", -1,
 				   "core clock %.2f GHz, best of this run %.2f GHz", 1e-9 * min_hz,
 				   1e-9 * r->best_clock_hz);
-	if (bench_virtual(r) || !cpu_load_between(before, after, &others, &stolen))
+	if (bench_virtual(r))
+		return;
+	judge_disturbed(r);
+	if (!load_of_case(r, before, after, &others, &stolen))
 		return;
 	if (others > OTHERS_ABOVE)
 		flag_contended(r, "other processes", others);
@@ -315,6 +349,8 @@ static int measure_case(struct bench_run *r, double seconds)
 	int status = 0;
 	if (r->variant_count) {
 		struct cpu_load before = load_of_job(r);
+		if (!r->load[0].known)
+			r->load[0] = r->load[1] = before;
 		status = bench_sample_case(r, seconds);
 		if (status == 0)
 			end_samples(r);

@@ -178,6 +178,7 @@ struct bench_run {
 	double start_s;          /* on the device's clock */
 	double deadline_s;       /* on the wall clock; infinite without a budget */
 	struct run_delay delay;  /* while samples are taken */
+	struct cpu_load load[2]; /* marks after earlier cases, the later one last */
 	struct gate *gate;       /* NULL: streams can't wait for a value */
 	uint32_t queue_capacity; /* entries that a stream takes without blocking, as far as known */
 	struct dev_event *start_event, *stop_event;

@@ -220,6 +220,8 @@ static bool is_disturbed(const struct bench_run *r, const struct run_delay_mark 
 	const uint64_t took_ns = to.wall_ns - from->wall_ns;
 	const double limit = fmax(DISTURBED_ABOVE_NS, DISTURBED_ABOVE * (double)took_ns);
 	*worth_p = took_ns < RETAKE_BELOW_NS;
+	if (r->delay.threads == 0)
+		return to.switches > from->switches;
 	return (double)run_delay_between(&r->delay, from, &to) > limit;
 }
 

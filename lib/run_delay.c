@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <sched.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -22,9 +23,16 @@ static uint64_t read_waited(int fd)
 	return sscanf(text, "%" SCNu64 " %" SCNu64, &ran, &waited) == 2 ? waited : 0;
 }
 
+static void forget_threads(struct run_delay *r)
+{
+	for (size_t i = 0; i < r->threads; i++)
+		close(r->fd[i]);
+	r->threads = 0;
+}
+
 void run_delay_open(struct run_delay *r)
 {
-	r->threads = 0;
+	*r = (struct run_delay){.open = true};
 	cpu_set_t ours;
 	DIR *tasks = opendir("/proc/self/task");
 	if (!tasks || sched_getaffinity(0, sizeof(ours), &ours) != 0) {
@@ -46,27 +54,29 @@ void run_delay_open(struct run_delay *r)
 	}
 	closedir(tasks);
 	if (!complete)
-		run_delay_close(r);
+		forget_threads(r);
 }
 
 void run_delay_close(struct run_delay *r)
 {
-	for (size_t i = 0; i < r->threads; i++)
-		close(r->fd[i]);
-	r->threads = 0;
+	forget_threads(r);
+	r->open = false;
 }
 
 struct run_delay_mark run_delay_now(const struct run_delay *r)
 {
 	struct run_delay_mark mark = {0};
 	struct timespec own;
-	if (r->threads == 0)
+	struct rusage use;
+	if (!r->open)
 		return mark;
 	for (size_t i = 0; i < r->threads; i++)
 		mark.waited_ns += read_waited(r->fd[i]);
 	mark.wall_ns = clock_ns();
 	if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &own) == 0)
 		mark.own_ns = (uint64_t)own.tv_sec * 1000000000u + (uint64_t)own.tv_nsec;
+	if (getrusage(RUSAGE_SELF, &use) == 0)
+		mark.switches = (uint64_t)use.ru_nivcsw;
 	return mark;
 }
 

@@ -14,20 +14,23 @@
 #define RUN_DELAY_THREADS 256
 
 struct run_delay {
-	size_t threads; /* 0: nothing is known */
+	bool open;
+	size_t threads; /* 0: how long they waited is not known */
 	unsigned cores; /* that the process may use */
 	int fd[RUN_DELAY_THREADS];
 };
 
 /* Follow the threads that there are now, until _close. Where the kernel keeps no account, or there
- * are more threads, nothing is known. */
+ * are more threads, only switches are known. */
 void run_delay_open(struct run_delay *r);
 void run_delay_close(struct run_delay *r);
 
 struct run_delay_mark {
 	/* own: CPU time of the process; waited: of all threads */
 	uint64_t wall_ns, own_ns, waited_ns;
+	uint64_t switches; /* how often the kernel took a core from a thread of the process */
 };
+/* All 0 before _open and after _close. */
 struct run_delay_mark run_delay_now(const struct run_delay *r);
 
 /* At most so much of the cores' time between two marks was lost to others, in ns: what the threads

@@ -1,42 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "lib/run_delay.h"
 #include "lib/clock.h"
+#include "tests/unit/one_core.h"
 #include "tests/unit/test.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #define ENOUGH_NS 100000000u
-
-static uint64_t own_ns(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
-/* This thread, and all that it starts, on one core. */
-static void use_one_core(void)
-{
-	cpu_set_t all, one;
-	require(sched_getaffinity(0, sizeof(all), &all) == 0);
-	CPU_ZERO(&one);
-	for (size_t core = 0; core < CPU_SETSIZE && CPU_COUNT(&one) == 0; core++)
-		if (CPU_ISSET(core, &all))
-			CPU_SET(core, &one);
-	require(sched_setaffinity(0, sizeof(one), &one) == 0);
-}
-
-static void work_for(uint64_t ns)
-{
-	for (const uint64_t until = own_ns() + ns; own_ns() < until;)
-		continue;
-}
 
 static void another_process_takes_the_core(void)
 {
@@ -53,6 +27,7 @@ static void another_process_takes_the_core(void)
 	waitpid(other, NULL, 0);
 	if (r.threads) /* the kernel keeps the account */
 		expect(run_delay_between(&r, &from, &to) > ENOUGH_NS / 10);
+	expect(to.switches > from.switches); /* without the account, this tells */
 	expect(run_delay_between(&r, &from, &from) == 0);
 	run_delay_close(&r);
 }
