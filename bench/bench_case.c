@@ -425,6 +425,8 @@ int bench_case_run(struct bench_run *r, double seconds)
 	bool set_up = false;
 	rng_seed(&r->c.rng, r->o.seed, hash_text(r->current.key));
 	rng_seed(&r->order, r->o.seed, ~hash_text(r->current.key));
+	for (size_t d = 0; d < r->set.count; d++)
+		dev_reseed(r->set.dev[d], r->o.seed ^ hash_text(r->current.key));
 	memset(r->c.state, 0, r->b->state_bytes);
 	for (size_t v = 0; v < r->variant_count; v++) {
 		unsigned queued = r->b->variants[v].queued;

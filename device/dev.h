@@ -231,6 +231,7 @@ struct dev_ops {
 
 	/* Optional: NULL where the backend lacks the operation. */
 
+	void (*reseed)(struct dev *dev, uint64_t seed);
 	int (*clock_rate)(struct dev *dev, double *hz_p);
 	int (*wait_value)(struct dev *dev, struct dev_stream *s, uint32_t *at, uint32_t value);
 	int (*write_value)(struct dev *dev, struct dev_stream *s, uint32_t *at, uint32_t value);
@@ -282,6 +283,15 @@ static inline bool dev_can(const struct dev *d, uint32_t caps)
 
 /* The present time on the clock of event stamps. Monotonic; virtual on a simulated device. */
 static inline uint64_t dev_clock_ns(struct dev *d) { return d->ops->clock_ns(d); }
+
+/* Where time is virtual: from here on the times of operations, their random part included, depend
+ * on `seed` and on what is done, and not on what was done before. Idle devices only. Elsewhere it
+ * has no effect. */
+static inline void dev_reseed(struct dev *d, uint64_t seed)
+{
+	if (d->ops->reseed)
+		d->ops->reseed(d, seed);
+}
 
 /* The core clock achieved at this moment on a unit that is kept busy for about a millisecond.
  * [optional] */

@@ -313,6 +313,13 @@ static size_t skeleton_numa_nodes(struct dev *dev, uint32_t *nodes, size_t capac
 	return 0;
 }
 
+/* Where time is virtual: let what is random follow from the seed alone. Optional. */
+static void skeleton_reseed(struct dev *dev, uint64_t seed)
+{
+	(void)dev;
+	(void)seed;
+}
+
 /* Allocate PINNED memory, all of it on a node of skeleton_numa_nodes(). Optional. */
 static int skeleton_alloc_on_node(struct dev *dev, uint32_t node, uint64_t bytes, void **ptr_p)
 {
@@ -391,6 +398,7 @@ const struct dev_ops skeleton_ops = {
 	.collective = skeleton_collective,
 	.ipc_export = skeleton_ipc_export,
 	.ipc_import = skeleton_ipc_import,
+	.reseed = skeleton_reseed,
 	.numa_nodes = skeleton_numa_nodes,
 	.alloc_on_node = skeleton_alloc_on_node,
 	.telemetry_read = skeleton_telemetry_read,

@@ -86,3 +86,27 @@ print(*[level[int(line)] for line in sys.stdin][int(sys.argv[1]):])' "$(wc -l <h
 	[ "$status" = 2 ]
 	[[ $output == *'--progress /nonexistent/file: No such file or directory' ]]
 }
+
+# without_times FILE: its cases in order of their keys, without what differs from start to start.
+without_times() {
+	"$TEST_PYTHON" -c 'import json, sys
+cases = [r for r in map(json.loads, open(sys.argv[1])) if r["kind"] == "case"]
+for r in sorted(cases, key=lambda r: r["key"]):
+    print(json.dumps({k: v for k, v in r.items() if k not in ("run", "elapsed_s")}, sort_keys=True))' "$1"
+}
+
+@test "on the simulated device a case gives the same bytes alone and after all others" {
+	for program in micro/copy_path micro/latency gemm/efficiency overlap/pair; do
+		"$bin/$program" --device sim --max-samples 12 --out whole >/dev/null
+		"$bin/$program" --device sim --list | sed -n '3p;$p' >some
+		tac some | while read -r key; do
+			echo "$key" >one
+			"$bin/$program" --device sim --max-samples 12 --cases one --out alone >/dev/null
+		done
+		without_times whole | grep -F -f <(sed 's/.*/"key": "&"/' some) >expected
+		without_times alone >found
+		[ "$(wc -l <found)" = 2 ]
+		cmp expected found
+		rm whole alone
+	done
+}

@@ -181,7 +181,8 @@ static int add_device(struct sim_dev *d)
 	set_props(d);
 	d->kernels = kernels_fill(d->kernel);
 	struct rng r;
-	rng_seed(&r, m->seed + ((uint64_t)d->base.index << 54), UINT64_MAX);
+	d->seed = m->seed + ((uint64_t)d->base.index << 54);
+	rng_seed(&r, d->seed, UINT64_MAX);
 	d->open_factor = exp(m->open_sigma * rng_normal(&r) - m->open_sigma * m->open_sigma / 2);
 	struct sim_dev **end = &sim_engine.devs;
 	while (*end)
@@ -292,7 +293,7 @@ static uint64_t sim_clock_ns(struct dev *dev)
 		sim_engine.now_ns = until_ns;
 	else
 		quiet_until_ns = sim_engine_run(until_ns);
-	uint64_t now_ns = (uint64_t)sim_engine.now_ns;
+	uint64_t now_ns = sim_engine.epoch_ns + (uint64_t)sim_engine.now_ns;
 	pthread_mutex_unlock(&lock);
 	return now_ns;
 }
@@ -470,6 +471,7 @@ const struct dev_ops sim_ops = {
 	.gemm = sim_gemm,
 	.gemm_occupancy = sim_gemm_occupancy,
 	.peer_enable = sim_peer_enable,
+	.reseed = sim_reseed,
 	.numa_nodes = sim_numa_nodes,
 	.alloc_on_node = sim_alloc_on_node,
 };

@@ -124,7 +124,7 @@ struct sim_model {
 	double block_share, gemm_efficiency, engine_weight;
 	double clock_hz;
 	/* noise: lognormal factors of mean 1 */
-	uint64_t seed;
+	uint64_t seed;             /* of every case: and what dev_reseed() is given */
 	double jitter_sigma;       /* per operation */
 	double block_jitter_sigma; /* per block */
 	double open_sigma;         /* one draw per opened device, for every duration on it */

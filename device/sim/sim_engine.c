@@ -122,6 +122,14 @@ static void set_rates(void)
 	engine->flows_changed = false;
 }
 
+void sim_engine_begin_epoch(void)
+{
+	if (sim_engine.active_count)
+		return;
+	sim_engine.epoch_ns += (uint64_t)ceil(sim_engine.now_ns);
+	sim_engine.now_ns = 0;
+}
+
 /* ------------------------------------------------------------------ ends of operations */
 
 void event_stamp_release(struct event_stamp *stamp)
@@ -133,6 +141,7 @@ void event_stamp_release(struct event_stamp *stamp)
 static void complete_stamp(struct event_stamp *stamp)
 {
 	stamp->done = true;
+	stamp->epoch_ns = sim_engine.epoch_ns;
 	stamp->at_ns = sim_engine.now_ns;
 }
 

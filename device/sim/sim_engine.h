@@ -94,6 +94,7 @@ enum op_kind { OP_COPY, OP_FILL, OP_LAUNCH, OP_RECORD, OP_WAIT, OP_WAIT_VALUE, O
 struct event_stamp {
 	unsigned holders;
 	bool done;
+	uint64_t epoch_ns; /* of the clock, and the time since then */
 	double at_ns;
 	struct dev_stream *stream;
 };
@@ -265,6 +266,7 @@ struct sim_dev {
 
 	struct sim_model model;
 	double open_factor;
+	uint64_t seed; /* of all draws but that one */
 	struct dev_event *events;
 	struct dev_stream *closed; /* oldest first */
 	size_t closed_streams, closed_events;
@@ -286,7 +288,8 @@ struct sim_dev {
 };
 
 struct sim_engine {
-	double now_ns;
+	uint64_t epoch_ns;
+	double now_ns; /* since then */
 	struct sim_dev *devs;
 	struct resource host_memory;
 	/* Every stream and every slot has at most one task, so that running never allocates. */
@@ -303,6 +306,10 @@ void sim_engine_unreserve(size_t fewer);
 
 /* Process all events up to `until_ns` and set the clock to it. Returns when the next event is. */
 double sim_engine_run(double until_ns);
+
+/* Begin a new epoch, unless something is scheduled: what rounding does to times depends on how
+ * large they are, and so on what was done before. */
+void sim_engine_begin_epoch(void);
 
 /* Process the next event. False: nothing is scheduled. */
 bool sim_engine_step(void);

@@ -143,9 +143,10 @@ static double draw_lognormal(struct rng *r, double sigma)
 double op_stretch(struct sim_dev *d, uint64_t serial)
 {
 	struct rng r;
-	rng_seed(&r, d->model.seed + ((uint64_t)d->base.index << 54), serial << 32);
+	rng_seed(&r, d->seed, serial << 32);
 	double stretch = d->open_factor * draw_lognormal(&r, d->model.jitter_sigma);
-	stretch *= fmax(0.01, 1 + d->model.drift_per_s * sim_engine.now_ns * 1e-9);
+	stretch *= fmax(0.01, 1 + d->model.drift_per_s * 1e-9 *
+					      ((double)sim_engine.epoch_ns + sim_engine.now_ns));
 	if (d->model.outlier_probability > 0 && rng_unit(&r) < d->model.outlier_probability)
 		stretch *= d->model.outlier_factor;
 	return stretch;
@@ -159,8 +160,7 @@ static double block_stretch(const struct op *op, uint32_t block)
 		return op->stretch;
 	/* The stream of draws depends on the operation and the block only, so that the order of
 	 * events changes no draw. 0 is the operation's own draw. */
-	rng_seed(&r, d->model.seed + ((uint64_t)d->base.index << 54),
-		 (op->serial << 32) + 1 + block);
+	rng_seed(&r, d->seed, (op->serial << 32) + 1 + block);
 	return op->stretch * draw_lognormal(&r, d->model.block_jitter_sigma);
 }
 
@@ -183,7 +183,9 @@ static void end_block(struct sim_task *task)
 
 static uint64_t stamp_now_ns(const struct sim_dev *d)
 {
-	return (uint64_t)fmax(0, sim_engine.now_ns + d->model.stamp_error_ns);
+	int64_t at_ns = (int64_t)sim_engine.epoch_ns +
+			(int64_t)floor(sim_engine.now_ns + d->model.stamp_error_ns);
+	return at_ns > 0 ? (uint64_t)at_ns : 0;
 }
 
 static void start_block(struct sim_task *task)

@@ -115,6 +115,18 @@ int sim_stream_query(struct dev *dev, struct dev_stream *s)
 
 /* ------------------------------------------------------------------ queueing */
 
+/* What is in the cache is forgotten, too. */
+void sim_reseed(struct dev *dev, uint64_t seed)
+{
+	struct sim_dev *d = sim_of(dev);
+	sim_lock_and_pass_time(d);
+	d->seed = d->model.seed + ((uint64_t)d->base.index << 54) + seed;
+	d->serial = 0;
+	d->cached_count = 0;
+	sim_engine_begin_epoch();
+	sim_call_end(0);
+}
+
 /* Begin a call that enqueues. NULL, with the error in *status_p: the stream is not valid. The lock
  * is held in either case. */
 static struct op *op_begin(struct sim_dev *d, struct dev_stream *s, enum op_kind kind,
@@ -341,6 +353,8 @@ int sim_event_elapsed_ns(struct dev *dev, struct dev_event *from, struct dev_eve
 	if (!from->latest->done || !to->latest->done)
 		return sim_call_end(-EAGAIN);
 	*ns_p = to->latest->at_ns - from->latest->at_ns;
+	if (to->latest->epoch_ns != from->latest->epoch_ns)
+		*ns_p += (double)to->latest->epoch_ns - (double)from->latest->epoch_ns;
 	return sim_call_end(0);
 }
 
