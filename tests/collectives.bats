@@ -132,6 +132,36 @@ or_all() { [ "${GPUSIG_TEST_ALL:-}" = 1 ] && echo "$2" || echo "$1"; }
 	grep -q "rank [0-9].*signal 9" "$BATS_TEST_TMPDIR/err"
 }
 
+@test "a rank that is stopped ends the job, and is named" {
+	mpirun -n 3 -x GPUSIG_RANK_LIMIT_S=10 "$bin/allreduce" --budget 60s >/dev/null 2>"$BATS_TEST_TMPDIR/err" &
+	job=$!
+	for _ in $(seq 600); do
+		sleep 0.1
+		victim=$(pgrep -P "$job" -f allreduce | tail -n 1)
+		[ -n "$victim" ] && break
+	done
+	sleep 1
+	kill -STOP "$victim"
+	status=0
+	wait "$job" || status=$?
+	kill -9 "$victim" || true
+	cat "$BATS_TEST_TMPDIR/err"
+	[ "$status" != 0 ]
+	grep -q "rank [0-9] (process $victim) is stopped; ending the job" "$BATS_TEST_TMPDIR/err"
+}
+
+@test "options that differ between ranks are 2, in one line" {
+	run mpirun -n 1 "$bin/allreduce" --size 4K : -n 2 "$bin/allreduce" --size 8K
+	[ "$status" = 2 ]
+	[[ $output == *"rank "[12]": was given '8K' where rank 0 has '4K'; all ranks need the same"* ]]
+	run mpirun -n 1 "$bin/allreduce" --size 4K : -n 1 "$bin/allreduce" --size 4K --budget 1s
+	[ "$status" = 2 ]
+	[[ $output == *"rank 1: was given '--budget' where rank 0 has ''"* ]]
+	run mpirun -n 1 -x GPUSIG_RANK_LIMIT_S=soon "$bin/allreduce"
+	[ "$status" = 2 ]
+	[[ $output == *"GPUSIG_RANK_LIMIT_S is 'soon'; it takes 1 to 86400 seconds"* ]]
+}
+
 @test "a wrong result is 1, with the rank, the chunk and both values" {
 	mpicc -shared -fPIC -o "$BATS_TEST_TMPDIR/corrupt.so" "$root/tests/bats/corrupt_message.c"
 	run --separate-stderr mpirun -n 2 -x LD_PRELOAD="$BATS_TEST_TMPDIR/corrupt.so" "$bin/allreduce" --algorithm ring --type i32 \

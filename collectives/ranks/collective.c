@@ -389,16 +389,21 @@ static int run_leader(struct leader *leader, const struct bench *b, int argc, ch
 int collective_main(const struct bench *b, enum schedule_kind kind, int argc, char **argv)
 {
 	struct session *session = NULL;
-	int code = 0;
-	if (session_make(b, &session) || mpi_job_start(&argc, &argv)) {
+	int code = 0, status = session_make(b, &session);
+	status = status ? status : mpi_job_start(&argc, &argv);
+	if (status) {
 		err_print("%s: %s", b->name, err_text());
 		session_free(session);
-		return 77;
+		return status == -EINVAL ? 2 : 77;
 	}
 	struct leader leader = {.kind = kind,
 				.session = session,
 				.ranks = {.execute = session_execute, .state = session}};
-	if (mpi_job.rank != 0) {
+	if (mpi_job_same_arguments(argc, argv)) {
+		code = 2;
+		if (mpi_job.rank == 0)
+			err_print("%s: %s; all ranks need the same", b->name, err_text());
+	} else if (mpi_job.rank != 0) {
 		mpi_job_serve(&leader.ranks);
 	} else {
 		code = run_leader(&leader, b, argc, argv);

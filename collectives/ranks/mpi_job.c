@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "collectives/ranks/mpi_job.h"
+#include "collectives/ranks/rank_watch.h"
 #include "lib/clock.h"
 #include "lib/err.h"
 
@@ -15,6 +16,9 @@
 
 /* Opcodes of this file; those of its users are smaller. */
 enum { OPCODE_STOP = 0x7fff0000, OPCODE_CPU_TIME };
+
+/* Of the arguments that are compared. */
+#define ARGUMENTS_BYTES 4096
 
 struct mpi_job mpi_job;
 
@@ -36,30 +40,6 @@ _Noreturn void mpi_job_abort_mpi(int mpi_code, const char *call)
 	int length = 0;
 	MPI_Error_string(mpi_code, text, &length);
 	mpi_job_abort("%s: %s", call, text);
-}
-
-static struct {
-	char text[100];
-	size_t length;
-} timeout_message;
-
-/* A signal handler runs even while ranks wait for each other for ever. A rank that exits without
- * MPI_Finalize ends the whole job. */
-static void exit_on_timeout(int number)
-{
-	(void)number;
-	ssize_t ignored = write(STDERR_FILENO, timeout_message.text, timeout_message.length);
-	(void)ignored;
-	_exit(1);
-}
-
-static void install_timeout_handler(void)
-{
-	int length = snprintf(timeout_message.text, sizeof(timeout_message.text),
-			      "gpusig: rank %d: collective timed out after %u s; ending the job\n",
-			      mpi_job.rank, MPI_JOB_TIMEOUT_S);
-	timeout_message.length = (size_t)length;
-	signal(SIGALRM, exit_on_timeout);
 }
 
 /* Finds which ranks share a host, and its cores. */
@@ -108,29 +88,19 @@ static void identify_rank(void)
 
 int mpi_job_start(int *argc, char ***argv)
 {
+	int status = rank_watch_start();
+	if (status)
+		return status;
 	if (MPI_Init(argc, argv) != MPI_SUCCESS)
 		return err_note(-ENODEV, "MPI_Init failed");
 	MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
 	MPI_Comm_rank(MPI_COMM_WORLD, &mpi_job.rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &mpi_job.size);
 	identify_rank();
-	if (!mpi_job.virtual_time)
-		install_timeout_handler();
-	return 0;
-}
-
-double mpi_job_time(void) { return mpi_job.virtual_time ? MPI_Wtime() : 1e-9 * (double)clock_ns(); }
-
-/* The sum is the leader's. */
-static int sum_cpu_time(double *sum_s_p)
-{
-	struct rusage use;
-	getrusage(RUSAGE_SELF, &use);
-	double mine = (double)(use.ru_utime.tv_sec + use.ru_stime.tv_sec) +
-		      1e-6 * (double)(use.ru_utime.tv_usec + use.ru_stime.tv_usec);
-	mine = mpi_job.on_leader_host ? mine : 0.0;
-	MPI_CHECK(MPI_Reduce(&mine, sum_s_p, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD),
-		  "MPI_Reduce");
+	if (mpi_job.virtual_time)
+		rank_watch_none();
+	rank_watch_exchange();
+	rank_watch_pause();
 	return 0;
 }
 
@@ -150,14 +120,57 @@ static int agree_on_status(int status)
 	return err_note(worst.status, "%s", text);
 }
 
+/* The first argument that differs from the leader's. */
+static int find_difference(const char *mine, const char *leaders, char *text, size_t capacity)
+{
+	const char *own = mine, *other = leaders;
+	for (; *own && *own == *other; own++, other++)
+		if (*own == '\n') {
+			mine = own + 1;
+			leaders = other + 1;
+		}
+	if (*own == *other)
+		return 0;
+	snprintf(text, capacity, "was given '%.*s' where rank 0 has '%.*s'",
+		 (int)strcspn(mine, "\n"), mine, (int)strcspn(leaders, "\n"), leaders);
+	return -EINVAL;
+}
+
+int mpi_job_same_arguments(int argc, char **argv)
+{
+	char mine[ARGUMENTS_BYTES] = "", leaders[ARGUMENTS_BYTES], text[400] = "";
+	size_t used = 0;
+	for (int i = 1; i < argc && used < sizeof(mine); i++)
+		used += (size_t)snprintf(mine + used, sizeof(mine) - used, "%s\n", argv[i]);
+	memcpy(leaders, mine, sizeof(mine));
+	MPI_CHECK(MPI_Bcast(leaders, sizeof(leaders), MPI_CHAR, 0, MPI_COMM_WORLD), "MPI_Bcast");
+	int status = find_difference(mine, leaders, text, sizeof(text));
+	return agree_on_status(status ? err_note(status, "%s", text) : 0);
+}
+
+double mpi_job_time(void) { return mpi_job.virtual_time ? MPI_Wtime() : 1e-9 * (double)clock_ns(); }
+
+/* The sum is the leader's. */
+static int sum_cpu_time(double *sum_s_p)
+{
+	struct rusage use;
+	getrusage(RUSAGE_SELF, &use);
+	double mine = (double)(use.ru_utime.tv_sec + use.ru_stime.tv_sec) +
+		      1e-6 * (double)(use.ru_utime.tv_usec + use.ru_stime.tv_usec);
+	mine = mpi_job.on_leader_host ? mine : 0.0;
+	MPI_CHECK(MPI_Reduce(&mine, sum_s_p, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD),
+		  "MPI_Reduce");
+	return 0;
+}
+
 static int execute_command(const struct mpi_command_handler *h, const struct mpi_command *command,
 			   double *cpu_s_p)
 {
-	alarm(mpi_job.virtual_time ? 0 : MPI_JOB_TIMEOUT_S);
+	rank_watch_begin();
 	int status =
 		agree_on_status(command->opcode == OPCODE_CPU_TIME ? sum_cpu_time(cpu_s_p)
 								   : h->execute(h->state, command));
-	alarm(0);
+	rank_watch_pause();
 	return status;
 }
 
@@ -170,6 +183,7 @@ static void broadcast_command(struct mpi_command *command)
 int mpi_job_command(const struct mpi_command_handler *h, const struct mpi_command *command)
 {
 	struct mpi_command copy = *command;
+	rank_watch_begin();
 	broadcast_command(&copy);
 	return execute_command(h, &copy, NULL);
 }
@@ -181,23 +195,34 @@ void mpi_job_serve(const struct mpi_command_handler *h)
 	/* The leader handles these signals and then stops the other ranks. */
 	signal(SIGINT, SIG_IGN);
 	signal(SIGTERM, SIG_IGN);
-	for (broadcast_command(&command); command.opcode != OPCODE_STOP;
-	     broadcast_command(&command))
+	for (;;) {
+		rank_watch_wait();
+		broadcast_command(&command);
+		if (command.opcode == OPCODE_STOP)
+			break;
 		execute_command(h, &command, &unused);
+	}
 }
 
 void mpi_job_stop(void)
 {
 	struct mpi_command command = {.opcode = OPCODE_STOP};
+	rank_watch_begin();
 	broadcast_command(&command);
 }
 
-void mpi_job_end(void) { MPI_Finalize(); }
+void mpi_job_end(void)
+{
+	rank_watch_begin();
+	MPI_Finalize();
+	rank_watch_pause();
+}
 
 double mpi_job_cpu_s(void)
 {
 	struct mpi_command command = {.opcode = OPCODE_CPU_TIME};
 	double cpu_s = 0.0;
+	rank_watch_begin();
 	broadcast_command(&command);
 	execute_command(NULL, &command, &cpu_s);
 	return cpu_s;

@@ -6,8 +6,8 @@
  *
  * Errors. mpi_job_command() returns the worst status of all ranks, and err_text() names the rank
  * that it comes from. After some failures the ranks no longer agree on the next message: an MPI
- * call that fails, or a command that takes longer than MPI_JOB_TIMEOUT_S. The rank that detects
- * such a failure prints it and ends the whole job.
+ * call that fails, or a rank that does not answer (rank_watch.h). The rank that detects such a
+ * failure prints it and ends the whole job.
  *
  * Clocks. On one host, and under a simulator, all ranks read the same clock, so times of different
  * ranks may be subtracted.
@@ -19,8 +19,6 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-
-#define MPI_JOB_TIMEOUT_S 120u
 
 /* The same bytes on every rank. The caller defines the opcodes and what the other members mean;
  * opcodes are below 0x7fff0000. */
@@ -58,6 +56,10 @@ extern struct mpi_job mpi_job;
 
 /* Calls MPI_Init and fills `mpi_job`. Returns 0 or -errno. */
 int mpi_job_start(int *argc, char ***argv);
+
+/* All ranks, once after the start: whether all were given the same arguments. Otherwise -EINVAL,
+ * and the text names a rank and the argument. */
+int mpi_job_same_arguments(int argc, char **argv);
 
 /* Other ranks than the leader: executes commands until the leader calls mpi_job_stop(). */
 void mpi_job_serve(const struct mpi_command_handler *h);

@@ -5,7 +5,7 @@
  *     -b BYTES -e BYTES -f FACTOR   --size BYTES:BYTES:xFACTOR (defaults: -e as -b, -f 2)
  *     -n COUNT                      --min-samples COUNT --max-samples COUNT
  *     -w COUNT                      --warm-up COUNT
- *     -c 0|1                        --check off|on
+ *     -c 0|1                        --check off|rounds
  */
 #ifndef GPUSIG_NCCL_TESTS_ARGS_H
 #define GPUSIG_NCCL_TESTS_ARGS_H
