@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 from pathlib import Path
 from typing import NoReturn
@@ -43,6 +44,7 @@ def _parser() -> _Parser:
     testing.add_argument("--stages", action="store_true")
     testing.add_argument("--all", action="store_true")
     testing.add_argument("--program")
+    testing.add_argument("--attack", type=_minutes)
 
     commands.add_parser("list", **plain).add_argument("--markdown", action="store_true")
     commands.add_parser("report", **plain).add_argument("rest", nargs=argparse.REMAINDER)
@@ -71,6 +73,12 @@ def _nice(text: str) -> int:
     return int(text)
 
 
+def _minutes(text: str) -> float:
+    if not re.fullmatch(r"[0-9]{1,6}(\.[0-9]+)?", text) or not float(text):
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number of minutes")
+    return float(text)
+
+
 def _shape(text: str) -> str:
     sides = text.split("x")
     if len(sides) != 3 or not all(side.isascii() and side.isdigit() and 0 < int(side) <= 1 << 24 for side in sides):
@@ -91,6 +99,8 @@ def _check_test_options(given: argparse.Namespace) -> None:
 
     if given.program is not None and (given.only or given.all or given.stages):
         raise CommandError("--program runs stages of its own: leave out --only, --all and --stages")
+    if given.attack is not None and (given.only or given.all or given.stages or given.program is not None):
+        raise CommandError("--attack runs nothing else: leave out --only, --all, --stages and --program")
     if given.program is not None:
         one_program.stages_of(_HOME, given.program)
     checks.chosen(given.only, given.all)
@@ -119,6 +129,8 @@ def main(arguments: list[str]) -> int:
     if given.stages:
         print(checks.list_stages())
         return 0
+    if given.attack is not None:
+        return checks.attack(_HOME, given.attack)
     return checks.command(_HOME, given.only, given.all, given.program)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import fnmatch
 import os
+import subprocess
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -39,6 +40,18 @@ def command(home: Path, only: list[str], rare: bool, program: str | None) -> int
     if total.failures:
         return BAD
     return OK if total.passed else CANNOT_RUN
+
+
+def attack(home: Path, minutes: float) -> int:
+    """Build, and run tests/attack for so long with seeds of its own; it prints failures as they are found."""
+    built = command(home, ["build release"], False, None)
+    if built != OK:
+        return built
+    found = subprocess.run(["sh", "suite/find_python.sh", "jsonschema"], cwd=home, capture_output=True, text=True, check=False)
+    if found.returncode != 0:
+        raise CommandError("no Python with jsonschema, which --attack needs", CANNOT_RUN)
+    command_line = [found.stdout.strip(), "-m", "tests.attack", "--minutes", str(minutes)]
+    return subprocess.run(command_line, cwd=home, check=False).returncode
 
 
 def chosen(only: list[str], rare: bool) -> dict[str, Stage]:

@@ -20,6 +20,7 @@ _FIRST_CASES = 3
 _SMOKE = ["--budget", "0.3s", "--min-samples", "6", "--max-samples", "6"]
 # For each vendor's run-time compiler, a recent architecture that all its versions know.
 _ARCHITECTURES = ("sm_90", "gfx90a")
+ATTACKS = ("kills", "full-disk", "descriptors", "mutations", "options", "faults")  # kinds of tests/attack
 _NO_ANALYZER = "--checks=-clang-analyzer-*"
 _CLANG = ["-std=c11", "-I.", "-D_GNU_SOURCE", "-DHAVE_HWLOC=0", '-DBUILD_CONFIG="tests/lint/config.inc"',
           '-DGPU_KERNELS_SOURCE="/dev/null"', '-DCUDA_KERNELS_PTX="/dev/null"']
@@ -169,6 +170,19 @@ def python_tests(tools: Tools) -> Outcome:
     return tools.each(folders, one) if folders else skipped("Python tests: there are none")
 
 
+def attack(kind: str, tools: Tools) -> Outcome:
+    """Attempts of one kind to lose records, to crash, to hang or to get a wrong number; what passes are those that held."""
+    found = tools.start("find-python", ["sh", "suite/find_python.sh", "jsonschema"])
+    if found.code != 0:
+        return skipped(f"attack {kind}: no Python with jsonschema")
+    ran = tools.start(f"attack-{kind}", [found.out.strip(), "-m", "tests.attack", "--jobs", "1", kind])
+    failures = re.findall(r"^failed: (.*(?:\n  .*)*)", ran.out, re.MULTILINE)
+    counted = re.search(r"^\S+ +\d+ tried, (\d+) held, (\d+) failed$", ran.out, re.MULTILINE)
+    if counted is None or int(counted[2]) != len(failures) or ran.code != bool(failures):
+        return failed(f"attack {kind}: ended without a count, exit {ran.code}\n{ran.tail()}")
+    return Outcome(int(counted[1]), failures)
+
+
 def shell(tools: Tools) -> Outcome:
     names = tools.sources("gpusig", ".ci/run", "tests/golden/update", "**/*.sh", "**/*.bats", "**/*.bash")
     if not tools.has("shellcheck"):
@@ -267,6 +281,7 @@ _QUICK: dict[str, Stage] = {
     "build thread": Stage(partial(build, THREAD), after=(f"build {MEMORY.name}",)),
     "bats": Stage(bats, _RELEASE, after=_RELEASE_REST),  # its tests call make on that build
     "python": Stage(python_tests, _RELEASE),
+    **{f"attack {kind}": Stage(partial(attack, kind), _RELEASE) for kind in ATTACKS},
     "units release": Stage(partial(units, RELEASE), _RELEASE),
     "timed release": Stage(partial(timed, RELEASE), _RELEASE, alone=True),
     "gpu compilers": Stage(gpu_compilers, _RELEASE),

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from suite import checks, one_program, programs, stages, variants
+from suite.__main__ import main
 from suite.command_error import CommandError
 from suite.outcome import failed, passed, skipped
 from suite.stages import Stage
@@ -26,6 +27,15 @@ VARIANTS = [value for value in vars(variants).values() if isinstance(value, vari
 
 DEVICES = ('{"name":"a","devices":2,"why":""}\n{"name":"b","devices":2,"why":""}\n'
            '{"name":"host","devices":1,"why":""}\n{"name":"sim","devices":64,"why":""}\n')
+
+
+class Attack(unittest.TestCase):
+    def test_it_runs_nothing_else_for_a_number_of_minutes(self):
+        for words in (["--attack", "1", "--all"], ["--attack", "1", "--only", "bats"], ["--attack", "1", "--stages"],
+                      ["--attack", "1", "--program", "micro/memory"], ["--attack", "0"], ["--attack", "nan"], ["--attack", "-1"]):
+            with self.subTest(words), self.assertRaisesRegex(CommandError, "--attack"):
+                main(["--check-options", "test", *words])
+        self.assertEqual(main(["--check-options", "test", "--attack", "0.5"]), 0)
 
 
 @dataclass(frozen=True)
@@ -284,6 +294,16 @@ class Made(unittest.TestCase):
         variant = stages.Variant("x", gpus=("{0}",), without={"conformance on fakes": "why not", "conformance": "nor here"})
         self.assertEqual(stages.gpu(variant, self.tools()).skips, ["x/conformance on fakes: why not"])
         self.assertEqual(stages.units(variant, self.tools()).skips, ["x/conformance: nor here"])
+
+    def test_attempts_that_held_pass_and_others_fail_with_their_words(self):
+        said = "failed: python3 -m tests.attack kills --seed 2\n  torn\n  records\nkills        8 tried, 7 held, 1 failed\n"
+        found = {"jsonschema": Output(0, "python3\n", "")}
+        outcome = stages.attack("kills", self.tools(**found, kills=Output(1, said, "")))
+        self.assertEqual((outcome.passed, outcome.failures), (7, ["python3 -m tests.attack kills --seed 2\n  torn\n  records"]))
+        for bad in (Output(1, "", "error"), Output(0, said, ""), Output(1, said.replace("1 failed", "2 failed"), "")):
+            self.assertIn("ended without a count", stages.attack("kills", self.tools(**found, kills=bad)).failures[0])
+        self.assertEqual(stages.attack("kills", self.tools(jsonschema=Output(1, "", ""))).skips,
+                         ["attack kills: no Python with jsonschema"])
 
     def test_headers_that_are_missing_are_skips(self):
         said = Output(0, "  ABI   tests/abi/a.c\nskip: tests/abi/b.c (not found: b.h)\n", "")
