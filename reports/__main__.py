@@ -4,7 +4,7 @@
 python -m reports advise SIGNATURE  which schedule for a GEMM with its communication: reports/advise_command.py
 python -m reports validate FILE     check every line of records, a signature, or advice, against the schema
 
-Exit codes: 0 ok, 1 something measured was wrong or failed, 2 usage, 3 no valid metric, or with
+Exit codes: 0 ok, 1 something measured was wrong or failed, or a file cannot be written, 2 usage, 3 no valid metric, or with
 --strict a doubtful run, 77 no page: jinja2 is missing.
 """
 
@@ -43,15 +43,35 @@ def write_whole(path: Path, text: str) -> None:
         raise
 
 
-def write_page(path: Path, signature: Signature) -> bool:
-    """False, after a message, where it cannot be made; a page of earlier records is deleted then."""
+def write_all(folder: Path, signature: Signature) -> int:
+    """OK, WRONG where a file could not be written, else NO_PAGE where the page cannot be made; each after a message. What cannot
+    be written does not keep the others from it, and leaves no file of earlier records."""
+    groups = [section.group for section in signature.sections]
+    code = OK
+    for name, text in (("signature.json", signature.text), (csv_files.METRICS, lambda: csv_files.metrics_text(groups)),
+                       (csv_files.TIMINGS, lambda: csv_files.timings_text(groups)), ("report.html", lambda: render(signature))):
+        path = folder / name
+        try:
+            write_whole(path, text())
+            continue
+        except OSError as why:
+            complain("report: cannot write %s: %s" % (path, why.strerror))
+            code = WRONG
+        except MissingDependency as why:
+            rest = "" if code else "; everything else is written"
+            complain("report: %s%s. Where jinja2 is: ./gpusig report %s" % (why, rest, folder))
+            code = code or NO_PAGE
+        delete_stale(path)
+    return code
+
+
+def delete_stale(path: Path) -> None:
+    if path.is_dir():
+        return
     try:
-        write_whole(path, render(signature))
-    except MissingDependency as why:
         path.unlink(missing_ok=True)
-        complain("report: %s; everything else is written. Where jinja2 is: ./gpusig report %s" % (why, path.parent))
-        return False
-    return True
+    except OSError as why:
+        complain("report: %s is of earlier records, and cannot be deleted: %s" % (path, why.strerror))
 
 
 def build_folder(folder: Path, strict: bool) -> int:
@@ -70,21 +90,13 @@ def build_folder(folder: Path, strict: bool) -> int:
     except MixedMachines as why:
         complain("report: %s" % why)
         return USAGE
-    try:
-        write_whole(folder / "signature.json", signature.text())
-        groups = [section.group for section in signature.sections]
-        write_whole(folder / csv_files.METRICS, csv_files.metrics_text(groups))
-        write_whole(folder / csv_files.TIMINGS, csv_files.timings_text(groups))
-        page = write_page(folder / "report.html", signature)
-    except OSError as why:
-        complain("report: %s: %s" % (folder, why.strerror))
-        return USAGE
+    written = write_all(folder, signature)
     print(headline(signature), end="")
-    if signature.failed:
+    if signature.failed or written == WRONG:
         return WRONG
     if strict and verdict(signature).doubtful:
         return NOTHING
-    if not page:
+    if written == NO_PAGE:
         return NO_PAGE
     return OK if signature.json["metrics"] else NOTHING
 
