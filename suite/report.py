@@ -3,24 +3,53 @@
 from __future__ import annotations
 
 import importlib.util
+import stat
 import subprocess
 import sys
 from pathlib import Path
 
 from suite.command_error import BAD, CANNOT_RUN, INCONCLUSIVE, OK, USAGE, CommandError
 
+PAGE = "report.html"
+FILES = ("signature.json", "metrics.csv", "timings.csv", PAGE)
 _HOME = Path(__file__).resolve().parent.parent
 
 
 def build(folder: Path, strict: bool) -> int:
-    """Build signature and report in the folder; the exit code of reports, which is 77 where only the page is missing."""
+    """Build signature and report in the folder; the exit code of reports, which is 77 where only the page is missing. What it did
+    not write again is of earlier records: it is deleted, or named where these records give no other (2) or it cannot be."""
     if importlib.util.find_spec("reports") is None or importlib.util.find_spec("reports.__main__") is None:
         raise CommandError("no signature and no report: this copy has no reports/", CANNOT_RUN)
+    before = {name: _version(folder / name) for name in FILES}
     # A user's ^C reaches the report as well: it is of our group.
     code = subprocess.run(
         [sys.executable, "-m", "reports", "build", str(folder), *(["--strict"] if strict else [])], cwd=_HOME, check=False
     ).returncode
+    for name in FILES:
+        if before[name] is not None and before[name] == _version(folder / name):
+            discard(folder / name, code != USAGE)
     return code if code in (OK, BAD, USAGE, INCONCLUSIVE, CANNOT_RUN) else BAD
+
+
+def _version(path: Path) -> tuple[int, int] | None:
+    """Another one when the file was replaced; None where there is no file."""
+    try:
+        found = path.lstat()
+    except OSError:
+        return None
+    return None if stat.S_ISDIR(found.st_mode) else (found.st_ino, found.st_mtime_ns)
+
+
+def discard(path: Path, delete: bool = True) -> None:
+    """Of a file of earlier records nobody shall think that it is of these."""
+    try:
+        if delete:
+            return path.unlink(missing_ok=True)
+        why = "it is kept"
+    except OSError as error:
+        why = f"it cannot be deleted: {error.strerror}"
+    if _version(path):
+        print(f"gpusig: {path} is of earlier records; {why}", file=sys.stderr, flush=True)
 
 
 def command(cwd: Path, arguments: list[str]) -> int:

@@ -261,6 +261,8 @@ class _Run:
 
     def _report(self) -> int:
         if self.disk_error:
+            for name in report.FILES:
+                report.discard(self.folder / name)
             return BAD
         if not self.record_file.programs:
             return INCONCLUSIVE
@@ -269,18 +271,21 @@ class _Run:
         except CommandError as error:
             say(str(error))
             return error.code
-        if (self.folder / "report.html").exists():
-            say(f"full report: {self.folder / 'report.html'}")
+        if code != USAGE and (self.folder / report.PAGE).is_file():
+            say(f"full report: {self.folder / report.PAGE}")
         return code
 
     def _judge(self, reported: int) -> int:
-        """1 when a program failed or gave a wrong result; 3 when nothing valid was measured, or with --strict when the
-        verdict of the report is doubtful. A missing HTML page was reported already and does not count."""
+        """1 when a program failed or gave a wrong result, or a file of the report could not be written; 3 when nothing valid was
+        measured, or with --strict when the verdict of the report is doubtful. A page that is missing for want of a Python package
+        was reported already and does not count."""
         if self.disk_error or any(o["status"] == "failed" for o in self.plan.outcomes.values()):
+            return BAD
+        if reported in (BAD, USAGE):
             return BAD
         if not any(program_status.valid for program_status in self.record_file.programs.values()):
             return INCONCLUSIVE
-        return reported if reported == BAD or self.strict and reported == INCONCLUSIVE else OK
+        return INCONCLUSIVE if self.strict and reported == INCONCLUSIVE else OK
 
 
 @contextmanager

@@ -1,0 +1,90 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-3-Clause
+# The folder of a run where a file cannot be written, or is not what the driver takes it for.
+
+# shellcheck disable=SC2154 # run sets status, output, stderr and their lines; helpers sets root
+load bats/helpers
+
+setup() {
+	cd "$BATS_TEST_TMPDIR" || return 1
+	fake micro/a steady
+}
+
+teardown() { ! mountpoint -q disk || umount disk; }
+
+first_run() { suite run --budget 2s --out "${1:-results}" >said 2>err; }
+
+disk() {
+	mkdir disk
+	mount -t tmpfs -o size=2m tmpfs disk 2>/dev/null || skip "no permission to mount a small file system"
+}
+
+# ---- the report
+
+@test "a file of the report that cannot be written is 1 and named, and the others are written" {
+	for name in signature.json metrics.csv timings.csv report.html; do
+		mkdir -p "in-the-way/$name"
+		run --separate-stderr suite run --budget 1s --out in-the-way
+		[ "$status" = 1 ]
+		[[ $stderr == *"cannot write $PWD/in-the-way/$name: Is a directory"* ]]
+		for other in signature.json metrics.csv timings.csv; do [ "$other" = "$name" ] || [ -s "in-the-way/$other" ]; done
+		[ "$name" != report.html ] || [[ $stderr != *"full report"* ]]
+		rm -r in-the-way
+	done
+}
+
+@test "a resumed run that cannot write the page names no other one as new" {
+	first_run
+	rm -f results/report.html && mkdir results/report.html
+	run --separate-stderr suite run --resume results
+	[ "$status" = 1 ]
+	[[ $stderr == *"cannot write $PWD/results/report.html: Is a directory"* ]]
+	[[ $stderr != *"full report"* ]]
+}
+
+@test "a disk without space for the report keeps none of earlier records" {
+	disk
+	first_run disk/results
+	touch disk/results/report.html
+	dd if=/dev/zero of=disk/filler bs=4k 2>/dev/null || true
+	run --separate-stderr suite report disk/results
+	[ "$status" = 1 ]
+	[[ $stderr == *"cannot write $PWD/disk/results/signature.json: No space left on device"* ]]
+	[ ! -e disk/results/signature.json ]
+}
+
+@test "a report of earlier records that cannot be deleted is named as such" {
+	disk
+	first_run disk/results
+	mount -o remount,ro disk
+	run --separate-stderr suite report disk/results
+	[ "$status" = 1 ]
+	[[ $stderr == *"cannot write $PWD/disk/results/metrics.csv: Read-only file system"* ]]
+	[[ $stderr == *"disk/results/signature.json is of earlier records"*"cannot be deleted: Read-only file system"* ]]
+	run --separate-stderr suite run --resume disk/results
+	[ "$status" = 1 ]
+	[[ $stderr != *"full report"* ]]
+}
+
+@test "a report that ends in the middle leaves no page of earlier records" {
+	first_run
+	touch results/report.html
+	cp -r "$root/suite" "$root/reports" .
+	printf 'raise SystemExit(1)\n' >reports/__main__.py
+	run --separate-stderr "$TEST_PYTHON" -m suite run --resume results
+	[ "$status" = 1 ]
+	[ ! -e results/report.html ]
+	[ ! -e results/signature.json ]
+	[[ $stderr != *"full report"* ]]
+}
+
+@test "records of two machines are 1, and the report of one of them is kept and named" {
+	first_run
+	touch results/report.html
+	cp -r "$root/suite" "$root/reports" .
+	printf 'raise SystemExit(2)\n' >reports/__main__.py
+	run --separate-stderr "$TEST_PYTHON" -m suite run --resume results
+	[ "$status" = 1 ]
+	[[ $stderr == *"results/report.html is of earlier records; it is kept"* ]]
+	[[ $stderr != *"full report"* ]]
+}
