@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import NoReturn
 
-from suite import advise, duration, listing, report, run
+from suite import advise, duration, listing, report, run, streams
 from suite.command_error import CommandError
 
 _HOME = Path(__file__).resolve().parent.parent
@@ -112,6 +112,7 @@ def main(arguments: list[str]) -> int:
     bin_dir = Path(chosen_bin or _HOME / "bin")
     sources = None if chosen_bin else _HOME  # other programs are not built from these sources
     if given.command == "run":
+        streams.drop_unwritable()
         options = _run_options(given)
         return 0 if given.check_options else run.run(options, bin_dir, sources, given.cwd)
     if given.command == "test":
@@ -135,6 +136,7 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
+    streams.open_closed()
     try:
         sys.exit(main(sys.argv[1:]))
     except CommandError as error:

@@ -26,11 +26,12 @@ class Ended:
 
 
 class StopSignals:
-    """SIGINT, SIGTERM and SIGHUP set a number and wake the waiting driver."""
+    """SIGINT, SIGTERM and SIGHUP set a number and wake the waiting driver. A terminal that is closed sends SIGHUP twice, so
+    only a repeated SIGINT is a user who does not want to wait."""
 
     def __init__(self) -> None:
         self.signum = 0
-        self.count = 0
+        self.interrupts = 0
         self.wake, self._wake_in = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         self._before: dict[int, object] = {}
 
@@ -49,7 +50,7 @@ class StopSignals:
 
     def _arrive(self, signum: int, _frame: object) -> None:
         self.signum = self.signum or signum
-        self.count += 1
+        self.interrupts += signum == signal.SIGINT
 
     def die(self) -> None:
         """End as the signal would have ended us, so that a calling shell sees it."""
@@ -87,7 +88,7 @@ def launch(
                 overran = not stop.signum
                 _signal_group(child.pid, signal.SIGINT)
                 kill_at = now + _STOP_GRACE_S
-            if kill_at is not None and (now >= kill_at or stop.count > 1):
+            if kill_at is not None and (now >= kill_at or stop.interrupts > 1):
                 overran = overran or not stop.signum
                 _signal_group(child.pid, signal.SIGKILL)
             tick()

@@ -3,32 +3,58 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import stat
 import subprocess
 import sys
 from pathlib import Path
+from typing import Callable
 
 from suite.command_error import BAD, CANNOT_RUN, INCONCLUSIVE, OK, USAGE, CommandError
 
 PAGE = "report.html"
 FILES = ("signature.json", "metrics.csv", "timings.csv", PAGE)
+_LOOK_S = 0.5
 _HOME = Path(__file__).resolve().parent.parent
 
 
-def build(folder: Path, strict: bool) -> int:
+def build(folder: Path, strict: bool, gave_up: Callable[[], bool] = lambda: False) -> int:
     """Build signature and report in the folder; the exit code of reports, which is 77 where only the page is missing. What it did
     not write again is of earlier records: it is deleted, or named where these records give no other (2) or it cannot be."""
     if importlib.util.find_spec("reports") is None or importlib.util.find_spec("reports.__main__") is None:
         raise CommandError("no signature and no report: this copy has no reports/", CANNOT_RUN)
     before = {name: _version(folder / name) for name in FILES}
-    # A user's ^C reaches the report as well: it is of our group.
-    code = subprocess.run(
-        [sys.executable, "-m", "reports", "build", str(folder), *(["--strict"] if strict else [])], cwd=_HOME, check=False
-    ).returncode
+    code = _run([sys.executable, "-m", "reports", "build", str(folder), *(["--strict"] if strict else [])], gave_up)
     for name in FILES:
         if before[name] is not None and before[name] == _version(folder / name):
             discard(folder / name, code != USAGE)
     return code if code in (OK, BAD, USAGE, INCONCLUSIVE, CANNOT_RUN) else BAD
+
+
+def _run(words: list[str], gave_up: Callable[[], bool]) -> int:
+    """Its output goes through ours, which may be closed. In a session of its own no signal of the terminal reaches it."""
+    with subprocess.Popen(words, cwd=_HOME, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          encoding="utf-8", errors="replace", env={**os.environ, "PYTHONIOENCODING": "utf-8:replace"},
+                          start_new_session=True) as child:
+        said = None
+        try:
+            while said is None:
+                said = _said(child)
+                if gave_up():
+                    child.kill()
+        except BaseException:
+            child.kill()
+            raise
+    for stream, text in zip((sys.stdout, sys.stderr), said):
+        print(text, end="", file=stream, flush=True)
+    return child.returncode
+
+
+def _said(child: subprocess.Popen[str]) -> tuple[str, str] | None:
+    try:
+        return child.communicate(timeout=_LOOK_S)
+    except subprocess.TimeoutExpired:
+        return None
 
 
 def _version(path: Path) -> tuple[int, int] | None:

@@ -146,6 +146,13 @@ class _Run:
         self.disk_error = ""
 
     def go(self, resumed: Options | None) -> int:
+        with self.stop:
+            code = self._measure_and_report(resumed)
+        if self.stop.signum:
+            self.stop.die()
+        return code
+
+    def _measure_and_report(self, resumed: Options | None) -> int:
         begun = time.monotonic()
         try:
             cut = self.record_file.truncate_partial()
@@ -153,18 +160,14 @@ class _Run:
                 say(f"cut off an incomplete last record of {cut} bytes; it is kept in {self.record_file.path.stem}.cut")
             self.record_file.update()
             total_s, todo = self._todo(resumed)
-            with self.stop:
-                if todo:
-                    self._announce(total_s, todo)
-                    with _kept_kernels(self.folder / "kernels"):
-                        self._measure(todo, plan.Budget(total_s, begun, self._opening_s(todo)))
+            if todo:
+                self._announce(total_s, todo)
+                with _kept_kernels(self.folder / "kernels"):
+                    self._measure(todo, plan.Budget(total_s, begun, self._opening_s(todo)))
         except DiskFull as error:
             self.disk_error = str(error)
         self._summary(time.monotonic() - begun)
-        code = self._judge(self._report())
-        if self.stop.signum:
-            self.stop.die()
-        return code
+        return self._judge(self._report())
 
     def _todo(self, resumed: Options | None) -> tuple[float, list[Program]]:
         """Seconds to measure for, and the programs. A resumed run has the rest of its budget; a new --budget replaces it."""
@@ -267,7 +270,9 @@ class _Run:
         if not self.record_file.programs:
             return INCONCLUSIVE
         try:
-            code = report.build(self.folder, self.strict)
+            # A second SIGINT, or one after what stopped the run, does not wait for the report.
+            patience = self.stop.interrupts + (not self.stop.signum)
+            code = report.build(self.folder, self.strict, lambda: self.stop.interrupts > patience)
         except CommandError as error:
             say(str(error))
             return error.code
