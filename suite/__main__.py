@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import NoReturn
 
-from suite import advise, duration, listing, report, run, streams
+from suite import advise, duration, listing, report, resume, run, streams
 from suite.command_error import CommandError
 
 _HOME = Path(__file__).resolve().parent.parent
@@ -61,7 +61,7 @@ def _path(text: str) -> Path:
 
 
 def _seed(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or int(text) >= 1 << 64:
+    if not text.isascii() or not text.isdigit() or int(text) > resume.MAX_SEED:
         raise argparse.ArgumentTypeError(f"'{text}' is not a whole number from 0 to 2^64 - 1")
     return int(text)
 

@@ -8,9 +8,14 @@ from __future__ import annotations
 import errno
 import json
 import os
+import shutil
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import BinaryIO
+
+from suite import damaged
+from suite.command_error import BAD, CommandError
 
 SCHEMA, VERSION = "gpusig.record", "1.0.0"
 DONE = ("ok", "skipped")
@@ -19,6 +24,15 @@ _BLOCK = 1 << 20
 
 class DiskFull(Exception):
     """The records cannot be written: no space, or the folder became read-only."""
+
+
+@dataclass
+class EndStatus:
+    """How a start ended, and its counts of cases."""
+
+    status: str
+    total: int
+    out_of_budget: int
 
 
 @dataclass
@@ -46,7 +60,7 @@ class ProgramStatus:
     primary: list[dict] = field(default_factory=list)  # of the last start
     is_second_try: bool = False  # the last start, of chosen cases
     ended: bool = False  # the last start
-    end: dict | None = None  # of the last start that was no second try
+    end: EndStatus | None = None  # of the last start that was no second try
 
     @property
     def done(self) -> list[str]:
@@ -60,17 +74,14 @@ class ProgramStatus:
     @property
     def out_of_budget(self) -> int:
         """Cases that did not fit into the time of the last start."""
-        return self._count("out_of_budget")
+        return self.end.out_of_budget if self.end else 0
 
     @property
     def finished(self) -> bool:
         """The last start completed, no case needs a repetition, and what was not measured did not fit into the time."""
-        if self.end is None or self.end.get("status") not in ("ok", "invalid") or self.failed:
+        if self.end is None or self.end.status not in ("ok", "invalid") or self.failed:
             return False
-        return self._count("total") <= len(self.done) + self.out_of_budget
-
-    def _count(self, name: str) -> int:
-        return int((self.end or {}).get("cases", {}).get(name) or 0)
+        return self.end.total <= len(self.done) + self.out_of_budget
 
 
 class RecordFile:
@@ -92,28 +103,27 @@ class RecordFile:
         try:
             with open(self.path, "r+b") as records:
                 whole = _end_of_last_line(records)
-                records.seek(whole)
-                cut = records.read()
-                if cut:
+                cut_bytes = records.seek(0, os.SEEK_END) - whole
+                if cut_bytes:
+                    records.seek(whole)
+                    _keep(self.path.with_suffix(".cut"), records)
                     records.truncate(whole)
         except OSError as error:
             raise _disk_full(self.path, error) from error
-        if cut:
-            _keep(self.path.with_suffix(".cut"), cut)
-        return len(cut)
+        return cut_bytes
 
     def update(self) -> None:
         """Read the complete lines that are new."""
         try:
             with open(self.path, "rb") as records:
                 records.seek(self._offset)
-                for line in records:
-                    if not line.endswith(b"\n"):
-                        break
-                    self._offset += len(line)
+                for length, line in damaged.lines(records):
+                    self._offset += length
                     self._enter(line)
         except FileNotFoundError:
             return
+        except OSError as error:
+            raise CommandError(f"cannot read {self.path}: {error.strerror}", BAD) from error
 
     def append(self, record: dict) -> None:
         """Write one record as a whole line, or not at all."""
@@ -130,53 +140,62 @@ class RecordFile:
             raise _disk_full(self.path, error) from error
 
     def _enter(self, line: bytes) -> None:
+        """A damaged record changes nothing."""
         try:
-            record = json.loads(line)
-            program_status = self.of(str(record["program"]))
-            enter = {"run": _enter_start, "case": _enter_case, "end": _enter_end}[record["kind"]]
-            enter(program_status, record)
-        except (ValueError, KeyError, TypeError, AttributeError):
+            record = damaged.parse(line)
+            name = damaged.text(record["program"], "program")
+            program_status = self.programs.get(name, ProgramStatus())
+            {"run": _enter_start, "case": _enter_case, "end": _enter_end}[record["kind"]](program_status, record)
+            self.programs[name] = program_status
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             self.unreadable += 1
 
 
 def _enter_start(program_status: ProgramStatus, record: dict) -> None:
+    run = damaged.text(record["run"], "run")
+    primary = [dict(p, where=damaged.typed(p.get("where") or {}, dict, "where")) for p in record.get("primary") or []]
+    is_second_try = "--cases" in (record.get("argv") or [])
     program_status.starts += 1
-    program_status.last_run = str(record["run"])
-    program_status.primary = [dict(p, where=p.get("where") or {}) for p in record.get("primary") or []]
-    program_status.is_second_try = "--cases" in (record.get("argv") or [])
+    program_status.last_run = run
+    program_status.primary = primary
+    program_status.is_second_try = is_second_try
     program_status.ended = False
-    if not program_status.is_second_try:
+    if not is_second_try:
         program_status.end = None
 
 
 def _enter_case(program_status: ProgramStatus, record: dict) -> None:
-    key, status = str(record["key"]), str(record["status"])
-    elapsed_s = float(record.get("elapsed_s") or 0.0)
-    before = program_status.cases.get(key)
-    program_status.cases_s += elapsed_s
+    key, status = damaged.text(record["key"], "key"), damaged.text(record["status"], "status")
+    elapsed_s = float(damaged.number(record.get("elapsed_s") or 0.0, "elapsed_s"))
     validity = record.get("validity") or {}
+    # A flag counts once a case, however many variants have it.
+    flags = {damaged.text(flag["flag"], "flag") for flag in validity.get("flags", [])}
     numbers = [d for d in record.get("derived") or [] if isinstance(d, dict)]
     graded = {(d.get("name"), d.get("variant")) for d in numbers if d.get("grades")}
-    axes = record.get("case") or {}
+    axes = damaged.typed(record.get("case") or {}, dict, "case")
     heads = [p for p in program_status.primary if all(axes.get(name) == value for name, value in p["where"].items())]
-    program_status.cases[key] = CaseStatus(
-        status, elapsed_s, (before.tries if before else 0) + (status == "ok"), bool(heads),
-        any((p.get("derived"), p.get("variant")) in graded for p in heads), bool(graded))
+    headline_graded = any((p.get("derived"), p.get("variant")) in graded for p in heads)
+    before = program_status.cases.get(key)
+    program_status.cases_s += elapsed_s
+    program_status.cases[key] = CaseStatus(status, elapsed_s, (before.tries if before else 0) + (status == "ok"), bool(heads),
+                                           headline_graded, bool(graded))
     # A flag may concern one variant alone; the other numbers of the case stay valid.
     if status == "ok" and (validity.get("valid", True) or any(d.get("valid") is True for d in numbers)):
         program_status.valid.add(key)
-    # A flag counts once a case, however many variants have it.
-    program_status.flags.update({str(flag["flag"]) for flag in validity.get("flags", [])})
+    program_status.flags.update(flags)
 
 
 def _enter_end(program_status: ProgramStatus, record: dict) -> None:
+    cases = damaged.typed(record.get("cases", {}), dict, "cases")
+    total, out_of_budget = (damaged.whole(cases.get(name) or 0, name) for name in ("total", "out_of_budget"))
+    end = EndStatus(damaged.text(record["status"], "status"), total, out_of_budget)
     program_status.ended = True
     # A second try leaves out what is not tried again, so its end does not say whether the program is finished.
-    if not program_status.is_second_try or record.get("status") == "failed":
-        program_status.end = record
+    if not program_status.is_second_try or end.status == "failed":
+        program_status.end = end
 
 
-def _end_of_last_line(records) -> int:
+def _end_of_last_line(records: BinaryIO) -> int:
     position = records.seek(0, os.SEEK_END)
     while position > 0:
         start = max(0, position - _BLOCK)
@@ -188,11 +207,12 @@ def _end_of_last_line(records) -> int:
     return 0
 
 
-def _keep(path: Path, cut: bytes) -> None:
+def _keep(path: Path, records: BinaryIO) -> None:
     # The cut piece is for reference only; a failure to write it is ignored.
     try:
         with open(path, "ab") as kept:
-            kept.write(cut + b"\n")
+            shutil.copyfileobj(records, kept, _BLOCK)
+            kept.write(b"\n")
     except OSError:
         pass
 

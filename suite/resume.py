@@ -16,11 +16,14 @@ from dataclasses import asdict, dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
 
+from suite import damaged
 from suite.command_error import BAD, CommandError
 from suite.records import DiskFull
 
 _SCHEMA, _VERSION = "gpusig.plan", "1.0.0"
 _GRACE_S = 5.0
+MAX_SEED = (1 << 64) - 1
+_MAX_PROCESS = (1 << 31) - 1
 
 
 @dataclass
@@ -53,13 +56,40 @@ class Plan:
 
 def load(path: Path) -> Plan:
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-        fields = {name: data[name] for name in Plan.__dataclass_fields__}
-        return Plan(**fields)
+        with open(path, "rb") as plan:
+            return _plan(damaged.parse(plan.read(damaged.MAX_LINE_BYTES)))
     except FileNotFoundError:
         raise CommandError(f"{path.parent} holds no run to resume: {path.name} is missing") from None
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise CommandError(f"{path} cannot be read as the plan of a run: {error}", BAD) from error
+        raise CommandError(f"{path} cannot be read as the plan of a run: {_why(error)}", BAD) from error
+
+
+def _why(error: Exception) -> str:
+    return f"{error} is missing" if isinstance(error, KeyError) else " ".join(str(error).split())[:200]
+
+
+def _plan(data: dict) -> Plan:
+    """Raises ValueError or KeyError where the plan is damaged."""
+    for name, check in {
+        "device": damaged.text, "why": damaged.text, "seed": lambda v, n: damaged.whole(v, n, most=MAX_SEED),
+        "full": lambda v, n: damaged.typed(v, bool, n), "only": damaged.texts, "budget_s": damaged.number,
+        "shapes": damaged.texts, "nice": lambda v, n: v is None or damaged.whole(v, n, -20, 19), "created": damaged.text,
+        "outcomes": _check_outcomes,
+    }.items():
+        check(data[name], name)
+    return Plan(**{name: data[name] for name in Plan.__dataclass_fields__})
+
+
+def _check_outcomes(outcomes: object, name: str) -> None:
+    for program, outcome in damaged.typed(outcomes, dict, name).items():
+        damaged.text(program, name)
+        for key in ("status", "reason"):
+            damaged.typed(damaged.typed(outcome, dict, program)[key], str, key).encode()
+        damaged.whole(outcome["exit"], "exit", -1024, 1024)
+        damaged.whole(outcome["cases"], "cases")
+        damaged.whole(outcome.get("out_of_budget", 0), "out_of_budget")
+        for key in ("elapsed_s", "budget_s"):
+            damaged.number(outcome[key], key)
 
 
 def agree(plan: Plan, device: str | None, seed: int | None, full: bool, only: list[str],
@@ -115,7 +145,7 @@ class Lock:
 
     def _take_over(self) -> None:
         owner = self._read()
-        driver, child = owner.get("driver"), owner.get("child")
+        driver, child = _process(owner.get("driver")), _process(owner.get("child"))
         if driver is None or _is_alive(driver):
             raise CommandError(f"{self.path.parent} is in use by another run (process {driver or 'unknown'})", BAD)
         if child is None or not self._is_ours(child):
@@ -140,7 +170,7 @@ class Lock:
 
     def _read(self) -> dict:
         try:
-            return json.loads(os.pread(self.handle, 4096, 0) or b"{}")
+            return damaged.parse(os.pread(self.handle, 4096, 0) or b"{}")
         except ValueError:
             return {}
 
@@ -151,6 +181,14 @@ class Lock:
             os.pwrite(self.handle, text, 0)
         except OSError:
             pass  # the lock itself needs no space; only the process to stop is not recorded
+
+
+def _process(value: object) -> int | None:
+    """Of a damaged lock the owner is unknown; 0, 1 and less are more than a process to those who send signals."""
+    try:
+        return damaged.whole(value, "process", 2, _MAX_PROCESS)
+    except ValueError:
+        return None
 
 
 def _is_alive(pid: int) -> bool:
