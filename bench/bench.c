@@ -333,6 +333,7 @@ static int run_and_close(struct bench_run *r)
 
 int bench_main(const struct bench *b, int argc, char **argv)
 {
+	out_open();
 	struct bench_run *r = malloc(sizeof(*r));
 	if (!r) {
 		err_print("%s: the state of a run: out of memory", b->name);

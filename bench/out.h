@@ -8,6 +8,11 @@
 
 #include <stddef.h>
 
+/* What a program calls first. A standard file that is closed would be the next one that is opened,
+ * and what is printed would land in it: the closed ones are opened as /dev/null, for reading alone,
+ * so that writing to them stays an error. */
+void out_open(void);
+
 void out_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void out_write(const char *bytes, size_t count);
 

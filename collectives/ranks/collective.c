@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "collectives/ranks/collective.h"
+#include "bench/out.h"
 #include "collectives/ranks/mpi_job.h"
 #include "collectives/ranks/nccl_tests_args.h"
 #include "collectives/ranks/rank_device.h"
@@ -389,6 +390,7 @@ static int run_leader(struct leader *leader, const struct bench *b, int argc, ch
 int collective_main(const struct bench *b, enum schedule_kind kind, int argc, char **argv)
 {
 	struct session *session = NULL;
+	out_open(); /* before MPI opens anything */
 	int code = 0, status = session_make(b, &session);
 	status = status ? status : mpi_job_start(&argc, &argv);
 	if (status) {

@@ -1,0 +1,37 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-3-Clause
+# Programs in odd surroundings: closed standard files, planted links, folders for files, signals, little memory.
+
+# shellcheck disable=SC2154 # run sets status and output; helpers sets root
+load bats/helpers
+
+bin=${GPUSIG_BIN:-$root/bin}
+QUICK='--min-samples 6 --max-samples 6 --budget 0.05s'
+
+setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
+
+@test "a closed stdout is an error, and what is printed lands in no file of the program" {
+	for name in $(programs); do
+		for closed in '>&-' '2>&-' '<&-' '>&- 2>&- <&-'; do
+			echo "program: $name $closed"
+			status=0
+			sh -c "'$bin/$name' --device sim:0,1 $QUICK --out out --progress progress $closed" >said 2>&1 || status=$?
+			[ "$status" != 77 ] || continue 2
+			case $closed in
+			*'>&- 2'* | '>&-') [ "$status" = 1 ] ;;
+			*) [ "$status" = 0 ] || [ "$status" = 3 ] ;;
+			esac
+			json 'none([r for r in rows if not {"number", "of", "key"} <= set(r)])' <progress
+		done
+	done
+	[ -s out ]
+	fits_schema out
+}
+
+@test "./gpusig works with closed standard files" {
+	export GPUSIG_BIN=$bin
+	"$root/gpusig" run --device sim --budget 2s --only micro/launch --out "$PWD/out" >&- 2>&- <&-
+	"$root/gpusig" list >&- 2>said
+	[ ! -s said ]
+	fits_schema out/records.jsonl
+}
