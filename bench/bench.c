@@ -124,7 +124,7 @@ static double case_seconds(const struct bench_run *r, double share_of_left, doub
 /* Fail before any measurement when no case of the run is possible. */
 static int check_any_case_possible(struct bench_run *r)
 {
-	for (size_t i = 0; r->b->admit && i < r->count.total; i++) {
+	for (size_t i = 0; r->b->admit && i < r->count.total && !bench_interrupted; i++) {
 		bench_set_point(r, i);
 		if (r->b->admit(&r->c) != -EINVAL)
 			break;
@@ -148,7 +148,7 @@ static int run_cases(struct bench_run *r)
 	double left = 0.0;
 	for (size_t i = 0; i < r->chosen.count; i++)
 		left += weight_of(&r->chosen.cases[i]);
-	for (size_t i = 0; i < r->chosen.count; i++) {
+	for (size_t i = 0; i < r->chosen.count && !bench_interrupted; i++) {
 		double weight = weight_of(&r->chosen.cases[i]), share = weight / left;
 		left -= weight;
 		bench_current_clear(&r->current);
@@ -162,12 +162,10 @@ static int run_cases(struct bench_run *r)
 		case_progress_begin(r, i + 1, r->chosen.count);
 		int status = bench_case_run(r, case_seconds(r, share, now));
 		case_progress_end(r);
-		if (bench_interrupted)
-			return -EINTR;
-		if (status)
+		if (status && !bench_interrupted)
 			return status;
 	}
-	return 0;
+	return bench_interrupted ? -EINTR : 0;
 }
 
 /* ---------------------------------------------------------------- the run */
@@ -290,8 +288,10 @@ static int run_program(struct bench_run *r)
 		return BENCH_USAGE;
 	select_variants(r);
 	bench_options_resolve(&r->o, bench_virtual(r));
-	if (choose_cases(r))
-		return BENCH_USAGE;
+	status = choose_cases(r);
+	r->interrupted = status == -EINTR;
+	if (status)
+		return r->interrupted ? BENCH_INVALID : BENCH_USAGE;
 	if (r->o.mode == BENCH_LIST) {
 		list_cases(r);
 		return out_status() ? BENCH_BAD : BENCH_OK;

@@ -19,15 +19,36 @@ void case_keys_free(struct case_keys *keys)
 	*keys = (struct case_keys){0};
 }
 
+static int compare_keys(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Sorts them, and keeps one of each. */
+static void sort_keys(struct case_keys *keys)
+{
+	size_t count = 0;
+	if (keys->count)
+		qsort(keys->key, keys->count, sizeof(*keys->key), compare_keys);
+	for (size_t i = 0; i < keys->count; i++)
+		if (count && strcmp(keys->key[count - 1], keys->key[i]) == 0)
+			free(keys->key[i]);
+		else
+			keys->key[count++] = keys->key[i];
+	keys->count = count;
+}
+
 int case_keys_read(const char *option, const char *path, struct case_keys *keys)
 {
 	char *line = NULL;
 	size_t capacity = 0;
 	int status = 0;
-	FILE *file = path ? fopen(path, "re") : NULL;
-	if (path && !file)
+	if (!path)
+		return 0;
+	FILE *file = fopen(path, "re");
+	if (!file)
 		return err_note(-EINVAL, "%s %s: %s", option, path, strerror(errno));
-	while (file && status == 0 && getline(&line, &capacity, file) >= 0) {
+	while (status == 0 && getline(&line, &capacity, file) >= 0) {
 		line[strcspn(line, "\n")] = '\0';
 		char **grown = vec_grow(keys->key, keys->count, &keys->capacity, sizeof(*grown));
 		if (grown)
@@ -38,19 +59,22 @@ int case_keys_read(const char *option, const char *path, struct case_keys *keys)
 		else
 			status = err_note(-ENOMEM, "%s %s: out of memory", option, path);
 	}
+	/* A folder can be opened, and not read. */
+	if (status == 0 && ferror(file))
+		status = err_note(-EINVAL, "%s %s: %s", option, path, strerror(errno));
 	free(line);
-	if (file)
-		fclose(file);
+	fclose(file);
+	sort_keys(keys);
 	return status;
 }
 
 /* The position of the key, or keys->count. */
 static size_t find_key(const struct case_keys *keys, const char *key)
 {
-	size_t i = 0;
-	while (i < keys->count && strcmp(keys->key[i], key) != 0)
-		i++;
-	return i;
+	char **found = keys->count ? bsearch(&key, keys->key, keys->count, sizeof(*keys->key),
+					     compare_keys)
+				   : NULL;
+	return found ? (size_t)(found - keys->key) : keys->count;
 }
 
 /* ---------------------------------------------------------------- order */
@@ -122,7 +146,8 @@ static struct place *order_cases(struct bench_run *r, bool coarse_first)
 	size_t total = r->count.total, index = 0;
 	size_t stride = coarse_first ? find_stride(total) : 1;
 	struct place *places = calloc(total, sizeof(*places));
-	for (size_t turn = 0; places && turn < total; turn++, index = (index + stride) % total) {
+	for (size_t turn = 0; places && turn < total && !bench_interrupted;
+	     turn++, index = (index + stride) % total) {
 		bench_set_point(r, index);
 		bool headline = bench_has_headline(r);
 		places[index] = (struct place){
@@ -149,7 +174,7 @@ static bool is_chosen(const struct bench_run *r, bool wanted, bool headline)
 static int choose_cases(struct bench_run *r, const struct place *places, bool *seen,
 			struct case_list *list)
 {
-	for (size_t i = 0; i < r->count.total; i++) {
+	for (size_t i = 0; i < r->count.total && !bench_interrupted; i++) {
 		bench_set_point(r, places[i].index);
 		size_t at = find_key(&r->cases, r->current.key);
 		seen[at] = true;
@@ -161,6 +186,8 @@ static int choose_cases(struct bench_run *r, const struct place *places, bool *s
 			list->cases[list->count++] =
 				(struct chosen_case){places[i].index, places[i].headline};
 	}
+	if (bench_interrupted)
+		return -EINTR;
 	for (size_t i = 0; i < r->cases.count; i++)
 		if (!seen[i])
 			return err_note(-EINVAL, "--cases %s: '%.200s' is no case of this run",

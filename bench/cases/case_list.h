@@ -15,7 +15,7 @@
 
 struct bench_run;
 
-/* Keys of cases, as --done or --cases lists them. */
+/* Keys of cases, as --done or --cases lists them: sorted, one of each. */
 struct case_keys {
 	char **key;
 	size_t count, capacity;
@@ -38,9 +38,9 @@ struct case_list {
 };
 
 /* Of r->done and r->cases. -EINVAL with a text: --cases names a case that is none of this run.
- * -ENOMEM. That --headline leaves none is printed and no error: a device may lack them all.
- * `coarse_first`: the time may not suffice for all cases. Leaves some point of the axes in
- * r->current. */
+ * -ENOMEM. -EINTR: a signal came. That --headline leaves none is printed and no error: a device may
+ * lack them all. `coarse_first`: the time may not suffice for all cases. Leaves some point of the
+ * axes in r->current. */
 int case_list_make(struct bench_run *r, bool coarse_first, struct case_list *list_p);
 void case_list_free(struct case_list *list);
 

@@ -1,6 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "bench/cases/case_list.h"
+#include "bench/bench_run.h"
+#include "lib/err.h"
 #include "tests/unit/test.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 static void the_ends_are_coarse_and_the_gaps_close(void)
 {
@@ -30,8 +38,47 @@ static void every_level_spreads(void)
 		}
 }
 
+static void keys_are_found_however_they_are_listed(void)
+{
+	char path[64];
+	struct case_keys keys = {0};
+	snprintf(path, sizeof(path), "/tmp/gpusig-keys-%ld", (long)getpid());
+	FILE *file = fopen(path, "w");
+	require(file != NULL);
+	fputs("size=3\nsize=1\nsize=3\n", file);
+	fclose(file);
+	expect(case_keys_read("--done", path, &keys) == 0);
+	expect(keys.count == 2 && strcmp(keys.key[0], "size=1") == 0);
+	case_keys_free(&keys);
+	unlink(path);
+	expect(case_keys_read("--done", "/tmp", &keys) == -EINVAL);
+	expect(strcmp(err_text(), "--done /tmp: Is a directory") == 0);
+	expect(case_keys_read("--done", NULL, &keys) == 0 && keys.count == 0);
+}
+
+static void a_signal_ends_the_choice(void)
+{
+	static struct axis_value values[3] = {{.number = 1}, {.number = 2}, {.number = 3}};
+	const struct bench b = {.name = "a", .axes = (const struct axis[]){{.name = "size"}, {0}}};
+	struct bench_run *r = calloc(1, sizeof(*r));
+	require(r != NULL);
+	struct case_list list = {0};
+	r->b = &b;
+	r->axis_count = 1;
+	r->axes[0].values = values;
+	r->axes[0].count = r->count.total = 3;
+	expect(case_list_make(r, false, &list) == 0 && list.count == 3);
+	case_list_free(&list);
+	bench_interrupted = SIGTERM;
+	expect(case_list_make(r, false, &list) == -EINTR);
+	bench_interrupted = 0;
+	free(r);
+}
+
 int main(void)
 {
+	test(keys_are_found_however_they_are_listed);
+	test(a_signal_ends_the_choice);
 	test(the_ends_are_coarse_and_the_gaps_close);
 	test(every_level_spreads);
 	return test_done();
