@@ -180,51 +180,94 @@ uint64_t host_cache_bytes(const char *root, const int *cores, size_t count, unsi
 
 static uint64_t min_u64(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
-static uint64_t cgroup_free_bytes(const char *folder, const char *limit_name,
-				  const char *usage_name)
+/* What a control group's files are called in the two versions of control groups. */
+struct cgroup_version {
+	const char *limit, *usage, *reclaimable; /* the last one is a line of memory.stat */
+};
+static const struct cgroup_version cgroup_v1 = {"memory.limit_in_bytes", "memory.usage_in_bytes",
+						"total_inactive_file "};
+static const struct cgroup_version cgroup_v2 = {"memory.max", "memory.current", "inactive_file "};
+
+/* The value of a line that begins with `name`, or 0. */
+static uint64_t read_named(const char *path, const char *name, uint64_t unit)
+{
+	char line[256];
+	uint64_t value = 0;
+	FILE *file = fopen(path, "r");
+	if (!file)
+		return 0;
+	while (value == 0 && fgets(line, sizeof(line), file))
+		if (strncmp(line, name, strlen(name)) == 0)
+			value = strtoull(line + strlen(name), NULL, 10);
+	fclose(file);
+	return value * unit;
+}
+
+/* Files in the page cache that nobody uses count as used, but make room. */
+static uint64_t cgroup_free_bytes(const char *folder, const struct cgroup_version *v)
 {
 	char path[4096];
-	snprintf(path, sizeof(path), "%s/%s", folder, limit_name);
+	snprintf(path, sizeof(path), "%s/%s", folder, v->limit);
 	uint64_t limit = read_number(path);
-	snprintf(path, sizeof(path), "%s/%s", folder, usage_name);
+	snprintf(path, sizeof(path), "%s/%s", folder, v->usage);
 	uint64_t used = read_number(path);
+	snprintf(path, sizeof(path), "%s/memory.stat", folder);
+	uint64_t reclaimable = min_u64(read_named(path, v->reclaimable, 1), used);
 	if (limit == 0)
 		return UINT64_MAX;
+	used -= reclaimable;
 	return limit > used ? limit - used : 0;
 }
 
-/* Each group above the process's own limits it as well. Inside a container only the topmost group
- * is visible. */
-static uint64_t process_cgroup_free_bytes(void)
+/* Each group above the process's own limits it as well. Inside a container only the topmost one may
+ * be visible. */
+static uint64_t cgroups_free_bytes(const char *root, const char *mount, const char *group,
+				   const struct cgroup_version *v)
 {
-	char line[2048], folder[3072];
-	uint64_t capacity = cgroup_free_bytes("/sys/fs/cgroup/memory", "memory.limit_in_bytes",
-					      "memory.usage_in_bytes");
-	if (!read_line("/proc/self/cgroup", line, sizeof(line)) || strncmp(line, "0::/", 4) != 0)
-		return capacity;
-	snprintf(folder, sizeof(folder), "/sys/fs/cgroup%s", line + 3);
-	for (char *end = folder + strlen(folder); end; end = strrchr(folder, '/')) {
+	char folder[3072];
+	int top = snprintf(folder, sizeof(folder), "%s%s", root, mount);
+	snprintf(folder + top, sizeof(folder) - (size_t)top, "%s", group);
+	uint64_t capacity = cgroup_free_bytes(folder, v);
+	for (char *end; (end = strrchr(folder + top, '/')) != NULL;) {
 		*end = '\0';
-		if (strlen(folder) < strlen("/sys/fs/cgroup"))
-			break;
-		capacity = min_u64(capacity,
-				   cgroup_free_bytes(folder, "memory.max", "memory.current"));
+		capacity = min_u64(capacity, cgroup_free_bytes(folder, v));
 	}
+	return capacity;
+}
+
+uint64_t host_cgroup_free_bytes(const char *root)
+{
+	char line[2048], path[512];
+	uint64_t capacity = UINT64_MAX;
+	snprintf(path, sizeof(path), "%s/proc/self/cgroup", root);
+	FILE *file = fopen(path, "r");
+	while (file && fgets(line, sizeof(line), file)) {
+		line[strcspn(line, "\n")] = '\0';
+		const char *names = strchr(line, ':'),
+			   *group = names ? strchr(names + 1, ':') : NULL;
+		if (!group || group[1] != '/')
+			continue;
+		if (strncmp(line, "0::", 3) == 0) {
+			capacity = min_u64(capacity, cgroups_free_bytes(root, "/sys/fs/cgroup",
+									group + 1, &cgroup_v2));
+			capacity =
+				min_u64(capacity, cgroups_free_bytes(root, "/sys/fs/cgroup/unified",
+								     group + 1, &cgroup_v2));
+		} else if (strstr(names, ":memory:")) {
+			capacity =
+				min_u64(capacity, cgroups_free_bytes(root, "/sys/fs/cgroup/memory",
+								     group + 1, &cgroup_v1));
+		}
+	}
+	if (file)
+		fclose(file);
 	return capacity;
 }
 
 uint64_t host_memory_available_bytes(void)
 {
-	char line[256];
-	uint64_t kilobytes = 0;
-	FILE *file = fopen("/proc/meminfo", "r");
-	if (!file)
-		return 0;
-	while (kilobytes == 0 && fgets(line, sizeof(line), file))
-		if (strncmp(line, "MemAvailable:", 13) == 0)
-			kilobytes = strtoull(line + 13, NULL, 10);
-	fclose(file);
-	return min_u64(kilobytes << 10, process_cgroup_free_bytes());
+	uint64_t available = read_named("/proc/meminfo", "MemAvailable:", 1024);
+	return min_u64(available, host_cgroup_free_bytes(""));
 }
 
 /* ------------------------------------------------------------------ names */

@@ -35,6 +35,10 @@ uint64_t host_cache_bytes(const char *root, const int *cores, size_t count, unsi
  * 0 if unknown. */
 uint64_t host_memory_available_bytes(void);
 
+/* What the process's control groups leave it, by either version and on all levels. UINT64_MAX:
+ * nothing bounds it. `root` as above. */
+uint64_t host_cgroup_free_bytes(const char *root);
+
 /* Start a thread that runs only on these cores and handles no signals of the process. 0 or -errno.
  */
 int host_thread_start(pthread_t *thread_p, const int *cores, size_t count, void *(*run)(void *),

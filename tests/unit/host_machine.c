@@ -10,10 +10,10 @@
 
 static char root[] = "/tmp/gpusig_host_machine_XXXXXX";
 
-static void write_sysfs(const char *text, const char *format, int cpu, const char *name)
+static void write_under_root(const char *text, const char *name)
 {
 	char path[512], folder[512];
-	snprintf(path, sizeof(path), format, root, cpu, name);
+	snprintf(path, sizeof(path), "%s/%s", root, name);
 	for (char *at = strchr(path + strlen(root) + 1, '/'); at; at = strchr(at + 1, '/')) {
 		snprintf(folder, sizeof(folder), "%.*s", (int)(at - path), path);
 		mkdir(folder, 0700);
@@ -25,8 +25,15 @@ static void write_sysfs(const char *text, const char *format, int cpu, const cha
 	fclose(file);
 }
 
-#define TOPOLOGY "%s/sys/devices/system/cpu/cpu%d/topology/%s"
-#define CACHE "%s/sys/devices/system/cpu/cpu%d/cache/%s"
+static void write_sysfs(const char *text, const char *format, int cpu, const char *name)
+{
+	char path[256];
+	snprintf(path, sizeof(path), format, cpu, name);
+	write_under_root(text, path);
+}
+
+#define TOPOLOGY "sys/devices/system/cpu/cpu%d/topology/%s"
+#define CACHE "sys/devices/system/cpu/cpu%d/cache/%s"
 
 /* Four cores of two threads numbered n and n+4; a level 2 cache each, a level 3 cache for two. */
 static void record_machine(void)
@@ -105,6 +112,49 @@ static void this_machine_is_described(void)
 	expect(host_memory_available_bytes() > 0);
 }
 
+#define MB(n) ((uint64_t)(n) << 20)
+
+static void write_group(const char *file, const char *text)
+{
+	char path[256];
+	snprintf(path, sizeof(path), "sys/fs/cgroup/%s", file);
+	write_under_root(text, path);
+}
+
+static void control_groups_bound_memory(void)
+{
+	expect(host_cgroup_free_bytes("/nowhere") == UINT64_MAX);
+	write_under_root("0::/a/b", "proc/self/cgroup");
+	expect(host_cgroup_free_bytes(root) == UINT64_MAX);
+	write_group("a/b/memory.max", "max");
+	write_group("a/b/memory.current", "1048576");
+	expect(host_cgroup_free_bytes(root) == UINT64_MAX);
+	write_group("a/memory.max", "268435456");
+	write_group("a/memory.current", "67108864");
+	expect(host_cgroup_free_bytes(root) == MB(192));
+	write_group("a/memory.stat", "file 9\ninactive_file 33554432\nactive_file 1");
+	expect(host_cgroup_free_bytes(root) == MB(224));
+	write_group("a/b/memory.max", "104857600");
+	expect(host_cgroup_free_bytes(root) == MB(99));
+	write_group("a/b/memory.current", "104857601");
+	expect(host_cgroup_free_bytes(root) == 0);
+}
+
+static void version_1_groups_bound_memory(void)
+{
+	write_under_root("3:cpu,cpuacct:/x\n2:memory:/job/step\n0::/", "proc/self/cgroup");
+	write_group("memory/memory.limit_in_bytes", "9223372036854771712");
+	write_group("memory/memory.usage_in_bytes", "1000000");
+	expect(host_cgroup_free_bytes(root) > MB(1 << 20));
+	write_group("memory/job/memory.limit_in_bytes", "268435456");
+	write_group("memory/job/memory.usage_in_bytes", "134217728");
+	write_group("memory/job/step/memory.limit_in_bytes", "209715200");
+	write_group("memory/job/step/memory.usage_in_bytes", "10485760");
+	expect(host_cgroup_free_bytes(root) == MB(128));
+	write_group("memory/job/memory.stat", "total_inactive_file 125829120");
+	expect(host_cgroup_free_bytes(root) == MB(190));
+}
+
 int main(void)
 {
 	if (!mkdtemp(root))
@@ -113,6 +163,8 @@ int main(void)
 	test(one_thread_of_each_core);
 	test(without_topology_every_processor_is_a_core);
 	test(each_cache_counts_once);
+	test(control_groups_bound_memory);
+	test(version_1_groups_bound_memory);
 	test(shares_are_even);
 	test(this_machine_is_described);
 	char command[128];
