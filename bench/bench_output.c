@@ -11,7 +11,6 @@
 #include <string.h>
 #include <time.h>
 
-#define SCHEMA "gpusig.record"
 #define SCHEMA_VERSION "1.0.0"
 /* Samples of a variant in a record, which is a line that people read. Of more, every k-th is
  * kept. */
@@ -22,7 +21,7 @@ static void begin_record(struct bench_run *r, const char *kind)
 	struct json *j = &r->json;
 	json_clear(j);
 	json_object_begin(j, NULL);
-	json_string(j, "schema", SCHEMA);
+	json_string(j, "schema", RECORD_SCHEMA);
 	json_string(j, "version", SCHEMA_VERSION);
 	json_string(j, "kind", kind);
 	json_string(j, "run", r->id);

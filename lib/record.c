@@ -4,21 +4,43 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* Under /dev, /dev/stdout and the like are links. */
+static bool may_be_link(const char *path)
+{
+	return strncmp(path, "/dev/", 5) == 0 || strncmp(path, "/proc/", 6) == 0;
+}
+
+/* Whether a line can be appended to what is there. */
+static int check_content(int fd, const char *path)
+{
+	struct stat info;
+	char first[sizeof(RECORD_BEGIN)] = "", last = '\n';
+	if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) || info.st_size == 0)
+		return 0;
+	if (pread(fd, first, sizeof(first) - 1, 0) < 0 || strcmp(first, RECORD_BEGIN) != 0)
+		return err_note(-EEXIST, "%s holds something else than records", path);
+	if (pread(fd, &last, 1, info.st_size - 1) == 1 && last != '\n')
+		return err_note(-EBADMSG, "%s ends in the middle of a record", path);
+	return 0;
+}
+
 int record_open(struct record_file *f, const char *path)
 {
-	int fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+	int flags = O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | (may_be_link(path) ? 0 : O_NOFOLLOW);
+	int fd = open(path, flags, 0666);
+	if (fd < 0 && errno == ELOOP)
+		return err_note(-ELOOP, "open %s: it is a symbolic link", path);
 	if (fd < 0)
 		return err_note(-errno, "open %s: %s", path, strerror(errno));
-	struct stat info;
-	char last = '\n';
-	if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_size > 0 &&
-	    pread(fd, &last, 1, info.st_size - 1) == 1 && last != '\n') {
+	int status = check_content(fd, path);
+	if (status) {
 		close(fd);
-		return err_note(-EBADMSG, "%s ends in the middle of a record", path);
+		return status;
 	}
 	*f = (struct record_file){.fd = fd, .path = path};
 	return 0;

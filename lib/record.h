@@ -7,13 +7,19 @@
 
 #include <stddef.h>
 
+#define RECORD_SCHEMA "gpusig.record"
+/* Of every line, as lib/json.h writes it. */
+#define RECORD_BEGIN "{\"schema\":\"" RECORD_SCHEMA "\""
+
 struct record_file {
 	int fd; /* below 0: no file, and record_append() does nothing */
 	const char *path;
 };
 
-/* Open for appending, creating it if need be. A last line without newline (a crash) is an error,
- * -EBADMSG: appending would glue two records together. `path` must outlive the file. */
+/* Open for appending, creating it if need be. Errors of a regular file: -EEXIST where it does not
+ * begin as records do, -EBADMSG where its last line lacks the newline (a crash), since appending
+ * would glue two records together. A symbolic link is -ELOOP, but for those of /dev and /proc.
+ * `path` must outlive the file. */
 int record_open(struct record_file *f, const char *path);
 
 /* Append one whole line with one write. If only a part is written, it is removed again, so that

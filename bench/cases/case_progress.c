@@ -15,7 +15,7 @@ int case_progress_open(struct case_progress *p, const char *path)
 	*p = (struct case_progress){.fd = -1};
 	if (!path)
 		return 0;
-	p->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	p->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
 	return p->fd < 0 ? err_note(-errno, "--progress %s: %s", path, strerror(errno)) : 0;
 }
 

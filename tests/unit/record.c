@@ -8,6 +8,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#define ONE RECORD_BEGIN "}\n"
+
 static char path[] = "/tmp/gpusig-record-XXXXXX";
 
 static void read_back(char *out, size_t capacity)
@@ -24,13 +26,47 @@ static void lines_are_appended(void)
 	struct record_file f;
 	char text[64];
 	require(record_open(&f, path) == 0);
-	expect(record_append(&f, "one\n", 4) == 0);
+	expect(record_append(&f, ONE, strlen(ONE)) == 0);
 	expect(record_close(&f) == 0);
 	require(record_open(&f, path) == 0);
 	expect(record_append(&f, "two\n", 4) == 0);
 	expect(record_close(&f) == 0);
 	read_back(text, sizeof(text));
-	expect_str(text, "one\ntwo\n");
+	expect_str(text, ONE "two\n");
+}
+
+static void refuses_what_is_not_ours(void)
+{
+	struct record_file f = {.fd = -1};
+	static const char *const others[] = {"one\n", "{\"schema\":\"gpusig.signature\"}\n", "{",
+					     "{\"schema\":\"gpusig.records\"}\n"};
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		char text[64];
+		FILE *file = fopen(path, "w");
+		require(file != NULL);
+		fputs(others[i], file);
+		fclose(file);
+		expect(record_open(&f, path) == -EEXIST);
+		read_back(text, sizeof(text));
+		expect_str(text, others[i]);
+	}
+	require(truncate(path, 0) == 0);
+}
+
+static void follows_no_link(void)
+{
+	struct record_file f = {.fd = -1};
+	char link[64];
+	snprintf(link, sizeof(link), "%s.link", path);
+	require(symlink(path, link) == 0);
+	expect(record_open(&f, link) == -ELOOP);
+	expect_str(strstr(err_text(), "it is"), "it is a symbolic link");
+	unlink(link);
+	int ends[2];
+	require(pipe(ends) == 0);
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", ends[1]);
+	expect(record_open(&f, link) == 0);
+	expect(record_close(&f) == 0);
 }
 
 static void refuses_a_cut_line(void)
@@ -38,7 +74,7 @@ static void refuses_a_cut_line(void)
 	struct record_file f = {.fd = -1};
 	FILE *file = fopen(path, "a");
 	require(file != NULL);
-	fputs("{\"half", file);
+	fputs(ONE "{\"half", file);
 	fclose(file);
 	expect(record_open(&f, path) == -EBADMSG);
 	expect(f.fd == -1);
@@ -87,6 +123,8 @@ int main(void)
 	close(fd);
 	test(lines_are_appended);
 	test(refuses_a_cut_line);
+	test(refuses_what_is_not_ours);
+	test(follows_no_link);
 	test(removes_a_partial_line);
 	test(reports_full_and_missing);
 	unlink(path);
