@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Callable
 
+from suite.folder import open_own
+
 _STOP_GRACE_S = 5.0
 _STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -72,7 +74,7 @@ def launch(
     seconds later its whole group gets SIGKILL. `lock` is inherited; `started` is told the process; `tick` is called
     about once a second. `nice` is the priority of the program and all that it starts."""
     begin = time.monotonic()
-    with open(log, "wb") as out:
+    with open(log, "wb", opener=open_own) as out:
         child = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True, pass_fds=(lock,),
             preexec_fn=None if nice is None else lambda: _take_priority(nice),

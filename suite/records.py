@@ -16,6 +16,7 @@ from typing import BinaryIO
 
 from suite import damaged
 from suite.command_error import BAD, CommandError
+from suite.folder import open_own
 
 SCHEMA, VERSION = "gpusig.record", "1.0.0"
 DONE = ("ok", "skipped")
@@ -101,7 +102,7 @@ class RecordFile:
         if not self.path.is_file():
             return 0
         try:
-            with open(self.path, "r+b") as records:
+            with open(self.path, "r+b", opener=open_own) as records:
                 whole = _end_of_last_line(records)
                 cut_bytes = records.seek(0, os.SEEK_END) - whole
                 if cut_bytes:
@@ -115,7 +116,7 @@ class RecordFile:
     def update(self) -> None:
         """Read the complete lines that are new."""
         try:
-            with open(self.path, "rb") as records:
+            with open(self.path, "rb", opener=open_own) as records:
                 records.seek(self._offset)
                 for length, line in damaged.lines(records):
                     self._offset += length
@@ -129,7 +130,7 @@ class RecordFile:
         """Write one record as a whole line, or not at all."""
         line = (json.dumps({"schema": SCHEMA, "version": VERSION, **record}, allow_nan=False) + "\n").encode()
         try:
-            handle = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            handle = open_own(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
             try:
                 if os.write(handle, line) != len(line):
                     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -210,7 +211,7 @@ def _end_of_last_line(records: BinaryIO) -> int:
 def _keep(path: Path, records: BinaryIO) -> None:
     # The cut piece is for reference only; a failure to write it is ignored.
     try:
-        with open(path, "ab") as kept:
+        with open(path, "ab", opener=open_own) as kept:
             shutil.copyfileobj(records, kept, _BLOCK)
             kept.write(b"\n")
     except OSError:

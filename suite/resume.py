@@ -18,6 +18,7 @@ from pathlib import Path
 
 from suite import damaged
 from suite.command_error import BAD, CommandError
+from suite.folder import open_own
 from suite.records import DiskFull
 
 _SCHEMA, _VERSION = "gpusig.plan", "1.0.0"
@@ -45,7 +46,7 @@ class Plan:
         """Replace the file in one step: a crash leaves the old one or the new one."""
         fresh = path.with_name(path.name + ".new")
         try:
-            with open(fresh, "w", encoding="utf-8") as out:
+            with open(fresh, "w", encoding="utf-8", opener=open_own) as out:
                 json.dump({"schema": _SCHEMA, "version": _VERSION, **asdict(self)}, out, indent=1)
                 out.write("\n")
             os.replace(fresh, path)
@@ -56,7 +57,7 @@ class Plan:
 
 def load(path: Path) -> Plan:
     try:
-        with open(path, "rb") as plan:
+        with open(path, "rb", opener=open_own) as plan:
             return _plan(damaged.parse(plan.read(damaged.MAX_LINE_BYTES)))
     except FileNotFoundError:
         raise CommandError(f"{path.parent} holds no run to resume: {path.name} is missing") from None
@@ -124,7 +125,7 @@ class Lock:
         self.path = folder / "lock"
         self._records = str(folder / "records.jsonl")
         try:
-            self.handle = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            self.handle = open_own(self.path, os.O_RDWR | os.O_CREAT)
         except OSError as error:
             raise CommandError(f"cannot write {self.path}: {error.strerror}", BAD) from error
         if not self._take():

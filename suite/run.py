@@ -16,6 +16,7 @@ from typing import Iterator
 from suite import (command, devices, duration, launch, passes, plan, programs, progress, report, resume, simgrid,
                    starting)
 from suite.command_error import BAD, CANNOT_RUN, INCONCLUSIVE, OK, USAGE, CommandError
+from suite.folder import refuse_links
 from suite.programs import Program
 from suite.records import DiskFull, RecordFile
 
@@ -113,8 +114,10 @@ def _folder(options: Options, cwd: Path) -> tuple[Path, bool]:
         folder = cwd / options.resume
         if not folder.is_dir():
             raise CommandError(f"--resume '{options.resume}' is not a folder")
+        refuse_links(folder)
         return folder, False
     folder = cwd / (options.out or f"gpusig-results-{datetime.now():%Y%m%d-%H%M%S}")
+    refuse_links(folder)
     for name in ("records.jsonl", "plan.json"):
         if (folder / name).exists():
             raise CommandError(f"{folder} already holds a run; go on with it: --resume {folder}")

@@ -10,6 +10,7 @@ from typing import Callable
 
 from suite import command, duration, launch, simgrid
 from suite.command_error import CANNOT_RUN, INCONCLUSIVE, OK, CommandError
+from suite.folder import open_own
 from suite.passes import Start
 from suite.plan import Budget
 from suite.programs import Program
@@ -68,7 +69,8 @@ class Starter:
         """Write what the program reads, and return its command line."""
         log, chosen = self._file(start.program, "log"), self._file(start.program, "cases" if start.cases else "done")
         log.parent.mkdir(exist_ok=True)
-        chosen.write_text("".join(f"{key}\n" for key in start.cases or program_status.done), encoding="utf-8")
+        with open(chosen, "w", encoding="utf-8", opener=open_own) as out:
+            out.writelines(f"{key}\n" for key in start.cases or program_status.done)
         self.progress.unlink(missing_ok=True)
         how = command.How(chosen, bool(start.cases), start.headline, self.progress)
         return command.build(start.program, self._settings, budget_s, how)

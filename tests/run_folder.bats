@@ -88,3 +88,51 @@ disk() {
 	[[ $stderr == *"results/report.html is of earlier records; it is kept"* ]]
 	[[ $stderr != *"full report"* ]]
 }
+
+# ---- what others prepared
+
+@test "a link among the files of a run is refused by name, and nothing is written" {
+	first_run resumed
+	echo precious >elsewhere
+	mkdir logs.elsewhere
+	for name in records.jsonl records.cut plan.json plan.json.new lock logs kernels logs/micro-a.log logs/micro-a.done \
+		logs/progress.json signature.json metrics.csv timings.csv report.html; do
+		for target in "$PWD/absent" "$PWD/elsewhere" "$PWD/logs.elsewhere"; do
+			echo "# $name $target"
+			rm -rf planted again && mkdir planted && cp -r resumed again
+			for folder in planted again; do
+				[[ $name != logs/* ]] || mkdir -p $folder/logs
+				rm -rf "${folder:?}/$name"
+				ln -s "$target" "$folder/$name"
+				before=$(ls -lR "$folder")
+				options="--out $folder"
+				[ $folder = planted ] || options="--resume $folder"
+				# shellcheck disable=SC2086 # options is a list of words
+				run --separate-stderr suite run --budget 1s $options
+				[ "$status" = 2 ]
+				[ "${#stderr_lines[@]}" = 1 ]
+				[[ $stderr == "gpusig: $PWD/$folder/$name is a link; "* ]]
+				[ "$before" = "$(ls -lR $folder)" ]
+			done
+		done
+	done
+	[ "$(cat elsewhere)" = precious ]
+	[ ! -e absent ]
+	[ -z "$(ls logs.elsewhere)" ]
+}
+
+@test "a pipe in place of a file is refused, too, and not waited for" {
+	mkdir planted
+	mkfifo planted/plan.json
+	run --separate-stderr suite run --budget 1s --resume planted
+	[ "$status" = 2 ]
+	[[ $stderr == *"planted/plan.json is a special file; "* ]]
+}
+
+@test "the folder itself may be a link, and files honour the umask" {
+	mkdir target
+	ln -s target results
+	(umask 027 && first_run)
+	[ -s target/records.jsonl ]
+	[ -z "$(find target -mindepth 1 -perm /027 -not -name '*.html' -not -name '*.csv' -not -name signature.json)" ]
+}
