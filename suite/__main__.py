@@ -30,6 +30,7 @@ def _parser() -> _Parser:
     running = commands.add_parser("run", **plain)
     running.add_argument("--device")
     running.add_argument("--budget", type=str)
+    running.add_argument("--soak", type=str)
     running.add_argument("--only", action="append", default=[])
     running.add_argument("--out", type=_path)
     running.add_argument("--resume", type=_path)
@@ -89,8 +90,11 @@ def _shape(text: str) -> str:
 def _run_options(given: argparse.Namespace) -> run.Options:
     if given.out is not None and given.resume is not None:
         raise CommandError("--out begins a new run and --resume goes on with one: give one of them")
+    if given.soak is not None and given.budget is not None:
+        raise CommandError("--soak is the time to measure for, too: leave out --budget")
     budget_s = None if given.budget is None else duration.parse(given.budget)
-    return run.Options(given.device, budget_s, given.only, given.out, given.resume, given.seed, given.full,
+    soak_s = None if given.soak is None else duration.parse(given.soak, "--soak")
+    return run.Options(given.device, budget_s, soak_s, given.only, given.out, given.resume, given.seed, given.full,
                        list(dict.fromkeys(given.shape)), given.strict, given.nice)
 
 

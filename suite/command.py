@@ -29,6 +29,7 @@ class Settings:
     shapes: tuple[str, ...]  # GEMMs in addition to the default ones
     records: Path
     nice: int | None = None  # priority of the programs; None: that of the driver
+    soak: bool = False
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,8 @@ def lacks(program: Program) -> str:
 def build(program: Program, settings: Settings, budget_s: float, how: How) -> list[str]:
     words = [str(program.path), "--device", settings.device, "--budget", duration.option(budget_s)]
     words += ["--seed", str(settings.seed), "--out", str(settings.records), *how.words()]
+    if settings.soak:
+        words += ["--check", "every"]
     if simgrid.NEEDS in program.needs:
         return simgrid.command(program, how.keys.parent, words[1:], settings.full, budget_s)
     if settings.full:

@@ -11,14 +11,14 @@ _SECONDS = {None: 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 _MAX_S = 7 * 24 * 3600.0
 
 
-def parse(text: str) -> float:
+def parse(text: str, name: str = "--budget") -> float:
     """Seconds in "90", "90s", "2m" or "1h"; anything else is refused."""
     match = _PATTERN.fullmatch(text)
     if not match:
-        raise CommandError(f"--budget '{text}' is not a duration such as 90, 90s, 2m or 1h")
+        raise CommandError(f"{name} '{text}' is not a duration such as 90, 90s, 2m or 1h")
     seconds = float(match[1]) * _SECONDS[match[2]]
     if not 0 < seconds <= _MAX_S:
-        raise CommandError(f"--budget '{text}' is not between 0 and 7 days")
+        raise CommandError(f"{name} '{text}' is not between 0 and 7 days")
     return seconds
 
 

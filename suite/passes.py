@@ -8,6 +8,9 @@ again     second tries: headline numbers that are noisy or contended, then the o
           move within the run, then other values that are noisy or contended. A case is tried twice at most, whatever came out,
           so that no number is repeated until it pleases.
 
+A soak looks for wrong results and not for numbers, so it has one kind of pass, "soak": every program in turn for some seconds,
+first the cases that were not measured yet, then those that were measured least often, until the time is over.
+
 Where starting the programs would cost too much of the time, headline and curves are one pass; a program measures its headline
 cases first, and longer, anyway. What is simulated is not tried again: it comes out the same.
 """
@@ -26,6 +29,7 @@ _MIN_FOR_TWO_PASSES_S = 2 * MIN_S  # a program
 _RESERVE = 1.2  # second tries take a little longer than the first
 _LONGER = 3.0  # a second try takes at most so many times the first
 _MORE_AT_MOST = 4
+_SOAK_S = 10.0  # a program in a pass
 
 
 @dataclass(frozen=True)
@@ -44,6 +48,7 @@ class Pass:
     name: str
     starts: list[Start]
     until: float  # the moment when it should have ended
+    ends_then: bool = False  # nothing is started later
 
 
 @dataclass(frozen=True)
@@ -67,6 +72,26 @@ def passes(todo: list[Program], records: RecordFile, now: Callable[[], float], c
     if not c.is_virtual:
         yield Pass("again", second_tries(todo, records, c.budget.at(1.0) - now(), c.budget.opening_s, gave_up), c.budget.at(1.0))
         yield from _more(todo, records, now, c.budget.at(1.0), gave_up)
+
+
+def soak(todo: list[Program], records: RecordFile, now: Callable[[], float], c: Conditions,
+         gave_up: Callable[[Program], bool]) -> Iterator[Pass]:
+    """As passes(). Every program is started once at least, and not again when it measured nothing."""
+    end, going, is_first = c.budget.at(1.0), todo, True
+    while going and (is_first or now() < end):
+        pass_s, left_s = _SOAK_S * len(going), end - now()
+        until = end if left_s < 1.5 * pass_s else end - left_s + pass_s
+        before = {p.name: records.of(p.name).measured for p in going}
+        yield Pass("soak", [_soaking(p, records.of(p.name)) for p in going], until, not is_first)
+        going = [p for p in going if not gave_up(p) and records.of(p.name).measured > before[p.name]]
+        is_first = False
+
+
+def _soaking(program: Program, status: ProgramStatus) -> Start:
+    if status.end is None or status.out_of_budget:
+        return Start(program, program.share)
+    kept = {key: case.measured for key, case in status.cases.items() if case.status != "skipped"}
+    return Start(program, program.share, cases=tuple(key for key, count in kept.items() if count == min(kept.values())))
 
 
 def _affords_two(c: Conditions, programs: int) -> bool:

@@ -43,6 +43,7 @@ class CaseStatus:
     status: str
     elapsed_s: float
     tries: int = 0  # that were ok
+    measured: int = 0  # whatever came out
     headline: bool = False  # it holds a headline number
     headline_graded: bool = False  # one that is noisy or contended
     graded: bool = False  # some number of it is
@@ -56,6 +57,10 @@ class ProgramStatus:
     valid: set[str] = field(default_factory=set)
     flags: Counter[str] = field(default_factory=Counter)
     cases_s: float = 0.0
+    measured: int = 0  # cases, each as often as it was
+    timed: int = 0  # executions
+    checked: int = 0  # of these
+    wrong: int = 0  # cases, each as often as its result was; the first wrong one ends a case
     starts: int = 0
     last_run: str = ""
     primary: list[dict] = field(default_factory=list)  # of the last start
@@ -173,12 +178,19 @@ def _enter_case(program_status: ProgramStatus, record: dict) -> None:
     flags = {damaged.text(flag["flag"], "flag") for flag in validity.get("flags", [])}
     numbers = [d for d in record.get("derived") or [] if isinstance(d, dict)]
     graded = {(d.get("name"), d.get("variant")) for d in numbers if d.get("grades")}
+    check = damaged.typed(record.get("check", {}), dict, "check")
+    timed, checked = (damaged.whole(check.get(name, 0), name) for name in ("timed", "checked"))
     axes = damaged.typed(record.get("case") or {}, dict, "case")
     heads = [p for p in program_status.primary if all(axes.get(name) == value for name, value in p["where"].items())]
     headline_graded = any((p.get("derived"), p.get("variant")) in graded for p in heads)
     before = program_status.cases.get(key)
     program_status.cases_s += elapsed_s
-    program_status.cases[key] = CaseStatus(status, elapsed_s, (before.tries if before else 0) + (status == "ok"), bool(heads),
+    program_status.measured += 1
+    program_status.timed += timed
+    program_status.checked += checked
+    program_status.wrong += check.get("status") == "failed"
+    tries, measured = (before.tries, before.measured) if before else (0, 0)
+    program_status.cases[key] = CaseStatus(status, elapsed_s, tries + (status == "ok"), measured + 1, bool(heads),
                                            headline_graded, bool(graded))
     # A flag may concern one variant alone; the other numbers of the case stay valid.
     if status == "ok" and (validity.get("valid", True) or any(d.get("valid") is True for d in numbers)):

@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
 
-from suite import damaged
+from suite import damaged, duration
 from suite.command_error import BAD, CommandError
 from suite.folder import open_own
 from suite.records import DiskFull
@@ -39,6 +39,7 @@ class Plan:
     budget_s: float
     shapes: list[str]  # of the user's own GEMMs
     nice: int | None = None  # priority of the programs; None: that of the driver
+    soak: bool = False  # every execution is checked, and cases are repeated until the budget is used up
     created: str = field(default_factory=lambda: datetime.now(timezone.utc).isoformat(timespec="seconds"))
     outcomes: dict[str, dict] = field(default_factory=dict)
 
@@ -71,11 +72,12 @@ def _why(error: Exception) -> str:
 
 def _plan(data: dict) -> Plan:
     """Raises ValueError or KeyError where the plan is damaged."""
+    data.setdefault("soak", False)  # of a run before there was one
     for name, check in {
         "device": damaged.text, "why": damaged.text, "seed": lambda v, n: damaged.whole(v, n, most=MAX_SEED),
         "full": lambda v, n: damaged.typed(v, bool, n), "only": damaged.texts, "budget_s": damaged.number,
         "shapes": damaged.texts, "nice": lambda v, n: v is None or damaged.whole(v, n, -20, 19), "created": damaged.text,
-        "outcomes": _check_outcomes,
+        "soak": lambda v, n: damaged.typed(v, bool, n), "outcomes": _check_outcomes,
     }.items():
         check(data[name], name)
     return Plan(**{name: data[name] for name in Plan.__dataclass_fields__})
@@ -93,8 +95,8 @@ def _check_outcomes(outcomes: object, name: str) -> None:
             damaged.number(outcome[key], key)
 
 
-def agree(plan: Plan, device: str | None, seed: int | None, full: bool, only: list[str],
-          shapes: list[str]) -> None:
+def agree(plan: Plan, device: str | None, seed: int | None, full: bool, only: list[str], shapes: list[str],
+          soak_s: float | None, budget_s: float | None) -> None:
     """Refuse options that contradict the run that is resumed."""
     given = {
         "--device": (device, plan.device),
@@ -102,7 +104,10 @@ def agree(plan: Plan, device: str | None, seed: int | None, full: bool, only: li
         "--full": (full or None, plan.full),
         "--only": (only or None, plan.only),
         "--shape": (shapes or None, plan.shapes),
+        "--soak": (soak_s and duration.show(soak_s), duration.show(plan.budget_s) if plan.soak else "none"),
     }
+    if plan.soak and budget_s is not None:
+        given["--budget"] = (duration.show(budget_s), f"--soak {duration.show(plan.budget_s)}")
     for option, (now, then) in given.items():
         if now is not None and now != then:
             raise CommandError(f"{option} {_words(now)} contradicts the run that is resumed, which has {_words(then)}")

@@ -33,6 +33,7 @@ class Options:
 
     device: str | None
     budget_s: float | None
+    soak_s: float | None
     only: list[str]
     out: Path | None
     resume: Path | None
@@ -64,12 +65,14 @@ def run(options: Options, bin_dir: Path, sources: Path | None, cwd: Path) -> int
         _create(folder)
     lock = resume.Lock(folder)
     if new:
-        budget_s = options.budget_s or DEFAULT_BUDGET_S
+        budget_s = options.soak_s or options.budget_s or DEFAULT_BUDGET_S
         seed = DEFAULT_SEED if options.seed is None else options.seed
-        decided = resume.Plan(device, why, seed, options.full, options.only, budget_s, options.shapes, _nice(options.nice))
+        decided = resume.Plan(device, why, seed, options.full, options.only, budget_s, options.shapes, _nice(options.nice),
+                              options.soak_s is not None)
     else:
         decided = resume.load(folder / "plan.json")
-        resume.agree(decided, options.device, options.seed, options.full, options.only, options.shapes)
+        resume.agree(decided, options.device, options.seed, options.full, options.only, options.shapes, options.soak_s,
+                     options.budget_s)
         chosen = devices.kept(simgrid.kept(programs.select(found, decided.only), decided.device), decided.device)
     return _Run(folder, decided, lock, chosen, options.strict).go(None if new else options)
 
@@ -142,7 +145,7 @@ class _Run:
         self.strict = strict
         self.record_file = RecordFile(folder / "records.jsonl")
         settings = command.Settings(decided.device, decided.seed, decided.full, tuple(decided.shapes), self.record_file.path,
-                                    decided.nice)
+                                    decided.nice, decided.soak)
         self.stop = launch.StopSignals()
         self.starter = starting.Starter(folder, self.record_file, settings, self.stop, lock.handle, lock.note_child)
         self.started: dict[str, dict] = {}  # program -> outcome, of this start of the driver
@@ -176,14 +179,20 @@ class _Run:
         """Seconds to measure for, and the programs. A resumed run has the rest of its budget; a new --budget replaces it."""
         if resumed is None:
             return self.plan.budget_s, self.chosen
+        if self.plan.soak:
+            left_s = self.plan.budget_s - self._spent_s()
+            return left_s, self._none_left() if left_s <= 0 else self.chosen
         todo = plan.pending(self.chosen, self.record_file, include_out_of_budget=resumed.budget_s is not None)
         left_s = max(self.plan.budget_s - self._spent_s(), plan.MIN_S * len(todo))
         missed = sum(self.record_file.of(p.name).out_of_budget for p in self.chosen if p not in todo)
-        if not todo:
-            say(f"nothing left to measure in {self.folder}")
+        todo = todo or self._none_left()
         if missed:
             say(f"{_count(missed, 'case')} did not fit into the time budget; --resume with --budget measures them")
         return resumed.budget_s or left_s, todo
+
+    def _none_left(self) -> list[Program]:
+        say(f"nothing left to measure in {self.folder}")
+        return []
 
     def _spent_s(self) -> float:
         """Of earlier starts. The plan lacks the time of a program during which the driver was killed; its cases have theirs,
@@ -194,9 +203,10 @@ class _Run:
     def _announce(self, total_s: float, todo: list[Program]) -> None:
         nice = "" if self.plan.nice is None else f", nice {self.plan.nice}"
         say(f"device {self.plan.device} ({self.plan.why}), seed {self.plan.seed}{nice}")
-        say(f"{_count(len(todo), 'program')}, {duration.show(total_s)}, into {self.folder}")
+        what = "soak of " if self.plan.soak else ""
+        say(f"{_count(len(todo), 'program')}, {what}{duration.show(total_s)}, into {self.folder}")
         if total_s < plan.MIN_S * len(todo):
-            say(f"every program gets at least {plan.MIN_S:.0f} s, so this takes longer than --budget")
+            say(f"every program gets at least {plan.MIN_S:.0f} s, so this takes longer than that")
         self.plan.save(self.folder / "plan.json")
 
     def _measure(self, todo: list[Program], budget: plan.Budget) -> None:
@@ -206,12 +216,13 @@ class _Run:
             self._start(passes.Start(program, 0.0), 0.0, budget, shown)
         todo = [program for program in todo if not command.lacks(program)]
         try:
-            for one in passes.passes(todo, self.record_file, time.monotonic, conditions, self._gave_up):
+            made = passes.soak if self.plan.soak else passes.passes
+            for one in made(todo, self.record_file, time.monotonic, conditions, self._gave_up):
                 shown.begin_pass(one.name, len(one.starts))
                 for number, start in enumerate(one.starts):
                     left_s = one.until - time.monotonic()
                     budget_s = min(start.max_s, plan.share_s([s.weight for s in one.starts[number:]], left_s))
-                    if not self._gave_up(start.program):
+                    if not self._gave_up(start.program) and not (one.ends_then and left_s <= 0):
                         self._start(start, budget_s, budget, shown)
                     if self.stop.signum:
                         return self._not_started(todo)
@@ -222,7 +233,7 @@ class _Run:
         name = start.program.name
         shown.begin(name, start.program.question, budget_s)
         outcome = self.starter.start(start, budget_s, budget, shown.tick)
-        self.plan.outcomes[name] = starting.with_earlier(outcome, self.plan.outcomes.get(name))
+        self.plan.outcomes[name] = starting.with_earlier(outcome, self.plan.outcomes.get(name), self.plan.soak)
         self.started[name] = outcome
         shown.end(name, _line(outcome), outcome["status"] == "failed")
         self.plan.save(self.folder / "plan.json")
@@ -230,7 +241,8 @@ class _Run:
             raise DiskFull(outcome["reason"])
 
     def _gave_up(self, program: Program) -> bool:
-        return self.started.get(program.name, {}).get("status") in ("failed", "skipped")
+        """A soak goes on with a program that failed: how often it does is what it looks for."""
+        return self.started.get(program.name, {}).get("status") in ("skipped", *(() if self.plan.soak else ("failed",)))
 
     def _opening_s(self, todo: list[Program]) -> float:
         """How long a program takes to start and to open the device."""
@@ -257,6 +269,8 @@ class _Run:
         for name, outcome in outcomes.items():
             if outcome["status"] in ("skipped", "failed"):
                 say(f"{outcome['status']} {name}: {outcome['reason']}")
+        if self.plan.soak:
+            say(self._soaked())
         if self.record_file.unreadable:
             say(f"{self.record_file.unreadable} lines of {self.record_file.path} are not records and were ignored")
         if self.stop.signum:
@@ -264,6 +278,12 @@ class _Run:
         if self.disk_error:
             say(f"{self.disk_error}; what was written is complete")
             say(f"when there is space, go on with: ./gpusig run --resume {self.folder}")
+
+    def _soaked(self) -> str:
+        statuses = self.record_file.programs
+        timed, checked = (sum(getattr(s, name) for s in statuses.values()) for name in ("timed", "checked"))
+        wrong = [f"{name} {s.wrong} of {s.checked}" for name, s in statuses.items() if s.wrong]
+        return f"soak: {checked} of {timed} timed executions were checked; wrong: {', '.join(wrong) or 'none'}"
 
     def _report(self) -> int:
         if self.disk_error:
@@ -285,13 +305,16 @@ class _Run:
 
     def _judge(self, reported: int) -> int:
         """1 when a program failed or gave a wrong result, or a file of the report could not be written; 3 when nothing valid was
-        measured, or with --strict when the verdict of the report is doubtful. A page that is missing for want of a Python package
-        was reported already and does not count."""
+        measured, in a soak when nothing was checked, or with --strict when the verdict of the report is doubtful. A page that is
+        missing for want of a Python package was reported already and does not count."""
         if self.disk_error or any(o["status"] == "failed" for o in self.plan.outcomes.values()):
             return BAD
         if reported in (BAD, USAGE):
             return BAD
-        if not any(program_status.valid for program_status in self.record_file.programs.values()):
+        statuses = self.record_file.programs.values()
+        if self.plan.soak and any(program_status.wrong for program_status in statuses):
+            return BAD
+        if not any(program_status.checked if self.plan.soak else program_status.valid for program_status in statuses):
             return INCONCLUSIVE
         return INCONCLUSIVE if self.strict and reported == INCONCLUSIVE else OK
 

@@ -114,12 +114,12 @@ def _outcome(status: str, code: int, reason: str, cases: int, elapsed_s: float, 
     }
 
 
-def with_earlier(outcome: dict, earlier: dict | None) -> dict:
-    """The outcome of a program that was started before in this run: the latest status, and the sums."""
+def with_earlier(outcome: dict, earlier: dict | None, keeps_failure: bool) -> dict:
+    """The outcome of a program that was started before in this run: the latest status, or that it ever failed, and the sums."""
     if earlier is None:
         return outcome
     sums = {name: round(outcome[name] + earlier[name], 3) for name in ("cases", "elapsed_s", "budget_s")}
-    return {**outcome, **sums}
+    return {**(earlier if keeps_failure and earlier["status"] == "failed" else outcome), **sums}
 
 
 def _what_happened(name: str, ended: launch.Ended, log: Path, stopped: bool, limit_s: float) -> tuple[str, str]:

@@ -2,6 +2,7 @@
 """A fake benchmark program for tests of the driver: it measures nothing and misbehaves on demand.
 
 fake_program.py NAME BEHAVIOUR OPTIONS...; behaviours: steady, slow, wrong, invalid, absent, crash, hang, deaf,
+flaky (one wrong result, when cases are repeated),
 partial (dies in the middle of a line), greedy (writes until the disk is full), mute (no --about), usage. fake_program.sh
 answers --about and --devices.
 """
@@ -44,9 +45,13 @@ def option(word, default=None):
 
 def case(key):
     wrong = behaviour == "wrong" and key == CASES[2] and not os.path.exists(os.environ.get("FAKE_HEALED", "/nonexistent"))
+    if behaviour == "flaky" and key == CASES[2] and option("--cases") and not os.path.exists(option("--out") + ".flaked"):
+        open(option("--out") + ".flaked", "w").close()
+        wrong = True
     flags = [{"flag": "noisy", "variant": None, "reason": "made so"}] if behaviour == "invalid" else []
     return record("case", case={"size": int(key.split("=")[1])}, key=key, status="failed" if wrong else "ok",
                   reason="wrong result" if wrong else "", elapsed_s=PAUSE_S, variants=[], derived=[],
+                  check={"status": "failed" if wrong else "ok", "detail": "", "timed": 10, "checked": 3 if wrong else 9},
                   validity={"valid": not flags, "flags": flags})
 
 
@@ -64,7 +69,8 @@ def measure():
     until = time.monotonic() + budget_s
     put(record("run", question="?", argv=words, device=[{"spec": option("--device")}]))
     count = failed = 0
-    todo = [key for key in CASES if key not in done]
+    chosen = open(option("--cases")).read().split() if option("--cases") else CASES
+    todo = [key for key in chosen if key not in done]
     for position, key in enumerate(todo):
         time.sleep(PAUSE_S)
         if position == 3 and behaviour == "crash":

@@ -20,7 +20,7 @@ from suite.records import DiskFull, RecordFile
 
 HOME = Path(__file__).resolve().parents[2]
 PROGRAM = Program("micro/a", Path("/bin/a"), primary=("rate",))
-NEW = run.Options(None, 60.0, [], None, Path("x"), None, False, [], False, None)
+NEW = run.Options(None, 60.0, None, [], None, Path("x"), None, False, [], False, None)
 OUTCOME = {"status": "ok", "exit": 0, "reason": "", "cases": 2, "elapsed_s": 1.5, "budget_s": 2.0, "out_of_budget": 1}
 DEEP = "[" * 100_000 + "]" * 100_000
 BAD_TEXTS = ["true", "null", "-1", "0", "1", "1" + "0" * 400, "1e999", "NaN", "-Infinity", '"\\ud800"', '"a\\nb"', '""',
@@ -42,7 +42,7 @@ def records():
 
 
 def decided():
-    made = resume.Plan("host", "asked for", 1, False, ["micro/*"], 60.0, ["64x64x64"], 5, "2026", {"micro/a": OUTCOME})
+    made = resume.Plan("host", "asked for", 1, False, ["micro/*"], 60.0, ["64x64x64"], 5, False, "2026", {"micro/a": OUTCOME})
     return {"schema": "gpusig.plan", "version": "1.0.0", **vars(made)}
 
 
@@ -150,11 +150,17 @@ class Damaged(unittest.TestCase):
                     record("case", key="a\nb", status="ok"), record("case", key="k", status="ok", elapsed_s=float("nan")),
                     record("case", key="k", status="ok", elapsed_s=-1), record("end", status="ok", cases=[]),
                     record("end", status="ok", cases={"total": "3"}), record("run", program="micro/\udfff"),
+                    record("case", key="k", status="ok", check=[]), record("case", key="k", status="ok", check={"timed": -1}),
                     record("run", primary=[{"where": [1]}]), {**record("run"), "run": None}):
             file.path.write_text(json.dumps(bad) + "\n" + '{"kind": ' + DEEP + "}\n", encoding="utf-8")
             file = RecordFile(file.path)
             file.update()
             self.assertEqual((file.unreadable, file.programs), (2, {}), str(bad)[:99])
+
+    def test_a_plan_of_a_run_before_there_were_soaks_is_none(self):
+        path = self.folder / "plan.json"
+        path.write_text(json.dumps({name: value for name, value in decided().items() if name != "soak"}), encoding="utf-8")
+        self.assertFalse(resume.load(path).soak)
 
     def test_a_plan_that_is_whole_is_loaded_and_one_that_lacks_something_names_it(self):
         path = self.folder / "plan.json"

@@ -5,7 +5,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from suite.passes import Conditions, passes, second_tries
+from suite.passes import Conditions, passes, second_tries, soak
 from suite.plan import Budget
 from suite.programs import Program
 from suite.records import RecordFile
@@ -149,6 +149,42 @@ class Passes(unittest.TestCase):
         self.assertTrue(status.finished and status.ended and status.out_of_budget == 3)
         self.write(begin("a/b", ["x", "--cases", "f"]), case("a/b", 1, status="failed"), end("a/b", 5, status="failed"))
         self.assertFalse(status.finished)
+
+    def soaking(self, todo, clock, total_s=120.0):
+        return soak(todo, self.file, lambda: clock[0], self.conditions(total_s), lambda p: p.name in self.gave_up)
+
+    def test_a_soak_repeats_what_was_measured_least_until_the_time_is_over(self):
+        clock, todo = [0.0], [program("a/b"), program("a/c", share=3.0)]
+        going = self.soaking(todo, clock)
+        first = next(going)
+        self.assertEqual([(s.program.name, s.weight, s.cases) for s in first.starts], [("a/b", 1.0, ()), ("a/c", 3.0, ())])
+        self.assertEqual((first.name, first.until, first.ends_then), ("soak", 20.0, False))
+        self.write(begin("a/b"), case("a/b", 1), case("a/b", 2, status="failed"), end("a/b", 2, status="failed"),
+                   begin("a/c"), case("a/c", 1), end("a/c", 9, out_of_budget=8))
+        clock[0] = 20.0
+        second = next(going)
+        self.assertEqual([s.cases for s in second.starts], [("size=1", "size=2"), ()])
+        self.assertEqual((second.until, second.ends_then), (40.0, True))
+        self.write(begin("a/b", ["--cases", "f"]), case("a/b", 1), end("a/b", 2, out_of_budget=1),
+                   begin("a/c"), case("a/c", 2), case("a/c", 3, status="skipped"), end("a/c", 3))
+        clock[0] = 95.0
+        third = next(going)
+        self.assertEqual([s.cases for s in third.starts], [("size=2",), ("size=1", "size=2")])
+        self.assertEqual(third.until, 120.0)
+        self.write(case("a/b", 2), case("a/c", 1))
+        clock[0] = 120.0
+        self.assertEqual(list(going), [])
+
+    def test_what_measures_nothing_is_not_started_again_nor_what_gave_up(self):
+        going = self.soaking([program("a/b"), program("a/c"), program("a/d")], [0.0])
+        next(going)
+        self.gave_up = {"a/d"}
+        self.write(begin("a/c"), case("a/c", 1), end("a/c", 1), begin("a/d"), case("a/d", 1), end("a/d", 1))
+        self.assertEqual([s.program.name for s in next(going).starts], ["a/c"])
+        self.assertEqual(list(going), [])
+
+    def test_a_soak_starts_every_program_once_though_the_time_is_over(self):
+        self.assertEqual([len(one.starts) for one in self.soaking([program("a/b"), program("a/c")], [2.0], total_s=1.0)], [2])
 
 
 if __name__ == "__main__":
