@@ -13,15 +13,15 @@ from reports.advise import Adviser, NoData, LibraryMissing
 from reports.advise_lines import Machine, device_of, why_missing
 from reports.advise_machine import machine_of
 from reports.advise_uncertainty import uncertainty
-from reports.jsonl import Json, BadRecord, is_number, parse_line
+from reports.jsonl import Json, BadRecord, is_number, read_object, whole_in
 from reports.quantity import human, listing, percent, size
 from reports.signature_file import READS, restored
 
 OK, BAD, USAGE, CANNOT = 0, 1, 2, 77
 SCHEMA, VERSION = "gpusig.advice", "1.0.0"
 SCORED = "overlap/ficco"
-FORMATS = ("table", "json", "machine")
 _MAX_BYTES = 256 << 20
+FORMATS = ("table", "json", "machine")
 
 
 class AdviseError(ValueError):
@@ -38,9 +38,10 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _count(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or not 0 < int(text) < 1 << 32:
+    number = whole_in(text)
+    if number is None or not 0 < number < 1 << 32:
         raise argparse.ArgumentTypeError("'%s' is not a whole number from 1 to 2^32 - 1" % text[:40])
-    return int(text)
+    return number
 
 
 def parse(arguments: List[str]) -> argparse.Namespace:
@@ -65,8 +66,8 @@ def parse(arguments: List[str]) -> argparse.Namespace:
 # ------------------------------------------------------------------ the signature
 
 
-def _malformed(path: Path, why: Exception) -> str:
-    return "%s: malformed: %s %s" % (path, type(why).__name__, str(why)[:80])
+# What code that trusts the types of a signature raises where they are others.
+_MALFORMED = (LookupError, TypeError, AttributeError, ValueError, ArithmeticError, RecursionError)
 
 
 def read_signature(path: Path) -> Json:
@@ -75,7 +76,7 @@ def read_signature(path: Path) -> Json:
     try:
         if path.stat().st_size > _MAX_BYTES:
             raise AdviseError("%s: too large for a signature" % path)
-        signature = parse_line(path.read_bytes())
+        signature = read_object(path)
     except OSError as why:
         raise AdviseError("%s: %s" % (path, why.strerror)) from None
     except BadRecord as why:
@@ -85,10 +86,7 @@ def read_signature(path: Path) -> Json:
     if not str(signature.get("version", "")).startswith(READS):
         raise AdviseError("%s: a signature of version %s; this program reads %s" % (
             path, str(signature.get("version"))[:20], READS + "x"), BAD)
-    try:
-        return restored(signature)
-    except (KeyError, TypeError, AttributeError, ValueError) as why:
-        raise AdviseError(_malformed(path, why), BAD) from None
+    return restored(signature)
 
 
 def _score(signature: Json) -> Json:
@@ -97,17 +95,14 @@ def _score(signature: Json) -> Json:
     return program["results"].get("advice", {}) if program else {}
 
 
-def _machine(signature: Json, path: Path) -> Machine:
-    try:
-        machine = machine_of(signature)
-        error, unsure = _score(signature).get("median_error"), uncertainty(signature)
-        if is_number(error) or unsure.graded:
-            machine.add("error", (float(error) if is_number(error) else 0.0) + unsure.share)
-        if unsure.graded:
-            machine.notes.append(unsure.note)
-        return machine
-    except (KeyError, TypeError, AttributeError, ValueError) as why:
-        raise AdviseError(_malformed(path, why), BAD) from None
+def _machine(signature: Json) -> Machine:
+    machine = machine_of(signature)
+    error, unsure = _score(signature).get("median_error"), uncertainty(signature)
+    if is_number(error) or unsure.graded:
+        machine.add("error", (float(error) if is_number(error) else 0.0) + unsure.share)
+    if unsure.graded:
+        machine.notes.append(unsure.note)
+    return machine
 
 
 def _lacking(signature: Json, kind: str, why: NoData) -> str:
@@ -147,7 +142,7 @@ def _error_text(signature: Json, advice: Json) -> str:
 
 
 def answer(signature: Json, given: Any, path: Path) -> Json:
-    machine = _machine(signature, path)
+    machine = _machine(signature)
     try:
         adviser = Adviser(machine)
     except LibraryMissing as why:
@@ -219,17 +214,27 @@ def table(advice: Json) -> str:
     return "\n".join(lines + [""] * bool(advice["notes"]) + ["note: " + note for note in advice["notes"]]) + "\n"
 
 
+def _text(given: argparse.Namespace) -> str:
+    signature = read_signature(given.signature)
+    if given.format == "machine":
+        return _machine(signature).text
+    advice = answer(signature, given, given.signature)
+    if given.format == "table":
+        return table(advice)
+    return json.dumps(advice, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+
+
 def main(arguments: List[str]) -> int:
     try:
         given = parse(arguments)
-        signature = read_signature(given.signature)
-        if given.format == "machine":
-            print(_machine(signature, given.signature).text, end="")
-            return OK
-        advice = answer(signature, given, given.signature)
+        try:
+            text = _text(given)
+        except AdviseError:
+            raise
+        except _MALFORMED as why:
+            raise AdviseError("%s: malformed: %s %s" % (given.signature, type(why).__name__, str(why)[:80]), BAD) from None
     except AdviseError as why:
         print("gpusig: advise: %s" % why, file=sys.stderr)
         return why.code
-    print(json.dumps(advice, ensure_ascii=False, allow_nan=False, indent=1) if given.format == "json" else table(advice),
-          end="" if given.format == "table" else "\n")
+    print(text, end="")
     return OK

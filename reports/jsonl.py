@@ -7,13 +7,17 @@ Every line comes out as an object of clean text and numbers in a sane range, or 
 from __future__ import annotations
 
 import json
+import math
 import unicodedata
-from typing import Any, BinaryIO, Dict, Iterator, List, Optional, Tuple, Union
+from pathlib import Path
+from typing import Any, BinaryIO, Callable, Dict, Iterator, List, Optional, Tuple, Union
 
 Json = Dict[str, Any]
 
 MAX_LINE_BYTES = 32 << 20
 MAX_TEXT = 20000  # the tree of a machine with some hundred cores fits
+MAX_DEPTH = 32  # objects and arrays in each other
+MAX_DIGITS = 20  # of an integer
 LARGEST, SMALLEST = 1e30, 1e-30  # magnitudes outside are no measurement, and would overflow in arithmetic
 
 
@@ -51,6 +55,13 @@ def _object(pairs: List[Tuple[str, Any]]) -> Json:
 
 def _finite(text: str) -> float:
     value = float(text)
+    if math.isinf(value):
+        raise BadRecord("a number is too large")
+    return value
+
+
+def _measured(text: str) -> float:
+    value = _finite(text)
     if not abs(value) <= LARGEST:
         raise BadRecord("a number is too large")
     if 0 < abs(value) < SMALLEST:
@@ -58,19 +69,22 @@ def _finite(text: str) -> float:
     return value
 
 
-def _integer(text: str) -> int:
-    if len(text) > 20:
-        raise BadRecord("a number is too large")
-    return int(text)
-
-
 def _no_constant(text: str) -> Any:
     raise BadRecord("NaN or Infinity is not JSON")
 
 
-def parse_line(line: bytes) -> Json:
+def _is_deeper(value: Any, levels: int) -> bool:
+    """What code that goes down a value by itself could not follow."""
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return any(levels == 0 or _is_deeper(v, levels - 1) for v in inner if isinstance(v, (dict, list)))
+
+
+def parse_line(line: bytes, real: Callable[[str], float] = _measured) -> Json:
+    def whole(text: str) -> float:
+        return int(text) if len(text) <= MAX_DIGITS else real(text)
+
     try:
-        value = json.loads(line.decode("utf-8"), object_pairs_hook=_object, parse_float=_finite, parse_int=_integer,
+        value = json.loads(line.decode("utf-8"), object_pairs_hook=_object, parse_float=real, parse_int=whole,
                            parse_constant=_no_constant)
     except BadRecord:
         raise
@@ -82,7 +96,14 @@ def parse_line(line: bytes) -> Json:
         raise BadRecord("not JSON") from None
     if not isinstance(value, dict):
         raise BadRecord("not a JSON object")
+    if _is_deeper(value, MAX_DEPTH):
+        raise BadRecord("nested too deeply")
     return value
+
+
+def read_object(path: Path) -> Json:
+    """The one object of a file, such as a signature, whose numbers are results of arithmetic."""
+    return parse_line(path.read_bytes(), _finite)
 
 
 def read_lines(stream: BinaryIO) -> Iterator[Tuple[int, Union[bytes, BadRecord]]]:
@@ -112,6 +133,20 @@ def _kind(value: Any) -> str:
 
 def is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def whole_in(text: str) -> Optional[int]:
+    """The number that a text is, as far as any number in a record goes; int() knows other digits and has a limit of its own."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= MAX_DIGITS else None
+
+
+def real_in(text: str) -> Optional[float]:
+    """As whole_in()."""
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if abs(value) <= LARGEST else None
 
 
 class Reader:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Dict, List, Mapping, Optional, Tuple
 
+from reports.jsonl import real_in, whole_in
 from reports.quantity import human, listing, plural
 from reports.section import Finding
 
@@ -34,10 +35,7 @@ class Link:
     fields: Mapping[str, str]
 
     def number(self, name: str) -> Optional[float]:
-        try:
-            return float(self.fields[name])
-        except (KeyError, ValueError):
-            return None
+        return real_in(self.fields.get(name, ""))
 
     @property
     def text(self) -> str:
@@ -184,9 +182,9 @@ def _memory_findings(found: Links) -> List[Finding]:
     bad = []
     for device, counts in sorted(found.errors.items()):
         for name, one, many in _BAD_MEMORY:
-            count = counts.get(name, "0")
-            if count.isdigit() and int(count) > 0:
-                bad.append("%s has %s" % (found.name(device), plural(int(count), one, many or one)))
+            count = whole_in(counts.get(name, "0"))
+            if count:
+                bad.append("%s has %s" % (found.name(device), plural(count, one, many or one)))
     return [Finding("Memory errors.", "%s." % listing(bad, 8))] if bad else []
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 from reports.curves import marks, samples_behind, why_invalid
-from reports.jsonl import Json
+from reports.jsonl import Json, is_number
 from reports.quantity import axis_value
 from reports.records import Case, Derived, Group, Primary, Scalar
 
@@ -94,7 +94,7 @@ def condition_of(group: Group, case: Case, primary: Primary) -> str:
     units = {axis.name: axis.unit for axis in group.run.axes}
     words = []
     for name, value in primary.where.items():
-        if name == "shape" and all(case.facts.get(side) for side in "mnk"):
+        if name == "shape" and all(is_number(case.facts.get(side)) for side in "mnk"):
             sides = ["%d" % case.facts[side] for side in "mnk"]
             words.append(sides[0] + "³" if len(set(sides)) == 1 else "×".join(sides))
         elif name == "operands":

@@ -117,6 +117,11 @@ class Case:
     def variant(self, name: Optional[str]) -> Optional[Variant]:
         return next((v for v in self.variants if v.name == name), None)
 
+    def number(self, fact: str) -> Optional[float]:
+        """None where the fact is a text."""
+        value = self.facts.get(fact)
+        return value if is_number(value) else None
+
 
 @dataclass(frozen=True)
 class Run:

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Iterator, Tuple
 
-from reports.jsonl import Json, BadRecord, parse_line, read_lines
+from reports.jsonl import Json, BadRecord, parse_line, read_lines, read_object
 
 SCHEMA = Path(__file__).parent / "schema"
 SHOWN = 20
@@ -27,8 +27,8 @@ def _problems(path: Path) -> Iterator[Tuple[int, str]]:
             yield "%s: %s" % ("/".join(str(p) for p in error.absolute_path) or "record", error.message[:300])
 
     if path.suffix == ".json":
-        value = json.loads(path.read_text(encoding="utf-8"))
-        name = "advice" if isinstance(value, dict) and value.get("schema") == "gpusig.advice" else "signature"
+        value = read_object(path)
+        name = "advice" if value.get("schema") == "gpusig.advice" else "signature"
         yield from ((1, text) for text in complaints(jsonschema.Draft7Validator(schema(name)), value))
         return
     validator = jsonschema.Draft7Validator(schema("record"))

@@ -34,15 +34,15 @@ def _entry(section: Section, case: Case, derived: Derived) -> Json:
     if all(is_number(s) for s in sides) and rate:
         seconds = 2.0 * sides[0] * sides[1] * sides[2] / rate
     return {"of": side, "gemm": gemm, "type": str(case.axes.get("type", "")), "direction": str(case.axes.get("direction", "")),
-            "copy_method": str(case.axes.get("copy-method", "")), "blocks": case.facts.get("copy_blocks"), "mnk": sides,
+            "copy_method": str(case.axes.get("copy-method", "")), "blocks": case.number("copy_blocks"), "mnk": sides,
             "gemm_s": seconds, "value": derived.value, "ci_low": derived.ci_low, "ci_high": derived.ci_high}
 
 
 def _copies(section: Section) -> List[Json]:
     """The copies alone; the bytes of an exchange count in both directions."""
     return [{"type": str(c.axes.get("type", "")), "direction": str(c.axes.get("direction", "")),
-             "copy_method": str(c.axes.get("copy-method", "")), "blocks": c.facts.get("copy_blocks"),
-             "bytes": c.facts.get("copy_bytes"), "bandwidth": d.value}
+             "copy_method": str(c.axes.get("copy-method", "")), "blocks": c.number("copy_blocks"),
+             "bytes": c.number("copy_bytes"), "bandwidth": d.value}
             for c, d in section.values("bandwidth") if d.variant == "copy_alone" and not why_invalid(c, d)]
 
 
@@ -77,7 +77,7 @@ def _cells(section: Section, kind: str, side: str, gemm: str) -> Dict[Place, Cel
         why = why_invalid(case, derived)
         remark = why or derived.grade_reason
         interval = human_interval(derived.ci_low, derived.ci_high, derived.value, "")
-        blocks = case.facts.get("copy_blocks")
+        blocks = case.number("copy_blocks")
         note = "%s%s%s%s" % (digits(derived.value), " (%s)" % interval if interval else "",
                              "; %s blocks" % digits(blocks) if blocks else "", "; " + remark if remark else "")
         place = str(case.axes.get("direction", "")), str(case.axes.get("copy-method", ""))

@@ -72,7 +72,7 @@ def summary(section: Section) -> str:
 def figures(section: Section) -> List[Figure]:
     measured, formula = _curve(section, MEASURED), _curve(section, FORMULA)
     throughput, wait = _throughput(section), _wait(section)
-    charts = []
+    charts: List[LineChart] = []
     if measured:
         series = [generic.series_of(formula, "formula", 1, step=True, under=True)] if formula else []
         series.append(generic.series_of(measured, "measured", 0, step=True))
@@ -84,7 +84,7 @@ def figures(section: Section) -> List[Figure]:
     for chart in charts:
         share_ranges([chart])
         chart.x_log = False
-    drawn = [draw_lines(_linear(c)) for c in charts]
+    drawn = [draw_lines(_linear(c)) for c in charts if c.xs()]
     shown: List[Figure] = [Panels(drawn, "Over the shared memory that each block claims. "
                                    "Residents by formula: the broad line, min(slots, floor(shared memory of a unit / claim)); "
                                    "where the measured steps leave it the formula is wrong here.")] if drawn else []

@@ -9,13 +9,14 @@ mean of the two directions, so at least three are needed. Where other work was i
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from statistics import median
 from typing import Dict, List, Optional, Sequence, Tuple
 
 from reports.charts import Cell, draw_heat
 from reports.curves import why_invalid
-from reports.jsonl import Json
+from reports.jsonl import Json, whole_in
 from reports.quantity import digits, human, human_interval, listing, plural, scale_of
 from reports.records import Derived
 from reports.section import Figure, Finding, Panels, Section, SectionSpec, Table
@@ -63,14 +64,15 @@ def _values(section: Section, variant: str, quantity: str) -> Values:
 
 
 def _pairs(values: Values) -> Values:
-    return {ends: v for ends, v in values.items() if ends[0].isdigit() and ends[1].isdigit()}
+    return {ends: v for ends, v in values.items() if None not in map(whole_in, ends)}
 
 
 def _name(section: Section, end: str) -> str:
     """A device by its index, which its driver's tools use; the route has its place in --device."""
     devices = section.group.run.devices
-    if end.isdigit() and int(end) < len(devices):
-        return str(devices[int(end)].get("index", end))
+    place = whole_in(end)
+    if place is not None and place < len(devices):
+        return str(devices[place].get("index", end))
     return end.replace("numa", "NUMA node ") if end.startswith("numa") else end
 
 
@@ -218,7 +220,7 @@ def _draw(section: Section, values: Values, rows: Sequence[str], columns: Sequen
 
 
 def _by_number(ends: Sequence[str]) -> List[str]:
-    return sorted(dict.fromkeys(ends), key=lambda end: int("".join(c for c in end if c.isdigit())))
+    return sorted(dict.fromkeys(ends), key=lambda end: whole_in(re.sub("[^0-9]", "", end)) or 0)
 
 
 def _pair_panels(section: Section) -> List[Figure]:

@@ -42,7 +42,7 @@ def _setting(case: Case, variant: str, time_s: float) -> Json:
     ratio, normalised = _valid(case, "time_ratio", variant), _valid(case, "normalised_time", variant)
     return {"scenario": with_operands(str(case.axes.get("scenario", "")), case), "setting": variant, "key": case.key,
             "shared_byte": case.axes.get("shared", 0) if shaped else 0, "blocks": case.axes.get("blocks"), "time_s": time_s,
-            "tile": str(case.axes.get("tile", "own")), "gemm_blocks": case.facts.get("gemm_blocks"),
+            "tile": str(case.axes.get("tile", "own")), "gemm_blocks": case.number("gemm_blocks"),
             "time_ratio": 1.0 if variant.endswith("serial") else ratio,
             "normalised_time": 1.0 if variant.endswith("overlap") else normalised,
             "time_ratio_pipelined": _valid(case, "time_ratio_pipelined", _bound_of(variant)),

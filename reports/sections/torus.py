@@ -8,7 +8,7 @@ import re
 from typing import Dict, List, Optional, Sequence, Tuple
 
 from reports.charts import LineChart, Mark, Series, draw_lines, share_ranges
-from reports.jsonl import Json, is_number
+from reports.jsonl import Json, is_number, real_in
 from reports.quantity import digits, human, listing, percent, size
 from reports.records import Case, Group
 from reports.section import Figure, Panels, Section, SectionSpec, Table
@@ -46,10 +46,8 @@ def value(case: Case, name: str) -> Optional[float]:
 def seconds(text: str) -> Optional[float]:
     """"0.4us" in seconds."""
     match = re.fullmatch(r"([0-9.]{1,20})\s*(s|ms|us|ns|)", text)
-    try:
-        return float(match.group(1)) * _SECONDS[match.group(2)] if match else None
-    except ValueError:
-        return None
+    number = real_in(match.group(1)) if match else None
+    return number * _SECONDS[match.group(2)] if match and number is not None else None
 
 
 def line_of(case: Case) -> Optional[Tuple[float, float]]:
@@ -82,7 +80,7 @@ def best_of(cases: Dict[str, List[Case]]) -> List[Json]:
         match = re.fullmatch(r"(?:from ([0-9.e+]{1,24}) )?(?:tie of )?([a-z0-9-]{1,40}(?: and [a-z0-9-]{1,40}){0,31})", part)
         if match:
             names = match.group(2).split(" and ")
-            found.append({"algorithm": names[0], "ties": names[1:], "from_byte": float(match.group(1) or 0)})
+            found.append({"algorithm": names[0], "ties": names[1:], "from_byte": real_in(match.group(1) or "0") or 0.0})
     return found
 
 

@@ -286,11 +286,17 @@ class Telling(workplace.Scratch):
         other.write_text('{"schema": "gpusig.advice"}', encoding="utf-8")
         signature = json.loads(good.read_text(encoding="utf-8"))
         few.write_text(json.dumps(dict(signature, programs={"gemm/efficiency": 3})), encoding="utf-8")
+        score = {**signature["programs"]["micro/launch"], "program": advise_command.SCORED,
+                 "results": {"advice": {"hit_rate": 1}}}
+        unscored = self.folder / "unscored.json"
+        unscored.write_text(json.dumps(dict(signature, programs={**signature["programs"], advise_command.SCORED: score})),
+                            encoding="utf-8")
         bare = self.folder / "bare.json"
         bare.write_text(json.dumps(dict(signature, programs={})), encoding="utf-8")
         for path, words, code, text in (
                 (self.folder / "none.json", OPTIONS, 2, "No such file"), (broken, OPTIONS, 1, "not JSON"),
-                (other, OPTIONS, 1, "not a signature"), (few, OPTIONS, 1, "malformed"),
+                (other, OPTIONS, 1, "not a signature"), (few, OPTIONS, 1, "malformed"), (unscored, OPTIONS, 1, "malformed"),
+                (good, OPTIONS + ["--m", "9" * 5000], 2, "9999' is not a whole number"),
                 (bare, OPTIONS, 77, "run gemm/efficiency --type f32"), (good, OPTIONS[:-1] + ["bf16"], 77, "has no GEMM of bf16"),
                 (good, OPTIONS[:-1] + ["i8"], 2, "choices: f32"), (good, OPTIONS + ["--op", "gemm"], 2, "choices: ag-gemm"),
                 (good, OPTIONS + ["--m", "-1"], 2, "whole number"), (good, OPTIONS[:-2], 2, "needs --type"),

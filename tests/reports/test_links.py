@@ -87,6 +87,10 @@ class Findings(unittest.TestCase):
                          ["Memory errors. hip:3 has 1 failed remapping of rows."])
         self.assertEqual(heads({"memory_errors_0": "ecc_uncorrected=x", "memory_errors_9999": "ecc_uncorrected=1"}), [])
 
+    def test_what_is_no_number_is_unknown(self) -> None:
+        self.assertEqual(heads({"memory_errors_0": "ecc_uncorrected=² pages_failed=" + "9" * 5000}), [])
+        self.assertEqual(heads(node([PCIE.replace("16", "1e400")], ["kind=NVLink to=device_0 up=NaN down=1e31"])), [])
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -63,6 +63,11 @@ class SlowPairs(workplace.Scratch):
         self.assertEqual(len(found), 1)
         self.assertRegex(found[0], r"^Slow pairs\. 6 of 56: 5 to 6: .*, 4 to 5: .* and 2 to 3: .*, and 2 more\.$")
 
+    def test_ends_that_are_no_device_are_none(self) -> None:
+        for end in ("²", "9" * 5000, "٣"):
+            text = matrix(3, lambda a, b: RATE / 4 if (a, b) == (0, 1) else RATE).replace("0>", end + ">")
+            self.assertEqual(self.found(text), [])
+
     def test_results_and_summary(self) -> None:
         text = matrix(3, lambda a, b: RATE / 4 if (a, b) == (2, 0) else RATE)
         program = self.signature(text).json["programs"]["micro/peer_matrix"]

@@ -57,7 +57,7 @@ class Reading(workplace.Scratch):
             "a number is too large": ['{"a": 1e999}', '{"a": %s}' % ("9" * 5000), '{"a": -1e31}'],
             "a number is too small": ['{"a": 1e-300}'],
             "an object has the same key twice": ['{"a": 1, "a": 2}'],
-            "nested too deeply": ["[" * 200000],
+            "nested too deeply": ["[" * 200000, '{"a": %s1%s}' % ("[" * 100, "]" * 100), '{"a": ' * 100 + "1" + "}" * 100],
             "not a gpusig.record": ["{}", '{"schema": "other"}'],
         }
         for reason, lines in bad.items():
