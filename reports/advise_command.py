@@ -20,7 +20,6 @@ from reports.signature_file import READS, restored
 OK, BAD, USAGE, CANNOT = 0, 1, 2, 77
 SCHEMA, VERSION = "gpusig.advice", "1.0.0"
 SCORED = "overlap/ficco"
-_MAX_BYTES = 256 << 20
 FORMATS = ("table", "json", "machine")
 
 
@@ -74,8 +73,6 @@ def read_signature(path: Path) -> Json:
     """`path` is a file, or the folder of a run."""
     path = path / "signature.json" if path.is_dir() else path
     try:
-        if path.stat().st_size > _MAX_BYTES:
-            raise AdviseError("%s: too large for a signature" % path)
         signature = read_object(path)
     except OSError as why:
         raise AdviseError("%s: %s" % (path, why.strerror)) from None

@@ -6,8 +6,11 @@ Every line comes out as an object of clean text and numbers in a sane range, or 
 
 from __future__ import annotations
 
+import errno
 import json
 import math
+import os
+import stat
 import unicodedata
 from pathlib import Path
 from typing import Any, BinaryIO, Callable, Dict, Iterator, List, Optional, Tuple, Union
@@ -15,6 +18,7 @@ from typing import Any, BinaryIO, Callable, Dict, Iterator, List, Optional, Tupl
 Json = Dict[str, Any]
 
 MAX_LINE_BYTES = 32 << 20
+MAX_FILE_BYTES = 64 << 20  # of one object
 MAX_TEXT = 20000  # the tree of a machine with some hundred cores fits
 MAX_DEPTH = 32  # objects and arrays in each other
 MAX_DIGITS = 20  # of an integer
@@ -101,9 +105,23 @@ def parse_line(line: bytes, real: Callable[[str], float] = _measured) -> Json:
     return value
 
 
+def open_regular(path: Path) -> BinaryIO:
+    """OSError also where it is no regular file: a pipe may never end, and opening it may already wait."""
+    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise OSError(errno.EINVAL, "not a regular file")
+    return open(handle, "rb")
+
+
 def read_object(path: Path) -> Json:
-    """The one object of a file, such as a signature, whose numbers are results of arithmetic."""
-    return parse_line(path.read_bytes(), _finite)
+    """The one object of a file, such as a signature, whose numbers are results of arithmetic. OSError where it cannot be read or
+    is larger than any such file."""
+    with open_regular(path) as stream:
+        text = stream.read(MAX_FILE_BYTES + 1)
+    if len(text) > MAX_FILE_BYTES:
+        raise OSError(errno.EFBIG, "larger than %d MiB" % (MAX_FILE_BYTES >> 20))
+    return parse_line(text, _finite)
 
 
 def read_lines(stream: BinaryIO) -> Iterator[Tuple[int, Union[bytes, BadRecord]]]:

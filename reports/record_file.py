@@ -11,7 +11,7 @@ import re
 from pathlib import Path
 from typing import Dict, Tuple
 
-from reports.jsonl import BadRecord, Json, Reader, clean, parse_line, read_lines
+from reports.jsonl import BadRecord, Json, Reader, clean, open_regular, parse_line, read_lines
 from reports.records import Group, Records, Run, case_of, end_of, run_of
 from reports.tries import merged
 
@@ -56,7 +56,7 @@ def read(path: Path) -> Records:
     """Raises OSError when the file cannot be opened; everything else ends up in Records.bad_records."""
     records = Records()
     runs: Dict[Tuple[str, str], Run] = {}
-    with open(path, "rb") as stream:
+    with open_regular(path) as stream:
         for number, line in read_lines(stream):
             records.lines = number
             try:

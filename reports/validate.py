@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Iterator, Tuple
 
-from reports.jsonl import Json, BadRecord, parse_line, read_lines, read_object
+from reports.jsonl import Json, BadRecord, open_regular, parse_line, read_lines, read_object
 
 SCHEMA = Path(__file__).parent / "schema"
 SHOWN = 20
@@ -32,7 +32,7 @@ def _problems(path: Path) -> Iterator[Tuple[int, str]]:
         yield from ((1, text) for text in complaints(jsonschema.Draft7Validator(schema(name)), value))
         return
     validator = jsonschema.Draft7Validator(schema("record"))
-    with open(path, "rb") as stream:
+    with open_regular(path) as stream:
         for number, line in read_lines(stream):
             if isinstance(line, BadRecord):
                 yield number, str(line)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import os
 import unittest
 from pathlib import Path
 from typing import Dict, List, Tuple
@@ -278,6 +279,18 @@ class Telling(workplace.Scratch):
         machine = Machine(out.splitlines())
         self.assertEqual(Adviser(machine).ask(512, 512, 512, 4, "ag-gemm", "f32"),
                          Adviser(machine_of(advise_command.read_signature(path))).ask(512, 512, 512, 4, "ag-gemm", "f32"))
+
+    def test_only_a_regular_file_of_a_bounded_size_is_read(self) -> None:
+        pipe, large, folder = (self.folder / name for name in ("pipe", "large", "folder"))
+        os.mkfifo(pipe)
+        (folder / "signature.json").mkdir(parents=True)
+        with open(large, "wb") as stream:
+            stream.truncate((64 << 20) + 1)
+        other = "not a regular file"
+        for path, text in ((large, "larger than 64 MiB"), (folder, other), (Path("/dev/zero"), other), (pipe, other)):
+            code, out, err = self.advise(str(path), *OPTIONS)
+            self.assertEqual((code, out, err.count("\n")), (2, "", 1), err)
+            self.assertIn(text, err)
 
     def test_bad_input_is_one_line(self) -> None:
         good = self.stored(curves())
