@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 from pathlib import Path
 from typing import List
 
@@ -31,15 +30,15 @@ def complain(text: str) -> None:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write the file in one step: a reader never sees half of it."""
-    handle, name = tempfile.mkstemp(prefix=".%s." % path.name, dir=str(path.parent))
+    """Write the file in one step: a reader never sees half of it, and a link of its name is replaced, not followed."""
+    fresh = path.with_name(".%s.%d" % (path.name, os.getpid()))
+    fresh.unlink(missing_ok=True)  # of a process that was killed
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as stream:
+        with open(fresh, "x", encoding="utf-8", newline="\n") as stream:
             stream.write(text)
-        os.chmod(name, 0o644)
-        os.replace(name, str(path))
+        os.replace(fresh, path)
     except BaseException:
-        os.unlink(name)
+        fresh.unlink(missing_ok=True)
         raise
 
 

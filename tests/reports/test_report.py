@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
+import stat
 import subprocess
 import sys
 import unittest
@@ -306,6 +308,20 @@ class Command(workplace.Scratch):
         _, out, _ = self.run_build(everything())
         self.assertLessEqual(len(out.splitlines()), 45)
         self.assertTrue(all(len(line) <= 80 for line in out.splitlines()))
+
+    def test_what_is_written_has_the_rights_that_the_user_set_and_goes_through_no_link(self) -> None:
+        names = ("signature.json", "metrics.csv", "timings.csv") + ("report.html",) * workplace.HAVE_JINJA2
+        elsewhere = self.folder / "elsewhere"
+        elsewhere.write_text("mine", encoding="utf-8")
+        for name in names:
+            (self.folder / name).symlink_to(elsewhere)
+        for mask, rights in ((0o077, 0o600), (0o002, 0o664)):
+            self.addCleanup(os.umask, os.umask(mask))
+            self.run_build(launch().text())
+            for name in names:
+                self.assertEqual(stat.S_IMODE((self.folder / name).lstat().st_mode), rights, name)
+        self.assertEqual(elsewhere.read_text(encoding="utf-8"), "mine")
+        self.assertEqual({path.name for path in self.folder.iterdir()}, {*names, "records.jsonl", "elsewhere"})
 
     def test_as_the_front_door_calls_it(self) -> None:
         synthetic.store(self.folder, everything())
