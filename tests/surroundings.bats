@@ -35,3 +35,27 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 	[ ! -s said ]
 	fits_schema out/records.jsonl
 }
+
+# OpenBLAS tries for ever to map what it has no room for. Small stacks, so that nothing else lacks room.
+@test "where address space is too small for the BLAS library, programs that need GEMM say so and end" {
+	ran=0
+	for name in $(programs); do
+		"$bin/$name" --version >version
+		! grep -q -- -fsanitize version || skip 'sanitizers take more address space than is left'
+		"$bin/$name" --about | json '"gemm" in rows[0]["needs"]' 2>/dev/null || continue
+		for kilobytes in 200000 400000 900000; do
+			echo "program: $name $kilobytes"
+			status=0
+			# shellcheck disable=SC2086 # a list of options
+			(ulimit -s 256 -v "$kilobytes" && GPUSIG_BLAS=openblas exec timeout -s KILL "$HANGS_S" \
+				"$bin/$name" --device host:0,1 $QUICK) >said 2>&1 || status=$?
+			cat said
+			! grep -q 'cannot load libopenblas' said || skip 'no OpenBLAS'
+			[ "$status" = 77 ]
+			[ "$(wc -l <said)" = 1 ]
+			grep -q ' does not support gemm: OpenBLAS maps 128 MiB for each of [0-9]* threads, and the limit of address' said
+		done
+		ran=1
+	done
+	[ "$ran" = 1 ]
+}

@@ -131,14 +131,15 @@ static int open_device(const char *model, unsigned index, unsigned count, uint32
 		return err_note(-EINVAL,
 				"open host:%u: the indices of %u listed devices must be 0 to %u",
 				index, count, count - 1);
-	size_t total = host_cores(cores);
+	size_t total = host_cores(cores), first, own;
 	if (total == 0)
 		return err_note(-ENODEV,
 				"open host:%u: cannot read the affinity mask of this process",
 				index);
+	host_cores_share(total, index, count, &first, &own);
 	/* Before any thread is started, because host_blas_open() forks. */
 	if (want & (DEV_CAP_GEMM | DEV_CAP_GEMM_TILED))
-		host_blas_open(&blas);
+		host_blas_open(HOST_SLOTS * (unsigned)own * count, &blas);
 	struct host_dev *d = calloc(1, sizeof(*d));
 	if (!d)
 		return err_note(-ENOMEM, "open host:%u: out of memory", index);

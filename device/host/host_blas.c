@@ -13,6 +13,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,6 +22,8 @@
 #define TRIAL_SIZE 640
 #define TRIAL_NS 15000000u
 #define TRIAL_LIMIT_MS 1000
+/* What OpenBLAS maps for a call, and keeps for the next one. */
+#define BUFFER_BYTES ((size_t)128 << 20)
 
 /* A library's file names, and the environment variables that set its kernel set and its number of
  * threads. */
@@ -112,6 +116,56 @@ static void *open_library(const struct library *l, const char *set)
 	return handle;
 }
 
+static bool address_space_is_limited(void)
+{
+	struct rlimit all, data;
+	return getrlimit(RLIMIT_AS, &all) == 0 && getrlimit(RLIMIT_DATA, &data) == 0 &&
+	       (all.rlim_cur != RLIM_INFINITY || data.rlim_cur != RLIM_INFINITY);
+}
+
+/* How many buffers could be mapped, up to `count`. `buffers` is scratch. */
+static unsigned mappable_buffers(void **buffers, unsigned count)
+{
+	unsigned mapped = 0;
+	while (mapped < count &&
+	       (buffers[mapped] = mmap(NULL, BUFFER_BYTES, PROT_READ | PROT_WRITE,
+				       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) != MAP_FAILED)
+		mapped++;
+	for (unsigned i = 0; i < mapped; i++)
+		munmap(buffers[i], BUFFER_BYTES);
+	return mapped;
+}
+
+/* OpenBLAS tries for ever to map a buffer that exceeds a limit. Where the address space is limited,
+ * those of as many calls at once are mapped here, before anything else takes it. One thread at a
+ * time. */
+static int reserve_buffers(void *handle, unsigned calls)
+{
+	static unsigned reserved;
+	void *(*take)(int) = NULL;
+	void (*give)(void *) = NULL;
+	FUNCTION(handle, "blas_memory_alloc", take);
+	FUNCTION(handle, "blas_memory_free", give);
+	if (!take || !give || calls <= reserved || !address_space_is_limited())
+		return 0;
+	void **buffers = malloc(calls * sizeof(*buffers));
+	if (!buffers)
+		return err_note(-ENOMEM, "buffers of OpenBLAS: out of memory");
+	unsigned wanted = calls - reserved, mappable = mappable_buffers(buffers, wanted);
+	for (unsigned i = 0; mappable == wanted && i < calls; i++)
+		buffers[i] = take(0);
+	for (unsigned i = 0; mappable == wanted && i < calls; i++)
+		give(buffers[i]);
+	free(buffers);
+	if (mappable < wanted)
+		return err_note(-ENOMEM,
+				"OpenBLAS maps %zu MiB for each of %u threads, and the limit of "
+				"address space (ulimit -v) allows %u of them",
+				BUFFER_BYTES >> 20, calls, reserved + mappable);
+	reserved = calls;
+	return 0;
+}
+
 static void describe_openblas(void *handle, char *text, size_t capacity)
 {
 	char *(*config)(void) = NULL, *(*core)(void) = NULL;
@@ -140,6 +194,7 @@ static bool load_candidate(const struct candidate *c, struct host_blas *blas)
 	void *handle = open_library(&libraries[c->library], c->set);
 	if (!handle)
 		return false;
+	blas->handle = handle;
 	FUNCTION(handle, "sgemm_", blas->sgemm);
 	FUNCTION(handle, "dgemm_", blas->dgemm);
 	if (!blas->sgemm || !blas->dgemm)
@@ -185,7 +240,7 @@ static void child_time_candidate(const struct candidate *c, int result)
 		dup2(null, STDOUT_FILENO);
 		dup2(null, STDERR_FILENO);
 	}
-	if (!load_candidate(c, &blas))
+	if (!load_candidate(c, &blas) || reserve_buffers(blas.handle, 1))
 		_exit(1);
 	const uint64_t took = best_sgemm_ns(&blas);
 	_exit(write(result, &took, sizeof(took)) == sizeof(took) ? 0 : 1);
@@ -304,12 +359,17 @@ static void open_chosen(void)
 		strncat(opened.text, " (not timed)", sizeof(opened.text) - strlen(opened.text) - 1);
 }
 
-int host_blas_open(const struct host_blas **blas_p)
+int host_blas_open(unsigned calls, const struct host_blas **blas_p)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	static pthread_mutex_t reserving = PTHREAD_MUTEX_INITIALIZER;
 	pthread_once(&once, open_chosen);
 	if (opened_status)
 		return err_note(opened_status, "%s", opened_why);
-	*blas_p = &opened;
-	return 0;
+	pthread_mutex_lock(&reserving);
+	int status = reserve_buffers(opened.handle, calls);
+	pthread_mutex_unlock(&reserving);
+	if (status == 0)
+		*blas_p = &opened;
+	return status;
 }

@@ -28,12 +28,15 @@ typedef void (*host_dgemm_fn)(const char *, const char *, const int *, const int
 
 struct host_blas {
 	char text[96]; /* library, version, kernel set */
+	void *handle;  /* of dlopen() */
 	host_sgemm_fn sgemm;
 	host_dgemm_fn dgemm;
 };
 
-/* Find, choose and load; later calls return the result of the first. -ENOENT: there is no usable
- * library; err_text() says why. The library stays loaded until the process ends. Any thread. */
-int host_blas_open(const struct host_blas **blas_p);
+/* Find, choose and load; later calls return the result of the first. `calls`: how many threads may
+ * call the library at once. -ENOENT: there is no usable library; -ENOMEM: a limit of the process
+ * leaves no room for what so many threads need; err_text() says which. The library stays loaded
+ * until the process ends. Any thread. */
+int host_blas_open(unsigned calls, const struct host_blas **blas_p);
 
 #endif
