@@ -161,9 +161,9 @@ static int run_cases(struct bench_run *r)
 		}
 		case_progress_begin(r, i + 1, r->chosen.count);
 		int status = bench_case_run(r, case_seconds(r, share, now));
-		case_progress_end(r);
 		if (status && !bench_interrupted)
 			return status;
+		case_progress_end(r);
 	}
 	return bench_interrupted ? -EINTR : 0;
 }

@@ -15,14 +15,23 @@ static bool may_be_link(const char *path)
 	return strncmp(path, "/dev/", 5) == 0 || strncmp(path, "/proc/", 6) == 0;
 }
 
+/* As lib/json.h writes it, or as Python does, with spaces. */
+static bool begins_as_records(const char *text)
+{
+	for (const char *expected = RECORD_BEGIN; *expected; text++)
+		if (*text != ' ' && *text != *expected++)
+			return false;
+	return true;
+}
+
 /* Whether a line can be appended to what is there. */
 static int check_content(int fd, const char *path)
 {
 	struct stat info;
-	char first[sizeof(RECORD_BEGIN)] = "", last = '\n';
+	char first[64] = "", last = '\n';
 	if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) || info.st_size == 0)
 		return 0;
-	if (pread(fd, first, sizeof(first) - 1, 0) < 0 || strcmp(first, RECORD_BEGIN) != 0)
+	if (pread(fd, first, sizeof(first) - 1, 0) < 0 || !begins_as_records(first))
 		return err_note(-EEXIST, "%s holds something else than records", path);
 	if (pread(fd, &last, 1, info.st_size - 1) == 1 && last != '\n')
 		return err_note(-EBADMSG, "%s ends in the middle of a record", path);

@@ -8,7 +8,7 @@
 #include <stddef.h>
 
 #define RECORD_SCHEMA "gpusig.record"
-/* Of every line, as lib/json.h writes it. */
+/* Of every line, but for spaces. */
 #define RECORD_BEGIN "{\"schema\":\"" RECORD_SCHEMA "\""
 
 struct record_file {

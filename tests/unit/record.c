@@ -39,7 +39,7 @@ static void refuses_what_is_not_ours(void)
 {
 	struct record_file f = {.fd = -1};
 	static const char *const others[] = {"one\n", "{\"schema\":\"gpusig.signature\"}\n", "{",
-					     "{\"schema\":\"gpusig.records\"}\n"};
+					     "{\"schema\":\"gpusig.records\"}\n", " "};
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
 		char text[64];
 		FILE *file = fopen(path, "w");
@@ -50,6 +50,19 @@ static void refuses_what_is_not_ours(void)
 		read_back(text, sizeof(text));
 		expect_str(text, others[i]);
 	}
+	require(truncate(path, 0) == 0);
+}
+
+/* The driver, too, writes a record where a program could not. */
+static void spaces_make_no_difference(void)
+{
+	struct record_file f;
+	FILE *file = fopen(path, "w");
+	require(file != NULL);
+	fputs("{ \"schema\": \"gpusig.record\"}\n", file);
+	fclose(file);
+	expect(record_open(&f, path) == 0);
+	expect(record_close(&f) == 0);
 	require(truncate(path, 0) == 0);
 }
 
@@ -124,6 +137,7 @@ int main(void)
 	test(lines_are_appended);
 	test(refuses_a_cut_line);
 	test(refuses_what_is_not_ours);
+	test(spaces_make_no_difference);
 	test(follows_no_link);
 	test(removes_a_partial_line);
 	test(reports_full_and_missing);
