@@ -141,6 +141,7 @@ def main(arguments: list[str]) -> int:
 
 if __name__ == "__main__":
     streams.open_closed()
+    streams.refuse_unwritable()
     try:
         sys.exit(main(sys.argv[1:]))
     except CommandError as error:
@@ -148,6 +149,3 @@ if __name__ == "__main__":
         sys.exit(error.code)
     except KeyboardInterrupt:
         sys.exit(130)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(1)

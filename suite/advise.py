@@ -2,13 +2,11 @@
 """Hand a question over to reports/, which reads the signature and asks the library."""
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 
+from suite import report
 from suite.command_error import CommandError
-
-_HOME = Path(__file__).resolve().parent.parent
 
 
 def command(cwd: Path, arguments: list[str]) -> int:
@@ -17,6 +15,4 @@ def command(cwd: Path, arguments: list[str]) -> int:
     if not words or words[0].startswith("-"):
         raise CommandError("advise needs a signature: ./gpusig advise SIGNATURE --m M --n N --k K --devices G --op OP "
                            "--type TYPE")
-    return subprocess.run(
-        [sys.executable, "-m", "reports", "advise", str(cwd / words[0]), *words[1:]], cwd=_HOME, check=False
-    ).returncode
+    return report.pass_on([sys.executable, "-m", "reports", "advise", str(cwd / words[0]), *words[1:]])

@@ -24,15 +24,16 @@ def build(folder: Path, strict: bool, gave_up: Callable[[], bool] = lambda: Fals
     if importlib.util.find_spec("reports") is None or importlib.util.find_spec("reports.__main__") is None:
         raise CommandError("no signature and no report: this copy has no reports/", CANNOT_RUN)
     before = {name: _version(folder / name) for name in FILES}
-    code = _run([sys.executable, "-m", "reports", "build", str(folder), *(["--strict"] if strict else [])], gave_up)
+    code = pass_on([sys.executable, "-m", "reports", "build", str(folder), *(["--strict"] if strict else [])], gave_up)
     for name in FILES:
         if before[name] is not None and before[name] == _version(folder / name):
             discard(folder / name, code != USAGE)
     return code if code in (OK, BAD, USAGE, INCONCLUSIVE, CANNOT_RUN) else BAD
 
 
-def _run(words: list[str], gave_up: Callable[[], bool]) -> int:
-    """Its output goes through ours, which may be closed. In a session of its own no signal of the terminal reaches it."""
+def pass_on(words: list[str], gave_up: Callable[[], bool] = lambda: False) -> int:
+    """Run a command, and give its exit code. Its output goes through ours, which may be closed. In a session of its own no signal
+    of the terminal reaches it."""
     with subprocess.Popen(words, cwd=_HOME, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                           encoding="utf-8", errors="replace", env={**os.environ, "PYTHONIOENCODING": "utf-8:replace"},
                           start_new_session=True) as child:

@@ -6,6 +6,8 @@ import io
 import os
 import sys
 
+from suite.command_error import BAD, CommandError
+
 
 class _Dropping(io.FileIO):
     """Drops what cannot be written: the terminal was closed, or who read the pipe ended."""
@@ -17,22 +19,43 @@ class _Dropping(io.FileIO):
             return len(data)
 
 
+class _Refusing(io.FileIO):
+    """Says once what cannot be written, and drops the rest."""
+
+    _lost = False
+
+    def write(self, data) -> int:  # type: ignore[no-untyped-def]
+        if self._lost:
+            return len(data)
+        try:
+            return super().write(data) or len(data)
+        except OSError as error:
+            self._lost = True
+            raise CommandError(f"write to stdout: {error.strerror}", BAD) from error
+
+
 def open_closed() -> None:
     """Open descriptors 0 to 2 where they are closed, or the next files would be taken for them and written into."""
     while True:
-        handle = os.open(os.devnull, os.O_RDWR)
+        handle = os.open(os.devnull, os.O_RDONLY)  # so that writing to it stays an error
         if handle > 2:
             return os.close(handle)
         os.set_inheritable(handle, True)
 
 
+def refuse_unwritable() -> None:
+    """From now on stdout raises CommandError where it cannot be written, and stderr drops it."""
+    sys.stdout = _stream(_Refusing(1, "w", closefd=False), sys.stdout)
+    sys.stderr = _stream(_Dropping(2, "w", closefd=False), sys.stderr)
+
+
 def drop_unwritable() -> None:
-    """stdout and stderr drop what cannot be written from now on."""
-    sys.stdout = _stream(1, sys.stdout)
-    sys.stderr = _stream(2, sys.stderr)
+    """stdout drops it, too."""
+    sys.stdout = _stream(_Dropping(1, "w", closefd=False), sys.stdout)
 
 
-def _stream(handle: int, before) -> io.TextIOWrapper:  # type: ignore[no-untyped-def]
+def _stream(raw: io.FileIO, before) -> io.TextIOWrapper:  # type: ignore[no-untyped-def]
     """Python has None for a stream that was closed when it began."""
-    raw = io.BufferedWriter(_Dropping(handle, "w", closefd=False))
-    return io.TextIOWrapper(raw, encoding=before.encoding if before else "utf-8", errors="backslashreplace", line_buffering=True)
+    buffered = io.BufferedWriter(raw)
+    encoding = before.encoding if before else "utf-8"
+    return io.TextIOWrapper(buffered, encoding=encoding, errors="backslashreplace", line_buffering=True)

@@ -31,8 +31,17 @@ setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 @test "./gpusig works with closed standard files" {
 	export GPUSIG_BIN=$bin
 	"$root/gpusig" run --device sim --budget 2s --only micro/launch --out "$PWD/out" >&- 2>&- <&-
-	"$root/gpusig" list >&- 2>said
-	[ ! -s said ]
+	for command in list help 'report out' 'test --stages'; do
+		for place in '>&-' '>/dev/full'; do
+			echo "$command $place"
+			status=0
+			eval "'$root/gpusig' $command $place" 2>said || status=$?
+			[ "$status" = 1 ]
+			[ "$(wc -l <said)" = 1 ]
+		done
+		eval "'$root/gpusig' $command 2>&- <&-" >said
+		[ -s said ]
+	done
 	fits_schema out/records.jsonl
 }
 
