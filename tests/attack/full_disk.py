@@ -27,7 +27,7 @@ def attempt(chance: Random, place: Workplace) -> str | None:
         subprocess.run(["mount", "-t", "tmpfs", "-o", limit, "tmpfs", disk], check=True)
         how = How()
     else:
-        how = How(limits={resource.RLIMIT_FSIZE: int(2 ** chance.uniform(6, 19))},
+        how = How(limits={resource.RLIMIT_FSIZE: int(2 ** chance.uniform(12, 19))},
                   ignored=chance.choice(((), (signal.SIGXFSZ,))))
     subject = chance.choice((_of_run, _of_program, _of_program))
     return subject(chance, place, how)
