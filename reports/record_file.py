@@ -11,6 +11,7 @@ import re
 from pathlib import Path
 from typing import Dict, Tuple
 
+from reports.contradictions import contradiction_of
 from reports.jsonl import BadRecord, Json, Reader, clean, open_regular, parse_line, read_lines
 from reports.records import Group, Records, Run, case_of, end_of, run_of
 from reports.tries import merged
@@ -41,6 +42,9 @@ def _take(records: Records, runs: Dict[Tuple[str, str], Run], value: Json, line:
             raise BadRecord("a case without its run record before it")
         run = runs[identity]
         case = case_of(reader, line, run.references)
+        why = contradiction_of(reader) if case.status == "ok" and case.check != "failed" else None
+        if why:
+            raise BadRecord("contradicts itself: " + why)
         records.groups[(run.program, run.device_spec)].tries.setdefault(case.key, []).append(case)
     elif kind == "end":
         end = end_of(reader)

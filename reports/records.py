@@ -283,7 +283,8 @@ def _derived(reader: Reader) -> Derived:
 
 
 def case_of(reader: Reader, line: int, references: Sequence[str]) -> Case:
-    """A case. Values of a reference variant are dropped: they are in the timings and in the bounds of the others."""
+    """A case. Values of a reference variant are dropped: they are in the timings and in the bounds of the others. One that failed
+    or was skipped has none, whatever the record states."""
     status = reader.text("status")
     if status not in ("ok", "failed", "skipped"):
         raise BadRecord("case.status is not ok, failed or skipped")
@@ -291,8 +292,8 @@ def case_of(reader: Reader, line: int, references: Sequence[str]) -> Case:
     return Case(
         program=reader.text("program"), run=reader.text("run"), line=line, axes=_numbers(reader.scalars("case")),
         key=reader.text("key"), status=status, reason=reader.text_or("reason"), elapsed_s=reader.real("elapsed_s"),
-        variants=tuple(_variant(v) for v in reader.objects("variants")),
-        derived=tuple(d for d in map(_derived, reader.objects("derived")) if d.variant not in references),
+        variants=tuple(v for v in map(_variant, reader.objects("variants")) if status == "ok"),
+        derived=tuple(d for d in map(_derived, reader.objects("derived")) if status == "ok" and d.variant not in references),
         check=check.text_or("status", "none"), check_detail=check.text_or("detail"),
         mechanism=tuple(Mechanism(m.text("name"), m.truth("observed"), m.text_or("detail"))
                         for m in reader.objects("mechanism")),

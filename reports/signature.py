@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Any, Dict, List, Mapping, Optional, Tuple, Union
+from typing import Any, Dict, Iterable, List, Mapping, Optional, Tuple, Union
 
 from reports.curves import Curve, axis_unit, curves_of, flags_of, marks, numeric_axis, why_invalid
-from reports.jsonl import Json
+from reports.jsonl import Json, is_number
+from reports.quantity import listing, size
 from reports.section import Finding, Section
 from reports.sections import advice, rank, section_of, spec_of
 from reports.metrics import all_of, brief, formulas_of, metric, metric_name, of_many, primary_of, shortened
@@ -20,6 +21,10 @@ from reports.signature_file import text_of
 from reports.spread import add_run_intervals
 
 _OF_A_RANK = ("affinity",)  # a launcher binds every rank as it likes
+# What makes it another machine, or its numbers others by definition; of the rest a change is a warning.
+_OF_A_MACHINE = (("hostname", "machines"), ("cpu", "CPUs"), ("cpu_family", "CPUs"), ("cpu_model", "CPUs"),
+                 ("architecture", "CPUs"), ("version", "versions of gpusig"))
+_SAME_MEMORY = 1.1  # times as much: a kernel keeps more or less of it for itself
 _VOLATILE = ("load_average", "load_1min")  # differ between any two runs; not worth a line
 
 
@@ -47,15 +52,28 @@ class Signature:
         return {name: m for name, m in self.json["metrics"].items() if m["primary"]}
 
 
+def _check_equal(what: str, values: Iterable[object]) -> None:
+    """Where a run does not know its own, it is taken for that of the others."""
+    distinct = sorted({str(v)[:80] for v in values if v not in (None, "")})
+    if len(distinct) > 1:
+        raise MixedMachines("records of different %s do not mix: %s; measure into a new folder" % (what, listing(distinct)))
+
+
 def _check_one_machine(runs: List[Run]) -> None:
     simulated = [r for r in runs if r.simulated is True and _measured(r)]
     measured = [r for r in runs if r.simulated is False and _measured(r)]
     if simulated and measured:
         raise MixedMachines("simulated and measured records do not mix: %s ran on %s, %s on %s" % (
             simulated[0].program, simulated[0].device_spec, measured[0].program, measured[0].device_spec))
-    hosts = sorted({str(r.provenance.get("hostname")) for r in runs if r.provenance.get("hostname")})
-    if len(hosts) > 1:
-        raise MixedMachines("records of different machines do not mix: " + ", ".join(h[:80] for h in hosts[:4]))
+    for field, what in _OF_A_MACHINE:
+        _check_equal(what, (r.provenance.get(field) for r in runs))
+    sizes = [float(r.provenance["memory_bytes"] or 0) for r in runs if is_number(r.provenance.get("memory_bytes"))]
+    if sizes and max(sizes) > _SAME_MEMORY * min(sizes):
+        _check_equal("memories", map(size, (min(sizes), max(sizes))))
+    devices = [(r.device_spec, d) for r in runs if _measured(r) for d in r.devices]
+    for place in dict.fromkeys((spec, str(d.get("index"))) for spec, d in devices):
+        for field in ("name", "uuid"):
+            _check_equal("devices", (d.get(field) for spec, d in devices if (spec, str(d.get("index"))) == place))
 
 
 def _main_device(records: Records) -> str:

@@ -119,6 +119,11 @@ class Lacking(unittest.TestCase):
                         self.assertIn(case["status"], ("ok", "skipped"), case.get("reason"))
                         self.assertTrue(case["status"] == "ok" or case["reason"])
 
+    def test_no_record_contradicts_itself(self) -> None:
+        """By reports/contradictions.py, which the signature refuses."""
+        for capability, signature in self.signatures.items():
+            self.assertEqual(signature["bad_records"], [], capability)
+
     def test_the_record_of_a_run_says_what_the_device_lacks(self) -> None:
         for capability in MODELS:
             for program, run in self.runs[capability].items():

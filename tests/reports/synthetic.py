@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import random
 from pathlib import Path
+from statistics import median
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
 Json = Dict[str, Any]
@@ -51,11 +52,12 @@ class Writer:
         return {"schema": "gpusig.record", "version": "1.0.0", "kind": kind, "run": self.run, "program": self.program}
 
     def variant(self, name: str, seconds: float, moved: Optional[float] = None, noise: float = 0.002) -> Json:
-        samples = [seconds * (1 + noise * self.random.uniform(-1, 1)) for _ in range(20)]
+        drawn = [1 + noise * self.random.uniform(-1, 1) for _ in range(20)]
+        samples = [seconds * d / median(drawn) for d in drawn]
         ordered = sorted(samples)
         return {"name": name, "iterations": 10, "samples_s": samples, "round": list(range(20)), "n": 20,
                 "retaken": 0, "disturbed": 0,
-                "median_s": (ordered[9] + ordered[10]) / 2, "ci_low_s": ordered[5], "ci_high_s": ordered[14],
+                "median_s": seconds, "ci_low_s": ordered[5], "ci_high_s": ordered[14],
                 "min_s": ordered[0], "p95_s": ordered[18], "max_s": ordered[19], "lag1": 0.0, "drift": 0.0,
                 "converged": True, "model": {"bytes": moved, "flops": None, "messages": None}}
 
@@ -95,6 +97,16 @@ def value(name: str, variant: Optional[str], number: Optional[float], unit: str 
              "valid": number is not None}
     entry.update(more)
     return entry
+
+
+def retimed(line: Json, name: str, seconds: float) -> None:
+    """Give a variant of a case another time, and the value that states it."""
+    for variant in (v for v in line["variants"] if v["name"] == name):
+        factor = seconds / variant["median_s"]
+        variant.update({key: factor * variant[key] for key in variant if key.endswith("_s") and key != "samples_s"})
+        variant.update(median_s=seconds, samples_s=[factor * s for s in variant["samples_s"]])
+    for entry in (d for d in line["derived"] if (d["name"], d["variant"]) == ("time", name)):
+        entry["value"] = seconds
 
 
 def headline(metric: str, derived: str, where: Optional[Json] = None, variant: Optional[str] = None,

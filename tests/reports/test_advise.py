@@ -364,6 +364,8 @@ class Scoring(workplace.Scratch):
         case = ficco.lines[2]
         best = min(case["variants"], key=lambda v: v["median_s"])["name"]
         case["validity"]["flags"] = [{"flag": "gate", "variant": best, "reason": "stuck"}]
+        for entry in case["derived"]:
+            entry["valid"] = entry["variant"] != best
         score = self.signature(curves() + ficco.text()).json["programs"]["overlap/ficco"]["results"]["advice"]
         self.assertEqual((score["scenarios"], score["hits"]), (3, 3))
 
@@ -383,6 +385,8 @@ class Scoring(workplace.Scratch):
                 line["derived"].append(synthetic.value("fraction_of_ideal", name, None, reason="S_ideal is within noise of 1"))
                 flag = {"flag": "above_bound", "variant": name, "quantity": "S", "reason": "S is above S_ideal"}
                 line["validity"]["flags"].append(flag)
+            for entry in line["derived"]:
+                entry["valid"] = entry["name"] == "time"
         score = self.signature(curves() + ficco.text()).json["programs"]["overlap/ficco"]["results"]["advice"]
         self.assertEqual((score["scenarios"], score["hits"]), (3, 2))
 

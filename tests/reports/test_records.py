@@ -10,7 +10,7 @@ import unittest
 
 import synthetic
 import workplace
-from synthetic import copies, everything, launch, memory, value
+from synthetic import copies, everything, launch, memory
 
 from reports import jsonl, validate
 from reports.signature import MixedMachines
@@ -117,7 +117,8 @@ class Reading(workplace.Scratch):
 
     def test_every_record_of_a_case_is_kept(self) -> None:
         first, second = launch(run="r1"), launch(run="r2")
-        second.lines[1]["derived"] = [value("time", "enqueue", 2.1e-7, "s")]
+        synthetic.retimed(second.lines[1], "enqueue", 2.1e-7)
+        second.lines[1]["derived"] = second.lines[1]["derived"][:1]
         group = self.records(first.text() + second.text()).groups[("micro/launch", "host")]
         self.assertEqual(group.repeated, 1)
         self.assertEqual([case.run for tries in group.tries.values() for case in tries], ["r1", "r2"])

@@ -321,9 +321,7 @@ class Truth(workplace.Scratch):
     def test_plain_overlap_may_be_best(self) -> None:
         w = synthetic.shaping()
         for line in w.lines[1:-1]:
-            for entry in line["derived"]:
-                if entry["name"] == "time" and entry["variant"] == "overlap":
-                    entry["value"] = 1e-3
+            synthetic.retimed(line, "overlap", 1e-3)
         summary = self.signature(w.text()).json["programs"]["overlap/shaping"]["summary"]
         self.assertIn("No setting is faster than plain overlap", summary)
 
