@@ -5,9 +5,13 @@
 #include "lib/vec.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
 
 /* ---------------------------------------------------------------- lists of keys */
 
@@ -38,16 +42,30 @@ static void sort_keys(struct case_keys *keys)
 	keys->count = count;
 }
 
+/* Anything but a regular file and /dev/null may never end, or never begin. */
+static int open_keys(const char *option, const char *path, FILE **file_p)
+{
+	struct stat info;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0 || fstat(fd, &info) != 0)
+		return err_note(-EINVAL, "%s %s: %s", option, path, strerror(errno));
+	if (S_ISREG(info.st_mode) || (S_ISCHR(info.st_mode) && info.st_rdev == makedev(1, 3)))
+		*file_p = fdopen(fd, "r");
+	if (*file_p)
+		return 0;
+	close(fd);
+	return err_note(-EINVAL, "%s %s: %s", option, path,
+			S_ISDIR(info.st_mode) ? strerror(EISDIR) : "not a regular file");
+}
+
 int case_keys_read(const char *option, const char *path, struct case_keys *keys)
 {
 	char *line = NULL;
 	size_t capacity = 0;
-	int status = 0;
-	if (!path)
-		return 0;
-	FILE *file = fopen(path, "re");
+	FILE *file = NULL;
+	int status = path ? open_keys(option, path, &file) : 0;
 	if (!file)
-		return err_note(-EINVAL, "%s %s: %s", option, path, strerror(errno));
+		return status;
 	while (status == 0 && getline(&line, &capacity, file) >= 0) {
 		line[strcspn(line, "\n")] = '\0';
 		char **grown = vec_grow(keys->key, keys->count, &keys->capacity, sizeof(*grown));
@@ -59,7 +77,6 @@ int case_keys_read(const char *option, const char *path, struct case_keys *keys)
 		else
 			status = err_note(-ENOMEM, "%s %s: out of memory", option, path);
 	}
-	/* A folder can be opened, and not read. */
 	if (status == 0 && ferror(file))
 		status = err_note(-EINVAL, "%s %s: %s", option, path, strerror(errno));
 	free(line);

@@ -21,8 +21,9 @@ struct case_keys {
 	size_t count, capacity;
 };
 
-/* Read one key a line. A NULL path is an empty list. -EINVAL with a text that names the option: the
- * file cannot be read. -ENOMEM. The keys read so far are freed by case_keys_free(), also then. */
+/* Read one key a line. A NULL path is an empty list. -EINVAL with a text that names the option: it
+ * cannot be read, or is neither a regular file nor /dev/null. -ENOMEM. The keys read so far are
+ * freed by case_keys_free(), also then. */
 int case_keys_read(const char *option, const char *path, struct case_keys *keys);
 void case_keys_free(struct case_keys *keys);
 

@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static void the_ends_are_coarse_and_the_gaps_close(void)
@@ -53,6 +54,12 @@ static void keys_are_found_however_they_are_listed(void)
 	unlink(path);
 	expect(case_keys_read("--done", "/tmp", &keys) == -EINVAL);
 	expect(strcmp(err_text(), "--done /tmp: Is a directory") == 0);
+	expect(case_keys_read("--done", "/dev/zero", &keys) == -EINVAL);
+	expect(strcmp(err_text(), "--done /dev/zero: not a regular file") == 0);
+	require(mkfifo(path, 0600) == 0);
+	expect(case_keys_read("--done", path, &keys) == -EINVAL);
+	unlink(path);
+	expect(case_keys_read("--done", "/dev/null", &keys) == 0 && keys.count == 0);
 	expect(case_keys_read("--done", NULL, &keys) == 0 && keys.count == 0);
 }
 
