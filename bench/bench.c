@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 /* The time of a case without --budget. */
@@ -21,20 +22,59 @@
 /* A device with at least this many threads, one block of the usual size on every unit, is
  * GPU-class (bench/axis.h). CPUs stay far below. */
 #define GPU_CLASS_THREADS 4096u
+/* More than any sample takes that is worth waiting for. */
+#define GRACE_S 10
 
 volatile sig_atomic_t bench_interrupted;
 
-static void note_signal(int number) { bench_interrupted = number; }
+static struct {
+	timer_t timer;
+	bool there;
+} grace;
 
-/* The first signal ends the run after the current sample; a second one ends the process. */
+static void on_signal(int number)
+{
+	const struct itimerspec limit = {.it_value.tv_sec = GRACE_S};
+	const int kept = errno;
+	bench_interrupted = number;
+	/* Not SA_RESETHAND: a second signal may be the other one. */
+	signal(SIGINT, SIG_DFL);
+	signal(SIGTERM, SIG_DFL);
+	if (grace.there)
+		timer_settime(grace.timer, 0, &limit, NULL);
+	errno = kept;
+}
+
+/* What runs has not returned since: every line of the records is whole, but there is no end. */
+static void on_end_of_grace(int number)
+{
+	static const char text[] =
+		"gpusig: interrupted, and a call did not return; completed cases are kept\n";
+	ssize_t ignored = write(STDERR_FILENO, text, sizeof(text) - 1);
+	(void)number, (void)ignored;
+	raise(bench_interrupted);
+}
+
 static void catch_signals(void)
 {
-	struct sigaction action = {.sa_handler = note_signal, .sa_flags = (int)SA_RESETHAND};
+	struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGRTMIN};
+	struct sigaction action = {.sa_handler = on_signal};
 	sigemptyset(&action.sa_mask);
+	bench_interrupted = 0;
+	/* A timer's signal, for a thread that waits would keep others from forking. */
+	signal(SIGRTMIN, on_end_of_grace);
+	grace.there = timer_create(CLOCK_MONOTONIC, &event, &grace.timer) == 0;
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
 	/* A closed pipe is an error of out_status() and does not end the process. */
 	signal(SIGPIPE, SIG_IGN);
+}
+
+static void disarm_grace(void)
+{
+	if (grace.there)
+		timer_delete(grace.timer);
+	grace.there = false;
 }
 
 /* ---------------------------------------------------------------- selection */
@@ -355,10 +395,10 @@ int bench_main(const struct bench *b, int argc, char **argv)
 		code = run_and_close(r);
 	bool interrupted = r->interrupted;
 	free(r);
+	disarm_grace();
 	if (interrupted) {
 		err_print("%s: interrupted; completed cases are kept", b->name);
-		/* SA_RESETHAND has restored the default action, so the parent sees an exit by
-		 * this signal. */
+		/* Its default action is restored, so the parent sees an exit by this signal. */
 		raise(bench_interrupted);
 	}
 	return code;

@@ -193,6 +193,9 @@ struct bench_run {
 	struct case_progress progress;
 };
 
+/* bench.c: the signal that ends the run after the current sample, SIGINT or SIGTERM, or
+ * 0. A second one ends the process, as does the first after 10 s in which the run did not end: a
+ * library may never return. */
 extern volatile sig_atomic_t bench_interrupted;
 
 /* bench_options.c: parse argv; 0, or -EINVAL with a text. Axis lists are checked for syntax

@@ -191,6 +191,7 @@ def _may_include(header: str, allowed: str) -> bool:
 # parameter.
 MAY_CHANGE = {
     "bench/bench.c:bench_interrupted": "the flag of a signal handler",
+    "bench/bench.c:grace": "the timer that a signal handler starts",
     "bench/bench_gate.c:gates": "open gates, which the watchdog's thread looks through",
     "bench/bench_gate.c:lock": "of that list",
     "bench/bench_gate.c:overdue": "how many of them the watchdog opened",
