@@ -22,6 +22,7 @@ endif
 ifeq ($(filter address,$(sanitizers))$(filter thread,$(sanitizers)),addressthread)
 $(error SAN is '$(SAN)': address and thread don't go together)
 endif
+override SAN := $(subst $() ,$(comma),$(sort $(sanitizers)))
 
 # --- what this machine has; every HAVE_X may be forced to 0 or 1, and a forced 1 that fails to build fails
 hash := \#

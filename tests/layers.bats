@@ -42,6 +42,19 @@ layers() { "$(sh "$root/suite/find_python.sh" --any)" "$root/tests/lint/layers.p
 	grep -q '^"version .*\\n"$' "$BATS_TEST_TMPDIR/build/config.inc"
 }
 
+@test "sanitizers are named in any order, and what can't be built is refused" {
+	local san built
+	for san in address,undefined undefined,address 'address undefined' 'address,undefined,'; do
+		built=$(make -sC "$root" --no-print-directory config "SAN=$san" HAVE_HWLOC=0 HAVE_MPI=0 HAVE_NVCC=0)
+		[[ $built == *' -fsanitize=address,undefined -'*$'\nbuild build/release-address-undefined-'+([0-9]) ]]
+	done
+	for san in address,thread memory thread,,leak; do
+		run make -sC "$root" --no-print-directory config "SAN=$san" HAVE_HWLOC=0 HAVE_MPI=0 HAVE_NVCC=0
+		[ "$status" != 0 ]
+		[[ $output == *"SAN is '$san'"* ]]
+	done
+}
+
 # Releases of clang-format differ in details. The tree follows that of Debian 12.
 @test "C sources are formatted as .clang-format says" {
 	[[ $(clang-format --version 2>/dev/null) == *" version 14."* ]] || skip "clang-format 14 is not installed"
