@@ -68,7 +68,7 @@ struct bench_samples {
 	bool valid, converged;
 	/* Samples that were replaced, and some that count, during which others took the cores. */
 	unsigned retaken, disturbed;
-	uint64_t checked;              /* executions of these samples whose result was checked */
+	uint64_t timed, checked;       /* executions that leave a result, and those checked */
 	double checks_s, next_check_s; /* spent on that, and as far as known on the next one */
 };
 

@@ -210,7 +210,10 @@ int bench_check_sample(struct bench_run *r, unsigned variant, uint32_t round)
 {
 	struct bench_current *now = &r->current;
 	struct bench_samples *s = &now->samples[variant];
-	if (!leaves_result(r, variant) || !is_due(r, variant, round))
+	if (!leaves_result(r, variant))
+		return 0;
+	s->timed += s->iterations;
+	if (!is_due(r, variant, round))
 		return 0;
 	double begin_s = bench_time(r);
 	char when[32];
@@ -236,8 +239,7 @@ void bench_check_write(struct bench_run *r)
 	uint64_t timed = 0, checked = 0;
 	for (unsigned v = 0; v < r->variant_count; v++) {
 		const struct bench_samples *s = &r->current.samples[v];
-		if (s->on && leaves_result(r, v))
-			timed += s->iterations * r->current.rounds;
+		timed += s->timed;
 		checked += s->checked;
 	}
 	json_object_begin(j, "check");
