@@ -11,6 +11,7 @@ import json
 import math
 import os
 import stat
+import sys
 import unicodedata
 from pathlib import Path
 from typing import Any, BinaryIO, Callable, Dict, Iterator, List, Optional, Tuple, Union
@@ -18,8 +19,10 @@ from typing import Any, BinaryIO, Callable, Dict, Iterator, List, Optional, Tupl
 Json = Dict[str, Any]
 
 MAX_LINE_BYTES = 32 << 20
+_BLOCK = 1 << 20
 MAX_FILE_BYTES = 64 << 20  # of one object
 MAX_TEXT = 20000  # the tree of a machine with some hundred cores fits
+MAX_PARTS = 500000  # objects and arrays, each of which takes some hundred bytes of memory
 MAX_DEPTH = 32  # objects and arrays in each other
 MAX_DIGITS = 20  # of an integer
 LARGEST, SMALLEST = 1e30, 1e-30  # magnitudes outside are no measurement, and would overflow in arithmetic
@@ -34,7 +37,7 @@ def clean(text: str) -> str:
     if len(text) > MAX_TEXT:
         text = text[:MAX_TEXT] + "… (%d characters)" % len(text)
     if text.isprintable():
-        return text
+        return sys.intern(text)
     bad = ("Cc", "Cs", "Cf")
     return "".join(" " if c in "\n\r\t" else "\ufffd" if unicodedata.category(c) in bad else c for c in text)
 
@@ -42,8 +45,9 @@ def clean(text: str) -> str:
 def _clean_value(value: Any) -> Any:
     if isinstance(value, str):
         return clean(value)
-    if isinstance(value, list):
-        return [_clean_value(v) for v in value]
+    if isinstance(value, list):  # in place: a second long one would double the memory
+        for i, inner in enumerate(value):
+            value[i] = _clean_value(inner)
     return value
 
 
@@ -87,6 +91,8 @@ def parse_line(line: bytes, real: Callable[[str], float] = _measured) -> Json:
     def whole(text: str) -> float:
         return int(text) if len(text) <= MAX_DIGITS else real(text)
 
+    if line.count(b"[") + line.count(b"{") > MAX_PARTS:
+        raise BadRecord("more than %d objects and arrays" % MAX_PARTS)
     try:
         value = json.loads(line.decode("utf-8"), object_pairs_hook=_object, parse_float=real, parse_int=whole,
                            parse_constant=_no_constant)
@@ -124,24 +130,32 @@ def read_object(path: Path) -> Json:
     return parse_line(text, _finite)
 
 
+def _line(stream: BinaryIO) -> Optional[Union[bytes, BadRecord]]:
+    """None at the end of the file. Of what is too long no more than a block is held."""
+    blocks: List[bytes] = []
+    length = 0
+    while True:
+        block = stream.readline(_BLOCK)
+        length += len(block)
+        if length <= MAX_LINE_BYTES:
+            blocks.append(block)
+        else:
+            blocks.clear()
+        if block.endswith(b"\n"):
+            return b"".join(blocks) if blocks else BadRecord("longer than %d MiB" % (MAX_LINE_BYTES >> 20))
+        if not block:
+            return BadRecord("cut off at the end of the file") if length else None
+
+
 def read_lines(stream: BinaryIO) -> Iterator[Tuple[int, Union[bytes, BadRecord]]]:
     number = 0
     while True:
-        line = stream.readline(MAX_LINE_BYTES)
-        if not line:
+        line = _line(stream)
+        if line is None:
             return
         number += 1
-        if line.endswith(b"\n"):
-            if line.strip():
-                yield number, line
-            continue
-        rest = stream.readline(MAX_LINE_BYTES)
-        if not rest:
-            yield number, BadRecord("cut off at the end of the file")
-            return
-        while rest and not rest.endswith(b"\n"):
-            rest = stream.readline(MAX_LINE_BYTES)
-        yield number, BadRecord("longer than %d MiB" % (MAX_LINE_BYTES >> 20))
+        if isinstance(line, BadRecord) or line.strip():
+            yield number, line
 
 
 def _kind(value: Any) -> str:

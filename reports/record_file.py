@@ -16,6 +16,8 @@ from reports.jsonl import BadRecord, Json, Reader, clean, open_regular, parse_li
 from reports.records import Group, Records, Run, case_of, end_of, run_of
 from reports.tries import merged
 
+MAX_OF_A_CASE = 5000  # measured are up to some hundred,
+MAX_PARTS = 100000  # and in a file some ten thousand
 _VERSION = re.compile(r"1\.[0-9]{1,6}\.[0-9]{1,6}\Z")
 
 
@@ -24,6 +26,16 @@ def _known_schema(reader: Reader) -> None:
         raise BadRecord("not a gpusig.record")
     if not _VERSION.match(reader.text("version")):
         raise BadRecord("its record version is not 1.x")
+
+
+def _bound(records: Records, case: Reader) -> None:
+    """Refuse what no run measures before it takes the memory."""
+    parts = sum(len(case.items(name)) for name in ("variants", "derived", "mechanism"))
+    if parts > MAX_OF_A_CASE:
+        raise BadRecord("a case of more than %d timings and values" % MAX_OF_A_CASE)
+    records.parts += 1 + parts
+    if records.parts > MAX_PARTS:
+        raise BadRecord("beyond the first %d cases, timings and values" % MAX_PARTS)
 
 
 def _take(records: Records, runs: Dict[Tuple[str, str], Run], value: Json, line: int) -> None:
@@ -41,6 +53,7 @@ def _take(records: Records, runs: Dict[Tuple[str, str], Run], value: Json, line:
         if identity not in runs:
             raise BadRecord("a case without its run record before it")
         run = runs[identity]
+        _bound(records, reader)
         case = case_of(reader, line, run.references)
         why = contradiction_of(reader) if case.status == "ok" and case.check != "failed" else None
         if why:

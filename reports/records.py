@@ -206,6 +206,7 @@ class Records:
     unstarted: Dict[str, End] = field(default_factory=dict)  # program -> why its last start wrote no run record
     bad_records: Dict[str, List[int]] = field(default_factory=dict)  # reason -> line numbers
     lines: int = 0
+    parts: int = 0  # cases with their timings and values
 
     def runs(self) -> List[Run]:
         return sorted((r for g in self.groups.values() for r in g.runs), key=lambda r: r.line)
