@@ -1,0 +1,379 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What follows from the curves of each program finds the truth that it was given."""
+
+from __future__ import annotations
+
+import json
+import random
+import unittest
+from dataclasses import replace
+from unittest.mock import patch
+
+import synthetic
+import workplace
+from synthetic import copies, everything, launch, memory, split, value
+
+from reports import machine, sections
+from reports.fits import fit_line
+from reports.headline import headline as headline_of
+from reports.section import Finding
+from reports.sections import spec_of
+
+
+class Findings(workplace.Scratch):
+    def test_what_is_wrong_with_the_machine_is_on_the_first_screen(self) -> None:
+        found = [Finding("Slow pair.", "0 to 3: a quarter of the others.")]
+        spec = replace(spec_of("micro/launch"), findings=lambda section: found)
+        with patch.dict(sections.SPECS, {"micro/launch": spec}):
+            signature = self.signature(launch().text())
+            self.assertEqual(signature.json["findings"], [{"program": "micro/launch", "device": "host", "head": "Slow pair.",
+                                                           "text": "0 to 3: a quarter of the others."}])
+            self.assertIn(("Slow pair.", "0 to 3: a quarter of the others."),
+                          [(note.head, note.text) for note in machine.warnings(signature.json)])
+            self.assertIn("! Slow pair. 0 to 3: a quarter of the others.", headline_of(signature))
+
+
+class Truth(workplace.Scratch):
+    def results(self, text: str, program: str) -> dict:
+        return self.signature(text).json["programs"][program]["results"]
+
+    def test_alpha_and_beta_are_recovered(self) -> None:
+        fits = {f["variant"]: f for f in self.results(copies().text(), "micro/copy_path")["fits"]}
+        for variant, alpha, rate in (("engine", synthetic.ALPHA_S, synthetic.ENGINE_RATE),
+                                     ("kernel", synthetic.KERNEL_ALPHA_S, synthetic.KERNEL_RATE)):
+            fit = fits[variant]
+            self.assertAlmostEqual(fit["alpha_s"] / alpha, 1, delta=0.01)
+            self.assertAlmostEqual(fit["bandwidth"] / rate, 1, delta=0.01)
+            self.assertAlmostEqual(fit["half_size_byte"] / (alpha * rate), 1, delta=0.02)
+            self.assertFalse(fit["poor"])
+
+    def test_the_interval_of_alpha_covers_it_as_often_as_it_says(self) -> None:
+        covered = 0
+        for seed in range(100):
+            noise = random.Random(seed)
+            fit = fit_line([(x, (1e-5 + x / 1e10) * (1 + 0.02 * noise.gauss(0, 1))) for x in (4096 << i for i in range(12))])
+            covered += fit.alpha_ci[0] <= 1e-5 <= fit.alpha_ci[1]
+        self.assertGreaterEqual(covered, 88)
+        self.assertLessEqual(covered, 99)
+
+    def test_a_curve_that_is_no_line_says_so(self) -> None:
+        w = synthetic.Writer("micro/copy_path", [], [synthetic.axis("size", "byte", [])])
+        for i, size in enumerate([4096, 65536, 1 << 20, 1 << 24]):
+            w.case({"size": size}, [w.variant("engine", (3 if i == 2 else 1) * (1e-6 + size / 1e10), size)])
+        signature = self.signature(w.end().text())
+        self.assertTrue(signature.json["programs"]["micro/copy_path"]["results"]["fits"][0]["poor"])
+        self.assertFalse([n for n in signature.json["metrics"] if "fit_" in n])
+
+    def test_products_with_fast_accumulation_are_told_apart(self) -> None:
+        w = synthetic.Writer("gemm/efficiency", [], [synthetic.axis("type", "", []), synthetic.axis("shape", "", [])])
+        w.case({"type": "f8", "shape": "n64"}, [w.variant("gemm", 2e-3), w.variant("gemm_fast", 1e-3)],
+               [value("flop_rate", "gemm", 1e11, "flop/s"), value("flop_rate", "gemm_fast", 2e11, "flop/s")])
+        found = self.results(w.end().text(), "gemm/efficiency")
+        self.assertEqual({r["type"]: r["value"] for r in found["rates"]}, {"f8": 1e11, "f8 fast": 2e11})
+
+    def test_peaks_of_matrix_units_are_no_products_and_bound_them(self) -> None:
+        peaks = [synthetic.headline("wgmma_peak_f16_flop_rate", "flop_rate", {"type": "f16"}, "wgmma_peak", "flop/s"),
+                 synthetic.headline("gemm_f16_flop_rate", "flop_rate", {"type": "f16"}, "gemm", "flop/s")]
+        w = synthetic.Writer("gemm/efficiency", peaks, [synthetic.axis("type", "", []), synthetic.axis("shape", "", [])])
+        w.case({"type": "f16", "shape": "n64"}, [w.variant(name, 1e-3) for name in ("gemm", "mma_peak", "wgmma_peak")],
+               [value("flop_rate", "gemm", 1e11, "flop/s", bound=4e11, bound_name="measured wgmma peak"),
+                value("fraction_of_peak", "gemm", 0.25),
+                value("flop_rate", "mma_peak", 2e11, "flop/s"), value("flop_rate", "wgmma_peak", 4e11, "flop/s"),
+                value("peak_flop_rate", "wgmma_peak", 4e11, "flop/s")])
+        text = w.end().text()
+        found = self.results(text, "gemm/efficiency")
+        self.assertEqual([(r["variant"], r["of_peak"]) for r in found["rates"]], [("gemm", 0.25)])
+        primary = self.signature(text).primary
+        self.assertEqual({name.rpartition("/")[2]: (entry["value"], entry["bound"]) for name, entry in primary.items()},
+                         {"wgmma_peak_f16_flop_rate": (4e11, None), "gemm_f16_flop_rate": (1e11, 4e11)})
+
+    def test_crossover_is_recovered(self) -> None:
+        duel = self.results(copies().text(), "micro/copy_path")["crossovers"][0]
+        self.assertEqual(len(duel["crossings"]), 1)
+        crossing = duel["crossings"][0]
+        self.assertEqual((crossing["from"], crossing["to"]), ("kernel", "engine"))
+        self.assertAlmostEqual(crossing["size_byte"] / synthetic.CROSSOVER, 1, delta=0.15)
+        self.assertLess(crossing["below"], synthetic.CROSSOVER)
+        self.assertGreater(crossing["above"], synthetic.CROSSOVER)
+
+    def test_blocks_to_saturate(self) -> None:
+        found = self.results(copies().text(), "micro/copy_path")["saturation"][0]
+        self.assertEqual(found["blocks"], 4)
+
+    def test_latency_levels(self) -> None:
+        levels = self.results(synthetic.latency().text(), "micro/latency")["levels"]
+        self.assertEqual({e["level"]: e["value"] for e in levels}, synthetic.LEVEL_LATENCIES)
+        self.assertIn("from L1", self.signature(synthetic.latency().text()).json["programs"]["micro/latency"]["summary"])
+
+    def test_cache_levels(self) -> None:
+        levels = self.results(memory().text(), "micro/memory")["levels"][0]["levels"]
+        self.assertEqual([e["level"] for e in levels], ["L1", "L2", "LLC", "memory"])
+        for entry in levels:
+            self.assertAlmostEqual(entry["value"] / synthetic.LEVEL_RATES[entry["level"]], 1, delta=0.01)
+
+    def test_dil_and_the_rule(self) -> None:
+        found = self.results(split().text(), "gemm/split")
+        rows = next(e for e in found["dil"] if e["cut"] == "m")
+        self.assertEqual(rows["pieces"], [2, 4, 8])
+        self.assertEqual(rows["dil"], [1.2, 1.4, 1.8])
+        self.assertEqual(found["rule"]["asked"][0]["predicted"], "k")
+        self.assertEqual(found["rule"]["right"], 1)
+
+    def test_a_trigger_is_read_at_its_best_case(self) -> None:
+        found = self.results(synthetic.trigger().text(), "overlap/trigger")
+        self.assertEqual((found["trigger"], found["best"]["variant"], found["best"]["bands"]), ("software", "triggered", 16))
+        self.assertAlmostEqual(found["best"]["value"], 1.01 * 1.8 / 1.1)
+        self.assertEqual({(r["variant"], r["bands"]) for r in found["library"]},
+                         {(v, b) for v in ("split", "triggered") for b in (4, 16)})
+        text = self.signature(synthetic.trigger().text()).json["programs"]["overlap/trigger"]["summary"]
+        for part in ("software trigger gains in 2 of 2 cases: at best, GEMM and send are 1.65 times as fast as the same GEMM",
+                     "16 bands); against the library's GEMM, another one, 1.64 times",
+                     "1.12 times", "6.2 %", "1.01"):
+            self.assertIn(part, text)
+
+    def test_what_a_model_gives_is_no_metric_and_is_shown(self) -> None:
+        signature = self.signature(synthetic.trigger().text() + synthetic.split().text())
+        self.assertTrue(signature.json["metrics"])
+        self.assertFalse([name for name in signature.json["metrics"] if "t3_model" in name or "traffic_ratio" in name])
+        shown = [figure for section in signature.sections for figure in spec_of(section.group.program).figures(section)]
+        self.assertTrue(any("MODEL of T3's hardware" in repr(figure) for figure in shown))
+        self.assertTrue(any("in brackets the traffic model" in repr(figure) for figure in shown))
+
+    def trigger_of(self, tiled: float, library: float) -> str:
+        """The summary where every S_tiled and S is this, and an S above 1.5 is flagged."""
+        w = synthetic.trigger()
+        for line in w.lines[1:-1]:
+            for entry in line["derived"]:
+                if entry["name"] == "S_tiled":
+                    entry.update(value=tiled, ci_low=tiled - 0.01, ci_high=tiled + 0.01)
+                if entry["name"] == "S":
+                    entry.update(value=library, valid=library < 1.5)
+            if library >= 1.5:
+                line["validity"] = {"valid": False, "flags": [
+                    {"flag": "above_bound", "variant": "triggered", "quantity": "S", "reason": "S is above S_ideal 1.02"}]}
+        return self.signature(w.text()).json["programs"]["overlap/trigger"]["summary"]
+
+    def test_a_trigger_that_loses_says_so_whatever_the_library_takes(self) -> None:
+        for library in (2.99, 1.2, 0.5):
+            text = self.trigger_of(0.845, library)
+            self.assertIn("software trigger loses in 2 of 2 cases: at best, GEMM and send are 0.845 times as fast", text)
+            self.assertNotIn("2.99", text)
+        self.assertIn("software trigger makes no difference in 2 of 2 cases: at best", self.trigger_of(1.005, 1.0))
+
+    def test_contention_has_both_sides(self) -> None:
+        cells = self.results(synthetic.contention().text(), "micro/contention")["cil"]
+        self.assertEqual({(c["of"], c["with"]): c["value"] for c in cells},
+                         {("compute", "memory"): 1.02, ("memory", "compute"): 1.9})
+
+    def worst(self, intervals: Dict[str, Tuple[float, float, float]]) -> str:
+        w = synthetic.contention()
+        for entry in w.lines[1]["derived"]:
+            entry["value"], entry["ci_low"], entry["ci_high"] = intervals[entry["variant"]]
+        return self.signature(w.text()).json["programs"]["micro/contention"]["summary"]
+
+    def test_equal_contention_is_a_tie(self) -> None:
+        text = self.worst({"x_with_y": (1.88, 1.80, 1.92), "y_with_x": (1.90, 1.86, 1.94)})
+        self.assertIn("memory traffic next to a compute kernel", text)
+        self.assertIn("a tie with a compute kernel next to memory traffic", text)
+        text = self.worst({"x_with_y": (1.80, 1.79, 1.81), "y_with_x": (1.90, 1.86, 1.94)})
+        self.assertNotIn("tie", text)
+        text = self.worst({"x_with_y": (1.04, 1.02, 1.06), "y_with_x": (1.90, 1.86, 1.94)})
+        self.assertIn("of 2 measured combinations 1 are slowed by more than 5 % and 0 by less, for 1 the interval contains 5 %",
+                      text)
+
+    def test_copy_contention_has_every_way(self) -> None:
+        section = self.signature(synthetic.copy_contention().text()).json["programs"]["micro/copy_contention"]
+        found = {(c["of"], c["direction"], c["copy_method"], c["blocks"]): (c["value"], c["ci_low"] is not None)
+                 for c in section["results"]["cil"]}
+        self.assertEqual(found["gemm", "up", "kernel:units/8", 2], (1.3, True))
+        self.assertEqual(len(found), 4)
+        self.assertIn("a GEMM with a kernel copy of 2", section["summary"])
+
+    def test_no_contention_is_a_finding_too(self) -> None:
+        w = synthetic.contention()
+        for entry in w.lines[1]["derived"]:
+            entry["value"] = 1.01
+        self.assertIn("Nothing here slows", self.signature(w.text()).json["programs"]["micro/contention"]["summary"])
+
+    def test_pair_has_both_orders_and_both_sides_and_slowed_side(self) -> None:
+        pairs = self.results(synthetic.pair().text(), "overlap/pair")["pairs"]
+        self.assertEqual(len(pairs), 8)
+        found = {(p["copy_method"], p["order"]): p for p in pairs if "shape=g5" in p["key"]}
+        first = found["engine", "transfer_first"]
+        self.assertAlmostEqual(first["cil_transfer"], 1.05)
+        self.assertAlmostEqual(first["cil_gemm"], 1.10)
+        self.assertAlmostEqual(first["fraction_of_ideal"], 2 / 1.1 - 1)
+        self.assertEqual((first["class"], first["slowed_side"], first["S_ideal"]), ("GC-equal", "both", 2.0))
+        summary = self.signature(synthetic.pair().text()).json["programs"]["overlap/pair"]["summary"]
+        self.assertIn("gains 78 % of what is possible with a copy engine and loses time (-0.0904) with a copy kernel", summary)
+        self.assertIn("; it gains 37 % with the transfer enqueued first", summary)
+        self.assertIn("and gains 31 % with the GEMM first; of 4 cases, GEMM first is faster in 0, transfer first in 2, and 2 are "
+                      "ties; 4 of 8 combinations are slower at once", summary)
+
+    def test_a_pair_with_nothing_to_gain_has_no_fraction_and_a_flagged_one_does_not_count(self) -> None:
+        w = synthetic.pair()
+        for line in w.lines:
+            for entry in line.get("derived", ()):
+                if entry["name"] == "fraction_of_ideal" and line["case"]["copy-method"] == "kernel":
+                    entry.update(value=None, valid=False, reason="no block gave a finite value")
+                elif line["case"]["shape"] == "g5":
+                    entry.update(valid=False)
+        pairs = self.results(w.text(), "overlap/pair")["pairs"]
+        self.assertEqual({(p["copy_method"], "g5" in p["key"]) for p in pairs}, {("engine", False)})
+        for line in w.lines:
+            for entry in line.get("derived", ()):
+                entry.update(valid=False)
+        self.assertEqual(self.results(w.text(), "overlap/pair")["pairs"], [])
+
+    def test_schedules_are_held_against_serial_and_the_ideal(self) -> None:
+        found = self.results(synthetic.ficco().text(), "overlap/ficco")
+        won, lost = found["cases"]
+        self.assertEqual((won["best_schedules"], won["best"], lost["best_schedules"]),
+                         (["hetero-fused-1d"], "hetero-fused-1d", ["serial"]))
+        self.assertEqual(found["overlap_wins"], 1)
+        self.assertAlmostEqual(won["S"], 1.5)
+        self.assertAlmostEqual(won["S_ideal"], 5 / 3)
+        self.assertAlmostEqual(won["fraction_of_ideal"], 0.75)
+        self.assertLess(lost["fraction_of_ideal"], 0)  # never clamped
+        summary = self.signature(synthetic.ficco().text()).json["programs"]["overlap/ficco"]["summary"]
+        self.assertEqual(summary, "In 1 of 2 scenarios overlap is clearly faster than serial; the best is hetero-fused-1d for "
+                         "ag-gemm g5 64×64×2048 by engine, 1.50× of an ideal 1.67×; "
+                         "fastest most often: hetero-fused-1d and serial (1 of 2). The advice has no score: no case qualifies: "
+                         "its GEMM must be of a measured type and an unmeasured shape, with two valid schedules that differ by "
+                         "more than noise.")
+
+    def test_serial_with_the_library_is_a_second_baseline(self) -> None:
+        text = synthetic.ficco(library=2.4e-3).text()
+        won, lost = self.results(text, "overlap/ficco")["cases"]
+        self.assertAlmostEqual(won["S"], 1.5)  # still over serial with copies
+        self.assertEqual((won["library"], set(won["times_s"])), ("NCCL 2.28.9", {"serial", "shard", "hetero-fused-1d"}))
+        self.assertAlmostEqual(won["S_library"]["hetero-fused-1d"], 1.2)
+        self.assertAlmostEqual(lost["S_library"]["serial"], 0.8)
+        summary = self.signature(text).json["programs"]["overlap/ficco"]["summary"]
+        self.assertIn("hetero-fused-1d for ag-gemm g5 64×64×2048 by engine, 1.50×", summary)
+        self.assertIn("serial with the collective of NCCL 2.28.9 takes 0.800× the time of serial with copies, and overlap is at "
+                      "best 1.20× as fast as it", summary)
+        self.assertNotIn("S_library", self.results(synthetic.ficco().text(), "overlap/ficco")["cases"][0])
+
+    def test_schedules_that_tie_are_all_named(self) -> None:
+        w = synthetic.ficco()
+        w.lines[1]["facts"].update(best_schedules="shard, hetero-fused-1d", tie="yes")
+        found = self.results(w.text(), "overlap/ficco")
+        self.assertEqual(found["cases"][0]["best_schedules"], ["shard", "hetero-fused-1d"])
+        self.assertEqual((found["ties"], found["fastest"]), (1, {"shard": 1, "hetero-fused-1d": 1, "serial": 1}))
+        summary = self.signature(w.text()).json["programs"]["overlap/ficco"]["summary"]
+        self.assertIn("the best is hetero-fused-1d (a tie with shard) for ag-gemm g5", summary)
+        self.assertIn("fastest or tied most often: shard, hetero-fused-1d and serial (1 of 2)", summary)
+
+    def test_a_tied_schedule_that_was_flagged_is_not_named(self) -> None:
+        w = synthetic.ficco()
+        w.lines[1]["facts"].update(best_schedules="shard, hetero-fused-1d", tie="yes")
+        for entry in w.lines[1]["derived"]:
+            entry["valid"] = entry["variant"] != "shard"
+        self.assertEqual(self.results(w.text(), "overlap/ficco")["cases"][0]["best_schedules"], ["hetero-fused-1d"])
+
+    def test_the_same_work_counts_once(self) -> None:
+        w = synthetic.ficco()
+        for line in w.lines[1:3]:
+            case = dict(line["case"], op="a2a-gemm")
+            again = dict(line, case=case, key=" ".join("%s=%s" % entry for entry in case.items()),
+                         facts=dict(line["facts"], same_work_as="ag-gemm"))
+            w.lines.insert(-1, again)
+        found = self.results(w.text(), "overlap/ficco")
+        self.assertEqual((len(found["cases"]), found["scenarios"], found["same_work"]), (4, 2, 2))
+        self.assertEqual((found["overlap_wins"], found["fastest"]), (1, {"hetero-fused-1d": 1, "serial": 1}))
+        self.assertIn("; not counted: 2 cases of the same work as another.",
+                      self.signature(w.text()).json["programs"]["overlap/ficco"]["summary"])
+
+    def test_schedules_that_were_flagged_are_in_no_finding(self) -> None:
+        w = synthetic.ficco()
+        for line in w.lines[1:3]:
+            for entry in line["derived"]:
+                if entry["variant"] == "hetero-fused-1d":
+                    entry["valid"] = False
+        found = self.results(w.text(), "overlap/ficco")
+        self.assertEqual([c["best"] for c in found["cases"]], ["shard", "shard"])
+        self.assertNotIn("hetero-fused-1d", found["cases"][0]["times_s"])
+
+    def test_occupancy_agrees_with_its_formula(self) -> None:
+        found = self.results(synthetic.occupancy().text(), "micro/occupancy")
+        self.assertEqual(found["formula_agrees"], {"same": 3, "of": 3})
+        self.assertEqual([s["residents"] for s in found["steps"]], [4, 4, 2])
+
+    def test_the_best_setting_of_a_loop_is_against_serial_and_plain_overlap(self) -> None:
+        section = self.signature(synthetic.shaping().text()).json["programs"]["overlap/shaping"]
+        best, other = section["results"]["best"]
+        self.assertEqual((best["scenario"], best["setting"]), ("mb-ar", "shaped_priority"))
+        self.assertEqual((best["shared_byte"], best["blocks"]), (16384, 8))
+        self.assertAlmostEqual(best["time_ratio"], 0.7)
+        self.assertAlmostEqual(best["normalised_time"], 7 / 9)
+        self.assertEqual((other["scenario"], other["setting"], other["time_ratio"]), ("cb-ar", "serial", 1.0))
+        self.assertEqual(section["summary"], "Shaped and priority with 16 KiB claimed gains most, in mb-ar: 22 % less time than "
+                         "plain overlap and 30 % less than serial; nothing is faster than serial in cb-ar; the "
+                         "communication is a stand-in that uses no link.")
+
+    def test_plain_overlap_may_be_best(self) -> None:
+        w = synthetic.shaping()
+        for line in w.lines[1:-1]:
+            synthetic.retimed(line, "overlap", 1e-3)
+        summary = self.signature(w.text()).json["programs"]["overlap/shaping"]["summary"]
+        self.assertIn("No setting is faster than plain overlap", summary)
+
+    def test_a_flagged_loop_is_no_finding(self) -> None:
+        flag = {"flag": "contended", "variant": None, "reason": "other processes took 80 % of the cores"}
+        section = self.signature(synthetic.shaping(flags=[flag]).text()).json["programs"]["overlap/shaping"]
+        self.assertEqual(section["results"]["best"], [])
+        self.assertIn("contended", section["summary"])
+
+    def test_the_lead_of_an_allreduce_changes_where_the_lines_meet(self) -> None:
+        found = self.results(synthetic.allreduce().text(), "collectives/allreduce")["places"][0]
+        self.assertEqual([lead["algorithm"] for lead in found["leaders"]], ["rd-l", "swing-b"])
+        crossover = found["crossovers"][0]
+        self.assertEqual((crossover["below"], crossover["above"]), (2048, 131072))
+        self.assertAlmostEqual(crossover["size_byte"] / synthetic.ALLREDUCE_CROSSOVER, 1, delta=0.3)
+        self.assertAlmostEqual(found["best"][0]["library_time_ratio"], 0.5, delta=0.01)
+        self.assertEqual({p["time_ratio"] for p in found["indexing"]}, {synthetic.INDEXING})
+
+    def test_more_ranks_than_cores_are_said_and_in_no_number(self) -> None:
+        flag = {"flag": "oversubscribed", "variant": None, "reason": "4 ranks share 2 cores: time is mostly scheduling"}
+        signature = self.signature(synthetic.allreduce(flags=[flag]).text()).json
+        section = signature["programs"]["collectives/allreduce"]
+        self.assertIn("very case is flagged oversubscribed (4 ranks share 2 cores", section["summary"])
+        self.assertEqual((section["results"]["places"], signature["metrics"]), ([], {}))
+
+    def test_a_model_and_simulated_ranks_are_findings_and_no_metrics(self) -> None:
+        signature = self.signature(synthetic.launch().text() + synthetic.torus().text() + synthetic.simgrid().text()).json
+        self.assertEqual({m.split("/")[1] for m in signature["metrics"]}, {"launch"})
+        self.assertFalse(signature["simulated"])
+        self.assertFalse(signature["devices"]["host[0]"]["virtual_time"])
+        self.assertEqual(signature["primary_missing"], [])
+        for name in ("topology/torus", "collectives/allreduce@simgrid"):
+            section = signature["programs"][name]
+            self.assertEqual((section["curves"], section["facts"], section["mechanism"]), ([], {}, []))
+        self.assertLess(len(json.dumps(signature["programs"]["topology/torus"])), 3000)
+
+    def test_algorithms_that_take_equally_long_are_a_tie_of_all_of_them(self) -> None:
+        text = synthetic.torus().text().replace("swing-b, from 11178667 bucket", "swing-b, from 11178667 tie of ring and bucket")
+        section = self.signature(text).json["programs"]["topology/torus"]
+        self.assertEqual([(b["algorithm"], b["ties"]) for b in section["results"]["networks"][0]["best"]],
+                         [("swing-b", []), ("ring", ["bucket"])])
+        self.assertIn("ring and bucket (tie) above", section["summary"])
+
+    def test_simulated_ranks_are_held_against_the_model_without_its_step_latency(self) -> None:
+        text = synthetic.torus().text() + synthetic.simgrid().text()
+        section = self.signature(text).json["programs"]["collectives/allreduce@simgrid"]
+        for point in section["results"]["points"]:
+            self.assertAlmostEqual(point["simulated_s"] / point["model_s"], synthetic.SIMGRID_OFF, delta=1e-6)
+        self.assertIn("agree within 0.4 % at 4 points", section["summary"])
+        alone = self.signature(synthetic.simgrid().text()).json["programs"]["collectives/allreduce@simgrid"]
+        self.assertIn("topology/torus did not run", alone["summary"])
+
+    def test_readings_are_sentences_with_numbers(self) -> None:
+        for name, section in self.signature(everything()).json["programs"].items():
+            with self.subTest(program=name):
+                self.assertRegex(section["summary"], r"[0-9].*\.$")
+                self.assertNotIn("None", section["summary"])
+
+
+if __name__ == "__main__":
+    unittest.main()
