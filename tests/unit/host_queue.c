@@ -17,6 +17,8 @@
 #include <unistd.h>
 
 #define LONG_NS 5000000000u
+/* What waits so long has not been let go: alarm() ends the test first. */
+#define FOR_EVER_NS (2 * TEST_HANGS_S * UINT64_C(1000000000))
 
 static struct dev_set set;
 static struct dev *d;
@@ -50,7 +52,7 @@ static int crowd_run(const struct host_block *b)
 	while (now > max && !atomic_compare_exchange_weak(&max_here, &max, now))
 		;
 	const uint64_t start = clock_ns();
-	while (atomic_load(&max_here) < atomic_load(&awaited) && clock_ns() - start < LONG_NS / 10)
+	while (atomic_load(&max_here) < atomic_load(&awaited) && clock_ns() - start < FOR_EVER_NS)
 		usleep(100);
 	usleep(1000);
 	atomic_fetch_sub(&here, 1);
@@ -138,7 +140,7 @@ static void launch_hold(struct dev_stream *s, uint32_t grid, uint64_t shared_byt
 {
 	struct dev_kernel *k;
 	uint32_t *flag = memory, *arrived = memory + 16;
-	uint64_t *start_ns = (uint64_t *)(void *)(memory + 32), timeout = LONG_NS;
+	uint64_t *start_ns = (uint64_t *)(void *)(memory + 32), timeout = FOR_EVER_NS;
 	const void *const args[] = {&flag, &arrived, &start_ns, &timeout};
 	ok(dev_kernel_find(d, "blocking_kernel", &k));
 	ok(dev_launch(
@@ -352,9 +354,7 @@ static void closing_ends_holds_and_waits(void)
 	ok(dev_event_record(d, waits, e));
 	ok(dev_stream_wait(d, behind, e));
 	launch_kernel(behind, &crowd, 1, 0, NULL);
-	const uint64_t start = clock_ns();
 	dev_close(&mine);
-	expect(clock_ns() - start < LONG_NS / 2);
 	d = before;
 }
 
