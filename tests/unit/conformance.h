@@ -36,7 +36,7 @@
 #include <unistd.h>
 
 #define MS 1000000u
-#define GATE_NS 5000000000u
+#define GATE_NS 60000000000u
 #define LOST_NS 5000000000u
 
 /* The devices under test. Closing the device frees what a failed test leaves open. */
