@@ -58,7 +58,7 @@ static void set_props(struct host_dev *d, unsigned count, size_t machine_cores)
 	p->block_threads = 1;
 	p->busy_blocks = p->units;
 	p->max_queued = HOST_MAX_QUEUED;
-	p->memory_bytes = host_memory_available_bytes() / 10 * 8 / count;
+	p->memory_bytes = host_memory_available_bytes("") / 10 * 8 / count;
 	p->shared_per_unit_bytes = HOST_SHARED_BYTES;
 	p->shared_per_block_bytes = HOST_SHARED_BYTES;
 	p->shared_granularity_bytes = HOST_SHARED_GRANULARITY;

@@ -264,10 +264,17 @@ uint64_t host_cgroup_free_bytes(const char *root)
 	return capacity;
 }
 
-uint64_t host_memory_available_bytes(void)
+uint64_t host_memory_available_bytes(const char *root)
 {
-	uint64_t available = read_named("/proc/meminfo", "MemAvailable:", 1024);
-	return min_u64(available, host_cgroup_free_bytes(""));
+	char path[512];
+	snprintf(path, sizeof(path), "%s/proc/meminfo", root);
+	uint64_t available = read_named(path, "MemAvailable:", 1024);
+	uint64_t granted = host_cgroup_free_bytes(root);
+	if (granted == UINT64_MAX)
+		return available;
+	/* A group that is full leaves nothing, which is known. */
+	granted = granted ? granted : 1;
+	return available ? min_u64(available, granted) : granted;
 }
 
 /* ------------------------------------------------------------------ names */

@@ -32,8 +32,8 @@ void host_cores_share(size_t total, unsigned index, unsigned count, size_t *firs
 uint64_t host_cache_bytes(const char *root, const int *cores, size_t count, unsigned level);
 
 /* Memory that can be touched without swapping and within the limits of the process's control group.
- * 0 if unknown. */
-uint64_t host_memory_available_bytes(void);
+ * 0 if unknown, at least 1 else. `root` as above. */
+uint64_t host_memory_available_bytes(const char *root);
 
 /* What the process's control groups leave it, by either version and on all levels. UINT64_MAX:
  * nothing bounds it. `root` as above. */

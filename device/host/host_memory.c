@@ -100,7 +100,7 @@ static int map_pages(struct host_memory *m)
 /* Linux overcommits memory: refuse here what does not fit, or the kernel kills the process. */
 static int check_size(uint64_t bytes)
 {
-	const uint64_t available = host_memory_available_bytes();
+	const uint64_t available = host_memory_available_bytes("");
 	if (bytes == 0)
 		return err_note(-EINVAL, "allocate memory: 0 bytes");
 	if (bytes > SIZE_MAX / 2 || (available && bytes > available / 10 * 9))

@@ -109,7 +109,7 @@ static void this_machine_is_described(void)
 	require(host_cores(cores) >= 1);
 	host_names(processor, sizeof(processor), kernel, sizeof(kernel));
 	expect(processor[0] && kernel[0]);
-	expect(host_memory_available_bytes() > 0);
+	expect(host_memory_available_bytes("") > 0);
 }
 
 #define MB(n) ((uint64_t)(n) << 20)
@@ -138,6 +138,13 @@ static void control_groups_bound_memory(void)
 	expect(host_cgroup_free_bytes(root) == MB(99));
 	write_group("a/b/memory.current", "104857601");
 	expect(host_cgroup_free_bytes(root) == 0);
+	write_under_root("MemTotal: 9000 kB\nMemAvailable:    8000 kB", "proc/meminfo");
+	expect(host_memory_available_bytes(root) == 1);
+	write_group("a/b/memory.current", "104857500");
+	expect(host_memory_available_bytes(root) == 100);
+	write_group("a/b/memory.current", "0");
+	expect(host_memory_available_bytes(root) == 8000 << 10);
+	expect(host_memory_available_bytes("/nowhere") == 0);
 }
 
 static void version_1_groups_bound_memory(void)
