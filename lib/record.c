@@ -9,10 +9,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Under /dev, /dev/stdout and the like are links. */
+/* Bytes: several records, of which one is whole. */
+#define LOOKED_AT 65536
+
+/* /dev/stdout is a link of the system to what the program was given. */
 static bool may_be_link(const char *path)
 {
-	return strncmp(path, "/dev/", 5) == 0 || strncmp(path, "/proc/", 6) == 0;
+	return strncmp(path, "/dev/std", 8) == 0 || strncmp(path, "/dev/fd/", 8) == 0 ||
+	       strncmp(path, "/proc/", 6) == 0;
 }
 
 /* As lib/json.h writes it, or as Python does, with spaces. */
@@ -24,14 +28,27 @@ static bool begins_as_records(const char *text)
 	return true;
 }
 
+/* Not the first line alone, which may be damaged. */
+static bool holds_record(int fd)
+{
+	char text[LOOKED_AT + 1] = "";
+	ssize_t length = pread(fd, text, LOOKED_AT, 0);
+	const char *line = length > 0 ? text : NULL;
+	while (line && !begins_as_records(line)) {
+		line = memchr(line, '\n', (size_t)(text + length - line));
+		line = line ? line + 1 : NULL;
+	}
+	return line != NULL;
+}
+
 /* Whether a line can be appended to what is there. */
 static int check_content(int fd, const char *path)
 {
 	struct stat info;
-	char first[64] = "", last = '\n';
+	char last = '\n';
 	if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) || info.st_size == 0)
 		return 0;
-	if (pread(fd, first, sizeof(first) - 1, 0) < 0 || !begins_as_records(first))
+	if (!holds_record(fd))
 		return err_note(-EEXIST, "%s holds something else than records", path);
 	if (pread(fd, &last, 1, info.st_size - 1) == 1 && last != '\n')
 		return err_note(-EBADMSG, "%s ends in the middle of a record", path);

@@ -16,10 +16,10 @@ struct record_file {
 	const char *path;
 };
 
-/* Open for appending, creating it if need be. Errors of a regular file: -EEXIST where it does not
- * begin as records do, -EBADMSG where its last line lacks the newline (a crash), since appending
- * would glue two records together. A symbolic link is -ELOOP, but for those of /dev and /proc.
- * `path` must outlive the file. */
+/* Open for appending, creating it if need be. Errors of a regular file: -EEXIST where none of its
+ * first lines begins as a record does, -EBADMSG where its last line lacks the newline (a crash),
+ * since appending would glue two records together. A symbolic link is -ELOOP, but for /dev/stdout
+ * and those of /proc. `path` must outlive the file. */
 int record_open(struct record_file *f, const char *path);
 
 /* Append one whole line with one write. If only a part is written, it is removed again, so that

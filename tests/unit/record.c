@@ -53,6 +53,18 @@ static void refuses_what_is_not_ours(void)
 	require(truncate(path, 0) == 0);
 }
 
+static void a_damaged_line_leaves_it_ours(void)
+{
+	struct record_file f;
+	FILE *file = fopen(path, "w");
+	require(file != NULL);
+	fputs("{\"sch\n" ONE, file);
+	fclose(file);
+	expect(record_open(&f, path) == 0);
+	expect(record_close(&f) == 0);
+	require(truncate(path, 0) == 0);
+}
+
 /* The driver, too, writes a record where a program could not. */
 static void spaces_make_no_difference(void)
 {
@@ -137,6 +149,7 @@ int main(void)
 	test(lines_are_appended);
 	test(refuses_a_cut_line);
 	test(refuses_what_is_not_ours);
+	test(a_damaged_line_leaves_it_ours);
 	test(spaces_make_no_difference);
 	test(follows_no_link);
 	test(removes_a_partial_line);
