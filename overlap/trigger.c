@@ -99,7 +99,9 @@ static int setup(struct bench_case *c)
 			graphs[v] = s->rounds[v].graph;
 			bench_queue_entries(c, v, restart + work_graph_max_queued(graphs[v]));
 		}
-	return bench_rotate_cold(c, graphs, VARIANTS, &s->rotation);
+	int status = bench_rotate_cold(c, graphs, VARIANTS, &s->rotation);
+	s->producers.rotates = s->rotation != NULL;
+	return status;
 }
 
 static int time_first_copy(struct state *s, const struct producer_round *r, double *seconds_p)
@@ -142,7 +144,8 @@ static void model(const struct bench_case *c, unsigned variant, struct bench_mod
 
 static int restore(struct bench_case *c, unsigned variant)
 {
-	return producers_clear_sum(&case_state(c)->producers, c, &trigger_strategies[variant]);
+	struct producers *s = &case_state(c)->producers;
+	return s->rotates ? 0 : producers_clear_sum(s, c, &trigger_strategies[variant]);
 }
 
 static int poison(struct bench_case *c, unsigned variant)

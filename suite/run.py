@@ -23,7 +23,6 @@ from suite.records import DiskFull, RecordFile
 DEFAULT_BUDGET_S = 120.0
 DEFAULT_SEED = 1
 DEFAULT_NICE = -20  # as far as it is permitted
-_NO_SPACE = os.strerror(28)
 _KERNEL_CACHE = "GPUSIG_KERNEL_CACHE"
 
 
@@ -237,7 +236,7 @@ class _Run:
         self.started[name] = outcome
         shown.end(name, _line(outcome), outcome["status"] == "failed")
         self.plan.save(self.folder / "plan.json")
-        if _NO_SPACE in outcome["reason"]:
+        if starting.NO_SPACE in outcome["reason"]:
             raise DiskFull(outcome["reason"])
 
     def _gave_up(self, program: Program) -> bool:

@@ -2,7 +2,9 @@
 """Start one program: its command line and files, what it left in the records, and the outcome."""
 from __future__ import annotations
 
+import errno
 import os
+import shutil
 import signal
 import time
 from pathlib import Path
@@ -15,6 +17,8 @@ from suite.passes import Start
 from suite.plan import Budget
 from suite.programs import Program
 from suite.records import DiskFull, ProgramStatus, RecordFile
+
+NO_SPACE = os.strerror(errno.ENOSPC)
 
 
 class Starter:
@@ -49,6 +53,7 @@ class Starter:
             if error.filename == words[0]:
                 return self._never_began(program, "failed", 126, f"cannot be started: {error.strerror}", budget_s)
             raise DiskFull(f"cannot run {program.name} in {self._folder}: {error.strerror}") from error
+        is_full = shutil.disk_usage(self._folder).free == 0  # before what was cut off is taken out, which makes space
         self._records.truncate_partial()
         self._records.update()
         status, reason = _what_happened(program.name, ended, log, bool(self._stop.signum), limit_s)
@@ -57,6 +62,8 @@ class Starter:
         elif status == "invalid":
             flags = ", ".join(flag for flag, _ in program_status.flags.most_common(3))
             reason = f"no case is valid: {flags}" if flags else reason
+        if status == "failed" and is_full and NO_SPACE not in reason:
+            reason = f"{reason}: {NO_SPACE}"
         code = ended.code if ended.code >= 0 else 128 - ended.code
         began = program_status.starts > starts
         # A program that was stopped at its limit reports "interrupted", but the user did not interrupt it.

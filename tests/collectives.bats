@@ -169,6 +169,6 @@ or_all() { [ "${GPUSIG_TEST_ALL:-}" = 1 ] && echo "$2" || echo "$1"; }
 	echo "$stderr"
 	[ "$status" = 1 ]
 	# What rank 1 added wrongly is the second chunk, and both ranks have it.
-	[[ $stderr == *"ring: rank 0: chunk 1 of 2: element 512 is "*", not "* ]]
+	[[ $stderr == *"ring, sample 1: rank 0: chunk 1 of 2: element 512 is "*", not "* ]]
 	json 'rows[1]["status"] == "failed" and rows[1]["check"]["status"] == "failed"' <<<"$output"
 }

@@ -150,7 +150,7 @@ devices() {
 	mpicc -shared -fPIC -o "$BATS_TEST_TMPDIR/corrupt.so" "$root/tests/bats/corrupt_message.c"
 	with 1 LD_PRELOAD="$BATS_TEST_TMPDIR/corrupt.so" 2 allreduce --device cuda --algorithm ring --size 4K
 	[ "$status" = 1 ]
-	[[ $stderr == *"ring: rank "*": chunk "*" of 2: element "*" is "*", not "* ]]
+	[[ $stderr == *"ring, sample 1: rank "*": chunk "*" of 2: element "*" is "*", not "* ]]
 	json 'rows[1]["status"] == "failed" and rows[1]["check"]["status"] == "failed"' <<<"$output"
 }
 

@@ -71,7 +71,8 @@ struct producers {
 	uint32_t gemms_counted;     /* of each producer, since the counters were 0 */
 	char *sum;
 	uint32_t rounds_added; /* to the sum, since it was 0 */
-	char *made, *arrived;  /* for checks, on the host */
+	bool rotates;         /* each run adds to the sum of another set (bench/graph/rotation.h) */
+	char *made, *arrived; /* for checks, on the host */
 };
 
 /* A node that waits for a band's counter. */

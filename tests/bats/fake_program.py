@@ -48,11 +48,11 @@ def case(key):
     if behaviour == "flaky" and key == CASES[2] and option("--cases") and not os.path.exists(option("--out") + ".flaked"):
         open(option("--out") + ".flaked", "w").close()
         wrong = True
+    check = {"status": "failed" if wrong else "ok", "detail": "", "timed": 10, "checked": 3 if wrong else 9}
     flags = [{"flag": "noisy", "variant": None, "reason": "made so"}] if behaviour == "invalid" else []
     return record("case", case={"size": int(key.split("=")[1])}, key=key, status="failed" if wrong else "ok",
                   reason="wrong result" if wrong else "", elapsed_s=PAUSE_S, variants=[], derived=[],
-                  check={"status": "failed" if wrong else "ok", "detail": "", "timed": 10, "checked": 3 if wrong else 9},
-                  validity={"valid": not flags, "flags": flags})
+                  validity={"valid": not flags, "flags": flags}, **({"check": check} if option("--check") else {}))
 
 
 def finish(status, code, count, left=0):
