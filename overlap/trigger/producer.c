@@ -320,7 +320,7 @@ static float add_repeatedly(float x, uint32_t times)
 
 /* How often a result was added to the sum: in every round, or in those that took this set, which
  * the first element tells. */
-static uint32_t additions(const struct producers *s, float made, float sum)
+static uint32_t count_additions(const struct producers *s, float made, float sum)
 {
 	uint32_t times = s->rotates ? 1 : s->rounds_added;
 	float expected = add_repeatedly(made, times);
@@ -334,7 +334,7 @@ static int compare_sum(const struct producers *s)
 	const float *made = (const float *)(const void *)s->made,
 		    *sum = (const float *)(const void *)s->arrived;
 	int status = dev_download(s->producer[0].receiver, s->arrived, s->sum, s->bytes);
-	uint32_t times = status ? 0 : additions(s, made[0], sum[0]);
+	uint32_t times = status ? 0 : count_additions(s, made[0], sum[0]);
 	for (uint64_t i = 0; status == 0 && i < s->bytes / sizeof(float); i++) {
 		float expected = add_repeatedly(made[i], times);
 		if (!(sum[i] >= expected && sum[i] <= expected))
