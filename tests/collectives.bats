@@ -115,24 +115,8 @@ or_all() { [ "${GPUSIG_TEST_ALL:-}" = 1 ] && echo "$2" || echo "$1"; }
 	[ "$status" = 77 ]
 }
 
-@test "a rank that dies ends the job, and is named" {
-	mpirun -n 3 "$bin/allreduce" --budget 60s >/dev/null 2>"$BATS_TEST_TMPDIR/err" &
-	job=$!
-	for _ in $(seq 100); do
-		sleep 0.1
-		victim=$(pgrep -P "$job" -f allreduce | tail -n 1)
-		[ -n "$victim" ] && break
-	done
-	sleep 0.5
-	kill -9 "$victim"
-	status=0
-	wait "$job" || status=$?
-	cat "$BATS_TEST_TMPDIR/err"
-	[ "$status" != 0 ]
-	grep -q "rank [0-9].*signal 9" "$BATS_TEST_TMPDIR/err"
-}
-
-@test "a rank that is stopped ends the job, and is named" {
+# One of three ranks gets a signal, and what the job said is in "err"; sets status and victim.
+strike_rank() {
 	mpirun -n 3 -x GPUSIG_RANK_LIMIT_S=10 "$bin/allreduce" --budget 60s >/dev/null 2>"$BATS_TEST_TMPDIR/err" &
 	job=$!
 	for _ in $(seq 600); do
@@ -141,11 +125,21 @@ or_all() { [ "${GPUSIG_TEST_ALL:-}" = 1 ] && echo "$2" || echo "$1"; }
 		[ -n "$victim" ] && break
 	done
 	sleep 1
-	kill -STOP "$victim"
+	kill -s "$1" "$victim"
 	status=0
 	wait "$job" || status=$?
-	kill -9 "$victim" || true
+	kill -9 "$victim" 2>/dev/null || true
 	cat "$BATS_TEST_TMPDIR/err"
+}
+
+@test "a rank that dies ends the job, and is named" {
+	strike_rank KILL
+	[ "$status" != 0 ]
+	grep -q "rank [0-9].*signal 9" "$BATS_TEST_TMPDIR/err"
+}
+
+@test "a rank that is stopped ends the job, and is named" {
+	strike_rank STOP
 	[ "$status" != 0 ]
 	grep -q "rank [0-9] (process $victim) is stopped; ending the job" "$BATS_TEST_TMPDIR/err"
 }

@@ -117,9 +117,9 @@ void rank_watch_exchange(void)
 		int host, pid;
 	} mine = {mpi_job.host, (int)getpid()};
 	size_t ranks = (size_t)mpi_job.size;
-	struct place *all = watch.none ? NULL : calloc(ranks, sizeof(*all));
 	if (watch.none)
 		return;
+	struct place *all = calloc(ranks, sizeof(*all));
 	watch.neighbours = calloc(ranks, sizeof(*watch.neighbours));
 	if (!all || !watch.neighbours)
 		mpi_job_abort("processes of %zu ranks: out of memory", ranks);
