@@ -31,6 +31,11 @@ setup() {
 	turns=0
 }
 
+# A test that fails says how the last program that it asked ended.
+teardown() {
+	[ -n "${BATS_TEST_COMPLETED:-}" ] || [ ! -e err.txt ] || { echo "status: ${status-}" && head -c 2000 err.txt; }
+}
+
 # in_turn: for loops over wrong values. With --all always true; else of every fifth value, and since this counts on from program to
 # program, each gets some of the values, and each value goes to some of the programs.
 in_turn() {

@@ -6,10 +6,12 @@ on_terminal.py FILE COMMAND...
 import os
 import pty
 import select
+import signal
 import sys
 
 child, terminal = pty.fork()
 if child == 0:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # tests may run under nohup
     os.execvp(sys.argv[2], sys.argv[2:])
 while not os.path.exists(sys.argv[1]):
     if select.select([terminal], [], [], 0.05)[0]:
