@@ -68,8 +68,10 @@ struct bench_samples {
 	bool valid, converged;
 	/* Samples that were replaced, and some that count, during which others took the cores. */
 	unsigned retaken, disturbed;
-	uint64_t timed, checked;       /* executions that leave a result, and those checked */
-	double checks_s, next_check_s; /* spent on that, and as far as known on the next one */
+	uint64_t timed, checked; /* executions that leave a result, and those checked */
+	uint64_t untimed;        /* executions after the samples, all checked */
+	/* Spent on checks; as far as known on the next one, and on what it looks at. */
+	double checks_s, next_check_s, execute_s;
 };
 
 struct bench_derived {
@@ -271,7 +273,8 @@ int bench_sample_case(struct bench_run *r, double seconds);
 bool bench_needs_cores(const struct bench_run *r, unsigned variant);
 double bench_time(struct bench_run *r);
 
-/* bench_check.c. _end: a poisoned execution of every variant, checked. _poison and _sample: before
+/* bench_check.c. _end: after the samples, a poisoned execution of every variant, compared in full,
+ * and others while they take no more of the time than checks may. _poison and _sample: before
  * and after a sample that counts: make the result wrong where every execution is checked; check
  * what the sample left where that is due. A wrong result is -EBADMSG. _write: the object "check" of
  * a case record. */

@@ -81,7 +81,7 @@ MEMORY = Variant("address,undefined", ("SAN=address,undefined",), gpus=("{0}:0,1
 _ARITHMETIC = ("conformance_gemm", "conformance_kernels", "conformance_textbook", "conformance_tiled")
 THREAD = Variant(
     "thread", ("SAN=thread",),
-    units=("schedule_graph", "bench", "bench_contended", "bench_gate", "bench_telemetry", "conformance",
+    units=("schedule_graph", "bench", "bench_check", "bench_contended", "bench_gate", "bench_telemetry", "conformance",
            "conformance_collectives",
            "conformance_events", "conformance_mma", "conformance_memory", "conformance_misuse", "conformance_optional",
            "conformance_signals", "conformance_units", "dev",

@@ -12,7 +12,7 @@ Json = Dict[str, Any]
 
 L1, L2, LLC = 32 << 10, 1 << 20, 32 << 20  # per unit, per unit, whole
 UNITS = 2
-CHECKED = {"status": "ok", "detail": "", "timed": 200, "checked": 20, "by_fingerprint": 5}
+CHECKED = {"status": "ok", "detail": "", "timed": 200, "checked": 20, "untimed": 30, "by_fingerprint": 5}
 
 
 class Writer:

@@ -9,14 +9,16 @@
 #include "tests/unit/test.h"
 
 #include <stdlib.h>
+#include <time.h>
 
-enum { BYTES = 4 << 20, WORDS = BYTES / 4 };
+enum { BYTES = 4 << 20, WORDS = BYTES / 4, TRIES = 5 };
 
 /* What the next runs do. `wrong_from`, `wrong_until`: bodies of variant "copy" that leave a wrong
  * word; the first is 1. */
 static struct {
 	unsigned wrong_from, wrong_until;
 	bool alternates; /* every result differs from the one before, and all are right */
+	bool slow_samples, wrong_after_them;
 } act;
 
 static unsigned bodies, poisons, polls;
@@ -44,7 +46,10 @@ static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
 	if (variant)
 		return status;
 	bodies++;
-	bool wrong = bodies >= act.wrong_from && bodies <= act.wrong_until;
+	if (act.slow_samples && poisons == 0)
+		nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+	bool wrong = (bodies >= act.wrong_from && bodies <= act.wrong_until) ||
+		     (act.wrong_after_them && poisons > 1);
 	*s->word = wrong ? 99.0f : s->pattern[0] + 0.5f * (float)(bodies % 2);
 	if (status == 0 && (wrong || act.alternates))
 		status = dev_copy(c->dev, c->stream, s->to + WORDS / 2, s->word, sizeof(*s->word));
@@ -85,11 +90,11 @@ static const struct bench bench = {
 
 static char output[1 << 18];
 
-static int run_with(const char *when, const char *samples)
+static int run_on(const char *device, const char *when, const char *samples)
 {
 	char *argv[] = {"check",
 			"--device",
-			"sim:quiet",
+			(char *)device,
 			"--format",
 			"json",
 			"--warm-up",
@@ -103,6 +108,11 @@ static int run_with(const char *when, const char *samples)
 			NULL};
 	bodies = poisons = polls = 0;
 	return run_captured(&bench, 13, argv, output, sizeof(output));
+}
+
+static int run_with(const char *when, const char *samples)
+{
+	return run_on("sim:quiet", when, samples);
 }
 
 static uint64_t number_of(const char *key)
@@ -128,6 +138,7 @@ static void samples_1_2_4_and_8_are_checked_in_virtual_time(void)
 	expect(run_with("rounds", "10") == 0);
 	expect(number_of("checked") == 4 && polls == 4 + 1 && poisons == 1);
 	expect(number_of("timed") % 10 == 0 && number_of("timed") >= 10);
+	expect(number_of("untimed") == 1);
 	expect(strstr(output, "\"check_when\":\"rounds\"") != NULL);
 	expect(run_with("end", "10") == 0);
 	expect(number_of("checked") == 0 && polls == 1);
@@ -187,6 +198,34 @@ static void another_right_result_is_compared(void)
 	expect(number_of("checked") == 16 && number_of("by_fingerprint") == 0);
 }
 
+/* How many there are is a matter of time, of which samples leave more than 20 ms here. */
+static void what_is_left_of_the_time_goes_to_more_executions(void)
+{
+	uint64_t untimed = 0;
+	memset(&act, 0, sizeof(act));
+	act.slow_samples = true;
+	for (int i = 0; i < TRIES && untimed < 2; i++) {
+		expect(run_on("host", "rounds", "30") != 1);
+		untimed = number_of("untimed");
+		expect(untimed + number_of("checked") == polls && untimed == poisons);
+	}
+	expect(untimed > 1);
+	expect(run_on("host", "end", "30") != 1);
+	expect(number_of("untimed") == 1 && polls == 1);
+}
+
+static void a_wrong_one_of_them_fails_the_case(void)
+{
+	int code = 0;
+	memset(&act, 0, sizeof(act));
+	act.slow_samples = act.wrong_after_them = true;
+	for (int i = 0; i < TRIES && code != 1; i++)
+		code = run_on("host", "rounds", "30");
+	expect(code == 1);
+	expect(strstr(output, "wrong result: copy, execution 2 after the samples: element") !=
+	       NULL);
+}
+
 int main(void)
 {
 	test(samples_1_2_4_and_8_are_checked_in_virtual_time);
@@ -194,5 +233,7 @@ int main(void)
 	test(every_execution_is_poisoned_and_checked);
 	test(a_fingerprint_stands_for_what_was_compared);
 	test(another_right_result_is_compared);
+	test(what_is_left_of_the_time_goes_to_more_executions);
+	test(a_wrong_one_of_them_fails_the_case);
 	return test_done();
 }
