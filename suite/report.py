@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import signal
 import stat
 import subprocess
 import sys
@@ -33,10 +34,10 @@ def build(folder: Path, strict: bool, gave_up: Callable[[], bool] = lambda: Fals
 
 def pass_on(words: list[str], gave_up: Callable[[], bool] = lambda: False) -> int:
     """Run a command, and give its exit code. Its output goes through ours, which may be closed. In a session of its own no signal
-    of the terminal reaches it."""
+    of the terminal reaches it, and a SIGINT to everything that runs is for us to answer."""
     with subprocess.Popen(words, cwd=_HOME, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                           encoding="utf-8", errors="replace", env={**os.environ, "PYTHONIOENCODING": "utf-8:replace"},
-                          start_new_session=True) as child:
+                          start_new_session=True, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN)) as child:
         said = None
         try:
             while said is None:

@@ -57,10 +57,10 @@ complete() {
 	complete 16
 }
 
-# The report begins, and waits for the file `go`.
+# The report begins, writes its process to the file `begun`, and waits for the file `go`.
 slow_report() {
 	cp -r "$root/suite" "$root/reports" .
-	sed -i 's/^if __name__ == "__main__":$/&\n    import time; Path("begun").touch()\n    while not Path("go").exists(): time.sleep(0.05)/' \
+	sed -i 's/^if __name__ == "__main__":$/&\n    import time; Path("begin").write_text(str(os.getpid())); Path("begin").rename("begun")\n    while not Path("go").exists(): time.sleep(0.05)/' \
 		reports/__main__.py
 	"$TEST_PYTHON" -c 'import os, signal, sys
 signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -78,6 +78,15 @@ os.execv(sys.argv[1], sys.argv[1:])' "$TEST_PYTHON" -m suite run --budget 20s --
 	code=0
 	wait $driver || code=$?
 	[ "$code" = 130 ]
+	complete 16
+}
+
+@test "SIGINT to the report alone: it is completed" {
+	slow_report
+	kill -s INT "$(<begun)"
+	sleep 0.3
+	touch go
+	wait $driver
 	complete 16
 }
 
