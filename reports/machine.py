@@ -246,9 +246,11 @@ class Verdict:
 
 _MANY_INVALID = 0.1  # of all values
 _MANY_GRADED = 0.1  # of the headline numbers
-_CAUSES = (("too few samples", ("few_samples",)), ("noisy or contended", GRADES), ("did not run", (NO_CASE,)))
-_MISSING = {"noisy or contended": "too noisy, or contended", "did not run": "the time budget was spent",
-            "too few samples": "too little time for them", "invalid": "no valid value"}
+_CAUSES = (("soaked", ("soak:",)), ("too few samples", ("few_samples",)), ("noisy or contended", GRADES),
+           ("did not run", (NO_CASE,)))
+_MISSING = {"soaked": "checked, not timed", "too few samples": "too little time for them",
+            "noisy or contended": "too noisy, or contended", "did not run": "the time budget was spent",
+            "invalid": "no valid value"}
 
 
 def _cause(reason: str) -> str:
@@ -287,6 +289,8 @@ def verdict(signature: Signature) -> Verdict:
     if signature.failed:
         return Verdict(True, "Something failed or gave a wrong result: do not use this run before that is understood%s."
                        % "".join("; " + text for text in found))
+    if causes["soaked"]:
+        return Verdict(True, "This run is a soak: it looked for wrong results and found none. Its numbers count for nothing.")
     if found:
         advice = (["repeat it on an idle machine"] if causes["noisy or contended"] or grades else []) + \
             (["give it a larger --budget"] if causes["did not run"] or causes["too few samples"] else [])

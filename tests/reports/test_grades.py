@@ -149,6 +149,14 @@ class FirstScreen(workplace.Scratch):
         self.assertIn("give it a larger --budget", found.text)
         self.assertNotIn("idle", found.text)
 
+    def test_a_soak_is_no_bad_measurement(self) -> None:
+        lines = [json.loads(line) for line in speeds(None, None).splitlines()]
+        lines[1]["derived"][0]["valid"] = False
+        lines[1]["validity"] = {"valid": False, "flags": [{"flag": "soak", "variant": None, "reason": "--check every"}]}
+        found = machine.verdict(self.signature("".join(json.dumps(line) + "\n" for line in lines)))
+        self.assertEqual((found.doubtful, found.text), (
+            True, "This run is a soak: it looked for wrong results and found none. Its numbers count for nothing."))
+
     def test_the_warning_tells_what_became_of_contended_values(self) -> None:
         def warning(text: str) -> str:
             return " ".join(note.text for note in machine.warnings(self.signature(text).json) if note.head == "Contended.")
