@@ -8,8 +8,7 @@ from suite.programs import Program
 from suite.records import RecordFile
 
 MIN_S = 1.0
-_GRACE_S = 15.0  # a busy machine takes long to compile the first kernels, and only what hangs is to be stopped
-_LEAST_GRACE_S = 5.0
+_GRACE_S = 15.0  # a busy machine takes long to compile kernels and to check large results, and only what hangs is to be stopped
 _OVERRUN = 3.0
 _OPENINGS = 4.0  # the first may be quicker than others on a busy machine
 
@@ -34,7 +33,7 @@ class Budget:
     def limit(self, budget_s: float, now: float) -> float:
         """Seconds after which a program with this budget is stopped."""
         spare_s = _OPENINGS * self.opening_s
-        return min(_OVERRUN * budget_s + _GRACE_S, max(budget_s + _LEAST_GRACE_S, self.deadline - now)) + spare_s
+        return min(_OVERRUN * budget_s + _GRACE_S, max(budget_s + _GRACE_S, self.deadline - now)) + spare_s
 
 
 def share_s(weights: list[float], left_s: float) -> float:

@@ -153,7 +153,7 @@ compiles_nothing() {
 @test "programs of a run share compiled kernels, and the run leaves none behind" {
 	cd "$BATS_TEST_TMPDIR"
 	run env "LD_LIBRARY_PATH=$(fakes)" "FAKE_COMPILED=$PWD/compiled" GPUSIG_BIN="$bin" "$root/gpusig" run --no-install --device cuda \
-		--only micro/copy_path --only micro/latency --budget 4s --out results
+		--only micro/launch --only micro/latency --budget 4s --out results
 	echo "$output"
 	ran
 	[ "$(wc -l <compiled)" = 2 ] # and once before, to see that the device opens

@@ -87,7 +87,7 @@ assert {c["case"]["route"]: c["status"] for c in cases} == {"0>1": "skipped", "1
 	need_fakes
 	for device in cuda hip; do
 		rm -f records
-		run env FAKE_GPUS=3 "LD_LIBRARY_PATH=$(fakes)" "$matrix" --device $device:0-2 --size 192K --budget 20s --min-samples 1 --max-samples 2 --warm-up 0 --out records
+		run env FAKE_GPUS=3 "LD_LIBRARY_PATH=$(fakes)" "$matrix" --device $device:0-2 --size 192K --budget 120s --min-samples 1 --max-samples 2 --warm-up 0 --out records
 		echo "$device: $status $output"
 		[ "$status" = 0 ] || [ "$status" = 3 ]
 		"$TEST_PYTHON" -c 'import json, sys
