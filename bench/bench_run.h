@@ -185,8 +185,8 @@ struct bench_run {
 	uint32_t queue_capacity; /* entries that a stream takes without blocking, as far as known */
 	struct dev_event *start_event, *stop_event;
 	double best_clock_hz;
-	double sampled_s,
-		checks_s; /* of the whole run: sampling with its checks, and these alone */
+	/* Of the whole run: sampling with its checks; these alone; executions after samples. */
+	double sampled_s, checks_s, others_s;
 	struct {
 		size_t total, ok, failed, skipped, already_done, out_of_budget, valid;
 	} count;

@@ -196,7 +196,6 @@ static int check_quickly(struct bench_run *r, unsigned variant, const char *when
 	double took_s = bench_time(r) - begin_s;
 	s->checks_s += took_s;
 	s->next_check_s = took_s - now->saved_s;
-	r->checks_s += took_s;
 	now->fingerprinted += now->passed_known && !now->compared;
 	return status;
 }
@@ -211,8 +210,11 @@ int bench_check_sample(struct bench_run *r, unsigned variant, uint32_t round)
 	if (!is_due(r, variant, round))
 		return 0;
 	snprintf(when, sizeof(when), ", sample %u", round + 1);
+	double before_s = s->checks_s;
+	int status = check_quickly(r, variant, when);
 	s->checked++;
-	return check_quickly(r, variant, when);
+	r->checks_s += s->checks_s - before_s;
+	return status;
 }
 
 /* ---------------------------------------------------------------- after the samples */
@@ -245,33 +247,29 @@ static int check_another(struct bench_run *r, unsigned variant)
 	struct bench_samples *s = &r->current.samples[variant];
 	char when[48];
 	int status = execute_poisoned(r, variant);
-	s->checks_s += s->execute_s;
-	r->checks_s += s->execute_s;
 	snprintf(when, sizeof(when), ", execution %llu after the samples",
 		 (unsigned long long)++s->untimed);
 	return status ? status : check_quickly(r, variant, when);
 }
 
 /* A sample has thousands of executions where one is short, and what it left is that of the last
- * one. What the samples' checks left of their part of the time goes to single executions. */
+ * one. What the samples' checks of this run left of their time goes to single executions. */
 static int check_others(struct bench_run *r)
 {
-	double share_s = CHECK_SHARE * (bench_time(r) - r->current.warm_s), spent_s = 0.0;
 	int status = 0;
 	bool any = r->o.check == BENCH_CHECK_ROUNDS && !bench_virtual(r);
-	for (unsigned v = 0; v < r->variant_count; v++)
-		spent_s += r->current.samples[v].checks_s;
 	while (status == 0 && any && !bench_interrupted) {
 		any = false;
 		for (unsigned v = 0; status == 0 && v < r->variant_count; v++) {
 			const struct bench_samples *s = &r->current.samples[v];
-			double before_s = s->checks_s;
+			double left_s = CHECK_SHARE * r->sampled_s - r->checks_s - r->others_s;
 			if (!s->on || !leaves_result(r, v) ||
-			    spent_s + s->execute_s + s->next_check_s > share_s)
+			    s->execute_s + s->next_check_s > left_s)
 				continue;
+			double begin_s = bench_time(r);
 			any = true;
 			status = check_another(r, v);
-			spent_s += s->checks_s - before_s;
+			r->others_s += bench_time(r) - begin_s;
 		}
 	}
 	return status;
