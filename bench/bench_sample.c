@@ -361,6 +361,7 @@ static int take_samples(struct bench_run *r, double start, double seconds)
 		rounds += status == 0;
 	}
 	r->current.rounds = rounds;
+	r->sampled_s += bench_time(r) - r->current.warm_s;
 	if (status == 0)
 		r->current.stopped = update_convergence(r, rounds) ? "goal"
 				     : rounds >= r->o.max_samples  ? "max_samples"
@@ -390,6 +391,5 @@ int bench_sample_case(struct bench_run *r, double seconds)
 	run_delay_close(&r->delay);
 	if (r->queue_capacity < dev_props(r->c.dev)->max_queued)
 		bench_fact_number(&r->c, "operations_queued_max", r->queue_capacity);
-	r->sampled_s += bench_time(r) - r->current.warm_s;
 	return status == 0 && on && count_variants_on(r) == 0 ? no_variant_sampled() : status;
 }

@@ -5,6 +5,7 @@
 #include "bench/bench_alloc.h"
 #include "bench/pattern.h"
 #include "device/kernels.h"
+#include "lib/err.h"
 #include "tests/unit/bench_output.h"
 #include "tests/unit/test.h"
 
@@ -20,9 +21,11 @@ static struct {
 	bool alternates; /* every result differs from the one before, and all are right */
 	long sample_ns;  /* that samples take longer */
 	bool wrong_after_them;
+	bool first_fails; /* nothing of the first case can be executed */
+	unsigned checks;  /* this many are right; 0: no limit */
 } act;
 
-static unsigned bodies, poisons, polls;
+static unsigned setups, bodies, poisons, polls;
 
 struct state {
 	float *from, *to, *pattern, *word;
@@ -31,6 +34,7 @@ struct state {
 static int setup(struct bench_case *c)
 {
 	struct state *s = c->state;
+	setups++;
 	s->pattern = pattern_reals(c);
 	s->from = pattern_alloc(c, c->dev, DEV_MEM_DEVICE, BYTES, s->pattern);
 	s->to = bench_alloc(c, DEV_MEM_DEVICE, BYTES);
@@ -41,7 +45,7 @@ static int setup(struct bench_case *c)
 static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
 {
 	struct state *s = c->state;
-	int status = 0;
+	int status = act.first_fails && setups == 1 ? err_note(-EIO, "no first case") : 0;
 	for (uint64_t i = 0; status == 0 && i < iterations; i++)
 		status = dev_copy(c->dev, c->stream, s->to, s->from, BYTES);
 	if (variant)
@@ -68,6 +72,8 @@ static int check(struct bench_case *c, unsigned variant)
 {
 	const struct state *s = c->state;
 	polls += variant == 0;
+	if (act.checks && polls > act.checks)
+		return err_note(-EBADMSG, "more than %u checks", act.checks);
 	return pattern_check(c, c->dev, s->to, BYTES, s->pattern, 0.6f);
 }
 
@@ -91,7 +97,7 @@ static const struct bench bench = {
 
 static char output[1 << 18];
 
-static int run_on(const char *device, const char *when, const char *samples)
+static int run_of(const struct bench *b, const char *device, const char *when, const char *samples)
 {
 	char *argv[] = {"check",
 			"--device",
@@ -107,8 +113,13 @@ static int run_on(const char *device, const char *when, const char *samples)
 			"--check",
 			(char *)when,
 			NULL};
-	bodies = poisons = polls = 0;
-	return run_captured(&bench, 13, argv, output, sizeof(output));
+	setups = bodies = poisons = polls = 0;
+	return run_captured(b, 13, argv, output, sizeof(output));
+}
+
+static int run_on(const char *device, const char *when, const char *samples)
+{
+	return run_of(&bench, device, when, samples);
 }
 
 static int run_with(const char *when, const char *samples)
@@ -232,6 +243,21 @@ static void a_wrong_one_of_them_fails_the_case(void)
 	       NULL);
 }
 
+/* Its time since the machine was started once went to executions of the next case, for hours. */
+static void a_case_that_fails_before_its_samples_leaves_no_time(void)
+{
+	static const struct axis turns[] = {
+		{.name = "turn", .help = "number", .kind = AXIS_COUNT, .quick = "1,2"}, {0}};
+	struct bench two_cases = bench;
+	two_cases.axes = turns;
+	memset(&act, 0, sizeof(act));
+	act.first_fails = true;
+	act.checks = 1000;
+	expect(run_of(&two_cases, "host", "rounds", "30") == 1);
+	expect(strstr(output, "no first case") != NULL);
+	expect(polls > 0 && polls <= act.checks);
+}
+
 int main(void)
 {
 	test(samples_1_2_4_and_8_are_checked_in_virtual_time);
@@ -241,5 +267,6 @@ int main(void)
 	test(another_right_result_is_compared);
 	test(what_is_left_of_the_time_goes_to_more_executions);
 	test(a_wrong_one_of_them_fails_the_case);
+	test(a_case_that_fails_before_its_samples_leaves_no_time);
 	return test_done();
 }
