@@ -70,7 +70,7 @@ struct bench_samples {
 	unsigned retaken, disturbed;
 	uint64_t timed, checked; /* executions that leave a result, and those checked */
 	uint64_t untimed;        /* executions after the samples, all checked */
-	/* Spent on checks; as far as known on the next one, and on what it looks at. */
+	/* Spent on samples' checks; as far as known on the next one, and on what it looks at. */
 	double checks_s, next_check_s, execute_s;
 };
 

@@ -181,7 +181,7 @@ static bool is_due(struct bench_run *r, unsigned variant, uint32_t round)
 	return s->checks_s + s->next_check_s <= CHECK_SHARE * took_s / r->current.variants_on;
 }
 
-/* By fingerprint where that is known to be cheaper, and with an account of the time. */
+/* By fingerprint where that is known to be cheaper. Learns what the next one takes. */
 static int check_quickly(struct bench_run *r, unsigned variant, const char *when)
 {
 	struct bench_current *now = &r->current;
@@ -193,9 +193,7 @@ static int check_quickly(struct bench_run *r, unsigned variant, const char *when
 	now->saved_s = 0.0;
 	int status = check_result(r, variant, when);
 	now->in_samples = false;
-	double took_s = bench_time(r) - begin_s;
-	s->checks_s += took_s;
-	s->next_check_s = took_s - now->saved_s;
+	s->next_check_s = bench_time(r) - begin_s - now->saved_s;
 	now->fingerprinted += now->passed_known && !now->compared;
 	return status;
 }
@@ -210,10 +208,12 @@ int bench_check_sample(struct bench_run *r, unsigned variant, uint32_t round)
 	if (!is_due(r, variant, round))
 		return 0;
 	snprintf(when, sizeof(when), ", sample %u", round + 1);
-	double before_s = s->checks_s;
+	double begin_s = bench_time(r);
 	int status = check_quickly(r, variant, when);
+	double took_s = bench_time(r) - begin_s;
 	s->checked++;
-	r->checks_s += s->checks_s - before_s;
+	s->checks_s += took_s;
+	r->checks_s += took_s;
 	return status;
 }
 
