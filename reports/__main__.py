@@ -2,6 +2,7 @@
 """python -m reports build DIR [--strict]   DIR/records.jsonl -> signature.json, metrics.csv, timings.csv and report.html in DIR;
                                     prints the headline numbers
 python -m reports advise SIGNATURE  which schedule for a GEMM with its communication: reports/advise_command.py
+python -m reports compare BEFORE AFTER  has anything changed: reports/compare/command.py
 python -m reports validate FILE     check every line of records, a signature, or advice, against the schema
 
 Exit codes: 0 ok, 1 something measured was wrong or failed, or a file cannot be written, 2 usage, 3 no valid metric, or with
@@ -10,12 +11,13 @@ Exit codes: 0 ok, 1 something measured was wrong or failed, or a file cannot be 
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 from typing import List
 
 from reports import advise_command, csv_files, validate
+from reports.compare import command as compare_command
+from reports.files import write_whole
 from reports.headline import headline
 from reports.machine import verdict
 from reports.record_file import read
@@ -27,19 +29,6 @@ OK, WRONG, USAGE, NOTHING, NO_PAGE = 0, 1, 2, 3, 77
 
 def complain(text: str) -> None:
     print("gpusig: " + text, file=sys.stderr)
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write the file in one step: a reader never sees half of it, and a link of its name is replaced, not followed."""
-    fresh = path.with_name(".%s.%d" % (path.name, os.getpid()))
-    fresh.unlink(missing_ok=True)  # of a process that was killed
-    try:
-        with open(fresh, "x", encoding="utf-8", newline="\n") as stream:
-            stream.write(text)
-        os.replace(fresh, path)
-    except BaseException:
-        fresh.unlink(missing_ok=True)
-        raise
 
 
 def write_all(folder: Path, signature: Signature) -> int:
@@ -111,9 +100,11 @@ def main(arguments: List[str]) -> int:
         return build_folder(Path(arguments[1]), strict)
     if len(arguments) == 2 and arguments[0] == "validate":
         return validate.validate_file(Path(arguments[1]))
+    if arguments[:1] == ["compare"]:
+        return compare_command.main(arguments[1:])
     if arguments[:1] == ["advise"]:
         return advise_command.main(arguments[1:])
-    complain("usage: python -m reports build DIR [--strict] | advise SIGNATURE ... | validate FILE")
+    complain("usage: python -m reports build DIR [--strict] | advise SIGNATURE ... | compare BEFORE AFTER | validate FILE")
     return USAGE
 
 

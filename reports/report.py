@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Dict, List
+from typing import Any, Dict, List, Tuple
 
 from reports import machine
 from reports.groups import grouped
@@ -213,26 +213,31 @@ def _context(signature: Signature, rows: int, figures: int) -> Dict[str, Any]:
 
 def render(signature: Signature) -> str:
     """At most LIMIT bytes: of a large run with fewer rows and figures. Raises MissingDependency where jinja2 is not installed."""
-    template, page = _page_template(), ""
-    style = (TEMPLATES / "report.css").read_text(encoding="utf-8")
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    template, (style, style_hash), page = page_template("report.html"), style_of("report.css"), ""
     for rows, figures in _LEVELS:
         context = _bounded(_context(signature, rows, figures))
-        page = template.render(context, style=markup(style), style_hash="sha256-" + digest) + "\n"
+        page = template.render(context, style=style, style_hash=style_hash) + "\n"
         if len(page.encode("utf-8")) <= LIMIT:
             break
     return page
 
 
+def style_of(*sheets: str) -> Tuple[Any, str]:
+    """The style of a page as it stands there, and the hash by which the page's policy lets it in."""
+    style = "".join((TEMPLATES / sheet).read_text(encoding="utf-8") for sheet in sheets)
+    return markup(style), "sha256-" + base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+
+
 @lru_cache(maxsize=None)
-def _page_template() -> Any:
+def page_template(page: str) -> Any:
+    """Of a page such as "report.html". Raises MissingDependency where jinja2 is not installed."""
     try:
         import jinja2
     except ImportError:
-        raise MissingDependency("report.html needs the Python package jinja2, which %s does not have" % _python()) from None
+        raise MissingDependency("%s needs the Python package jinja2, which %s does not have" % (page, _python())) from None
     environment = jinja2.Environment(loader=jinja2.FileSystemLoader(str(TEMPLATES)), autoescape=True,
                                      undefined=jinja2.StrictUndefined)
-    return environment.get_template("report.html.j2")
+    return environment.get_template(page + ".j2")
 
 
 def _python() -> str:

@@ -12,6 +12,7 @@ from reports.jsonl import Json, BadRecord, open_regular, parse_line, read_lines,
 
 SCHEMA = Path(__file__).parent / "schema"
 SHOWN = 20
+_NAMES = {"gpusig.advice": "advice", "gpusig.comparison": "comparison", "gpusig.noise": "noise"}
 
 
 def schema(name: str) -> Json:
@@ -28,7 +29,7 @@ def _problems(path: Path) -> Iterator[Tuple[int, str]]:
 
     if path.suffix == ".json":
         value = read_object(path)
-        name = "advice" if value.get("schema") == "gpusig.advice" else "signature"
+        name = _NAMES.get(str(value.get("schema")), "signature")
         yield from ((1, text) for text in complaints(jsonschema.Draft7Validator(schema(name)), value))
         return
     validator = jsonschema.Draft7Validator(schema("record"))

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""python -m reports compare BEFORE AFTER [OPTION]...   has anything changed between two sides of several runs?
+    compare BEFORE... vs AFTER...                several folders a side
+    compare --aa FOLDER...                       the noise floor of equal runs, into noise.json
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any, Callable, Dict, List, NoReturn, Sequence, Tuple
+
+from reports.compare import comparison, junit, noise, page, provenance, sides, table, verdict
+from reports.compare.numbers import BadNumbers
+from reports.files import write_whole
+from reports.jsonl import Json, clean, real_in, whole_in
+from reports.report import MissingDependency
+
+OK, BAD, USAGE = 0, 1, 2
+FORMATS: Dict[str, Callable[[Json], str]] = {
+    "table": table.table, "junit": junit.junit,
+    "json": lambda found: json.dumps(found, indent=1, ensure_ascii=False, allow_nan=False) + "\n"}
+_BETWEEN = "vs"
+_PAGE, _NOISE = "compare.html", "noise.json"
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise BadNumbers("compare: %s; see ./gpusig help" % clean(message)[:300])
+
+
+def _effect(text: str) -> float:
+    """"2%" or "0.02"."""
+    number = real_in(text[:-1] if text.endswith("%") else text)
+    number = number / 100 if number is not None and text.endswith("%") else number
+    if number is None or not 0 < number < 1:
+        raise argparse.ArgumentTypeError("'%s' is not an effect between 0 and 1, such as 2%% or 0.02" % text[:40])
+    return number
+
+
+def _repeats(text: str) -> int:
+    number = whole_in(text)
+    if number is None or not 2 <= number <= verdict.MAX_REPEATS:
+        raise argparse.ArgumentTypeError("'%s' is not a number of runs from 2 to %d" % (text[:40], verdict.MAX_REPEATS))
+    return number
+
+
+def _factor(text: str) -> str:
+    if text not in provenance.KINDS:
+        raise argparse.ArgumentTypeError("unknown factor '%s'; factors: %s" % (text[:40], " ".join(provenance.KINDS)))
+    return text
+
+
+def parse(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = _Parser(prog="gpusig compare", add_help=False, allow_abbrev=False)
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--cwd", type=Path, default=Path.cwd())
+    parser.add_argument("--factor", action="append", type=_factor, default=[])
+    parser.add_argument("--control", action="append", default=[])
+    parser.add_argument("--only", action="append", default=[])
+    parser.add_argument("--effect", type=_effect, default=verdict.Settings.least_effect)
+    parser.add_argument("--noise")
+    parser.add_argument("--aa", action="store_true")
+    parser.add_argument("--repeats", type=_repeats)
+    parser.add_argument("--format", choices=sorted(FORMATS), default="table")
+    parser.add_argument("--html")
+    parser.add_argument("--out")
+    given = parser.parse_intermixed_args(list(arguments))
+    only_of_aa = [name for name, value in (("--repeats", given.repeats), ("--out", given.out)) if value is not None]
+    if not given.aa and only_of_aa:
+        raise BadNumbers("compare: %s goes with --aa" % only_of_aa[0])
+    if given.aa and (given.noise is not None or given.html is not None or given.factor or given.format == "junit"):
+        raise BadNumbers("compare: --aa compares equal runs: leave out --noise, --html, --factor and --format junit")
+    return given
+
+
+def _two_sides(names: List[str]) -> Tuple[List[str], List[str]]:
+    if _BETWEEN in names:
+        place = names.index(_BETWEEN)
+        before, after = names[:place], names[place + 1:]
+    else:
+        before, after = names[:1], names[1:]
+        if len(names) > 2:
+            raise BadNumbers("compare: %d folders; several a side are: BEFORE... vs AFTER..." % len(names))
+    if not before or not after or _BETWEEN in after:
+        raise BadNumbers("compare needs two sides: ./gpusig compare BEFORE AFTER")
+    return before, after
+
+
+def _settings(given: argparse.Namespace, repeats: int) -> verdict.Settings:
+    settings = verdict.Settings(least_effect=given.effect, factors=tuple(dict.fromkeys(given.factor)),
+                                controls=tuple(given.control), only=tuple(given.only))
+    if given.noise is None:
+        return settings
+    return verdict.replace(settings, noise=noise.read(given.cwd / given.noise, clean(given.noise), repeats),
+                           noise_file=clean(Path(given.noise).name))
+
+
+def _write(path: Path, text: str) -> bool:
+    try:
+        write_whole(path, text)
+        return True
+    except OSError as why:
+        print("gpusig: compare: cannot write %s: %s" % (path, why.strerror), file=sys.stderr)
+        return False
+
+
+def _write_page(given: argparse.Namespace, found: Json) -> bool:
+    """False after a message where it cannot be written. Without jinja2 the answer is the same, without a page."""
+    path = given.cwd / (given.html or _PAGE)
+    try:
+        text = page.render(found)
+    except MissingDependency as why:
+        print("gpusig: compare: %s; everything else is as it is" % why, file=sys.stderr)
+        return True
+    if not _write(path, text):
+        return False
+    print("gpusig: full comparison: %s" % path, file=sys.stderr)
+    return True
+
+
+def compare(given: argparse.Namespace) -> int:
+    before, after = (sides.read(given.cwd, names) for names in _two_sides(given.names))
+    sides.check([before, after])
+    found = comparison.compare(before, after, _settings(given, min(len(before.runs), len(after.runs))))
+    print(FORMATS[given.format](found), end="")
+    written = given.html == "" or _write_page(given, found)
+    return found["outcome"]["exit"] if written else BAD
+
+
+def calibrate(given: argparse.Namespace) -> int:
+    if not given.names:
+        raise BadNumbers("compare --aa needs the folders of equal runs: ./gpusig compare --aa DIR...")
+    pool = sides.read(given.cwd, given.names)
+    sides.check([pool])
+    found = noise.calibrate(pool, _settings(given, 0), given.repeats)
+    print(noise.table(found) if given.format == "table" else FORMATS["json"](found), end="")
+    path = given.cwd / (given.out or _NOISE)
+    if not _write(path, FORMATS["json"](found)):
+        return BAD
+    print("gpusig: noise floor: %s; use it with: ./gpusig compare BEFORE AFTER --noise %s" % (path, path), file=sys.stderr)
+    return OK
+
+
+def main(arguments: List[str]) -> int:
+    try:
+        given: Any = parse(arguments)
+        return calibrate(given) if given.aa else compare(given)
+    except BadNumbers as why:
+        print("gpusig: %s" % why, file=sys.stderr)
+        return USAGE

@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The table that nccl-tests and rccl-tests print (all_reduce_perf and the others).
+
+Names are COLLECTIVE/TYPE/REDOP/SIZE/WHERE_WHAT, with rootN before the size where there is a root. The size is in bytes, WHERE is
+out_of_place or in_place, WHAT is time or busbw. One of the two is judged, as they say the same: the time below 1 MiB, where busbw
+has lost its digits ("0.00"), and busbw from there on. doc/PERFORMANCE.md of nccl-tests advises the same.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any, Dict, List, Optional, Sequence, Tuple
+
+from reports.compare.foreign.found import Found, Metrics, bounded, counted, listed, number_in
+from reports.compare.numbers import Number
+from reports.jsonl import BadRecord, clean, whole_in
+from reports.quantity import plural, size
+
+SOURCE = "nccl-tests"
+BUSBW_FROM = 1 << 20  # bytes
+PLACES = ("out_of_place", "in_place")
+TIMES = ("time", "cputime")  # the second with -C
+_MAX_RANKS = 1 << 16
+_MAX_FACT = 1000  # characters of a line about the run
+_NOT_CHECKED = "N/A"
+
+_RANK = re.compile(r"# *Rank +[0-9]+ .*?on +(\S+) +device +[0-9]+ \[[0-9a-fx:.]*\] (.+)")
+_VERSION = re.compile(r"# nccl-tests version (\S+) nccl-headers=([0-9]+) nccl-library=([0-9]+)")
+_SETTINGS = {"threads per process": re.compile(r"nThread ([0-9]+)"), "GPUs per thread": re.compile(r"nGpus ([0-9]+)"),
+             "warmup iterations": re.compile(r"warmup iters: ([0-9]+)"), "iterations": re.compile(r"[0-9] iters: ([0-9]+)"),
+             "aggregated iterations": re.compile(r"agg iters: ([0-9]+)"), "validation": re.compile(r"validation: ([0-9]+)"),
+             "graph launches": re.compile(r"graph: ([0-9]+)")}
+_PROGRAM, _RCCL, _BLOCKING, _AVERAGE = ("# Collective test starting:", "rccl-tests: Version", "# Blocking Enabled:",
+                                        "# Avg bus bandwidth")
+
+
+@dataclass
+class Row:
+    """A size of a collective. `measured`: place -> what -> value in the tool's units (us, GB/s); `wrong`: place -> how many."""
+
+    collective: str
+    type: str
+    redop: str
+    root: str
+    bytes: int
+    measured: Dict[str, Dict[str, Any]] = field(default_factory=dict)
+    wrong: Dict[str, Any] = field(default_factory=dict)
+
+
+def collective_of(program: str) -> str:
+    """all_reduce of ./build/all_reduce_perf or all_reduce_perf_mpi."""
+    return bounded(clean(program.strip().rpartition("/")[2].rpartition("\\")[2].partition("_perf")[0]), 80) or "collective"
+
+
+def nccl_version(code: str) -> str:
+    """22703 is "2.27.3"; up to 2.8 it was 2708."""
+    number = whole_in(code) or 0
+    most, least = (10000, 100) if number >= 10000 else (1000, 100)
+    return "%d.%d.%d" % (number // most, number % most // least, number % least) if number >= 1000 else code
+
+
+def _why_wrong(wrong: Any) -> str:
+    """Nobody has checked where there is no count."""
+    if wrong is None or wrong == 0:
+        return ""
+    return plural(int(wrong), "wrong result") if 0 < wrong < 1e18 else "the number of wrong results is not known"
+
+
+def add_row(metrics: Metrics, row: Row) -> None:
+    root = [] if row.root in ("-1", "") else ["root" + row.root]
+    path = "/".join([row.collective, row.type, row.redop or "none"] + root + ["%d" % row.bytes])
+    redop = [] if row.redop in ("none", "") else [row.redop]
+    condition = ", ".join([" ".join([row.type] + redop + root), size(row.bytes)])
+    for place, values in row.measured.items():
+        why = _why_wrong(row.wrong.get(place))
+        small = row.bytes < BUSBW_FROM and "time" in values
+        for what, value in values.items():
+            unit, better, factor = ("byte/s", "higher", 1e9) if what == "busbw" else ("s", "lower", 1e-6)
+            label = "%s %s, %s" % (row.collective.replace("_", " "), what, place.replace("_", " "))
+            kind = Number(None, unit, better, what == ("time" if small else "busbw"), label=label, group=row.collective,
+                          condition=condition)
+            metrics.add("%s/%s_%s" % (path, place, what), value, kind, why, factor)
+
+
+def state_ranks(found: Found, ranks: Sequence[Tuple[str, str]]) -> None:
+    """`ranks`: host and device of each."""
+    devices = [device for _, device in ranks]
+    found.device, found.machine = listed(sorted(set(devices))), counted(devices)
+    found.state("machine: devices", found.machine)
+    found.state("machine: host", listed(sorted({host for host, _ in ranks})))
+
+
+@dataclass
+class Columns:
+    """What the columns of the table are."""
+
+    first: List[str]
+    places: List[Tuple[str, List[str]]]
+    dated: bool
+
+    def count(self) -> int:
+        return len(self.first) + sum(len(names) for _, names in self.places) + 2 * self.dated
+
+
+def _columns(words: List[str], above: str) -> Columns:
+    """`above`: the line that says which columns are in place."""
+    dated = words[-1] == "timestamp"
+    words = words[:-1] if dated else words
+    starts = [i for i, word in enumerate(words) if word in TIMES]
+    at = {place: above.find(place.replace("_", "-")) for place in PLACES}
+    named = sorted((place for place in PLACES if at[place] >= 0), key=lambda place: at[place])
+    if not 0 < len(starts) <= 2 or len(named) not in (0, len(starts)):
+        raise BadRecord("a table whose columns are not those of nccl-tests")
+    ends = starts[1:] + [len(words)]
+    groups = [words[a:b] for a, b in zip(starts, ends)]
+    if any("busbw" not in group for group in groups):
+        raise BadRecord("a table without busbw")
+    return Columns(words[:starts[0]], list(zip(named or PLACES, groups)), dated)
+
+
+def _is_header(words: Sequence[str]) -> bool:
+    return list(words[:4]) == ["#", "size", "count", "type"]
+
+
+def is_mine(text: str) -> bool:
+    return any(line.lstrip().startswith("#") and _is_header(line.split()) for line in text.split("\n"))
+
+
+class _Table:
+    """The state while lines are read."""
+
+    def __init__(self) -> None:
+        self.found = Found(SOURCE)
+        self.columns: Optional[Columns] = None
+        self.collective, self.tests, self.ends, self.above = "", 0, 0, ""
+        self.ranks: List[Tuple[str, str]] = []
+
+    def comment(self, line: str) -> None:
+        words = line.split()
+        if _is_header(words):
+            if self.tests and not self.collective:
+                raise BadRecord("several tests in one file, and the names of their programs are not in it")
+            self.columns, self.tests = _columns(words[1:], self.above), self.tests + 1
+        elif line.startswith(_AVERAGE):
+            self.ends, self.columns = self.ends + 1, None
+        elif line.startswith(_PROGRAM):
+            self.collective = collective_of(line[len(_PROGRAM):])
+        else:
+            self._fact(line)
+        self.above = line
+
+    def _fact(self, line: str) -> None:
+        line = line[:_MAX_FACT]
+        version, rank = _VERSION.match(line), _RANK.match(line)
+        if version:
+            self.found.state("library: nccl-tests", version.group(1))
+            self.found.state("library: NCCL headers", nccl_version(version.group(2)))
+            self.found.state("library: NCCL", nccl_version(version.group(3)))
+        elif rank and len(self.ranks) < _MAX_RANKS:
+            self.ranks.append((rank.group(1), rank.group(2).strip()))
+        elif line.startswith("# nThread "):
+            for key, pattern in _SETTINGS.items():
+                setting = pattern.search(line)
+                self.found.state("options: " + key, setting.group(1) if setting else None)
+        elif line.startswith(_BLOCKING):
+            self.found.state("options: blocking", line[len(_BLOCKING):])
+
+    def row(self, words: List[str], number: int) -> None:
+        columns = self.columns
+        if columns is None:
+            return
+        if len(words) != columns.count():
+            raise BadRecord("line %d has %s, not %d" % (number, plural(len(words), "column"), columns.count()))
+        first = dict(zip(columns.first, words))
+        row = Row(self.collective or "collective", first["type"], first.get("redop", ""), first.get("root", ""),
+                  whole_in(first["size"]) or 0)
+        at = len(columns.first)
+        for place, names in columns.places:
+            cells = dict(zip(names, words[at:at + len(names)]))
+            at += len(names)
+            row.measured[place] = {what: self._cell(cells[what], number) for what in (names[0], "busbw")}
+            if cells.get("#wrong", _NOT_CHECKED) != _NOT_CHECKED:
+                row.wrong[place] = self._cell(cells["#wrong"], number)
+        add_row(self.found.metrics, row)
+
+    @staticmethod
+    def _cell(text: str, number: int) -> float:
+        value = number_in(text)
+        if value is None:
+            raise BadRecord("line %d has a column that is not a number" % number)
+        return value
+
+
+def read(text: str) -> Found:
+    table = _Table()
+    for number, raw in enumerate(text.split("\n"), 1):
+        line = clean(raw).strip()
+        words = line.split()
+        if line.startswith("#"):
+            table.comment(line)
+        elif line.startswith(_RCCL):
+            table.found.state("library: rccl-tests", line[len(_RCCL):])
+        elif len(words) > 1 and whole_in(words[0]) is not None and whole_in(words[1]) is not None:
+            table.row(words, number)
+    if table.ends < table.tests:
+        raise BadRecord("cut off, or the test did not end: no line '%s'" % _AVERAGE)
+    state_ranks(table.found, table.ranks)
+    return table.found

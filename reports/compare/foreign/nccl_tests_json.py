@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What nccl-tests writes with -J, versions 1 to 3. Names are those of the table (nccl_tests.py), so either may be compared with
+the other."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, Optional
+
+from reports.compare.foreign.found import Found, iso_date, number_in
+from reports.compare.foreign.nccl_tests import PLACES, SOURCE, Row, add_row, collective_of, nccl_version, state_ranks
+from reports.jsonl import BadRecord, Json, Reader, is_number
+
+_TIMES = {"time": "time", "cpu_time": "cputime"}
+_SETTINGS = {"threads per process": "nthreads", "GPUs per thread": "ngpus", "warmup iterations": "warmup_iters",
+             "iterations": "iterations", "aggregated iterations": "aggregated_iterations", "validation": "validation",
+             "graph launches": "graph"}
+# Of the whole environment, what changes how a collective runs. Those of _NOT_OF_ENVIRONMENT name files or jobs.
+_ENVIRONMENT = ("NCCL_", "RCCL_", "CUDA_VISIBLE_DEVICES=", "HIP_VISIBLE_DEVICES=", "ROCR_VISIBLE_DEVICES=")
+_NOT_OF_ENVIRONMENT = ("_FILE", "_COMM_ID", "_HOSTID", "_DIR", "_DEBUG_SUBSYS")
+_MAX_VARIABLES = 64
+
+
+def is_mine(value: Json) -> bool:
+    return "results" in value and "nccl_version" in value
+
+
+def _value(reader: Reader, key: str) -> Optional[float]:
+    """NaN is the string "nan"."""
+    value = reader.json.get(key)
+    value = number_in(value) if isinstance(value, str) else value
+    if value is not None and not is_number(value):
+        raise reader.fail(key, "a number")
+    return value
+
+
+def _whole(reader: Reader, key: str) -> int:
+    value = reader.json.get(key)
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise reader.fail(key, "a count")
+    return value
+
+
+def _row(result: Reader, collective: str) -> Row:
+    row = Row(collective, result.text("type"), result.text_or("redop"), result.text_or("root").strip(), _whole(result, "size"))
+    for place in PLACES:
+        reader = result.object_or_empty(place)
+        times = {name: _value(reader, key) for key, name in _TIMES.items() if key in reader.json}
+        if reader.json:
+            row.measured[place] = {**times, "busbw": _value(reader, "bus_bw")}
+            row.wrong[place] = _value(reader, "nwrong")
+    return row
+
+
+def _state(found: Found, reader: Reader) -> None:
+    config = reader.object_or_empty("config")
+    found.state("library: NCCL", nccl_version("%d" % _whole(reader, "nccl_version")))
+    for key, name in _SETTINGS.items():
+        value = config.json.get(name)
+        found.state("options: " + key, value if is_number(value) else None)
+    if config.json.get("blocking_collectives") == "true":
+        found.state("options: blocking", "yes")
+    state_ranks(found, [(rank.text_or("hostname"), rank.text_or("device_info").strip()) for rank in config.objects("devices")])
+    for name, value in _variables(reader.items("env")).items():
+        found.state("environment: " + name, value)
+
+
+def _variables(env: List[Any]) -> Dict[str, str]:
+    found: Dict[str, str] = {}
+    for entry in env:
+        if isinstance(entry, str) and entry.startswith(_ENVIRONMENT) and len(found) < _MAX_VARIABLES:
+            name, _, value = entry.partition("=")
+            if not name.endswith(_NOT_OF_ENVIRONMENT):
+                found[name] = value
+    return dict(sorted(found.items()))
+
+
+def read(value: Json) -> Found:
+    reader, found = Reader(value, "result"), Found(SOURCE)
+    if "average_bus_bandwidth" not in value:
+        raise BadRecord("cut off, or the test did not end: no average_bus_bandwidth")
+    args = reader.items("args")
+    collective = collective_of(args[0] if args and isinstance(args[0], str) else "")
+    for result in reader.objects("results"):
+        add_row(found.metrics, _row(result, collective))
+    found.started = iso_date(reader.text_or("start_time"))
+    _state(found, reader)
+    return found

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Tables of the OSU micro-benchmarks, versions 5 to 7: '#' comments, a title, then the size and numbers in us or MB/s (1e6).
+
+Names are TEST/DATATYPE/…/SIZE/WHAT: mpi_allreduce_latency/MPI_CHAR/1024/avg_latency. What the table says of itself (datatype,
+window, synchronization, pairs) is part of the name, for a file may hold several. The first number of a row is judged.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Dict, List, Optional, Tuple
+
+from reports.compare.foreign.found import Found, bounded, number_in
+from reports.compare.numbers import Number
+from reports.jsonl import BadRecord, clean, whole_in
+from reports.quantity import plural, size
+
+SOURCE = "OSU micro-benchmarks"
+_TITLE = "# OSU "
+_ACCELERATORS = ("-CUDA MANAGED", "-MANAGED", "-CUDA", "-OPENACC", "-ROCM")
+_UNITS: Tuple[Tuple[str, str, str, float], ...] = (
+    ("(us)", "s", "lower", 1e-6), ("(MB/s)", "byte/s", "higher", 1e6), ("MB/s", "byte/s", "higher", 1e6),
+    ("Messages/s", "1/s", "higher", 1.0), ("(%)", "fraction", "higher", 1e-2))
+_SAME_NAME = {"latency": "avg_latency", "": "bandwidth"}  # of versions 5 and 7, and of a column that is only a unit
+_SET_BY_THE_TEST = ("compute",)
+_PART_OF_NAME = {"Datatype": "datatype", "Window creation": "window", "Synchronization": "synchronization"}
+_COMMENTS_MOST = 400  # characters
+_BRACKETS = re.compile(r"\[ ([a-z ]{1,40}): ([A-Za-z0-9]{1,20}) \]")
+_NOT_A_WORD = re.compile(r"[^a-z0-9%]+")
+_COLUMNS = re.compile(r" {2,}")
+
+
+@dataclass(frozen=True)
+class Column:
+    """`unit` is empty where the column has no measurement."""
+
+    title: str
+    name: str = ""
+    unit: str = ""
+    better: Optional[str] = None
+    factor: float = 1.0
+
+
+@dataclass
+class Table:
+    """`columns` is empty between a title and the header."""
+
+    test: str
+    label: str
+    parts: Dict[str, str] = field(default_factory=dict)
+    columns: List[Column] = field(default_factory=list)
+    sized: bool = False
+
+
+def is_mine(text: str) -> bool:
+    return any(line.startswith(_TITLE) for line in text.split("\n"))
+
+
+def _word(text: str) -> str:
+    return _NOT_A_WORD.sub("_", text.lower()).strip("_")
+
+
+def _column(title: str) -> Column:
+    for suffix, unit, better, factor in _UNITS:
+        if title.endswith(suffix):
+            name = "message_rate" if suffix == "Messages/s" else _word(title[:len(title) - len(suffix)])
+            name = _SAME_NAME.get(name, name)
+            return Column(title, name, unit, None if name in _SET_BY_THE_TEST else better, factor)
+    return Column(title)
+
+
+def _title(found: Found, line: str) -> Table:
+    """"# OSU MPI-CUDA Allreduce Latency Test v7.4"."""
+    words = line[len(_TITLE):].split()
+    if words and words[-1][:1] == "v" and words[-1][1:2].isdigit():
+        found.state("library: OSU micro-benchmarks", words.pop()[1:])
+    label = bounded(" ".join(words), 80)
+    accelerator = next((a for a in _ACCELERATORS if a in label), "")
+    if accelerator:
+        label = label.replace(accelerator, "", 1)
+        found.device = accelerator[1:]
+        found.state("options: accelerator", found.device)
+    label = label[:-len(" Test")] if label.endswith(" Test") else label
+    return Table(_word(label), label)
+
+
+def _comment(found: Found, table: Table, line: str) -> None:
+    """A header, or what the table says of itself."""
+    text = line[1:].strip()
+    columns = [_column(title) for title in _COLUMNS.split(text)]
+    sized = columns[0].title == "Size"
+    if columns[sized:] and columns[sized:][0].unit:
+        table.columns, table.sized = columns[sized:], sized
+        return
+    key, _, value = text.partition(": ")
+    if key in _PART_OF_NAME:
+        table.parts[_PART_OF_NAME[key]] = bounded(value.rstrip("."), 60)
+    for key, value in _BRACKETS.findall(text):
+        if value == "varied":
+            raise BadRecord("a table of varied window sizes (-V) is not read; give one window size")
+        table.parts[key] = "%s %s" % (key, value)
+    if "Buffer on" in text:
+        found.state("options: buffers", text)
+
+
+def _begins_row(table: Table, word: str) -> bool:
+    """Libraries print lines of their own in between."""
+    return word[0] in "0123456789" if table.sized else number_in(word) is not None
+
+
+def _row(found: Found, table: Table, words: List[str], number: int) -> None:
+    expected = len(table.columns) + table.sized
+    if len(words) != expected:
+        raise BadRecord("line %d has %s, not %d" % (number, plural(len(words), "column"), expected))
+    bytes_ = whole_in(words[0]) if table.sized else None
+    if table.sized and bytes_ is None:
+        raise BadRecord("line %d has no size" % number)
+    path = [table.test] + [value.replace(" ", "_") for value in table.parts.values()] + ([words[0]] if table.sized else [])
+    condition = ", ".join(list(table.parts.values()) + ([size(bytes_)] if bytes_ is not None else []))
+    cells = list(zip(table.columns, words[table.sized:]))
+    why = "the validation failed" if any(c.title == "Validation" and cell == "Fail" for c, cell in cells) else ""
+    for i, (column, cell) in enumerate(cells):
+        if not column.unit:
+            continue
+        value = number_in(cell)
+        if value is None:
+            raise BadRecord("line %d has a column that is not a number" % number)
+        label = "%s, %s" % (table.label, column.name.replace("_", " ")) if len(table.columns) > 1 else table.label
+        kind = Number(None, column.unit, column.better, i == 0, label=label, group=table.label, condition=condition)
+        found.metrics.add("/".join(path + [column.name]), value, kind, why, column.factor)
+
+
+def read(text: str) -> Found:
+    found, table, lines = Found(SOURCE), Table("", ""), text.split("\n")
+    for number, raw in enumerate(lines, 1):
+        line = clean(raw).rstrip()
+        words = line.split()
+        if line.startswith(_TITLE):
+            table = _title(found, line)
+        elif line.startswith("#"):
+            _comment(found, table, line[:_COMMENTS_MOST])
+        elif words and table.columns and _begins_row(table, words[0]):
+            if number == len(lines):  # the digits that follow may be missing
+                raise BadRecord("cut off: the last line has no end")
+            _row(found, table, words, number)
+    return found

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The numbers of a run of gpusig, from its signature.json, and of the control that a run on a GPU has next to it."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Dict, List, Tuple
+
+from reports.compare import provenance
+from reports.compare.numbers import DIFFERENCE, RATIO, BadNumbers, Number, RunNumbers
+from reports.groups import GROUPS
+from reports.jsonl import BadRecord, Json, clean, is_number, read_object
+from reports.machine import main_device, name_of
+from reports.metrics import SKIPPED
+from reports.quantity import spell
+from reports.signature_file import READS, SCHEMA, restored
+
+SOURCE = "gpusig"
+_CONTROL = "control"  # the folder that suite/repeats.py writes
+_OF_IDEAL = "of_ideal"  # a fraction that may be 0 or less, which has no ratio
+_GROUP_OF = {program: title for title, programs in GROUPS.items() for program in programs}
+
+
+def is_signature(value: Json) -> bool:
+    return value.get("schema") == SCHEMA
+
+
+def _number(name: str, entry: Json) -> Number:
+    program, _, metric = name.rpartition("/")
+    value, unit, better = entry["value"], entry["unit"], entry["better"]
+    if not is_number(value) or not isinstance(unit, str) or better not in (None, "higher", "lower"):
+        raise ValueError("%s is not a number with a unit and a direction" % name)
+    metric = metric.partition("{")[0].partition("@")[0]
+    scale = DIFFERENCE if _OF_IDEAL in metric and not unit else RATIO
+    if not entry["primary"]:
+        return Number(float(value), unit, better, False, scale=scale)
+    return Number(float(value), unit, better, True, scale=scale, label=spell(metric), group=_GROUP_OF.get(program, "Others"),
+                  condition=str(entry.get("condition") or ""))
+
+
+def _missing(signature: Json) -> Dict[str, Number]:
+    found = {}
+    for entry in signature["primary_missing"]:
+        program, metric, reason = (str(entry[name]) for name in ("program", "metric", "reason"))
+        suffix = "" if entry["device"] in (signature["device"], "none") else "@%s" % entry["device"]
+        found["%s/%s%s" % (program, metric, suffix)] = Number(
+            None, "", None, True, unavailable=reason.startswith(SKIPPED), reason=reason, label=spell(metric),
+            group=_GROUP_OF.get(program, "Others"))
+    return found
+
+
+def _ordered(numbers: Dict[str, Number]) -> Dict[str, Number]:
+    """As on the page of a run: group by group."""
+    places = {title: place for place, title in enumerate(GROUPS)}
+    return dict(sorted(numbers.items(), key=lambda item: places.get(item[1].group, len(places))))
+
+
+def _identity(signature: Json) -> Tuple[str, str]:
+    """A hash of its measurements, and when they began."""
+    runs = [(str(run.get("run")), str(run.get("program")), str(run.get("started") or "")) for run in signature["runs"]]
+    started = min((when for _, _, when in runs if when), default="")
+    return hashlib.sha256(repr(sorted(runs)).encode("utf-8", "replace")).hexdigest() if runs else "", started
+
+
+def _device(signature: Json) -> str:
+    """Kinds that differ are not compared."""
+    device = main_device(signature)
+    what = device.get("name") if device.get("backend") != "host" else signature["provenance"]["fields"].get("cpu")
+    return ("%s: %s" % (signature["device"], what or "unknown"))[:200]
+
+
+def _of(signature: Json, name: str, plan: Json) -> RunNumbers:
+    signature = restored(signature)
+    named = {key: _number(key, entry) for key, entry in signature["metrics"].items()}
+    numbers = {key: number for key, number in named.items() if number.judged}
+    numbers.update(_missing(signature))
+    numbers = _ordered(numbers)
+    numbers.update((key, number) for key, number in named.items() if not number.judged)
+    identity, started = _identity(signature)
+    return RunNumbers(name, SOURCE, numbers, identity, started, name_of(signature), _device(signature),
+                      signature["simulated"] is True, provenance.of_signature(signature, plan))
+
+
+def _signature(path: Path, name: str) -> Json:
+    try:
+        found = read_object(path)
+    except OSError as why:
+        raise BadNumbers("%s: %s" % (name, why.strerror)) from None
+    except BadRecord as why:
+        raise BadNumbers("%s: signature.json: %s" % (name, why)) from None
+    if not is_signature(found):
+        raise BadNumbers("%s: signature.json is not one of gpusig" % name)
+    if not str(found.get("version", "")).startswith(READS):
+        raise BadNumbers("%s: signature.json has version %s, and this reads %sx; make it again: ./gpusig report %s" % (
+            name, clean(str(found.get("version")))[:40], READS, name))
+    return found
+
+
+def _plan(folder: Path) -> Json:
+    """What the driver decided; empty where there is no plan, as of a program that ran alone."""
+    try:
+        return read_object(folder / "plan.json")
+    except (OSError, BadRecord):
+        return {}
+
+
+def read(path: Path, name: str) -> RunNumbers:
+    """Of a signature.json. BadNumbers where it is none, or malformed."""
+    try:
+        run = _of(_signature(path, name), name, _plan(path.parent))
+        control = path.parent / _CONTROL / path.name
+        if not control.is_file():
+            return run
+        concurrent = _of(_signature(control, "%s/%s" % (name, _CONTROL)), name, {})
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError, OverflowError) as why:
+        if isinstance(why, BadNumbers):
+            raise
+        raise BadNumbers("%s: signature.json is malformed: %s" % (name, clean(str(why))[:200])) from None
+    found: Dict[str, Any] = dict(run.numbers)
+    for key, number in concurrent.numbers.items():
+        if number.judged and not number.unavailable:
+            found["%s@%s" % (key, _CONTROL)] = replace(number, judged=False, control=True, group="Control")
+    return replace(run, numbers=found)
+
+
+def metrics_of(runs: List[RunNumbers]) -> List[str]:
+    """Every metric of any run, once, in the order of the first run that has it."""
+    return list(dict.fromkeys(name for run in runs for name in run.numbers))

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a reader gives and the verdict takes: the numbers of one run, of our own records or of another tool."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Dict, Mapping, Optional
+
+RATIO, DIFFERENCE = "ratio", "difference"  # what a change is
+
+
+class BadNumbers(ValueError):
+    """A file or folder that cannot be compared; the text names it and says why."""
+
+
+@dataclass(frozen=True)
+class Number:
+    """A metric of one run. `value` is None where it is missing, with the reason."""
+
+    value: Optional[float]
+    unit: str
+    better: Optional[str]  # "higher", "lower"; None: unknown, and then it is never judged
+    judged: bool = True  # a headline number; the others are described
+    control: bool = False  # measured because a change of the machine's device cannot touch it
+    unavailable: bool = False  # missing, because this machine cannot do it
+    scale: str = RATIO
+    reason: str = ""  # why it is missing
+    label: str = ""  # in words
+    group: str = ""
+    condition: str = ""  # what the number holds for: "f32, 2048³"
+
+
+@dataclass(frozen=True)
+class RunNumbers:
+    """One run: the value of every metric by name, in the order in which they are shown."""
+
+    name: str  # of the folder or file, as the user gave it
+    source: str  # the tool
+    numbers: Dict[str, Number]
+    identity: str = ""  # of this measurement: the same one counts once; empty: unknown
+    started: str = ""  # ISO 8601
+    machine: str = ""  # what it ran on, in words
+    device: str = ""  # kinds that differ are not compared
+    simulated: bool = False
+    provenance: Mapping[str, str] = field(default_factory=dict)  # field -> text; one that is not known is absent

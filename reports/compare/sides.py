@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""From the folders and files that the user names to the runs of a side.
+
+A folder is one run (it has a signature.json), a folder of runs (its folders are runs), or a folder of other tools' files, one a
+run. A file is a signature or another tool's output.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Dict, List, Sequence, Tuple
+
+from reports.compare import foreign, gpusig
+from reports.compare.numbers import BadNumbers, RunNumbers
+from reports.jsonl import BadRecord, clean, read_object
+from reports.quantity import listing, plural
+
+SIGNATURE = "signature.json"
+_OF_A_RUN = (SIGNATURE, "records.jsonl", "plan.json")
+_WHOLE = "repeats.json"  # of suite/repeats.py: which runs are done
+MAX_RUNS = 1000  # of a side
+
+
+@dataclass
+class Side:
+    """`left_out`: runs that are not complete, each with the reason."""
+
+    name: str
+    runs: List[RunNumbers]
+    left_out: List[str] = field(default_factory=list)
+
+
+def _natural(path: Path) -> Tuple[object, ...]:
+    """run-2 before run-10."""
+    return tuple((0, int(part), "") if part.isascii() and part.isdigit() else (1, 0, part)
+                 for part in re.split(r"([0-9]{1,9})", path.name))
+
+
+def _holds_run(folder: Path) -> bool:
+    return any((folder / name).is_file() for name in _OF_A_RUN)
+
+
+def _done(folder: Path) -> Dict[str, bool]:
+    """By name in this folder, whether a run is complete; empty where nobody wrote that down."""
+    for whole, prefix in ((folder, ""), (folder.parent, folder.name + "/")):
+        try:
+            plan = read_object(whole / _WHOLE)
+        except (OSError, BadRecord):
+            continue
+        done, count = plan.get("done"), plan.get("repeats")
+        if isinstance(done, list) and isinstance(count, int) and 0 < count <= MAX_RUNS:
+            return {"run-%d" % k: "%srun-%d" % (prefix, k) in done for k in range(1, count + 1)}
+    return {}
+
+
+def _signature_of(folder: Path, name: str) -> RunNumbers:
+    if not (folder / SIGNATURE).is_file():
+        raise BadNumbers("%s has records and no signature.json; make it: ./gpusig report %s" % (name, name))
+    return gpusig.read(folder / SIGNATURE, name)
+
+
+def _of_folder(folder: Path, name: str, side: Side) -> None:
+    if _holds_run(folder):
+        side.runs.append(_signature_of(folder, name))
+        return
+    inside = sorted((path for path in folder.iterdir() if not path.name.startswith(".")), key=_natural)
+    folders = [path for path in inside if path.is_dir()]
+    runs, done = [path for path in folders if _holds_run(path)], _done(folder)
+    for path in runs:
+        if done.get(path.name, True):
+            side.runs.append(_signature_of(path, "%s/%s" % (name, clean(path.name))))
+        else:
+            side.left_out.append("%s/%s is not complete" % (name, clean(path.name)))
+    if runs or done:
+        return
+    if {"A", "B"} <= {path.name for path in folders}:
+        raise BadNumbers("%s holds both sides: ./gpusig compare %s/A %s/B" % (name, name, name))
+    files = [path for path in inside if path.is_file() and path.name not in (_WHOLE, "lock")]
+    if not files:
+        raise BadNumbers("%s holds no run: neither signature.json, nor folders with one, nor files of another tool" % name)
+    side.runs += [foreign.read(path, "%s/%s" % (name, clean(path.name))) for path in files[:MAX_RUNS + 1]]
+
+
+def _of_file(path: Path, name: str) -> RunNumbers:
+    if path.name == SIGNATURE:
+        return gpusig.read(path, name)
+    try:
+        if gpusig.is_signature(read_object(path)):
+            return gpusig.read(path, name)
+    except (OSError, BadRecord):
+        pass  # no JSON, or of another kind: its reader says what is wrong
+    return foreign.read(path, name)
+
+
+def read(cwd: Path, names: Sequence[str]) -> Side:
+    """The runs of a side. BadNumbers names what cannot be read."""
+    side = Side(" ".join(clean(name) for name in names), [])
+    for given in names:
+        name, path = clean(given).rstrip("/") or "/", cwd / given
+        try:
+            if path.is_dir():
+                _of_folder(path, name, side)
+            elif path.exists():
+                side.runs.append(_of_file(path, name))
+            else:
+                raise BadNumbers("%s is not there" % name)
+        except OSError as why:
+            raise BadNumbers("%s: %s" % (name, why.strerror)) from None
+        except ValueError as why:
+            if isinstance(why, BadNumbers):
+                raise
+            raise BadNumbers("%s is not the name of a file" % name) from None  # a zero byte in it
+    if len(side.runs) > MAX_RUNS:
+        raise BadNumbers("%s has more than %d runs" % (side.name, MAX_RUNS))
+    if not side.runs:
+        raise BadNumbers("%s has no complete run%s" % (side.name, "".join("; " + text for text in side.left_out[:3])))
+    return side
+
+
+def check(compared: Sequence[Side]) -> None:
+    """BadNumbers where the sides, or the runs of one, cannot be compared at all."""
+    for side in compared:
+        for what, found in (("tool", {run.source for run in side.runs}), ("kind of device", {run.device for run in side.runs}),
+                            ("machine", {run.provenance.get("machine: hostname", "") for run in side.runs})):
+            if len(found - {""}) > 1:
+                raise BadNumbers("%s mixes runs of more than one %s: %s" % (side.name, what, listing(sorted(found - {""}))))
+        if len({run.simulated for run in side.runs}) > 1:
+            raise BadNumbers("%s mixes simulated and measured runs" % side.name)
+    for side in compared[1:]:
+        _check_alike(compared[0].runs[0], side.runs[0])
+    for runs in ([side.runs for side in compared] if compared[0].runs[0].simulated else
+                 [[run for side in compared for run in side.runs]]):
+        _check_once(runs)  # what is simulated with the same seed is the same, whatever was changed
+
+
+def _check_alike(then: RunNumbers, now: RunNumbers) -> None:
+    if then.source != now.source:
+        raise BadNumbers("numbers of different tools do not compare: %s and %s" % (then.source, now.source))
+    if then.simulated != now.simulated:
+        raise BadNumbers("a simulated and a measured machine do not compare: %s and %s" % (then.name, now.name))
+    if then.device != now.device:
+        raise BadNumbers("different kinds of device do not compare: %s and %s" % (then.device, now.device))
+
+
+def _check_once(runs: Sequence[RunNumbers]) -> None:
+    """A run that counts twice would make any difference certain."""
+    seen: Dict[str, str] = {}
+    for run in runs:
+        if run.identity and run.identity in seen:
+            raise BadNumbers("%s and %s are the same run; each counts once" % (seen[run.identity], run.name))
+        seen[run.identity] = run.name
+
+
+def notes_on(before: Side, after: Side) -> List[str]:
+    """What the user should know of the runs."""
+    left_out = [*before.left_out, *after.left_out]
+    return ["%s left out: %s" % (plural(len(left_out), "run is", "runs are"), "; ".join(left_out[:4]))] if left_out else []

@@ -1,0 +1,271 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Two sides of runs in, a verdict per metric and one about all out. Where the numbers come from does not matter here.
+
+A run gives one value a metric. The change is the Hodges-Lehmann shift of logarithms, after against before; a fraction that may be
+0 or less is compared as it is. A metric regresses or improves where both hold: its p (exact Mann-Whitney, adjusted by
+Benjamini-Hochberg over all judged metrics) is below `rate`, and the whole interval of the change lies beyond the least effect
+that matters. It is equivalent where the whole interval lies within that effect. All else is inconclusive. docs/METHOD.md, "Has it
+changed?".
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from typing import Dict, List, Mapping, Optional, Sequence, Tuple
+
+from reports.compare import statistics
+from reports.compare.numbers import RATIO, Number, RunNumbers
+from reports.quantity import plural
+
+REGRESS, IMPROVE, EQUIVALENT, INCONCLUSIVE, INVALID = "regress", "improve", "equivalent", "inconclusive", "invalid"
+MOST_MISSING = 0.25  # of the runs of a side may lack a value; of more than that nobody knows what they would have given
+MAX_REPEATS = 100  # the most that is advised
+MAX_LOG = 700.0  # of a ratio; its logarithm fits into a number, it does not
+_POWER_Z, _CONFIDENCE_Z = 1.2816, 1.9600  # standard normal: 90 %, and 97.5 %
+
+
+@dataclass(frozen=True)
+class Settings:
+    """`noise`: the least effect that matters of single metrics, where that is more than `least_effect`."""
+
+    rate: float = 0.05
+    confidence: float = 0.95
+    least_effect: float = 0.02
+    noise: Mapping[str, float] = field(default_factory=dict)
+    noise_file: Optional[str] = None
+    factors: Tuple[str, ...] = ()
+    controls: Tuple[str, ...] = ()
+    only: Tuple[str, ...] = ()
+
+    def effect_of(self, name: str) -> float:
+        return max(self.least_effect, self.noise.get(name, 0.0))
+
+
+@dataclass(frozen=True)
+class Values:
+    """Of a metric on one side, run by run; None where it is missing."""
+
+    values: Tuple[Optional[float], ...]
+    reasons: Tuple[str, ...]
+
+    @property
+    def present(self) -> List[float]:
+        return [value for value in self.values if value is not None]
+
+    @property
+    def first_reason(self) -> str:
+        return next((reason for reason in self.reasons if reason), "no value")
+
+
+@dataclass(frozen=True)
+class Row:
+    """A metric and what became of it. The change and its interval are on the scale that they are computed on: logarithms of a
+    ratio, or differences."""
+
+    name: str
+    number: Number  # of any run that has it: unit, direction, words
+    before: Values
+    after: Values
+    effect: float  # the least that matters, relative or in the unit
+    invalid: str = ""  # why nothing can be said
+    change: Optional[float] = None
+    low: Optional[float] = None
+    high: Optional[float] = None
+    p: Optional[float] = None
+    adjusted: Optional[float] = None
+    detectable: Optional[float] = None  # as `effect`
+    verdict: str = ""
+    repeats: Optional[int] = None
+    reason: str = ""
+
+    @property
+    def threshold(self) -> float:
+        """The least effect on the scale of the change. A slow-down and the speed-up that undoes it are equally large there."""
+        return math.log1p(self.effect) if self.number.scale == RATIO else self.effect
+
+    def shown(self, change: float) -> float:
+        """A change as a ratio or a difference."""
+        return math.exp(max(-MAX_LOG, min(change, MAX_LOG))) if self.number.scale == RATIO else change
+
+    @property
+    def scaled(self) -> Tuple[List[float], List[float]]:
+        of = math.log if self.number.scale == RATIO else float
+        return [of(v) for v in self.before.present], [of(v) for v in self.after.present]
+
+    @property
+    def is_worse(self) -> bool:
+        return (self.change or 0.0) * (1 if self.number.better == "higher" else -1) < 0
+
+
+# ------------------------------------------------------------------ what is judged
+
+
+def _values(runs: Sequence[RunNumbers], name: str) -> Values:
+    found = [run.numbers.get(name) for run in runs]
+    reasons = tuple("no such number in this run" if n is None else n.reason if n.value is None else "" for n in found)
+    return Values(tuple(None if n is None else n.value for n in found), reasons)
+
+
+def _number_of(runs: Sequence[RunNumbers], name: str) -> Number:
+    """One that has a value where there is one: only it knows its unit."""
+    found = [run.numbers[name] for run in runs if name in run.numbers]
+    return next((n for n in found if n.value is not None), found[0])
+
+
+def _why_invalid(row: Row, runs: Sequence[RunNumbers]) -> str:
+    own = [run.numbers[row.name] for run in runs if row.name in run.numbers and run.numbers[row.name].value is not None]
+    for what, found in (("unit", {n.unit for n in own}), ("direction", {n.better for n in own})):
+        if len(found) > 1:
+            return "its %s differs between runs: %s" % (what, " and ".join(sorted(str(f) or "none" for f in found)))
+    for side, values in (("before", row.before), ("after", row.after)):
+        missing = len(values.values) - len(values.present)
+        if missing > MOST_MISSING * len(values.values):
+            return "too few values %s" % side  # each missing one is shown with its reason
+    if row.number.better not in ("higher", "lower"):
+        return "nobody says whether higher or lower is better"
+    if row.number.scale == RATIO and min(row.before.present + row.after.present) <= 0:
+        return "it has values that are not above 0, which have no ratio"
+    return ""
+
+
+def _row(runs: Tuple[Sequence[RunNumbers], Sequence[RunNumbers]], name: str, settings: Settings) -> Row:
+    before, after = runs
+    both = [*before, *after]
+    row = Row(name, _number_of(both, name), _values(before, name), _values(after, name), settings.effect_of(name))
+    return replace(row, invalid=_why_invalid(row, both))
+
+
+def _matches(name: str, patterns: Sequence[str]) -> bool:
+    return any(fnmatchcase(name, pattern) or fnmatchcase(name.rpartition("/")[2], pattern) for pattern in patterns)
+
+
+def chosen(runs: Sequence[RunNumbers], settings: Settings) -> Tuple[List[str], List[str], List[str]]:
+    """Names of what is judged, of the controls, and of the others. It depends on what the runs declare, never on the values. What
+    no run of either side can measure is not of this machine."""
+    numbers: Dict[str, List[Number]] = {}
+    for run in runs:
+        for name, number in run.numbers.items():
+            numbers.setdefault(name, []).append(number)
+    judged, controls, others = [], [], []
+    for name, found in numbers.items():
+        if all(n.unavailable for n in found):
+            continue
+        if any(n.control for n in found) or _matches(name, settings.controls):
+            controls.append(name)
+        elif any(n.judged for n in found) and (not settings.only or _matches(name, settings.only)):
+            judged.append(name)
+        else:
+            others.append(name)
+    return judged, controls, others
+
+
+# ------------------------------------------------------------------ judging
+
+
+def measured(row: Row, confidence: float) -> Row:
+    """With the change, its interval and its p."""
+    if row.invalid:
+        return replace(row, p=None)
+    before, after = row.scaled
+    change, low, high = statistics.shift(before, after, confidence)
+    return replace(row, change=change, low=low, high=high, p=statistics.mann_whitney(before, after))
+
+
+def _verdict(row: Row, rate: float) -> str:
+    if row.invalid:
+        return INVALID
+    limit = row.threshold
+    if row.low is None or row.high is None:
+        return INCONCLUSIVE
+    if (row.low > limit or row.high < -limit) and row.adjusted is not None and row.adjusted < rate:
+        return REGRESS if row.is_worse else IMPROVE
+    return EQUIVALENT if -limit <= row.low and row.high <= limit else INCONCLUSIVE
+
+
+def least_repeats(metrics: int, rate: float) -> int:
+    """Runs a side with which one metric alone among so many can be called changed."""
+    return next((n for n in range(2, MAX_REPEATS) if statistics.least_p(n, n) * metrics < rate), MAX_REPEATS)
+
+
+def _detectable(row: Row, metrics: int, settings: Settings) -> Optional[float]:
+    """The least effect that these runs find with 90 %, where no other metric changes: its interval at the confidence must lie
+    beyond the least effect, and the one at the confidence of a single test among `metrics` beyond 0. Half an interval is taken
+    for 1.96 standard errors."""
+    if row.low is None or row.high is None:
+        return None
+    _, low, high = statistics.shift(*row.scaled, 1 - settings.rate / metrics)
+    if low is None or high is None:
+        return None
+    half, strict = (row.high - row.low) / 2, (high - low) / 2
+    found = max(row.threshold + half, strict) + _POWER_Z / _CONFIDENCE_Z * half
+    return math.expm1(min(found, MAX_LOG)) if row.number.scale == RATIO else found
+
+
+def _repeats(row: Row, metrics: int, rate: float) -> Optional[int]:
+    """So many a side would decide, if the change and the spread stay: the interval narrows with the root of the number."""
+    least = least_repeats(metrics, rate)
+    runs = min(len(row.before.values), len(row.after.values))
+    if row.low is None or row.high is None or row.change is None:
+        return max(least, runs + 1) if runs < MAX_REPEATS else None
+    gap = abs(abs(row.change) - row.threshold)
+    half = max(row.high - row.change, row.change - row.low)
+    wanted = runs * (half / gap) ** 2 if gap else math.inf
+    if abs(row.change) > row.threshold:
+        wanted = max(wanted, least)
+    return max(math.ceil(wanted), runs + 1) if max(wanted, runs + 1) <= MAX_REPEATS else None
+
+
+def _reason(row: Row, rate: float) -> str:
+    """Why a metric is not judged as better, worse or equivalent."""
+    if row.verdict == INVALID:
+        return row.invalid
+    if row.verdict != INCONCLUSIVE:
+        return ""
+    if row.low is None or row.high is None:
+        runs = (len(row.before.present), len(row.after.present))
+        return "%d and %s give no interval" % (runs[0], plural(runs[1], "run"))
+    limit = row.threshold
+    if row.low > limit or row.high < -limit:
+        return "the interval is beyond the least effect, but among so many metrics this may be chance"
+    if row.low > 0 or row.high < 0:
+        return "it changed, but perhaps by less than matters"
+    return "the interval reaches beyond the least effect that matters, and does not exclude 0"
+
+
+def judged(rows: Sequence[Row], settings: Settings) -> List[Row]:
+    """The rows with their verdicts. An invalid one counts as a test that found nothing, so that no p depends on what is valid."""
+    found = [measured(row, settings.confidence) for row in rows]
+    ps = statistics.adjusted([1.0 if row.p is None else row.p for row in found])
+    result = []
+    for row, adjusted in zip(found, ps):
+        row = replace(row, adjusted=None if row.p is None else adjusted)
+        row = replace(row, verdict=_verdict(row, settings.rate))
+        if row.verdict == INCONCLUSIVE:
+            row = replace(row, repeats=_repeats(row, len(rows), settings.rate))
+        if not row.invalid:
+            row = replace(row, detectable=_detectable(row, len(rows), settings))
+        result.append(replace(row, reason=_reason(row, settings.rate)))
+    return result
+
+
+def rows_of(before: Sequence[RunNumbers], after: Sequence[RunNumbers], names: Sequence[str], settings: Settings) -> List[Row]:
+    return [_row((before, after), name, settings) for name in names]
+
+
+def described(before: Sequence[RunNumbers], after: Sequence[RunNumbers], names: Sequence[str], settings: Settings,
+              most: int) -> List[Row]:
+    """The others, by effect, the largest first, without a verdict. Those that cannot be compared come last."""
+    def effect(row: Row) -> float:
+        if row.invalid:
+            return -1.0
+        then, now = row.scaled
+        return abs(statistics.quantile(now, 0.5) - statistics.quantile(then, 0.5))
+
+    rows = []
+    for row in rows_of(before, after, names, settings):
+        direction = "nobody says" in row.invalid  # a description needs none
+        rows.append(replace(row, invalid="") if direction and min(row.before.present + row.after.present) > 0 else row)
+    ordered = sorted(rows, key=lambda row: -effect(row))[:most]
+    return [replace(measured(row, settings.confidence), reason=row.invalid) for row in ordered]

@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Write a file whole or not at all."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write the file in one step: a reader never sees half of it, and a link of its name is replaced, not followed."""
+    fresh = path.with_name(".%s.%d" % (path.name, os.getpid()))
+    fresh.unlink(missing_ok=True)  # of a process that was killed
+    try:
+        with open(fresh, "x", encoding="utf-8", newline="\n") as stream:
+            stream.write(text)
+        os.replace(fresh, path)
+    except BaseException:
+        fresh.unlink(missing_ok=True)
+        raise

@@ -1,0 +1,311 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is called a regression, and what is not: machines with known truth, properties, and what is missing or wrong."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+import unittest
+from dataclasses import replace
+
+import workplace  # noqa: F401  the package under test on the path
+
+from machines import METRICS, Machine, judged, name_of, verdicts, with_number
+from reports.compare import verdict
+from reports.compare.numbers import DIFFERENCE, BadNumbers, Number
+from reports.compare.statistics import binomial_interval
+from reports.compare.verdict import Settings
+
+SWAPPED = {"regress": "improve", "improve": "regress"}
+
+
+class KnownTruth(unittest.TestCase):
+    def test_equal_machines_raise_few_alarms(self) -> None:
+        """Family-wise, with offsets that all metrics of a run share, and with outliers. The spread is such that 2 % is little."""
+        for sigma, shared, outliers in ((0.01, 0.01, 0.0), (0.03, 0.0, 0.02), (0.005, 0.05, 0.0), (0.1, 0.1, 0.1)):
+            alarms = 0
+            for seed in range(200):
+                machine = Machine(seed, sigma, shared, outliers=outliers)
+                found = set(verdicts(judged(machine.runs(8), machine.runs(8))).values())
+                alarms += bool(found & {"regress", "improve"})
+            self.assertLessEqual(binomial_interval(alarms, 200)[0], 0.05, (sigma, shared, outliers, alarms))
+            self.assertLessEqual(alarms, 200 * 0.075)
+
+    def test_without_a_least_effect_the_test_alone_keeps_the_rate(self) -> None:
+        alarms = 0
+        for seed in range(300):
+            machine = Machine(seed, 0.01, 0.01)
+            found = set(verdicts(judged(machine.runs(8), machine.runs(8), Settings(least_effect=1e-9))).values())
+            alarms += bool(found & {"regress", "improve"})
+        self.assertLessEqual(alarms, 300 * 0.075)
+
+    def test_a_slow_down_is_found_and_attributed_to_what_is_slower(self) -> None:
+        for slow_down, least in ((1.05, 0.9), (1.10, 0.99)):
+            found, called, trials = 0, 0, 100
+            for seed in range(trials):
+                machine = Machine(seed, 0.01, 0.005)
+                words = verdicts(judged(machine.runs(8), machine.runs(8, {0: slow_down, 1: slow_down, 2: slow_down})))
+                found += all(words[name_of(metric)] == "regress" for metric in (0, 1, 2))
+                called += sum(word == "regress" for name, word in words.items() if name not in map(name_of, (0, 1, 2)))
+            self.assertGreaterEqual(found / trials, least, slow_down)
+            self.assertLessEqual(called / (trials * (METRICS - 3)), 0.05)
+
+    def test_a_speed_up_is_an_improvement_and_no_regression(self) -> None:
+        machine = Machine(3)
+        found = judged(machine.runs(8), machine.runs(8, {0: 0.9}))
+        self.assertEqual(verdicts(found)[name_of(0)], "improve")
+        self.assertIn(found["outcome"]["verdict"], ("improve", "inconclusive"))
+        self.assertNotEqual(found["outcome"]["exit"], 1)
+
+    def test_quiet_machines_are_equivalent_and_that_is_0(self) -> None:
+        machine = Machine(4, 0.002, 0.001)
+        found = judged(machine.runs(8), machine.runs(8))
+        self.assertEqual(set(verdicts(found).values()), {"equivalent"})
+        self.assertEqual((found["outcome"]["verdict"], found["outcome"]["exit"]), ("no regression", 0))
+
+    def test_noisy_machines_are_inconclusive_and_that_is_3(self) -> None:
+        machine = Machine(5, 0.2, 0.0)
+        found = judged(machine.runs(8), machine.runs(8))
+        self.assertEqual(set(verdicts(found).values()), {"inconclusive"})
+        self.assertEqual(found["outcome"]["exit"], 3)
+
+    def test_what_is_said_to_be_detectable_is_detected(self) -> None:
+        """Slow-downs of that size are called regressions in about 9 of 10 comparisons, in another one by that one's own words."""
+        for runs in (8, 12):
+            said = []
+            for seed in range(40):
+                machine = Machine(seed, 0.01, 0.0)
+                said += [row["detectable"] for row in judged(machine.runs(runs), machine.runs(runs))["metrics"]]
+            effect = sorted(said)[len(said) // 2]
+            found = 0
+            for seed in range(200):
+                machine = Machine(seed + 1000, 0.01, 0.0)
+                found += verdicts(judged(machine.runs(runs), machine.runs(runs, {0: 1 + effect})))[name_of(0)] == "regress"
+            self.assertGreater(found / 200, 0.8, (runs, effect))
+            self.assertLess(found / 200, 0.99, (runs, effect))
+
+    def test_with_as_many_repeats_as_advised_it_is_mostly_decided(self) -> None:
+        """Where the same machines are measured that often, from the start. An estimate that is off cannot be right each time."""
+        decided = advised = 0
+        for seed in range(60):
+            machine = Machine(seed, 0.06, 0.0, metrics=20)
+            row = judged(machine.runs(6), machine.runs(6, {0: 1.15}))["metrics"][0]
+            if row["verdict"] != "inconclusive" or row["repeats"] is None:
+                continue
+            advised += 1
+            again = judged(machine.runs(row["repeats"]), machine.runs(row["repeats"], {0: 1.15}))
+            decided += verdicts(again)[name_of(0)] == "regress"
+        self.assertGreater(advised, 20)
+        self.assertGreater(decided / advised, 0.6)
+
+
+class Properties(unittest.TestCase):
+    def random_sides(self, seed: int):  # type: ignore[no-untyped-def]
+        draw = random.Random(seed)
+        sigma, shared, outliers = draw.choice((0.002, 0.01, 0.05)), draw.choice((0, 0.01)), draw.choice((0, 0.1))
+        machine = Machine(seed, sigma, shared, metrics=12, outliers=outliers)
+        slower = {metric: draw.choice((0.9, 0.97, 1.0, 1.03, 1.1, 1.5)) for metric in range(12)}
+        return machine.runs(draw.randint(1, 12)), machine.runs(draw.randint(1, 12), slower)
+
+    def test_swapping_the_sides_swaps_the_verdicts(self) -> None:
+        for seed in range(60):
+            before, after = self.random_sides(seed)
+            one, other = judged(before, after), judged(after, before)
+            self.assertEqual({name: SWAPPED.get(word, word) for name, word in verdicts(one).items()}, verdicts(other))
+            for mine, theirs in zip(one["metrics"], other["metrics"]):
+                self.assertAlmostEqual(mine["change"]["value"] * theirs["change"]["value"], 1, places=7)
+                self.assertEqual((mine["p"], mine["p_adjusted"], mine["detectable"]),
+                                 (theirs["p"], theirs["p_adjusted"], theirs["detectable"]))
+
+    def test_another_unit_changes_nothing_but_the_values(self) -> None:
+        def scaled(run, factor):  # type: ignore[no-untyped-def]
+            return replace(run, numbers={n: replace(v, value=v.value * factor) for n, v in run.numbers.items()})
+
+        for seed in range(40):
+            before, after = self.random_sides(seed)
+            factor = 2.0 ** (seed - 20)
+            one, other = judged(before, after), judged([scaled(r, factor) for r in before], [scaled(r, factor) for r in after])
+            for mine, theirs in zip(one["metrics"], other["metrics"]):
+                self.assertEqual((mine["verdict"], mine["p"]), (theirs["verdict"], theirs["p"]))
+                self.assertAlmostEqual(mine["change"]["value"], theirs["change"]["value"], places=7)
+
+    def test_the_order_of_runs_changes_no_verdict(self) -> None:
+        for seed in range(30):
+            before, after = self.random_sides(seed)
+            mixed = random.Random(seed).sample(after, len(after))
+            self.assertEqual(verdicts(judged(before, after)), verdicts(judged(before[::-1], mixed)))
+
+    def test_the_same_input_gives_the_same_bytes(self) -> None:
+        before, after = self.random_sides(7)
+        self.assertEqual(json.dumps(judged(before, after)), json.dumps(judged(before, after)))
+
+    def test_more_repeats_hardly_ever_turn_a_right_regression_into_equivalent(self) -> None:
+        turned = regressions = 0
+        for seed in range(150):
+            machine = Machine(seed, 0.015, 0.005, metrics=20)
+            slower = {metric: 1.05 for metric in range(5)}
+            before, after = machine.runs(16), machine.runs(16, slower)
+            first = verdicts(judged(before[:8], after[:8]))
+            for more in (10, 12, 16):
+                later = verdicts(judged(before[:more], after[:more]))
+                for metric in range(5):
+                    if first[name_of(metric)] == "regress":
+                        regressions += 1
+                        turned += later[name_of(metric)] == "equivalent"
+        self.assertGreater(regressions, 500)
+        self.assertLessEqual(turned / regressions, 0.01)
+
+    def test_nothing_that_a_run_declares_is_dropped(self) -> None:
+        for seed in range(60):
+            draw = random.Random(seed)
+            before, after = self.random_sides(seed)
+            sides = []
+            for side in (before, after):
+                changed = []
+                for run in side:
+                    numbers = dict(run.numbers)
+                    for name in list(numbers):
+                        what = draw.random()
+                        if what < 0.1:
+                            numbers[name] = replace(numbers[name], value=None, reason="was not measured")
+                        elif what < 0.15:
+                            numbers[name] = replace(numbers[name], judged=False)
+                        elif what < 0.2:
+                            del numbers[name]
+                    changed.append(replace(run, numbers=numbers))
+                sides.append(changed)
+            found = judged(*sides)
+            shown = [row["name"] for place in ("metrics", "others") for row in found[place]] + \
+                [row["name"] for row in found["control"]["metrics"]]
+            self.assertEqual(sorted(shown), sorted({name for side in sides for run in side for name in run.numbers}))
+            for row in found["metrics"]:
+                missing = [side for side in ("before", "after") if None in row[side]["values"]]
+                for side in missing:
+                    self.assertTrue(all(bool(reason) == (value is None) for value, reason in zip(
+                        row[side]["values"], row[side]["reasons"])))
+                if all(value is None for value in row["after"]["values"]):
+                    self.assertEqual(row["verdict"], "invalid")
+
+
+class WrongInput(unittest.TestCase):
+    def setUp(self) -> None:
+        machine = Machine(1, 0.003, 0.0, metrics=6)
+        self.before, self.after = machine.runs(8), machine.runs(8)
+        self.name = name_of(0)
+
+    def row(self, before=None, after=None, settings: Settings = Settings()):  # type: ignore[no-untyped-def]
+        found = judged(before or self.before, after or self.after, settings)
+        return next(row for row in found["metrics"] if row["name"] == self.name), found
+
+    def changed(self, runs, count, **changes):  # type: ignore[no-untyped-def]
+        return [with_number(run, self.name, **changes) if place < count else run for place, run in enumerate(runs)]
+
+    def test_a_value_that_has_no_ratio_is_invalid(self) -> None:
+        for value in (0.0, -1.0):
+            row, found = self.row(after=self.changed(self.after, 1, value=value))
+            self.assertEqual(row["verdict"], "invalid")
+            self.assertIn("not above 0", row["reason"])
+            self.assertEqual(found["outcome"]["exit"], 3)
+
+    def test_a_fraction_around_0_is_compared_as_a_difference(self) -> None:
+        draw = random.Random(1)
+        sides = [[with_number(run, self.name, value=shift + draw.gauss(0, 0.005), scale=DIFFERENCE, unit="", better="higher")
+                  for run in runs] for runs, shift in ((self.before, 0.01), (self.after, -0.09))]
+        row, _ = self.row(*sides)
+        self.assertEqual(row["verdict"], "regress")
+        self.assertAlmostEqual(row["change"]["value"], -0.1, delta=0.01)
+
+    def test_a_unit_or_a_direction_that_differs_is_invalid(self) -> None:
+        for changes in ({"unit": "flop/s"}, {"better": "lower"}, {"better": None}):
+            row, _ = self.row(after=self.changed(self.after, 8, **changes))
+            self.assertEqual(row["verdict"], "invalid", changes)
+        self.assertIn("unit differs", self.row(after=self.changed(self.after, 1, unit="s"))[0]["reason"])
+
+    def test_a_metric_without_a_direction_is_never_judged(self) -> None:
+        row, _ = self.row(self.changed(self.before, 8, better=None), self.changed(self.after, 8, better=None))
+        self.assertEqual((row["verdict"], row["p"]), ("invalid", None))
+
+    def test_a_few_missing_values_are_named_and_many_make_it_invalid(self) -> None:
+        row, _ = self.row(after=self.changed(self.after, 2, value=None, reason="was contended"))
+        self.assertEqual((row["verdict"], row["after"]["values"][:2]), ("equivalent", [None, None]))
+        row, _ = self.row(after=self.changed(self.after, 3, value=None, reason="was contended"))
+        self.assertEqual(row["verdict"], "invalid")
+        self.assertIn("too few values after", row["reason"])
+        self.assertEqual(row["after"]["reasons"][:4], ["was contended"] * 3 + [""])
+
+    def test_what_only_one_side_can_do_is_invalid_and_what_none_can_do_is_left_out(self) -> None:
+        gone = {"value": None, "reason": "its case was skipped: no f8", "unavailable": True, "better": None, "unit": ""}
+        row, _ = self.row(after=self.changed(self.after, 8, **gone))
+        self.assertEqual(row["verdict"], "invalid")
+        found = judged(self.changed(self.before, 8, **gone), self.changed(self.after, 8, **gone))
+        self.assertNotIn(self.name, verdicts(found))
+
+    def test_an_invalid_metric_counts_in_the_family(self) -> None:
+        """Else a run with many invalid metrics would call more of the others changed."""
+        one = judged(self.before, self.after)["metrics"][1]
+        missing = [with_number(run, self.name, value=None, reason="was contended") for run in self.after]
+        other = judged(self.before, missing)["metrics"][1]
+        self.assertGreaterEqual(other["p_adjusted"], one["p_adjusted"])
+
+    def test_one_run_a_side_decides_nothing(self) -> None:
+        row, found = self.row(self.before[:1], self.after[:1])
+        self.assertEqual((row["verdict"], row["change"]["low"], row["detectable"]), ("inconclusive", None, None))
+        self.assertEqual(found["outcome"]["exit"], 3)
+        self.assertEqual(row["repeats"], verdict.least_repeats(6, 0.05))
+
+    def test_the_repeats_that_one_metric_needs_follow_from_their_number(self) -> None:
+        """The floor of p is 2 / C(2n, n): practice has the table."""
+        self.assertEqual([verdict.least_repeats(m, 0.05) for m in (1, 50, 200, 500)], [4, 7, 8, 9])
+
+    def test_a_control_that_moved_leaves_nothing_judged(self) -> None:
+        def sides(slower):  # type: ignore[no-untyped-def]
+            machine = Machine(9, 0.003, 0.0, metrics=8)
+            return machine.runs(8), machine.runs(8, slower)
+
+        control = Settings(controls=("metric_7",))
+        found = judged(*sides({0: 1.2, 7: 1.1}), control)
+        self.assertEqual((found["control"]["verdict"], found["outcome"]["verdict"], found["outcome"]["exit"]),
+                         ("moved", "inconclusive", 3))
+        self.assertEqual(set(verdicts(found).values()), {"inconclusive"})
+        self.assertTrue(all("control moved" in row["reason"] for row in found["metrics"]))
+        found = judged(*sides({0: 1.2}), control)
+        self.assertEqual((found["control"]["verdict"], found["outcome"]["exit"]), ("held", 1))
+        self.assertNotIn(name_of(7), verdicts(found))
+
+    def test_only_what_is_named_is_judged_and_the_rest_described(self) -> None:
+        found = judged(self.before, self.after, Settings(only=("*metric_[12]",)))
+        self.assertEqual(list(verdicts(found)), [name_of(1), name_of(2)])
+        self.assertEqual(len(found["others"]), 4)
+        self.assertEqual({row["verdict"] for row in found["others"]}, {""})
+
+    def test_the_least_effect_of_a_metric_is_that_of_its_noise(self) -> None:
+        machine = Machine(2, 0.003, 0.0, metrics=4)
+        sides = machine.runs(8), machine.runs(8, {0: 1.08, 1: 1.08})
+        found = verdicts(judged(*sides, Settings(noise={name_of(0): 0.12, name_of(1): 0.001})))
+        self.assertEqual((found[name_of(0)], found[name_of(1)]), ("equivalent", "regress"))
+
+    def test_too_many_metrics_to_judge_is_one_line(self) -> None:
+        numbers = {"m%d" % i: Number(1.0, "s", "lower") for i in range(100_000)}
+        runs = [replace(self.before[0], numbers=numbers, identity=str(i)) for i in range(4)]
+        with self.assertRaisesRegex(BadNumbers, "^100000 metrics are too many to judge, at most 1000; choose some with --only$"):
+            judged(runs[:2], runs[2:])
+        described = [replace(run, numbers={n: replace(v, judged=False) for n, v in numbers.items()}) for run in runs]
+        found = judged(described[:2], described[2:])
+        self.assertEqual((found["others_count"], len(found["others"]), found["outcome"]["verdict"]), (100_000, 500, "invalid"))
+
+    def test_huge_and_tiny_values_are_compared(self) -> None:
+        for value in (1e300, 1e-300):
+            sides = [[with_number(run, self.name, value=value * (1 + place / 1e4)) for place, run in enumerate(runs)]
+                     for runs in (self.before, self.after)]
+            self.assertEqual(self.row(*sides)[0]["verdict"], "equivalent")
+        apart = [[with_number(run, self.name, value=value, better="lower", unit="s") for run in runs]
+                 for runs, value in ((self.before, 1e-300), (self.after, 1e300))]
+        row, found = self.row(*apart)
+        self.assertEqual(row["verdict"], "regress")
+        self.assertTrue(all(math.isfinite(x) for x in (row["change"]["value"], row["change"]["low"], row["detectable"])))
+        json.dumps(found, allow_nan=False)
+
+
+if __name__ == "__main__":
+    unittest.main()
