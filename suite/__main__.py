@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import NoReturn
 
-from suite import advise, duration, listing, report, resume, run, streams
+from suite import ab, advise, compare, duration, listing, repeats, report, resume, run, streams
 from suite.command_error import CommandError
 
 _HOME = Path(__file__).resolve().parent.parent
@@ -28,18 +28,13 @@ def _parser() -> _Parser:
     plain = {"add_help": False, "allow_abbrev": False}
 
     running = commands.add_parser("run", **plain)
-    running.add_argument("--device")
-    running.add_argument("--budget", type=str)
+    _add_run_options(running)
     running.add_argument("--soak", type=str)
-    running.add_argument("--only", action="append", default=[])
-    running.add_argument("--out", type=_path)
-    running.add_argument("--resume", type=_path)
-    running.add_argument("--seed", type=_seed)
-    running.add_argument("--full", action="store_true")
-    running.add_argument("--shape", action="append", type=_shape, default=[])
     running.add_argument("--strict", action="store_true")
-    running.add_argument("--nice", type=_nice, default=os.environ.get("GPUSIG_NICE"))
 
+    trying = commands.add_parser("ab", **plain)
+    trying.add_argument("settings", nargs="*")
+    _add_run_options(trying)
     testing = commands.add_parser("test", **plain)
     testing.add_argument("--only", action="append", default=[])
     testing.add_argument("--stages", action="store_true")
@@ -52,7 +47,23 @@ def _parser() -> _Parser:
     commands.add_parser("advise", **plain).add_argument("rest", nargs=argparse.REMAINDER)
     for command in commands.choices.values():
         command.add_argument("--no-install", action="store_true")
+    # Without a prefix for options all of its words are for reports/, wherever they stand.
+    commands.add_parser("compare", prefix_chars="\0", **plain).add_argument("rest", nargs="*")
     return main
+
+
+def _add_run_options(running: argparse.ArgumentParser) -> None:
+    running.add_argument("--device")
+    running.add_argument("--budget", type=str)
+    running.add_argument("--only", action="append", default=[])
+    running.add_argument("--out", type=_path)
+    running.add_argument("--resume", type=_path)
+    running.add_argument("--seed", type=_seed)
+    running.add_argument("--full", action="store_true")
+    running.add_argument("--shape", action="append", type=_shape, default=[])
+    running.add_argument("--nice", type=_nice, default=os.environ.get("GPUSIG_NICE"))
+    running.add_argument("--headline", action="store_true")
+    running.add_argument("--repeats", type=_repeats)
 
 
 def _path(text: str) -> Path:
@@ -64,6 +75,12 @@ def _path(text: str) -> Path:
 def _seed(text: str) -> int:
     if not text.isascii() or not text.isdigit() or int(text) > resume.MAX_SEED:
         raise argparse.ArgumentTypeError(f"'{text}' is not a whole number from 0 to 2^64 - 1")
+    return int(text)
+
+
+def _repeats(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or len(text) > 4 or not 1 <= int(text) <= repeats.MAX_REPEATS:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number of runs from 1 to {repeats.MAX_REPEATS}")
     return int(text)
 
 
@@ -90,12 +107,15 @@ def _shape(text: str) -> str:
 def _run_options(given: argparse.Namespace) -> run.Options:
     if given.out is not None and given.resume is not None:
         raise CommandError("--out begins a new run and --resume goes on with one: give one of them")
-    if given.soak is not None and given.budget is not None:
+    soak, strict = getattr(given, "soak", None), getattr(given, "strict", False)
+    if soak is not None and given.budget is not None:
         raise CommandError("--soak is the time to measure for, too: leave out --budget")
+    if soak is not None and (given.headline or given.repeats is not None):
+        raise CommandError("--soak looks for wrong results, not for numbers: leave out --headline and --repeats")
     budget_s = None if given.budget is None else duration.parse(given.budget)
-    soak_s = None if given.soak is None else duration.parse(given.soak, "--soak")
+    soak_s = None if soak is None else duration.parse(soak, "--soak")
     return run.Options(given.device, budget_s, soak_s, given.only, given.out, given.resume, given.seed, given.full,
-                       list(dict.fromkeys(given.shape)), given.strict, given.nice)
+                       list(dict.fromkeys(given.shape)), strict, given.nice, given.headline, given.repeats)
 
 
 def _check_test_options(given: argparse.Namespace) -> None:
@@ -118,7 +138,18 @@ def main(arguments: list[str]) -> int:
     if given.command == "run":
         streams.drop_unwritable()
         options = _run_options(given)
-        return 0 if given.check_options else run.run(options, bin_dir, sources, given.cwd)
+        if given.check_options:
+            return 0
+        resumed = options.resume and given.cwd / options.resume
+        if options.repeats is not None or repeats.holds(resumed):
+            folder = resumed or run.new_folder(options, given.cwd)
+            return repeats.run(options, {"": ""}, bin_dir, sources, folder)
+        return run.run(options, bin_dir, sources, given.cwd)
+    if given.command == "ab":
+        streams.drop_unwritable()
+        options = _run_options(given)
+        settings = ab.settings(given.settings, options)
+        return 0 if given.check_options else ab.run(options, settings, bin_dir, sources, given.cwd)
     if given.command == "test":
         _check_test_options(given)
     if given.check_options:
@@ -127,6 +158,8 @@ def main(arguments: list[str]) -> int:
         return listing.command(bin_dir, sources, given.markdown)
     if given.command == "report":
         return report.command(given.cwd, [word for word in given.rest if word != "--no-install"])
+    if given.command == "compare":
+        return compare.command(given.cwd, [word for word in given.rest if word != "--no-install"])
     if given.command == "advise":
         return advise.command(given.cwd, given.rest)
     from suite import checks  # only here: measuring does not wait for it

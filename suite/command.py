@@ -2,12 +2,16 @@
 """The command line that starts a program."""
 from __future__ import annotations
 
+import itertools
 import os
+import re
+import shlex
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
 from suite import devices, duration, simgrid
+from suite.command_error import CommandError
 from suite.programs import Program
 
 # Open MPI refuses root and more ranks than cores unless told so, also in containers where both are usual.
@@ -16,6 +20,7 @@ _MPI_ENVIRONMENT = {
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
     "OMPI_MCA_rmaps_base_oversubscribe": "1",
 }
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 _MIN_RANKS, _MAX_RANKS = 2, 16
 
 
@@ -30,6 +35,7 @@ class Settings:
     records: Path
     nice: int | None = None  # priority of the programs; None: that of the driver
     soak: bool = False
+    setting: str = ""  # words in front of every program: NAME=VALUE, then a command
 
 
 @dataclass(frozen=True)
@@ -63,13 +69,27 @@ def build(program: Program, settings: Settings, budget_s: float, how: How) -> li
     words += ["--seed", str(settings.seed), "--out", str(settings.records), *how.words()]
     if settings.soak:
         words += ["--check", "every"]
+    prefix = split_setting(settings.setting)[1]
     if simgrid.NEEDS in program.needs:
-        return simgrid.command(program, how.keys.parent, words[1:], settings.full, budget_s)
+        return prefix + simgrid.command(program, how.keys.parent, words[1:], settings.full, budget_s)
     if settings.full:
         words.append("--full")
     if settings.shapes and program.gemm_shapes:
         words += ["--shape", ",".join(("default", *settings.shapes))]
-    return _launcher(program, settings.device) + words
+    return prefix + _launcher(program, settings.device) + words
+
+
+def split_setting(text: str) -> tuple[dict[str, str], list[str]]:
+    """The environment and the command of a setting such as "OMP_NUM_THREADS=1 taskset -c 0"."""
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise CommandError(f"setting '{text}': {str(error).lower()}") from error
+    named = list(itertools.takewhile(_VARIABLE.match, words))
+    prefix = words[len(named):]
+    if prefix and shutil.which(prefix[0]) is None:
+        raise CommandError(f"setting '{text}': '{prefix[0]}' is no command here")
+    return dict(word.split("=", 1) for word in named), prefix
 
 
 def _launcher(program: Program, device: str) -> list[str]:

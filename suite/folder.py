@@ -9,23 +9,25 @@ from pathlib import Path
 from suite import report
 from suite.command_error import CommandError
 
+WHOLE = "repeats.json"  # of a folder that holds several runs
 _LOGS = "logs"
-_NAMES = ("records.jsonl", "records.cut", "plan.json", "plan.json.new", "lock", _LOGS, "kernels", *report.FILES)
+_NAMES = (WHOLE, f"{WHOLE}.new", "records.jsonl", "records.cut", "plan.json", "plan.json.new", "lock", _LOGS, "kernels",
+          *report.FILES)
 
 
 def refuse_links(folder: Path) -> None:
     """Refuse what a run would write through to somewhere else. The folder itself may be a link."""
     for name in _NAMES:
-        _refuse_link(folder / name)
+        refuse_link(folder / name)
     try:
         inside = list((folder / _LOGS).iterdir())
     except OSError:
         return
     for path in inside:
-        _refuse_link(path)
+        refuse_link(path)
 
 
-def _refuse_link(path: Path) -> None:
+def refuse_link(path: Path) -> None:
     try:
         mode = path.lstat().st_mode
     except OSError:

@@ -69,14 +69,16 @@ def launch(
     started: Callable[[int | None], None],
     tick: Callable[[], None],
     nice: int | None = None,
+    environment: dict[str, str] | None = None,
 ) -> Ended:
     """Run a program with its output in `log`. At the limit, or when we are asked to stop, it gets SIGINT, and five
     seconds later its whole group gets SIGKILL. `lock` is inherited; `started` is told the process; `tick` is called
-    about once a second. `nice` is the priority of the program and all that it starts."""
+    about once a second. `nice` is the priority of the program and all that it starts; `environment` is added to ours."""
     begin = time.monotonic()
     with open(log, "wb", opener=open_own) as out:
         child = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True, pass_fds=(lock,),
+            env={**os.environ, **environment} if environment else None,
             preexec_fn=None if nice is None else lambda: _take_priority(nice),
         )
     started(child.pid)

@@ -11,6 +11,9 @@ again     second tries: headline numbers that are noisy or contended, then the o
 A soak looks for wrong results and not for numbers, so it has one kind of pass, "soak": every program in turn for some seconds,
 first the cases that were not measured yet, then those that were measured least often, until the time is over.
 
+With --headline there are headline numbers alone: "headline", "more", and "again" for those that are contended, which would be
+missing without a second try.
+
 Where starting the programs would cost too much of the time, headline and curves are one pass; a program measures its headline
 cases first, and longer, anyway. What is simulated is not tried again: it comes out the same.
 """
@@ -24,6 +27,8 @@ from suite.programs import Program
 from suite.records import ProgramStatus, RecordFile
 
 _HEADLINE_UNTIL, _CURVES_UNTIL = 0.35, 0.7  # shares of the whole time
+_ALONE_UNTIL = 0.85  # of headline numbers without curves
+_ALONE_MIN_S = 0.3  # a program, which then takes what opening and ten samples take
 _MAX_STARTING = 0.15  # a share of the whole time
 _MIN_FOR_TWO_PASSES_S = 2 * MIN_S  # a program
 _RESERVE = 1.2  # second tries take a little longer than the first
@@ -49,6 +54,7 @@ class Pass:
     starts: list[Start]
     until: float  # the moment when it should have ended
     ends_then: bool = False  # nothing is started later
+    min_s: float = MIN_S  # of a start
 
 
 @dataclass(frozen=True)
@@ -72,6 +78,17 @@ def passes(todo: list[Program], records: RecordFile, now: Callable[[], float], c
     if not c.is_virtual:
         yield Pass("again", second_tries(todo, records, c.budget.at(1.0) - now(), c.budget.opening_s, gave_up), c.budget.at(1.0))
         yield from _more(todo, records, now, c.budget.at(1.0), gave_up)
+
+
+def headline(todo: list[Program], records: RecordFile, now: Callable[[], float], c: Conditions,
+             gave_up: Callable[[Program], bool]) -> Iterator[Pass]:
+    """As passes()."""
+    heads = [Start(p, float(len(p.primary)), headline=True) for p in todo]
+    yield Pass("headline", heads, c.budget.at(1.0 if c.is_virtual else _ALONE_UNTIL), min_s=_ALONE_MIN_S)
+    yield from _more(todo, records, now, c.budget.at(1.0), gave_up, only_headline=True)
+    if not c.is_virtual:
+        again = second_tries(todo, records, c.budget.at(1.0) - now(), c.budget.opening_s, gave_up, _contended)
+        yield Pass("again", again, c.budget.at(1.0), min_s=_ALONE_MIN_S)
 
 
 def soak(todo: list[Program], records: RecordFile, now: Callable[[], float], c: Conditions,
@@ -106,12 +123,12 @@ def _curves_until(todo: list[Program], records: RecordFile, c: Conditions) -> fl
 
 
 def _more(todo: list[Program], records: RecordFile, now: Callable[[], float], until: float,
-          gave_up: Callable[[Program], bool]) -> Iterator[Pass]:
+          gave_up: Callable[[Program], bool], only_headline: bool = False) -> Iterator[Pass]:
     for _ in range(_MORE_AT_MOST):
         left = [p for p in todo if not gave_up(p) and records.of(p.name).out_of_budget]
         if not left or until - now() < MIN_S * len(left):
             return
-        yield Pass("more", [Start(p, float(records.of(p.name).out_of_budget)) for p in left], until)
+        yield Pass("more", [Start(p, float(records.of(p.name).out_of_budget), only_headline) for p in left], until)
 
 
 @dataclass(frozen=True)
@@ -130,10 +147,16 @@ def _candidates(program: Program, status: ProgramStatus) -> Iterator[_Try]:
         yield _Try(urgency, program, key, case.elapsed_s)
 
 
-def second_tries(todo: list[Program], records: RecordFile, left_s: float, opening_s: float,
-                 gave_up: Callable[[Program], bool]) -> list[Start]:
+def _contended(program: Program, status: ProgramStatus) -> Iterator[_Try]:
+    for key, case in status.cases.items():
+        if case.status == "ok" and case.tries == 1 and case.headline_contended:
+            yield _Try(0, program, key, case.elapsed_s)
+
+
+def second_tries(todo: list[Program], records: RecordFile, left_s: float, opening_s: float, gave_up: Callable[[Program], bool],
+                 candidates: Callable[[Program, ProgramStatus], Iterator[_Try]] = _candidates) -> list[Start]:
     """As many of the most urgent cases as fit into the time left, one start a program."""
-    wanted = [t for p in todo if not gave_up(p) for t in _candidates(p, records.of(p.name))]
+    wanted = [t for p in todo if not gave_up(p) for t in candidates(p, records.of(p.name))]
     chosen: dict[str, list[_Try]] = {}
     spent_s = 0.0
     for one in sorted(wanted, key=lambda t: t.urgency):

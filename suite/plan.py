@@ -36,17 +36,20 @@ class Budget:
         return min(_OVERRUN * budget_s + _GRACE_S, max(budget_s + _GRACE_S, self.deadline - now)) + spare_s
 
 
-def share_s(weights: list[float], left_s: float) -> float:
+def share_s(weights: list[float], left_s: float, min_s: float = MIN_S) -> float:
     """Seconds for the first of what is pending, by weight."""
-    return max(MIN_S, left_s * weights[0] / (sum(weights) or 1.0))
+    return max(min_s, left_s * weights[0] / (sum(weights) or 1.0))
 
 
-def pending(programs: list[Program], record_file: RecordFile, include_out_of_budget: bool) -> list[Program]:
-    """The programs that are not finished. With `include_out_of_budget` also those whose cases did not all fit into the budget."""
+def pending(programs: list[Program], record_file: RecordFile, include_out_of_budget: bool,
+            headline: bool = False) -> list[Program]:
+    """The programs that are not finished, or whose headline cases are not. With `include_out_of_budget` also those whose cases
+    did not all fit into the budget."""
     todo = []
     for program in programs:
         program_status = record_file.of(program.name)
-        if program_status.finished and not (include_out_of_budget and program_status.out_of_budget):
+        finished = program_status.completed if headline else program_status.finished
+        if finished and not (include_out_of_budget and program_status.out_of_budget):
             continue
         todo.append(program)
     return todo

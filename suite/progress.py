@@ -34,17 +34,19 @@ class Progress(Protocol):
     def close(self) -> None: ...
 
 
-def choose(total_s: float, watched: Path) -> Progress:
-    """`watched` is where the program that runs says which case it is at; see bench/cases/case_progress.h."""
+def choose(total_s: float, watched: Path, part: str | None = None) -> Progress:
+    """`watched` is where the program that runs says which case it is at; see bench/cases/case_progress.h. Of a run that is a
+    `part` only what fails stays on the screen."""
     if rich is not None and sys.stderr.isatty():
-        return Live(total_s, watched, rich.console.Console(stderr=True))
-    return _Plain()
+        return Live(total_s, watched, rich.console.Console(stderr=True), part)
+    return _Plain() if part is None else _OnlyFailures()
 
 
 class _Counter:
     """The place in a pass: "curves 3/22"."""
 
-    def __init__(self) -> None:
+    def __init__(self, part: str = "") -> None:
+        self._part = part
         self._pass, self._count, self._number = "", 0, 0
 
     def begin_pass(self, name: str, count: int) -> None:
@@ -55,7 +57,7 @@ class _Counter:
 
     @property
     def place(self) -> str:
-        return f"{self._pass} {self._number:{len(str(self._count))}d}/{self._count}" if self._pass else ""
+        return f"{self._part}{self._pass} {self._number:{len(str(self._count))}d}/{self._count}" if self._pass else ""
 
 
 class _Plain:
@@ -87,12 +89,22 @@ class _Plain:
         print(line, file=sys.stderr, flush=True)
 
 
+class _OnlyFailures(_Plain):
+    def begin(self, name: str, question: str, budget_s: float) -> None:
+        pass
+
+    def end(self, name: str, line: str, bad: bool) -> None:
+        if bad:
+            self._say(f"{name}: {line}")
+
+
 class Live:
     """A bar over the whole budget, and under it the case that runs and the last headline number. Drawn only when asked: no
     thread of the driver runs during a measurement."""
 
-    def __init__(self, total_s: float, watched: Path, console: "rich.console.Console") -> None:
-        self._counter = _Counter()
+    def __init__(self, total_s: float, watched: Path, console: "rich.console.Console", part: str | None = None) -> None:
+        self._counter = _Counter(part or "")
+        self._only_failures = part is not None
         self._watched = watched
         self._begun = time.monotonic()
         self._total_s = total_s
@@ -125,6 +137,8 @@ class Live:
         self._live.update(rich.console.Group(bar, where), refresh=True)
 
     def end(self, name: str, line: str, bad: bool) -> None:
+        if self._only_failures and not bad:
+            return
         self._live.console.print(f"{name}: {line}", style="red" if bad else "", markup=False, highlight=False)
 
     def close(self) -> None:

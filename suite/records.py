@@ -46,6 +46,7 @@ class CaseStatus:
     measured: int = 0  # whatever came out
     headline: bool = False  # it holds a headline number
     headline_graded: bool = False  # one that is noisy or contended
+    headline_contended: bool = False
     graded: bool = False  # some number of it is
 
 
@@ -84,10 +85,13 @@ class ProgramStatus:
 
     @property
     def finished(self) -> bool:
-        """The last start completed, no case needs a repetition, and what was not measured did not fit into the time."""
-        if self.end is None or self.end.status not in ("ok", "invalid") or self.failed:
-            return False
-        return self.end.total <= len(self.done) + self.out_of_budget
+        """No case needs a repetition, and what was not measured did not fit into the time."""
+        return self.completed and self.end.total <= len(self.done) + self.out_of_budget
+
+    @property
+    def completed(self) -> bool:
+        """The last start measured all that it was to measure, as far as it fitted into the time."""
+        return self.end is not None and self.end.status in ("ok", "invalid") and not self.failed
 
 
 class RecordFile:
@@ -177,12 +181,12 @@ def _enter_case(program_status: ProgramStatus, record: dict) -> None:
     # A flag counts once a case, however many variants have it.
     flags = {damaged.text(flag["flag"], "flag") for flag in validity.get("flags", [])}
     numbers = [d for d in record.get("derived") or [] if isinstance(d, dict)]
-    graded = {(d.get("name"), d.get("variant")) for d in numbers if d.get("grades")}
+    graded = {(d.get("name"), d.get("variant")): d["grades"] for d in numbers if d.get("grades")}
     check = damaged.typed(record.get("check", {}), dict, "check")
     timed, checked = (damaged.whole(check.get(name, 0), name) for name in ("timed", "checked"))
     axes = damaged.typed(record.get("case") or {}, dict, "case")
     heads = [p for p in program_status.primary if all(axes.get(name) == value for name, value in p["where"].items())]
-    headline_graded = any((p.get("derived"), p.get("variant")) in graded for p in heads)
+    of_heads = [graded.get((p.get("derived"), p.get("variant")), ()) for p in heads]
     before = program_status.cases.get(key)
     program_status.cases_s += elapsed_s
     program_status.measured += 1
@@ -191,7 +195,7 @@ def _enter_case(program_status: ProgramStatus, record: dict) -> None:
     program_status.wrong += check.get("status") == "failed"
     tries, measured = (before.tries, before.measured) if before else (0, 0)
     program_status.cases[key] = CaseStatus(status, elapsed_s, tries + (status == "ok"), measured + 1, bool(heads),
-                                           headline_graded, bool(graded))
+                                           any(of_heads), any("contended" in grades for grades in of_heads), bool(graded))
     # A flag may concern one variant alone; the other numbers of the case stay valid.
     if status == "ok" and (validity.get("valid", True) or any(d.get("valid") is True for d in numbers)):
         program_status.valid.add(key)

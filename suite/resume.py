@@ -40,44 +40,52 @@ class Plan:
     shapes: list[str]  # of the user's own GEMMs
     nice: int | None = None  # priority of the programs; None: that of the driver
     soak: bool = False  # every execution is checked, and cases are repeated until the budget is used up
+    headline: bool = False  # only the cases of headline numbers
+    setting: str = ""  # words in front of every program: NAME=VALUE, then a command
     created: str = field(default_factory=lambda: datetime.now(timezone.utc).isoformat(timespec="seconds"))
     outcomes: dict[str, dict] = field(default_factory=dict)
 
     def save(self, path: Path) -> None:
-        """Replace the file in one step: a crash leaves the old one or the new one."""
-        fresh = path.with_name(path.name + ".new")
-        try:
-            with open(fresh, "w", encoding="utf-8", opener=open_own) as out:
-                json.dump({"schema": _SCHEMA, "version": _VERSION, **asdict(self)}, out, indent=1)
-                out.write("\n")
-            os.replace(fresh, path)
-        except OSError as error:
-            fresh.unlink(missing_ok=True)
-            raise DiskFull(f"cannot write {path}: {error.strerror}") from error
+        write_json(path, {"schema": _SCHEMA, "version": _VERSION, **asdict(self)})
+
+
+def write_json(path: Path, value: dict) -> None:
+    """Replace the file in one step: a crash leaves the old one or the new one."""
+    fresh = path.with_name(path.name + ".new")
+    try:
+        with open(fresh, "w", encoding="utf-8", opener=open_own) as out:
+            json.dump(value, out, indent=1)
+            out.write("\n")
+        os.replace(fresh, path)
+    except OSError as error:
+        fresh.unlink(missing_ok=True)
+        raise DiskFull(f"cannot write {path}: {error.strerror}") from error
 
 
 def load(path: Path) -> Plan:
     try:
         with open(path, "rb", opener=open_own) as plan:
-            return _plan(damaged.parse(plan.read(damaged.MAX_LINE_BYTES)))
+            return plan_from(damaged.parse(plan.read(damaged.MAX_LINE_BYTES)))
     except FileNotFoundError:
         raise CommandError(f"{path.parent} holds no run to resume: {path.name} is missing") from None
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise CommandError(f"{path} cannot be read as the plan of a run: {_why(error)}", BAD) from error
+        raise CommandError(f"{path} cannot be read as the plan of a run: {why_unreadable(error)}", BAD) from error
 
 
-def _why(error: Exception) -> str:
+def why_unreadable(error: Exception) -> str:
     return f"{error} is missing" if isinstance(error, KeyError) else " ".join(str(error).split())[:200]
 
 
-def _plan(data: dict) -> Plan:
+def plan_from(data: dict) -> Plan:
     """Raises ValueError or KeyError where the plan is damaged."""
-    data.setdefault("soak", False)  # of a run before there was one
+    for name, value in (("soak", False), ("headline", False), ("setting", "")):  # of a run before there was one
+        data.setdefault(name, value)
     for name, check in {
         "device": damaged.text, "why": damaged.text, "seed": lambda v, n: damaged.whole(v, n, most=MAX_SEED),
         "full": lambda v, n: damaged.typed(v, bool, n), "only": damaged.texts, "budget_s": damaged.number,
         "shapes": damaged.texts, "nice": lambda v, n: v is None or damaged.whole(v, n, -20, 19), "created": damaged.text,
-        "soak": lambda v, n: damaged.typed(v, bool, n), "outcomes": _check_outcomes,
+        "soak": lambda v, n: damaged.typed(v, bool, n), "headline": lambda v, n: damaged.typed(v, bool, n),
+        "setting": damaged.text, "outcomes": _check_outcomes,
     }.items():
         check(data[name], name)
     return Plan(**{name: data[name] for name in Plan.__dataclass_fields__})
@@ -96,7 +104,7 @@ def _check_outcomes(outcomes: object, name: str) -> None:
 
 
 def agree(plan: Plan, device: str | None, seed: int | None, full: bool, only: list[str], shapes: list[str],
-          soak_s: float | None, budget_s: float | None) -> None:
+          soak_s: float | None, budget_s: float | None, headline: bool) -> None:
     """Refuse options that contradict the run that is resumed."""
     given = {
         "--device": (device, plan.device),
@@ -104,6 +112,7 @@ def agree(plan: Plan, device: str | None, seed: int | None, full: bool, only: li
         "--full": (full or None, plan.full),
         "--only": (only or None, plan.only),
         "--shape": (shapes or None, plan.shapes),
+        "--headline": (headline or None, plan.headline),
         "--soak": (soak_s and duration.show(soak_s), duration.show(plan.budget_s) if plan.soak else "none"),
     }
     if plan.soak and budget_s is not None:

@@ -16,11 +16,12 @@ from typing import Iterator
 from suite import (command, devices, duration, launch, passes, plan, programs, progress, report, resume, simgrid,
                    starting)
 from suite.command_error import BAD, CANNOT_RUN, INCONCLUSIVE, OK, USAGE, CommandError
-from suite.folder import refuse_links
+from suite.folder import WHOLE, refuse_links
 from suite.programs import Program
 from suite.records import DiskFull, RecordFile
 
 DEFAULT_BUDGET_S = 120.0
+HEADLINE_BUDGET_S = 15.0  # with --headline
 DEFAULT_SEED = 1
 DEFAULT_NICE = -20  # as far as it is permitted
 _KERNEL_CACHE = "GPUSIG_KERNEL_CACHE"
@@ -41,6 +42,8 @@ class Options:
     shapes: list[str]
     strict: bool
     nice: int | None
+    headline: bool = False
+    repeats: int | None = None
 
 
 def say(line: str) -> None:
@@ -48,32 +51,53 @@ def say(line: str) -> None:
 
 
 def run(options: Options, bin_dir: Path, sources: Path | None, cwd: Path) -> int:
+    found = find(bin_dir, sources)
+    folder, new = _folder(options, cwd)
+    if new:
+        decided, chosen = decide(options, found)
+        create(folder)
+    lock = resume.Lock(folder)
+    if not new:
+        decided = resume.load(folder / "plan.json")
+        resume.agree(decided, options.device, options.seed, options.full, options.only, options.shapes, options.soak_s,
+                     options.budget_s, options.headline)
+        chosen = kept(found, decided)
+    return Run(folder, decided, lock, chosen, options.strict).go(None if new else options)
+
+
+def find(bin_dir: Path, sources: Path | None) -> list[Program]:
     found = programs.find(bin_dir)
     if sources is not None:
         found += programs.unbuilt(sources, found)
         found += simgrid.offered(found)
-    folder, new = _folder(options, cwd)
-    if new:
-        chosen = programs.select(found, options.only)
-        device, why = devices.choose(options.device, programs.backends(_one_built(chosen)))
-        if options.device is not None:
-            _check_opens(options.device, [program for program in chosen if not program.unbuilt])
-        chosen = devices.kept(simgrid.kept(chosen, device), device)
-        if options.shapes and not any(program.gemm_shapes for program in chosen):
-            raise CommandError("no program of this run takes --shape")
-        _create(folder)
-    lock = resume.Lock(folder)
-    if new:
-        budget_s = options.soak_s or options.budget_s or DEFAULT_BUDGET_S
-        seed = DEFAULT_SEED if options.seed is None else options.seed
-        decided = resume.Plan(device, why, seed, options.full, options.only, budget_s, options.shapes, _nice(options.nice),
-                              options.soak_s is not None)
-    else:
-        decided = resume.load(folder / "plan.json")
-        resume.agree(decided, options.device, options.seed, options.full, options.only, options.shapes, options.soak_s,
-                     options.budget_s)
-        chosen = devices.kept(simgrid.kept(programs.select(found, decided.only), decided.device), decided.device)
-    return _Run(folder, decided, lock, chosen, options.strict).go(None if new else options)
+    return found
+
+
+def decide(options: Options, found: list[Program]) -> tuple[resume.Plan, list[Program]]:
+    """The decisions of a new run, and its programs. Nothing is written yet."""
+    chosen = programs.select(found, options.only)
+    device, why = devices.choose(options.device, programs.backends(_one_built(chosen)))
+    if options.device is not None:
+        _check_opens(options.device, [program for program in chosen if not program.unbuilt])
+    seed = DEFAULT_SEED if options.seed is None else options.seed
+    budget_s = options.soak_s or options.budget_s or (HEADLINE_BUDGET_S if options.headline else DEFAULT_BUDGET_S)
+    decided = resume.Plan(device, why, seed, options.full, options.only, budget_s, options.shapes, _nice(options.nice),
+                          options.soak_s is not None, options.headline)
+    chosen = kept(found, decided)
+    if options.shapes and not any(program.gemm_shapes for program in chosen):
+        raise CommandError("no program of this run takes --shape")
+    return decided, chosen
+
+
+def kept(found: list[Program], decided: resume.Plan) -> list[Program]:
+    """The programs of a run with these decisions."""
+    chosen = devices.kept(simgrid.kept(programs.select(found, decided.only), decided.device), decided.device)
+    if not decided.headline:
+        return chosen
+    heads = [program for program in chosen if program.primary or program.error or program.unbuilt]
+    if not heads:
+        raise CommandError(f"{chosen[0].name} has no headline number: leave out --headline")
+    return heads
 
 
 def _nice(asked: int | None) -> int | None:
@@ -118,33 +142,48 @@ def _folder(options: Options, cwd: Path) -> tuple[Path, bool]:
             raise CommandError(f"--resume '{options.resume}' is not a folder")
         refuse_links(folder)
         return folder, False
-    folder = cwd / (options.out or f"gpusig-results-{datetime.now():%Y%m%d-%H%M%S}")
+    folder = new_folder(options, cwd)
     refuse_links(folder)
-    for name in ("records.jsonl", "plan.json"):
+    for name in ("records.jsonl", "plan.json", WHOLE):
         if (folder / name).exists():
             raise CommandError(f"{folder} already holds a run; go on with it: --resume {folder}")
     return folder, True
 
 
-def _create(folder: Path) -> None:
+def new_folder(options: Options, cwd: Path, name: str = "gpusig-results") -> Path:
+    return cwd / (options.out or f"{name}-{datetime.now():%Y%m%d-%H%M%S}")
+
+
+def create(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise CommandError(f"cannot make the folder {folder}: {error.strerror}", BAD) from error
 
 
-class _Run:
+@dataclass(frozen=True)
+class Part:
+    """What a run is a part of: it says only what goes wrong, and the folder of the whole is what is resumed."""
+
+    name: str  # of this one: "run-3"
+    place: str  # among all: "3/8"
+    whole: Path
+
+
+class Run:
     """One start of the driver in a folder."""
 
-    def __init__(self, folder: Path, decided: resume.Plan, lock: resume.Lock, chosen: list[Program], strict: bool) -> None:
+    def __init__(self, folder: Path, decided: resume.Plan, lock: resume.Lock, chosen: list[Program], strict: bool,
+                 part: Part | None = None) -> None:
         self.folder = folder
+        self.part = part
         self.plan = decided
         self.lock = lock
         self.chosen = chosen
         self.strict = strict
         self.record_file = RecordFile(folder / "records.jsonl")
         settings = command.Settings(decided.device, decided.seed, decided.full, tuple(decided.shapes), self.record_file.path,
-                                    decided.nice, decided.soak)
+                                    decided.nice, decided.soak, decided.setting)
         self.stop = launch.StopSignals()
         self.starter = starting.Starter(folder, self.record_file, settings, self.stop, lock.handle, lock.note_child)
         self.started: dict[str, dict] = {}  # program -> outcome, of this start of the driver
@@ -181,7 +220,7 @@ class _Run:
         if self.plan.soak:
             left_s = self.plan.budget_s - self._spent_s()
             return left_s, self._none_left() if left_s <= 0 else self.chosen
-        todo = plan.pending(self.chosen, self.record_file, include_out_of_budget=resumed.budget_s is not None)
+        todo = plan.pending(self.chosen, self.record_file, resumed.budget_s is not None, self.plan.headline)
         left_s = max(self.plan.budget_s - self._spent_s(), plan.MIN_S * len(todo))
         missed = sum(self.record_file.of(p.name).out_of_budget for p in self.chosen if p not in todo)
         todo = todo or self._none_left()
@@ -200,6 +239,8 @@ class _Run:
         return planned_s if devices.is_virtual(self.plan.device) else max(planned_s, plan.spent_s(self.record_file))
 
     def _announce(self, total_s: float, todo: list[Program]) -> None:
+        if self.part:
+            return self.plan.save(self.folder / "plan.json")
         nice = "" if self.plan.nice is None else f", nice {self.plan.nice}"
         say(f"device {self.plan.device} ({self.plan.why}), seed {self.plan.seed}{nice}")
         what = "soak of " if self.plan.soak else ""
@@ -209,18 +250,18 @@ class _Run:
         self.plan.save(self.folder / "plan.json")
 
     def _measure(self, todo: list[Program], budget: plan.Budget) -> None:
-        shown = progress.choose(budget.total_s, self.starter.progress)
+        shown = progress.choose(budget.total_s, self.starter.progress, f"{self.part.place} " if self.part else None)
         conditions = passes.Conditions(budget, devices.is_virtual(self.plan.device))
         for program in (p for p in todo if command.lacks(p)):
             self._start(passes.Start(program, 0.0), 0.0, budget, shown)
         todo = [program for program in todo if not command.lacks(program)]
         try:
-            made = passes.soak if self.plan.soak else passes.passes
+            made = passes.soak if self.plan.soak else passes.headline if self.plan.headline else passes.passes
             for one in made(todo, self.record_file, time.monotonic, conditions, self._gave_up):
                 shown.begin_pass(one.name, len(one.starts))
                 for number, start in enumerate(one.starts):
                     left_s = one.until - time.monotonic()
-                    budget_s = min(start.max_s, plan.share_s([s.weight for s in one.starts[number:]], left_s))
+                    budget_s = min(start.max_s, plan.share_s([s.weight for s in one.starts[number:]], left_s, one.min_s))
                     if not self._gave_up(start.program) and not (one.ends_then and left_s <= 0):
                         self._start(start, budget_s, budget, shown)
                     if self.stop.signum:
@@ -264,19 +305,21 @@ class _Run:
         }
         cases = sum(len(h.done) for h in self.record_file.programs.values())
         words = ", ".join(f"{count} {status}" for status, count in counts.items() if count)
-        say(f"{_count(cases, 'case')} in {duration.show(elapsed_s)}; programs: {words or 'none started'}")
-        for name, outcome in outcomes.items():
-            if outcome["status"] in ("skipped", "failed"):
-                say(f"{outcome['status']} {name}: {outcome['reason']}")
+        name = f"{self.part.name}: " if self.part else ""
+        say(f"{name}{_count(cases, 'case')} in {duration.show(elapsed_s)}; programs: {words or 'none started'}")
+        for program, outcome in outcomes.items():
+            if outcome["status"] in (("failed",) if self.part else ("skipped", "failed")):
+                say(f"{name}{outcome['status']} {program}: {outcome['reason']}")
         if self.plan.soak:
             say(self._soaked())
         if self.record_file.unreadable:
             say(f"{self.record_file.unreadable} lines of {self.record_file.path} are not records and were ignored")
+        whole = self.part.whole if self.part else self.folder
         if self.stop.signum:
-            say(f"stopped by {signal.Signals(self.stop.signum).name}; go on with: ./gpusig run --resume {self.folder}")
+            say(f"stopped by {signal.Signals(self.stop.signum).name}; go on with: ./gpusig run --resume {whole}")
         if self.disk_error:
             say(f"{self.disk_error}; what was written is complete")
-            say(f"when there is space, go on with: ./gpusig run --resume {self.folder}")
+            say(f"when there is space, go on with: ./gpusig run --resume {whole}")
 
     def _soaked(self) -> str:
         statuses = self.record_file.programs
@@ -294,11 +337,11 @@ class _Run:
         try:
             # A second SIGINT, or one after what stopped the run, does not wait for the report.
             patience = self.stop.interrupts + (not self.stop.signum)
-            code = report.build(self.folder, self.strict, lambda: self.stop.interrupts > patience)
+            code = report.build(self.folder, self.strict, lambda: self.stop.interrupts > patience, shown=not self.part)
         except CommandError as error:
             say(str(error))
             return error.code
-        if code != USAGE and (self.folder / report.PAGE).is_file():
+        if code != USAGE and not self.part and (self.folder / report.PAGE).is_file():
             say(f"full report: {self.folder / report.PAGE}")
         return code
 

@@ -46,7 +46,8 @@ class Starter:
         try:
             words = self._prepare(start, budget_s, program_status)
             limit_s = simgrid.LIMIT_S if simgrid.NEEDS in program.needs else budget.limit(budget_s, time.monotonic())
-            ended = launch.launch(words, log, limit_s, self._stop, self._lock, self._note_child, tick, self._settings.nice)
+            ended = launch.launch(words, log, limit_s, self._stop, self._lock, self._note_child, tick, self._settings.nice,
+                                  command.split_setting(self._settings.setting)[0])
         except CommandError as error:
             return self._never_began(program, "skipped", error.code, str(error), budget_s)
         except OSError as error:

@@ -100,7 +100,7 @@ class Damaged(unittest.TestCase):
         """What the driver does with these files before and after it starts programs."""
         lock = resume.Lock(self.folder)
         try:
-            going = run._Run(self.folder, resume.load(self.folder / "plan.json"), lock, [PROGRAM], False)
+            going = run.Run(self.folder, resume.load(self.folder / "plan.json"), lock, [PROGRAM], False)
         finally:
             os.close(lock.handle)
         try:

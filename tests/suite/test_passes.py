@@ -5,7 +5,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from suite.passes import Conditions, passes, second_tries, soak
+from suite.passes import Conditions, headline, passes, second_tries, soak
 from suite.plan import Budget
 from suite.programs import Program
 from suite.records import RecordFile
@@ -113,6 +113,26 @@ class Passes(unittest.TestCase):
         found = list(self.run_of(todo, lambda: 0.0, self.conditions(is_virtual=True)))
         self.assertEqual([one.name for one in found], ["headline", "curves"])
         self.assertAlmostEqual(found[1].until, 120.0)
+
+    def test_headline_numbers_alone_have_second_tries_where_they_would_be_missing(self):
+        todo = [program("a/b", ("x", "y")), program("a/c")]
+        going = headline(todo, self.file, lambda: 10.0, self.conditions(total_s=20.0), lambda p: p.name in self.gave_up)
+        first = next(going)
+        self.assertEqual([(s.program.name, s.weight, s.headline) for s in first.starts], [("a/b", 2.0, True), ("a/c", 1.0, True)])
+        self.write(begin("a/b"), case("a/b", 1, ["contended"]), end("a/b", 9), begin("a/c"), case("a/c", 1, ["noisy"]),
+                   end("a/c", 9, out_of_budget=2))
+        more = next(going)
+        self.assertEqual((more.name, [(s.program.name, s.headline) for s in more.starts]), ("more", [("a/c", True)]))
+        self.write(begin("a/c"), case("a/c", 2), end("a/c", 9))
+        again = next(going)
+        self.assertEqual((again.name, [(s.program.name, s.cases) for s in again.starts]), ("again", [("a/b", ("size=1",))]))
+        self.assertEqual(list(going), [])
+
+    def test_simulated_headline_numbers_alone_are_measured_once(self):
+        todo = [program("a/b")]
+        self.write(begin("a/b"), case("a/b", 1, ["contended"]), end("a/b", 1))
+        found = list(headline(todo, self.file, lambda: 0.0, self.conditions(is_virtual=True), lambda p: False))
+        self.assertEqual([one.name for one in found], ["headline"])
 
     def test_second_tries_by_urgency(self):
         todo = [program("a/b"), program("a/c")]

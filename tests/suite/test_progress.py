@@ -45,6 +45,18 @@ class Watched(unittest.TestCase):
             "[headline  1/12] a/b: what is it? (2.0 s)", "    ok, 2 cases in 1.0 s",
             "[curves  1/12] a/b (2.0 s)", "    ok, 2 cases in 1.0 s"])
 
+    def test_of_a_part_only_what_fails(self):
+        said = io.StringIO()
+        with contextlib.redirect_stderr(said):
+            shown = progress.choose(10.0, self.file, "3/8 ")
+            shown.begin_pass("headline", 2)
+            for name, bad in (("a/b", False), ("a/c", True)):
+                shown.begin(name, "what is it?", 2.0)
+                shown.tick()
+                shown.end(name, "ended", bad)
+            shown.close()
+        self.assertEqual(said.getvalue().splitlines(), ["a/c: ended"])
+
     @unittest.skipIf(rich is None, "needs the Python package rich")
     def test_on_a_terminal_the_case_and_the_last_headline_number(self):
         out = io.StringIO()

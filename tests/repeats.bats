@@ -1,0 +1,170 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-3-Clause
+# run --repeats: equal runs in one folder; ab: two settings in turn, and their comparison.
+
+# shellcheck disable=SC2154 # run sets status, output, stderr and their lines; helpers sets root
+load bats/helpers
+
+setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
+
+# The process of the driver that has the folder now; empty where none has.
+driver() {
+	local pid
+	pid=$(sed -n 's/.*"driver": *\([0-9]*\).*/\1/p' "$1/lock" 2>/dev/null)
+	[ -z "$pid" ] || ! kill -0 "$pid" 2>/dev/null || echo "$pid"
+}
+
+runs_of() { (cd "$1" && find . -name records.jsonl | sort | tr '\n' ' '); }
+
+@test "every repeat is a whole run with a seed and an order of its own" {
+	fake micro/a steady
+	fake micro/b steady
+	fake micro/c steady
+	run --separate-stderr suite run --repeats 4 --budget 2s --seed 7 --out results
+	[ "$status" = 3 ] || [ "$status" = 0 ]
+	[ "$(runs_of results)" = "./run-1/records.jsonl ./run-2/records.jsonl ./run-3/records.jsonl ./run-4/records.jsonl " ]
+	for number in 1 2 3 4; do
+		json 'by_program.keys() == {"micro/a", "micro/b", "micro/c"}' \
+			"all(r['argv'][r['argv'].index('--seed') + 1] == '$((number + 6))' for r in rows if r['kind'] == 'run')" \
+			<"results/run-$number/records.jsonl"
+	done
+	orders=$(for number in 1 2 3 4; do sed -n 's/.*"kind": "run".*"program": "\([^"]*\)".*/\1/p' "results/run-$number/records.jsonl" |
+		tr '\n' ' ' && echo; done | sort -u | wc -l)
+	[ "$orders" -gt 1 ]
+	json 'rows[0]["done"] == ["run-1", "run-2", "run-3", "run-4"]' < <(tr -d '\n' <results/repeats.json)
+}
+
+@test "what was stopped goes on where it was, and repeats nothing" {
+	fake micro/a slow
+	suite run --repeats 3 --budget 3s --out results >said 2>err 3>&- &
+	until grep -q '"kind": "case"' results/run-2/records.jsonl 2>/dev/null; do sleep 0.1; done
+	kill -s TERM "$(driver results)"
+	wait $! || [ $? = 143 ]
+	grep -q "go on with: ./gpusig run --resume $PWD/results\$" err
+	before=$(cksum <results/run-1/records.jsonl)
+	run --separate-stderr suite run --resume results --repeats 4
+	[ "$status" = 2 ]
+	[[ $stderr == "gpusig: --repeats 4 contradicts the runs that are resumed, which are 3" ]]
+	suite run --resume results 2>err || [ $? = 3 ]
+	[ "$before" = "$(cksum <results/run-1/records.jsonl)" ]
+	for number in 1 2 3; do
+		json 'len({c["key"] for c in cases}) == len(cases) > 2 and rows[-1]["kind"] == "end"' <"results/run-$number/records.jsonl"
+	done
+}
+
+@test "a driver that was killed between and within runs loses nothing" {
+	fake micro/a slow
+	for _ in 1 2; do
+		if [ -e results ]; then how='--resume'; else how='--repeats 2 --budget 3s --out'; fi
+		# shellcheck disable=SC2086 # a list of words
+		suite run $how results >said 2>err 3>&- &
+		until [ -n "$(driver results)" ] && grep -q '"kind": "case"' results/run-1/records.jsonl; do sleep 0.1; done
+		kill -s KILL "$(driver results)"
+		wait $! || [ $? = 137 ]
+	done
+	suite run --resume results 2>err || [ $? = 3 ]
+	for number in 1 2; do
+		json 'len({c["key"] for c in cases}) == len(cases) > 2 and rows[-1]["kind"] == "end"' <"results/run-$number/records.jsonl"
+	done
+}
+
+@test "a program that fails in one repeat is 1, named, and ends no other one" {
+	fake micro/a steady
+	fake micro/b wrong
+	run --separate-stderr suite run --repeats 2 --budget 2s --out results
+	[ "$status" = 1 ]
+	[[ $stderr == *"run-1: failed micro/b"*"run-2: failed micro/b"* ]]
+	[[ $stderr != *"run-1: failed micro/a"* ]]
+	[ "$(runs_of results)" = "./run-1/records.jsonl ./run-2/records.jsonl " ]
+}
+
+@test "a folder that is used, or a link in the place of a run, is refused" {
+	fake micro/a steady
+	mkdir -p used/run-1 linked elsewhere
+	run --separate-stderr suite run --repeats 2 --budget 1s --out used
+	[ "$status" = 2 ]
+	[[ $stderr == *"used/run-1 is there already; runs go into a new folder" ]]
+	suite run --repeats 2 --budget 1s --out results 2>err || [ $? = 3 ]
+	for option in '' '--repeats 2'; do
+		# shellcheck disable=SC2086 # none or two words
+		run --separate-stderr suite run $option --budget 1s --out results
+		[ "$status" = 2 ]
+		[[ $stderr == *"results already holds a run; go on with it: --resume "*results ]]
+	done
+	sed -i 's/"run-2"//; s/"run-1",/"run-1"/' results/repeats.json
+	rm -r results/run-2 && ln -s "$PWD/elsewhere" results/run-2
+	run --separate-stderr suite run --resume results
+	[ "$status" = 2 ]
+	[[ $stderr == *"results/run-2 is a link; a run writes to its own files only" ]]
+	[ -z "$(ls elsewhere)" ]
+}
+
+@test "wrong numbers of repeats are refused, and so is a soak of them" {
+	for number in 0 -1 1001 x 1.5 ''; do
+		run --separate-stderr suite run --repeats "$number"
+		[ "$status" = 2 ]
+		[[ $stderr == *"'$number' is not a number of runs from 1 to 1000; see ./gpusig help" ]] || [[ $stderr == *"expected one argument"* ]]
+	done
+	run --separate-stderr suite run --repeats 2 --soak 5s
+	[ "$status" = 2 ]
+	[[ $stderr == *"leave out --headline and --repeats" ]]
+}
+
+@test "--headline measures the cases of headline numbers alone" {
+	suite run --device sim --only micro/latency --headline --budget 5s --out results 2>err >said
+	json 'len(cases) == 2 and len({c["key"] for c in cases}) == 2' 'all("--headline" in r["argv"] for r in rows if r["kind"] == "run")' \
+		<results/records.jsonl
+	grep -q "All 2 headline numbers of this run can be used" said
+	run --separate-stderr suite run --device sim --only topology/node --headline
+	[ "$status" = 2 ]
+	[[ $stderr == "gpusig: topology/node has no headline number: leave out --headline" ]]
+}
+
+@test "a run on a GPU brings a control of the host along, which no comparison judges as a headline number" {
+	need_fakes
+	export LD_LIBRARY_PATH
+	LD_LIBRARY_PATH=$(fakes)
+	suite run --device cuda --only micro/launch --headline --repeats 2 --budget 1s --out results 2>err || [ $? = 3 ] || [ $? = 1 ]
+	for number in 1 2; do
+		json 'by_program.keys() == {"micro/memory", "gemm/efficiency"}' 'all(r["device"] == "host" for r in cases)' \
+			<"results/run-$number/control/records.jsonl"
+	done
+	run --separate-stderr suite compare results/run-1 results/run-2 --format json --html ''
+	[ "$status" = 3 ]
+	json 'all("@control" not in m["name"] for m in rows[0]["metrics"])' \
+		'any(m["name"].endswith("memory_read_bandwidth@control") for m in rows[0]["control"]["metrics"])' < <(tr -d '\n' <<<"$output")
+}
+
+@test "ab measures A B B A, each with its setting, and compares" {
+	fake micro/a steady
+	run --separate-stderr suite ab '' 'FAKE=1 nice -n 1' --repeats 2 --budget 1s --out results
+	[ "$status" = 3 ]
+	[ "$(runs_of results)" = "./A/run-1/records.jsonl ./A/run-2/records.jsonl ./B/run-1/records.jsonl ./B/run-2/records.jsonl " ]
+	json 'rows[0]["done"] == ["A/run-1", "B/run-1", "B/run-2", "A/run-2"]' 'rows[0]["settings"] == {"A": "", "B": "FAKE=1 nice -n 1"}' \
+		< <(tr -d '\n' <results/repeats.json)
+	json 'rows[0]["setting"] == "FAKE=1 nice -n 1"' < <(tr -d '\n' <results/B/run-2/plan.json)
+	[[ $output == *"Nothing can be judged: there is no headline number."* ]]
+}
+
+@test "the environment and the command of a setting reach the programs, and only those of its side" {
+	suite ab 'MALLOC_ARENA_MAX=3 env OMP_NUM_THREADS=2' 'taskset -c 0' --device sim --only micro/priority --repeats 1 --budget 1s \
+		--headline --out results >said 2>err || [ $? = 3 ]
+	json '[r["provenance"]["environment"].get(n) for r in rows if r["kind"] == "run" for n in ("MALLOC_ARENA_MAX", "OMP_NUM_THREADS")] == ["3", "2"]' \
+		<results/A/run-1/records.jsonl
+	json '[r["provenance"]["affinity"] for r in rows if r["kind"] == "run"] == ["0"]' <results/B/run-1/records.jsonl
+	grep -q 'setting: setting' said
+}
+
+@test "a setting that is none is refused before anything is written" {
+	fake micro/a steady
+	run --separate-stderr suite ab '' 'no-such-command' --repeats 2 --out results
+	[ "$status" = 2 ]
+	[[ $stderr == "gpusig: setting 'no-such-command': 'no-such-command' is no command here" ]]
+	run --separate-stderr suite ab 'A=1' --repeats 2 --out results
+	[ "$status" = 2 ]
+	[[ $stderr == "gpusig: ab takes two settings, not 1: ./gpusig ab "* ]]
+	run --separate-stderr suite ab 'A=1' 'B=1' --out results
+	[ "$status" = 2 ]
+	[[ $stderr == "gpusig: ab needs --repeats N, the runs of each setting" ]]
+	[ ! -e results ]
+}
