@@ -9,6 +9,7 @@ from reports.curves import marks, samples_behind, why_invalid
 from reports.jsonl import Json, is_number
 from reports.quantity import axis_value
 from reports.records import Case, Derived, Group, Primary, Scalar
+from reports.tries import NO_SECOND_TRY
 
 _COSTS = ("cil", "dil", "latency", "time_ratio", "slowdown")
 
@@ -112,7 +113,11 @@ def primary_of(group: Group, suffix: str) -> Tuple[Dict[str, Json], List[Json], 
     for primary in group.run.primary:
         case, derived, why = _value_of(group, primary)
         if why:
-            missing.append({"program": group.program, "device": group.device, "metric": primary.metric, "reason": why})
+            entry = {"program": group.program, "device": group.device, "metric": primary.metric, "reason": why}
+            if why == NO_SECOND_TRY and case is not None and derived is not None and derived.value is not None:
+                entry["once"] = {"value": derived.value, "unit": derived.unit, "better": primary.better,
+                                 "condition": condition_of(group, case, primary)}  # repeats are its other tries
+            missing.append(entry)
         if why or case is None or derived is None:
             continue
         entry = _of_case(group, case, derived)

@@ -20,6 +20,9 @@ _MPI_ENVIRONMENT = {
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
     "OMPI_MCA_rmaps_base_oversubscribe": "1",
 }
+# Of headline numbers alone it is their medians that count, one a run, and the spread between runs: a narrow interval within a run
+# is worth no time. Six samples are the fewest that give an interval.
+_OF_A_RUN = ["--min-samples", "6"]
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 _MIN_RANKS, _MAX_RANKS = 2, 16
 
@@ -35,6 +38,7 @@ class Settings:
     records: Path
     nice: int | None = None  # priority of the programs; None: that of the driver
     soak: bool = False
+    headline: bool = False
     setting: str = ""  # words in front of every program: NAME=VALUE, then a command
 
 
@@ -69,6 +73,8 @@ def build(program: Program, settings: Settings, budget_s: float, how: How) -> li
     words += ["--seed", str(settings.seed), "--out", str(settings.records), *how.words()]
     if settings.soak:
         words += ["--check", "every"]
+    if settings.headline:
+        words += _OF_A_RUN
     prefix = split_setting(settings.setting)[1]
     if simgrid.NEEDS in program.needs:
         return prefix + simgrid.command(program, how.keys.parent, words[1:], settings.full, budget_s)

@@ -49,6 +49,8 @@ class StopSignals:
         signal.set_wakeup_fd(-1)
         for signum, handler in self._before.items():
             signal.signal(signum, handler)
+        os.close(self.wake)
+        os.close(self._wake_in)
 
     def _arrive(self, signum: int, _frame: object) -> None:
         self.signum = self.signum or signum

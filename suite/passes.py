@@ -27,7 +27,7 @@ from suite.programs import Program
 from suite.records import ProgramStatus, RecordFile
 
 _HEADLINE_UNTIL, _CURVES_UNTIL = 0.35, 0.7  # shares of the whole time
-_ALONE_UNTIL = 0.85  # of headline numbers without curves
+_ALONE = 0.4  # of headline numbers without curves; starting programs and their least samples take the rest
 _ALONE_MIN_S = 0.3  # a program, which then takes what opening and ten samples take
 _MAX_STARTING = 0.15  # a share of the whole time
 _MIN_FOR_TWO_PASSES_S = 2 * MIN_S  # a program
@@ -46,6 +46,7 @@ class Start:
     headline: bool = False  # only its headline cases
     cases: tuple[str, ...] = ()  # only these, though they are done; empty: all that are not done
     max_s: float = float("inf")
+    fixed_s: float | None = None  # its time, whatever the others left
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,6 @@ class Pass:
     starts: list[Start]
     until: float  # the moment when it should have ended
     ends_then: bool = False  # nothing is started later
-    min_s: float = MIN_S  # of a start
 
 
 @dataclass(frozen=True)
@@ -82,13 +82,15 @@ def passes(todo: list[Program], records: RecordFile, now: Callable[[], float], c
 
 def headline(todo: list[Program], records: RecordFile, now: Callable[[], float], c: Conditions,
              gave_up: Callable[[Program], bool]) -> Iterator[Pass]:
-    """As passes()."""
-    heads = [Start(p, float(len(p.primary)), headline=True) for p in todo]
-    yield Pass("headline", heads, c.budget.at(1.0 if c.is_virtual else _ALONE_UNTIL), min_s=_ALONE_MIN_S)
+    """As passes(). The time of a program does not depend on its place among the others, or what another order gives would be
+    another measurement."""
+    share_s = (1.0 if c.is_virtual else _ALONE) * c.budget.total_s / sum(len(p.primary) or 1 for p in todo)
+    heads = [Start(p, 1.0, headline=True, fixed_s=max(_ALONE_MIN_S, share_s * len(p.primary))) for p in todo]
+    yield Pass("headline", heads, c.budget.at(1.0))
     yield from _more(todo, records, now, c.budget.at(1.0), gave_up, only_headline=True)
     if not c.is_virtual:
         again = second_tries(todo, records, c.budget.at(1.0) - now(), c.budget.opening_s, gave_up, _contended)
-        yield Pass("again", again, c.budget.at(1.0), min_s=_ALONE_MIN_S)
+        yield Pass("again", again, c.budget.at(1.0))
 
 
 def soak(todo: list[Program], records: RecordFile, now: Callable[[], float], c: Conditions,

@@ -36,9 +36,9 @@ class Budget:
         return min(_OVERRUN * budget_s + _GRACE_S, max(budget_s + _GRACE_S, self.deadline - now)) + spare_s
 
 
-def share_s(weights: list[float], left_s: float, min_s: float = MIN_S) -> float:
+def share_s(weights: list[float], left_s: float) -> float:
     """Seconds for the first of what is pending, by weight."""
-    return max(min_s, left_s * weights[0] / (sum(weights) or 1.0))
+    return max(MIN_S, left_s * weights[0] / (sum(weights) or 1.0))
 
 
 def pending(programs: list[Program], record_file: RecordFile, include_out_of_budget: bool,

@@ -21,7 +21,7 @@ from suite.programs import Program
 from suite.records import DiskFull, RecordFile
 
 DEFAULT_BUDGET_S = 120.0
-HEADLINE_BUDGET_S = 15.0  # with --headline
+HEADLINE_BUDGET_S = 28.0  # with --headline
 DEFAULT_SEED = 1
 DEFAULT_NICE = -20  # as far as it is permitted
 _KERNEL_CACHE = "GPUSIG_KERNEL_CACHE"
@@ -183,7 +183,7 @@ class Run:
         self.strict = strict
         self.record_file = RecordFile(folder / "records.jsonl")
         settings = command.Settings(decided.device, decided.seed, decided.full, tuple(decided.shapes), self.record_file.path,
-                                    decided.nice, decided.soak, decided.setting)
+                                    decided.nice, decided.soak, decided.headline, decided.setting)
         self.stop = launch.StopSignals()
         self.starter = starting.Starter(folder, self.record_file, settings, self.stop, lock.handle, lock.note_child)
         self.started: dict[str, dict] = {}  # program -> outcome, of this start of the driver
@@ -261,7 +261,8 @@ class Run:
                 shown.begin_pass(one.name, len(one.starts))
                 for number, start in enumerate(one.starts):
                     left_s = one.until - time.monotonic()
-                    budget_s = min(start.max_s, plan.share_s([s.weight for s in one.starts[number:]], left_s, one.min_s))
+                    shared_s = plan.share_s([s.weight for s in one.starts[number:]], left_s)
+                    budget_s = min(start.max_s, shared_s if start.fixed_s is None else start.fixed_s)
                     if not self._gave_up(start.program) and not (one.ends_then and left_s <= 0):
                         self._start(start, budget_s, budget, shown)
                     if self.stop.signum:

@@ -19,7 +19,8 @@ NO_REGRESSION = "no regression"
 EXITS = {REGRESS: 1, IMPROVE: 0, NO_REGRESSION: 0, INCONCLUSIVE: 3, INVALID: 3}
 MAX_JUDGED = 1000  # among more, nothing but the largest run numbers would decide anything
 MAX_OTHERS = 500
-# Without --control: what a factor cannot touch. Of a driver and a firmware these are the controls that each run brought along.
+# Without --control: what a factor cannot touch. Runs on a GPU bring rates of the host along, which these factors change, too.
+_OF_THE_HOST = {"kernel", "numa", "machine", "priority", "setting", "environment", "gpusig"}
 _CONTROLS = {"library": ("gemm/efficiency/peak_*", "micro/memory/*_bandwidth", "micro/latency/*")}
 
 
@@ -36,7 +37,8 @@ def label_of(row: Row) -> str:
 
 def _side_json(side: Side) -> Json:
     first = side.runs[0]
-    return {"name": side.name, "source": first.source, "machine": first.machine, "device": first.device,
+    machine = "" if first.machine in first.device else first.machine  # said once
+    return {"name": side.name, "source": first.source, "machine": machine, "device": first.device,
             "runs": [{"name": run.name, "started": run.started} for run in side.runs]}
 
 
@@ -90,7 +92,7 @@ def _control(rows: List[Row]) -> Json:
 
 def _withheld(rows: List[Row]) -> List[Row]:
     """Where a control moved, nothing is known of any metric."""
-    return [replace(row, verdict=INCONCLUSIVE, repeats=None, reason="a control moved, so this may not be the change")
+    return [replace(row, verdict=INCONCLUSIVE, repeats=None, reason=verdict.WITHHELD)
             if row.verdict in (REGRESS, IMPROVE, EQUIVALENT) else row for row in rows]
 
 
@@ -157,7 +159,8 @@ def _outcome(rows: List[Row], control: Json, differing: Json, notes: List[str], 
 
 def compare(before: Side, after: Side, settings: Settings) -> Json:
     """Of sides that sides.check() accepted. BadNumbers where they have too many metrics to judge."""
-    settings = replace(settings, controls=tuple(controls_of(settings)))
+    settings = replace(settings, controls=tuple(controls_of(settings)),
+                       brought_control=not _OF_THE_HOST & set(settings.factors))
     then, now = before.runs, after.runs
     names, controls, others = verdict.chosen([*then, *now], settings)
     if len(names) > MAX_JUDGED:

@@ -15,6 +15,7 @@ from reports.jsonl import BadRecord, Json, clean, is_number, read_object
 from reports.machine import main_device, name_of
 from reports.metrics import SKIPPED
 from reports.quantity import spell
+from reports.records import CONTENDED
 from reports.signature_file import READS, SCHEMA, restored
 
 SOURCE = "gpusig"
@@ -37,7 +38,7 @@ def _number(name: str, entry: Json) -> Number:
     if not entry["primary"]:
         return Number(float(value), unit, better, False, scale=scale)
     return Number(float(value), unit, better, True, scale=scale, label=spell(metric), group=_GROUP_OF.get(program, "Others"),
-                  condition=str(entry.get("condition") or ""))
+                  condition=str(entry.get("condition") or ""), contended=entry.get("grade") == CONTENDED)
 
 
 def _missing(signature: Json) -> Dict[str, Number]:
@@ -45,9 +46,12 @@ def _missing(signature: Json) -> Dict[str, Number]:
     for entry in signature["primary_missing"]:
         program, metric, reason = (str(entry[name]) for name in ("program", "metric", "reason"))
         suffix = "" if entry["device"] in (signature["device"], "none") else "@%s" % entry["device"]
-        found["%s/%s%s" % (program, metric, suffix)] = Number(
-            None, "", None, True, unavailable=reason.startswith(SKIPPED), reason=reason, label=spell(metric),
-            group=_GROUP_OF.get(program, "Others"))
+        name = "%s/%s%s" % (program, metric, suffix)
+        if "once" in entry:  # one contended try is no value of a run, but the other runs are its second tries
+            found[name] = replace(_number(name, dict(entry["once"], primary=True)), contended=True)
+            continue
+        found[name] = Number(None, "", None, True, unavailable=reason.startswith(SKIPPED), reason=reason, label=spell(metric),
+                             group=_GROUP_OF.get(program, "Others"))
     return found
 
 

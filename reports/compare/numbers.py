@@ -25,6 +25,7 @@ class Number:
     unavailable: bool = False  # missing, because this machine cannot do it
     scale: str = RATIO
     reason: str = ""  # why it is missing
+    contended: bool = False  # others used the machine meanwhile
     label: str = ""  # in words
     group: str = ""
     condition: str = ""  # what the number holds for: "f32, 2048³"

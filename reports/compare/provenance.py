@@ -62,8 +62,7 @@ def _field(name: str, where: str = "") -> str:
 def _of_devices(devices: Json) -> Dict[str, str]:
     found = {}
     for place, device in devices.items():
-        where = "%s " % place.rpartition("[")[2].rstrip("]") if len(devices) > 1 else ""
-        where = where and "device %s" % where
+        where = "device %s " % place.rpartition("[")[2].rstrip("]") if len(devices) > 1 else "device "
         values = {name: value for name, value in device.items() if isinstance(value, (str, list)) or is_number(value)}
         values.update({sample.name: sample.value for sample in telemetry_of(device)})
         for name, value in values.items():

@@ -8,7 +8,7 @@ run. A file is a signature or another tool's output.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Dict, List, Sequence, Tuple
 
@@ -73,14 +73,14 @@ def _of_folder(folder: Path, name: str, side: Side) -> None:
             side.runs.append(_signature_of(path, "%s/%s" % (name, clean(path.name))))
         else:
             side.left_out.append("%s/%s is not complete" % (name, clean(path.name)))
+    if not runs and {"A", "B"} <= {path.name for path in folders}:
+        raise BadNumbers("%s holds both sides: ./gpusig compare %s/A %s/B" % (name, name, name))
     if runs or done:
         return
-    if {"A", "B"} <= {path.name for path in folders}:
-        raise BadNumbers("%s holds both sides: ./gpusig compare %s/A %s/B" % (name, name, name))
     files = [path for path in inside if path.is_file() and path.name not in (_WHOLE, "lock")]
     if not files:
         raise BadNumbers("%s holds no run: neither signature.json, nor folders with one, nor files of another tool" % name)
-    side.runs += [foreign.read(path, "%s/%s" % (name, clean(path.name))) for path in files[:MAX_RUNS + 1]]
+    side.runs += [_foreign(path, "%s/%s" % (name, clean(path.name))) for path in files[:MAX_RUNS + 1]]
 
 
 def _of_file(path: Path, name: str) -> RunNumbers:
@@ -91,7 +91,13 @@ def _of_file(path: Path, name: str) -> RunNumbers:
             return gpusig.read(path, name)
     except (OSError, BadRecord):
         pass  # no JSON, or of another kind: its reader says what is wrong
-    return foreign.read(path, name)
+    return _foreign(path, name)
+
+
+def _foreign(path: Path, name: str) -> RunNumbers:
+    """Files of equal content may be of two runs: few numbers with few digits repeat."""
+    found = path.stat()
+    return replace(foreign.read(path, name), identity="file %d of %d" % (found.st_ino, found.st_dev))
 
 
 def read(cwd: Path, names: Sequence[str]) -> Side:

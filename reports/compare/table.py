@@ -13,7 +13,7 @@ from collections import Counter
 from typing import Any, Callable, Dict, List, Sequence, Tuple
 
 from reports.compare.numbers import DIFFERENCE
-from reports.compare.verdict import EQUIVALENT, IMPROVE, INCONCLUSIVE, INVALID, REGRESS
+from reports.compare.verdict import EQUIVALENT, IMPROVE, INCONCLUSIVE, INVALID, REGRESS, WITHHELD
 from reports.jsonl import Json, clean
 from reports.quantity import digits, listing, percent, plural, scale_of
 
@@ -165,7 +165,7 @@ def verdict_text(row: Json) -> str:
 
 def repeats_text(row: Json) -> str:
     """What would decide an inconclusive metric."""
-    if row["verdict"] != INCONCLUSIVE:
+    if row["verdict"] != INCONCLUSIVE or row["reason"] == WITHHELD:
         return ""
     if row["repeats"] is None:
         return "How many runs a side would decide: unknown, or more than 100."

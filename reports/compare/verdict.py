@@ -17,10 +17,12 @@ from typing import Dict, List, Mapping, Optional, Sequence, Tuple
 
 from reports.compare import statistics
 from reports.compare.numbers import RATIO, Number, RunNumbers
-from reports.quantity import plural
+from reports.quantity import percent, plural
 
 REGRESS, IMPROVE, EQUIVALENT, INCONCLUSIVE, INVALID = "regress", "improve", "equivalent", "inconclusive", "invalid"
+WITHHELD = "a control moved, so this may not be the change"  # the reason of an inconclusive metric
 MOST_MISSING = 0.25  # of the runs of a side may lack a value; of more than that nobody knows what they would have given
+MOST_UNEQUAL = 0.5  # between the shares of contended values: then the neighbours are compared
 MAX_REPEATS = 100  # the most that is advised
 MAX_LOG = 700.0  # of a ratio; its logarithm fits into a number, it does not
 _POWER_Z, _CONFIDENCE_Z = 1.2816, 1.9600  # standard normal: 90 %, and 97.5 %
@@ -28,7 +30,8 @@ _POWER_Z, _CONFIDENCE_Z = 1.2816, 1.9600  # standard normal: 90 %, and 97.5 %
 
 @dataclass(frozen=True)
 class Settings:
-    """`noise`: the least effect that matters of single metrics, where that is more than `least_effect`."""
+    """`noise`: the least effect that matters of single metrics, where that is more than `least_effect`. `brought_control`: what
+    the runs brought along as a control is one; it is not where the factor can touch it."""
 
     rate: float = 0.05
     confidence: float = 0.95
@@ -38,6 +41,7 @@ class Settings:
     factors: Tuple[str, ...] = ()
     controls: Tuple[str, ...] = ()
     only: Tuple[str, ...] = ()
+    brought_control: bool = True
 
     def effect_of(self, name: str) -> float:
         return max(self.least_effect, self.noise.get(name, 0.0))
@@ -49,6 +53,7 @@ class Values:
 
     values: Tuple[Optional[float], ...]
     reasons: Tuple[str, ...]
+    contended: int = 0  # how many of the values
 
     @property
     def present(self) -> List[float]:
@@ -105,7 +110,8 @@ class Row:
 def _values(runs: Sequence[RunNumbers], name: str) -> Values:
     found = [run.numbers.get(name) for run in runs]
     reasons = tuple("no such number in this run" if n is None else n.reason if n.value is None else "" for n in found)
-    return Values(tuple(None if n is None else n.value for n in found), reasons)
+    contended = sum(n is not None and n.value is not None and n.contended for n in found)
+    return Values(tuple(None if n is None else n.value for n in found), reasons, contended)
 
 
 def _number_of(runs: Sequence[RunNumbers], name: str) -> Number:
@@ -123,6 +129,9 @@ def _why_invalid(row: Row, runs: Sequence[RunNumbers]) -> str:
         missing = len(values.values) - len(values.present)
         if missing > MOST_MISSING * len(values.values):
             return "too few values %s" % side  # each missing one is shown with its reason
+    before, after = (values.contended / len(values.present) for values in (row.before, row.after))
+    if abs(before - after) > MOST_UNEQUAL:
+        return "others used the machine during %s of its values before and %s after" % (percent(before), percent(after))
     if row.number.better not in ("higher", "lower"):
         return "nobody says whether higher or lower is better"
     if row.number.scale == RATIO and min(row.before.present + row.after.present) <= 0:
@@ -152,7 +161,7 @@ def chosen(runs: Sequence[RunNumbers], settings: Settings) -> Tuple[List[str], L
     for name, found in numbers.items():
         if all(n.unavailable for n in found):
             continue
-        if any(n.control for n in found) or _matches(name, settings.controls):
+        if settings.brought_control and any(n.control for n in found) or _matches(name, settings.controls):
             controls.append(name)
         elif any(n.judged for n in found) and (not settings.only or _matches(name, settings.only)):
             judged.append(name)

@@ -234,6 +234,16 @@ class WrongInput(unittest.TestCase):
         self.assertIn("too few values after", row["reason"])
         self.assertEqual(row["after"]["reasons"][:4], ["was contended"] * 3 + [""])
 
+    def test_contended_values_count_unless_they_are_of_one_side(self) -> None:
+        """What competes with itself for the cores is contended on both sides; a neighbour of one side is no regression."""
+        contended = self.changed(self.after, 5, contended=True)
+        row, _ = self.row(after=contended)
+        self.assertEqual(row["verdict"], "invalid")
+        self.assertIn("others used the machine during 0 % of its values before and 62 % after", row["reason"])
+        self.assertEqual(self.row(self.changed(self.before, 2, contended=True), contended)[0]["verdict"], "equivalent")
+        self.assertEqual(self.row(self.changed(self.before, 8, contended=True), self.changed(self.after, 8, contended=True))[0][
+            "verdict"], "equivalent")
+
     def test_what_only_one_side_can_do_is_invalid_and_what_none_can_do_is_left_out(self) -> None:
         gone = {"value": None, "reason": "its case was skipped: no f8", "unavailable": True, "better": None, "unit": ""}
         row, _ = self.row(after=self.changed(self.after, 8, **gone))
@@ -272,6 +282,13 @@ class WrongInput(unittest.TestCase):
         found = judged(*sides({0: 1.2}), control)
         self.assertEqual((found["control"]["verdict"], found["outcome"]["exit"]), ("held", 1))
         self.assertNotIn(name_of(7), verdicts(found))
+
+    def test_what_a_factor_of_the_host_can_touch_is_no_control(self) -> None:
+        machine = Machine(9, 0.003, 0.0, metrics=8)
+        sides = [[with_number(run, name_of(7), control=True, judged=False) for run in runs]
+                 for runs in (machine.runs(8), machine.runs(8, {7: 1.2}))]
+        for factor, word in (("driver", "moved"), ("kernel", "none")):
+            self.assertEqual(judged(*sides, Settings(factors=(factor,)))["control"]["verdict"], word)
 
     def test_only_what_is_named_is_judged_and_the_rest_described(self) -> None:
         found = judged(self.before, self.after, Settings(only=("*metric_[12]",)))

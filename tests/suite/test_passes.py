@@ -118,7 +118,8 @@ class Passes(unittest.TestCase):
         todo = [program("a/b", ("x", "y")), program("a/c")]
         going = headline(todo, self.file, lambda: 10.0, self.conditions(total_s=20.0), lambda p: p.name in self.gave_up)
         first = next(going)
-        self.assertEqual([(s.program.name, s.weight, s.headline) for s in first.starts], [("a/b", 2.0, True), ("a/c", 1.0, True)])
+        self.assertEqual([(s.program.name, s.fixed_s, s.headline) for s in first.starts],
+                         [("a/b", 8 * 2 / 3, True), ("a/c", 8 / 3, True)])
         self.write(begin("a/b"), case("a/b", 1, ["contended"]), end("a/b", 9), begin("a/c"), case("a/c", 1, ["noisy"]),
                    end("a/c", 9, out_of_budget=2))
         more = next(going)

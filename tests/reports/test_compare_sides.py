@@ -1,0 +1,277 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""From folders to sides: what is read, what differs in provenance, and what is refused with one line."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+import unittest
+from pathlib import Path
+from typing import Any, Optional, Sequence
+
+import synthetic
+import workplace
+from record_writer import Writer, axis, headline, value
+
+from reports.compare import provenance, sides
+from reports.compare.numbers import DIFFERENCE, BadNumbers
+
+
+def speeds(run: str, speed: float = 1e9, grade: Optional[str] = None, spec: str = "host", **more: Any) -> str:
+    """A program with two headline numbers: a rate, and a fraction of the ideal."""
+    w = Writer("overlap/novel", [headline("speed", "speed", {"depth": 1}, "plain"),
+                                 headline("novel_of_ideal", "fraction", {"depth": 1}, "plain")],
+               [axis("depth", "", [1])], run=run, spec=spec, **more)
+    line = w.case({"depth": 1}, [w.variant("plain", 1e-3)],
+                  [value("speed", "plain", speed, "byte/s", ci_low=speed, ci_high=speed), value("fraction", "plain", -0.1)])
+    if grade:
+        line["validity"]["flags"] = [{"flag": grade, "variant": "plain", "reason": "others took the cores"}]
+        line["derived"][0]["grades"] = [grade]
+    return w.end().text()
+
+
+class Folders(workplace.Scratch):
+    def run_in(self, name: str, text: str) -> Path:
+        folder = self.folder / name
+        folder.mkdir(parents=True, exist_ok=True)
+        synthetic.store(folder, text)
+        self.run_command("build", str(folder))
+        return folder
+
+    def runs(self, name: str, count: int = 3, **more: Any) -> None:
+        for number in range(1, count + 1):
+            self.run_in("%s/run-%d" % (name, number), speeds("%s-%d" % (name, number), 1e9 + number, **more))
+
+    def read(self, *names: str) -> sides.Side:
+        return sides.read(self.folder, names)
+
+    def compare(self, *words: str):  # type: ignore[no-untyped-def]
+        return self.run_command("compare", "--cwd", str(self.folder), *words)
+
+
+class Reading(Folders):
+    def test_the_runs_of_a_folder_in_their_order(self) -> None:
+        self.runs("before", 11)
+        side = self.read("before")
+        self.assertEqual([run.name for run in side.runs], ["before/run-%d" % n for n in range(1, 12)])
+        numbers = side.runs[1].numbers
+        self.assertEqual((numbers["overlap/novel/speed"].value, numbers["overlap/novel/speed"].unit,
+                          numbers["overlap/novel/speed"].better), (1e9 + 2, "byte/s", "higher"))
+        self.assertEqual(numbers["overlap/novel/novel_of_ideal"].scale, DIFFERENCE)
+        self.assertTrue(all(n.judged == (name in ("overlap/novel/speed", "overlap/novel/novel_of_ideal"))
+                            for name, n in numbers.items()))
+
+    def test_one_run_a_signature_and_several_folders(self) -> None:
+        self.runs("before", 2)
+        self.runs("later", 1)
+        for names, count in ((("before/run-1",), 1), (("before/run-1/signature.json",), 1), (("before", "later"), 3)):
+            self.assertEqual(len(self.read(*names).runs), count, names)
+
+    def test_a_run_that_is_not_complete_is_left_out_and_named(self) -> None:
+        self.runs("before", 3)
+        (self.folder / "before" / "repeats.json").write_text(json.dumps({"repeats": 4, "done": ["run-1", "run-2"]}))
+        side = self.read("before")
+        self.assertEqual((len(side.runs), side.left_out), (2, ["before/run-3 is not complete"]))
+        self.runs("after", 3)
+        code, out, _ = self.compare("before", "after", "--html", "")
+        self.assertEqual(code, 3)
+        self.assertIn("1 run is left out: before/run-3 is not complete", " ".join(out.split()))
+
+    def test_a_side_of_ab_and_both_at_once(self) -> None:
+        self.runs("ab/A", 2)
+        self.runs("ab/B", 2)
+        (self.folder / "ab" / "repeats.json").write_text(json.dumps({"repeats": 2, "done": ["A/run-1", "B/run-1", "B/run-2"]}))
+        self.assertEqual(self.read("ab/A").left_out, ["ab/A/run-2 is not complete"])
+        self.assertEqual(len(self.read("ab/B").runs), 2)
+        with self.assertRaisesRegex(BadNumbers, "^ab holds both sides: ./gpusig compare ab/A ab/B$"):
+            self.read("ab")
+
+    def test_a_single_contended_try_counts_in_a_comparison(self) -> None:
+        self.run_in("one", speeds("r1", 2e9, "contended"))
+        number = self.read("one").runs[0].numbers["overlap/novel/speed"]
+        self.assertEqual((number.value, number.contended, number.unit, number.better), (2e9, True, "byte/s", "higher"))
+        self.run_in("two", speeds("r1", 2e9, "contended") + speeds("r2", 1e9, "contended"))
+        number = self.read("two").runs[0].numbers["overlap/novel/speed"]
+        self.assertIsNone(number.value)
+        self.assertIn("two tries differ", number.reason)
+
+    def test_a_control_is_none_of_the_headline_numbers(self) -> None:
+        self.run_in("one", speeds("r1"))
+        self.run_in("one/control", speeds("r2"))
+        numbers = self.read("one").runs[0].numbers
+        self.assertEqual(sorted((name, n.control, n.judged) for name, n in numbers.items() if "@" in name),
+                         [("overlap/novel/novel_of_ideal@control", True, False), ("overlap/novel/speed@control", True, False)])
+
+    def test_files_of_other_tools_and_several_sides(self) -> None:
+        for side in ("old", "new"):
+            (self.folder / side).mkdir()
+            for number in range(8):
+                rate = (1.0 if side == "old" else 0.8) * (100 + number)
+                (self.folder / side / ("%d.csv" % number)).write_text("metric,unit,better,value\nrate,byte/s,higher,%g\n" % rate)
+        code, out, _ = self.compare("old", "new", "--html", "")
+        self.assertEqual(code, 1)
+        self.assertIn("1 of 1 headline number regresses", out)
+        halves = [["%s/%d.csv" % (side, number) for number in range(8)] for side in ("old", "new")]
+        code, listed, _ = self.compare(*halves[0], "vs", *halves[1], "--html", "")
+        self.assertEqual((code, listed.splitlines()[0]), (1, out.splitlines()[0]))
+
+
+class Provenance(Folders):
+    def device(self, **more: Any) -> dict:
+        return {**synthetic.GPU, "driver": more.pop("driver", synthetic.GPU["driver"]), **more}
+
+    def difference(self, then: dict, now: dict, factors: Sequence[str] = ()) -> dict:
+        self.run_in("then", speeds("r1", spec="cuda", device=then))
+        self.run_in("now", speeds("r2", spec="cuda", device=now))
+        return provenance.difference(self.read("then").runs, self.read("now").runs, factors)
+
+    def test_what_is_named_is_expected_and_all_else_warns(self) -> None:
+        later = self.device(driver="590.1 (CUDA 13.1)", blas="cuBLASLt 13.1", vbios="97", state={
+            **synthetic.GPU["state"], "power_limit": synthetic.telemetry(600, "W"), "pcie_width": synthetic.telemetry(8),
+            "ecc": synthetic.telemetry("on"), "temperature": synthetic.telemetry(80, "degC"),
+            "sm_clock": synthetic.telemetry(1e9, "Hz"), "power": synthetic.telemetry(600, "W")})
+        found = self.difference(self.device(), later, ["driver"])
+        self.assertEqual([entry["field"] for entry in found["expected"]], ["driver: device driver", "library: device blas"])
+        self.assertEqual({entry["field"] for entry in found["unexpected"]}, {
+            "firmware: device vbios", "power: device power limit", "links: device PCIe width", "ecc: device ECC"})
+        self.assertEqual(found["expected"][0]["before"], ["580.65.06 (CUDA 13.0)"])
+        self.assertEqual([entry for entry in found["unexpected"] if "ECC" in entry["field"]][0]["before"], ["unknown"])
+
+    def test_equal_machines_differ_in_nothing(self) -> None:
+        self.assertEqual(self.difference(self.device(), self.device()), {"expected": [], "unexpected": [], "within": []})
+
+    def test_a_side_that_changed_within_says_so(self) -> None:
+        for number, driver in enumerate(("1", "1", "2")):
+            self.run_in("side/run-%d" % number, speeds("r%d" % number, spec="cuda", device=self.device(driver=driver)))
+        runs = self.read("side").runs
+        found = provenance.difference(runs, runs[:1], [])
+        self.assertEqual(found["within"], [{"field": "driver: device driver", "side": "before", "values": ["1", "2"]}])
+
+
+class Refused(Folders):
+    def refused(self, words: str, *arguments: str) -> None:
+        code, out, err = self.compare(*arguments)
+        self.assertEqual((code, out, err.count("\n")), (2, "", 1), err)
+        self.assertRegex(err, words)
+        self.assertFalse((self.folder / "compare.html").exists())
+
+    def test_sides_that_do_not_compare(self) -> None:
+        self.runs("host", 2)
+        self.run_in("cuda/run-1", speeds("c", spec="cuda", device=synthetic.GPU))
+        self.run_in("sim/run-1", speeds("s", spec="host", simulated=True))
+        self.run_in("other/run-1", speeds("o", hostname="node2"))
+        self.refused("different kinds of device do not compare: host: A .* CPU and cuda: NVIDIA H200", "host", "cuda")
+        self.refused("a simulated and a measured machine do not compare", "host", "sim")
+        self.refused("mixes runs of more than one kind of device", "host", "cuda", "vs", "other")
+        self.refused("mixes runs of more than one machine: node1 and node2", "host", "other", "vs", "cuda")
+        (self.folder / "x.csv").write_text("metric,unit,better,value\na,s,lower,1\n")
+        self.refused("numbers of different tools do not compare: gpusig and CSV", "host", "x.csv")
+
+    def test_the_same_run_twice(self) -> None:
+        self.runs("host", 2)
+        self.refused("host/run-1 and host/run-1 are the same run; each counts once", "host", "host")
+        shutil.copytree(self.folder / "host" / "run-1", self.folder / "copy")
+        self.refused("are the same run; each counts once", "host", "copy")
+        self.refused("are the same run; each counts once", "host", "copy", "vs", "host/run-2")
+
+    def test_files_of_equal_content_are_two_runs_and_one_file_is_one(self) -> None:
+        for name in ("a.csv", "b.csv"):
+            (self.folder / name).write_text("metric,unit,better,value\nx,s,lower,1\n")
+        self.assertEqual(self.compare("a.csv", "b.csv", "--html", "")[0], 3)
+        self.refused("a.csv and a.csv are the same run", "a.csv", "a.csv")
+
+    def test_two_machines_are_compared_and_the_difference_is_named(self) -> None:
+        self.runs("host", 2)
+        self.run_in("other/run-1", speeds("o", hostname="node2"))
+        code, out, _ = self.compare("host", "other", "--html", "")
+        self.assertEqual(code, 3)
+        self.assertIn("hostname", out)
+
+    def test_folders_and_files_that_hold_no_run(self) -> None:
+        self.runs("host", 2)
+        (self.folder / "empty").mkdir()
+        (self.folder / "records").mkdir()
+        (self.folder / "records" / "records.jsonl").write_text("")
+        (self.folder / "loop").symlink_to("loop")
+        self.refused("^gpusig: nothing is not there$", "host", "nothing")
+        self.refused("^gpusig: empty holds no run", "host", "empty")
+        self.refused("^gpusig: records has records and no signature.json; make it: ./gpusig report records$", "host", "records")
+        self.refused("^gpusig: loop", "host", "loop")
+        self.refused("^gpusig: ", "host", "a\0b")
+
+    def test_damaged_signatures(self) -> None:
+        self.runs("host", 2)
+        good = (self.folder / "host" / "run-1" / "signature.json").read_text(encoding="utf-8")
+        (self.folder / "bad").mkdir()
+        path = self.folder / "bad" / "signature.json"
+        for text, words in (("", "not JSON"), ("{}", "not one of gpusig"), (good[:-100], "not JSON"),
+                            (good.replace('"version": "2.', '"version": "7.'), "has version 7"),
+                            (good.replace('"value":', '"values":'), "malformed"),
+                            ("[" * 100000, "nested too deeply|not JSON|objects")):
+            path.write_text(text, encoding="utf-8")
+            self.refused(words, "host", "bad")
+        random_ = random.Random(1)
+        data = good.encode("utf-8")
+        for _ in range(60):
+            changed = bytearray(data)
+            for _ in range(random_.randint(1, 8)):
+                changed[random_.randrange(len(changed))] = random_.randrange(256)
+            path.write_bytes(bytes(changed))
+            code, _, err = self.compare("host", "bad", "--html", "")
+            self.assertIn(code, (0, 1, 2, 3))
+            self.assertLessEqual(err.count("\n"), 1, err)
+
+    def test_wrong_options_are_one_line(self) -> None:
+        self.runs("host", 2)
+        for words, arguments in (
+                ("needs two sides", ()), ("needs two sides", ("host",)),
+                ("several a side are: BEFORE... vs AFTER...", ("host",) * 3),
+                ("needs two sides", ("vs", "host")), ("needs two sides", ("host", "vs")),
+                ("unknown factor 'drivers'; factors: driver firmware", ("host", "host", "--factor", "drivers")),
+                ("'x' is not an effect between 0 and 1", ("host", "host", "--effect", "x")),
+                ("'200%' is not an effect", ("host", "host", "--effect", "200%")),
+                ("invalid choice: 'xml'", ("host", "host", "--format", "xml")),
+                ("noise: No such file", ("host/run-1", "host/run-2", "--noise", "noise")),
+                ("--repeats goes with --aa", ("host", "host", "--repeats", "8")),
+                ("--aa compares equal runs: leave out", ("--aa", "host", "--factor", "driver")),
+                ("has 2 runs; to split them", ("--aa", "host")), ("needs the folders", ("--aa",)),
+                ("unrecognized arguments: --what", ("host", "host", "--what"))):
+            self.refused(words, *arguments)
+
+    def test_a_page_that_cannot_be_written_is_1_and_the_answer_is_there(self) -> None:
+        self.runs("host", 1)
+        self.runs("later", 1)
+        (self.folder / "compare.html").mkdir()
+        code, out, err = self.compare("host", "later")
+        self.assertEqual(code, 1)
+        self.assertIn("Inconclusive", out)
+        self.assertIn("cannot write", err)
+
+
+class Hostile(Folders):
+    def test_names_from_files_reach_no_terminal_or_page_as_they_are(self) -> None:
+        evil = "\x1b[31m<script>alert(1)</script>=cmd()\u202e"
+        for side in ("old", "new"):
+            (self.folder / side).mkdir()
+            (self.folder / side / "1.csv").write_text('metric,unit,better,value\n"%s",s,lower,1\n' % evil, encoding="utf-8")
+        for format_ in ("table", "json", "junit"):
+            _, out, _ = self.compare("old", "new", "--format", format_)
+            self.assertNotIn("\x1b", out)
+            self.assertNotIn("\u202e", out)
+        if workplace.HAVE_JINJA2:
+            page = (self.folder / "compare.html").read_text(encoding="utf-8")
+            self.assertNotIn("<script>alert", page)
+
+    def test_the_same_input_gives_the_same_bytes(self) -> None:
+        self.runs("host", 3)
+        self.runs("later", 3)
+        outs = set()
+        for format_ in ("table", "json", "junit") * 2:
+            _, out, _ = self.compare("host", "later", "--format", format_)
+            outs.add(out)
+        self.assertEqual(len(outs), 3)
+
+
+if __name__ == "__main__":
+    unittest.main()
