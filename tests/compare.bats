@@ -97,7 +97,8 @@ assert sum(c.find("failure") is not None for c in cases) == 2 and len(cases) >= 
 
 @test "an answer that cannot be written is one line and 1" {
 	[ -e /dev/full ] || skip 'no /dev/full'
-	run --separate-stderr sh -c 'exec "$0" compare before equal --html "" >/dev/full' "$root/gpusig"
+	to_full() { "$root/gpusig" compare before equal --html '' >/dev/full; }
+	run --separate-stderr to_full
 	[ "$status" = 1 ]
 	[[ $stderr == "gpusig: write to stdout: No space left on device" ]]
 }
