@@ -208,6 +208,16 @@ def _metrics(sections: List[Section], main: str) -> Tuple[Dict[str, Json], List[
     return {name: brief(entry) for name, entry in metrics.items()}, missing, shortened(spread)
 
 
+def _known_to_some(device: Mapping[str, Any], earlier: Mapping[str, Any]) -> Json:
+    """What only a program knows that opened the device for GEMMs: whichever ran last, the device is the same."""
+    known: Json = {name: device.get(name) or earlier[name] for name in ("gemm_types", "blas") if earlier.get(name)}
+    own, others = (d["capabilities"] if isinstance(d.get("capabilities"), list) else [] for d in (device, earlier))
+    if others:
+        known["capabilities"] = own + [word for word in others if word not in own] if len(own) >= len(others) else \
+            others + [word for word in own if word not in others]
+    return known
+
+
 def build(records: Records) -> Signature:
     """Raises MixedMachines when the records are not of one machine."""
     runs = records.runs()
@@ -222,8 +232,7 @@ def build(records: Records) -> Signature:
     for run in here:
         for device in run.devices:
             name = "%s[%s]" % (run.device_spec, device.get("index", 0))
-            types = device.get("gemm_types") or devices.get(name, {}).get("gemm_types")
-            devices[name] = device if types is None else {**device, "gemm_types": types}
+            devices[name] = {**device, **_known_to_some(device, devices.get(name, {}))}
     bad_records = [{"reason": reason, "lines": len(numbers), "first_line": numbers[0]}
                 for reason, numbers in sorted(records.bad_records.items())]
     result = {

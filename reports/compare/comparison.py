@@ -114,8 +114,7 @@ def _named(rows: List[Row], of: str) -> List[Row]:
 
 def _sentence(word: str, rows: List[Row], moved: bool) -> str:
     metrics, worse, better = plural(len(rows), "headline number"), _named(rows, REGRESS), _named(rows, IMPROVE)
-    open_ones = [plural(len(_named(rows, of)), "is", "are").replace(" ", " of %s " % metrics, 1) + " " + of
-                 for of in (INCONCLUSIVE, INVALID) if _named(rows, of)]
+    counts = [(len(_named(rows, of)), of) for of in (INCONCLUSIVE, INVALID) if _named(rows, of)]
     if moved:
         return "Inconclusive: a control moved, so the difference between the sides is not known to come from the change."
     if word == REGRESS:
@@ -124,7 +123,8 @@ def _sentence(word: str, rows: List[Row], moved: bool) -> str:
     if word == INVALID:
         return "Nothing can be judged: %s." % ("every headline number is invalid" if rows else "there is no headline number")
     if word == INCONCLUSIVE:
-        return "Inconclusive: no regression was found, but %s." % " and ".join(open_ones)
+        return "Inconclusive: no regression was found, but of %s %s." % (metrics, " and ".join("%d %s" % (
+            count, ("is " if count == 1 else "are ") + of) for count, of in counts))
     if word == IMPROVE:
         return "No regression: %d of %s %s (%s), and the rest is equivalent." % (
             len(better), metrics, "improves" if len(better) == 1 else "improve", listing([_size(row) for row in better], 3))

@@ -102,7 +102,7 @@ def _foreign(path: Path, name: str) -> RunNumbers:
 
 def read(cwd: Path, names: Sequence[str]) -> Side:
     """The runs of a side. BadNumbers names what cannot be read."""
-    side = Side(" ".join(clean(name) for name in names), [])
+    side = Side(listing([clean(name) for name in names], 2), [])
     for given in names:
         name, path = clean(given).rstrip("/") or "/", cwd / given
         try:

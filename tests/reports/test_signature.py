@@ -217,6 +217,15 @@ class Rules(workplace.Scratch):
         devices = self.signature(launch().text() + without.text()).json["devices"]
         self.assertEqual([device["gemm_types"] for device in devices.values()], [["f32", "f64"]])
 
+    def test_the_device_is_the_same_whichever_program_ran_last(self) -> None:
+        """A program that asks for no GEMMs opens the device without them, and the order of programs is drawn."""
+        has, lacks = (make(device={"blas": blas, "capabilities": words}) for make, blas, words in (
+            (copies, "OpenBLAS", ["gemm", "copy_engine", "peer"]), (memory, "", ["copy_engine", "peer"])))
+        devices = [self.signature(one.text() + other.text()).json["devices"] for one, other in ((has, lacks), (lacks, has))]
+        self.assertEqual(devices[0], devices[1])
+        self.assertEqual([(d["blas"], d["capabilities"]) for d in devices[0].values()], [
+            ("OpenBLAS", ["gemm", "copy_engine", "peer"])])
+
     def test_models_are_no_metrics(self) -> None:
         w = unknown()
         w.lines[1]["derived"].append(value("foretold", "plain", 7.0, modelled=True))
