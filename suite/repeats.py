@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
 
-from suite import command, damaged, devices, duration, resume
+from suite import command, damaged, duration, resume
 from suite.command_error import BAD, INCONCLUSIVE, OK, CommandError
 from suite.folder import WHOLE, open_own, refuse_link, refuse_links
 from suite.programs import Program

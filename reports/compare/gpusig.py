@@ -6,7 +6,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Dict, List, Tuple
+from typing import Any, Dict, Tuple
 
 from reports.compare import provenance
 from reports.compare.numbers import DIFFERENCE, RATIO, BadNumbers, Number, RunNumbers
@@ -127,8 +127,3 @@ def read(path: Path, name: str) -> RunNumbers:
         if number.judged and not number.unavailable:
             found["%s@%s" % (key, _CONTROL)] = replace(number, judged=False, control=True, group="Control")
     return replace(run, numbers=found)
-
-
-def metrics_of(runs: List[RunNumbers]) -> List[str]:
-    """Every metric of any run, once, in the order of the first run that has it."""
-    return list(dict.fromkeys(name for run in runs for name in run.numbers))

@@ -8,7 +8,7 @@ judged; bytes_per_second and items_per_second follow from it.
 from __future__ import annotations
 
 import re
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Dict, Optional, Tuple
 
 from reports.compare.foreign.found import UNITS, Found, bounded, iso_date
 from reports.compare.numbers import Number
