@@ -40,10 +40,10 @@ class Plan:
     shapes: list[str]  # of the user's own GEMMs
     nice: int | None = None  # priority of the programs; None: that of the driver
     soak: bool = False  # every execution is checked, and cases are repeated until the budget is used up
-    headline: bool = False  # only the cases of headline numbers
-    setting: str = ""  # words in front of every program: NAME=VALUE, then a command
     created: str = field(default_factory=lambda: datetime.now(timezone.utc).isoformat(timespec="seconds"))
     outcomes: dict[str, dict] = field(default_factory=dict)
+    headline: bool = False  # only the cases of headline numbers
+    setting: str = ""  # words in front of every program: NAME=VALUE, then a command
 
     def save(self, path: Path) -> None:
         write_json(path, {"schema": _SCHEMA, "version": _VERSION, **asdict(self)})

@@ -82,7 +82,7 @@ def decide(options: Options, found: list[Program]) -> tuple[resume.Plan, list[Pr
     seed = DEFAULT_SEED if options.seed is None else options.seed
     budget_s = options.soak_s or options.budget_s or (HEADLINE_BUDGET_S if options.headline else DEFAULT_BUDGET_S)
     decided = resume.Plan(device, why, seed, options.full, options.only, budget_s, options.shapes, _nice(options.nice),
-                          options.soak_s is not None, options.headline)
+                          options.soak_s is not None, headline=options.headline)
     chosen = kept(found, decided)
     if options.shapes and not any(program.gemm_shapes for program in chosen):
         raise CommandError("no program of this run takes --shape")
