@@ -60,7 +60,7 @@ complete() {
 # The report begins, writes its process to the file `begun`, and waits for the file `go`.
 slow_report() {
 	cp -r "$root/suite" "$root/reports" .
-	sed -i 's/^if __name__ == "__main__":$/&\n    import time; Path("begin").write_text(str(os.getpid())); Path("begin").rename("begun")\n    while not Path("go").exists(): time.sleep(0.05)/' \
+	sed -i 's/^if __name__ == "__main__":$/&\n    import os, time; Path("begin").write_text(str(os.getpid())); Path("begin").rename("begun")\n    while not Path("go").exists(): time.sleep(0.05)/' \
 		reports/__main__.py
 	"$TEST_PYTHON" -c 'import os, signal, sys
 signal.signal(signal.SIGINT, signal.SIG_DFL)
