@@ -28,7 +28,7 @@ from suite.records import ProgramStatus, RecordFile
 
 _HEADLINE_UNTIL, _CURVES_UNTIL = 0.35, 0.7  # shares of the whole time
 _ALONE = 0.4  # of headline numbers without curves; starting programs and their least samples take the rest
-_ALONE_MIN_S = 0.3  # a program, which then takes what opening and ten samples take
+_ALONE_MIN_S = 0.3  # a program, which then takes what opening and its least samples take
 _MAX_STARTING = 0.15  # a share of the whole time
 _MIN_FOR_TWO_PASSES_S = 2 * MIN_S  # a program
 _RESERVE = 1.2  # second tries take a little longer than the first

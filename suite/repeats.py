@@ -15,12 +15,12 @@ from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
 
-from suite import command, damaged, duration, resume
+from suite import damaged, duration, resume
 from suite.command_error import BAD, INCONCLUSIVE, OK, CommandError
 from suite.folder import WHOLE, open_own, refuse_link, refuse_links
 from suite.programs import Program
 from suite.records import DiskFull
-from suite.run import Options, Part, Run, create, decide, find, kept, say
+from suite.run import Options, Part, Run, create, decide, find, kept, refuse_used, say
 
 _SCHEMA, _VERSION = "gpusig.repeats", "1.0.0"
 MAX_REPEATS = 1000
@@ -77,8 +77,6 @@ def run(options: Options, settings: dict[str, str], bin_dir: Path, sources: Path
     found = find(bin_dir, sources)
     refuse_links(folder)
     if options.resume is None:
-        for setting in settings.values():
-            command.split_setting(setting)
         _refuse_used(folder)
         decided, _ = decide(options, found)
         series = Series(options.repeats or 0, settings, decided, [])
@@ -98,9 +96,7 @@ def run(options: Options, settings: dict[str, str], bin_dir: Path, sources: Path
 
 
 def _refuse_used(folder: Path) -> None:
-    for name in (WHOLE, "records.jsonl", "plan.json"):
-        if os.path.lexists(folder / name):
-            raise CommandError(f"{folder} already holds a run; go on with it: --resume {folder}")
+    refuse_used(folder)
     for name in ("run-1", "A", "B"):
         if os.path.lexists(folder / name):
             raise CommandError(f"{folder / name} is there already; runs go into a new folder")

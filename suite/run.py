@@ -144,10 +144,14 @@ def _folder(options: Options, cwd: Path) -> tuple[Path, bool]:
         return folder, False
     folder = new_folder(options, cwd)
     refuse_links(folder)
-    for name in ("records.jsonl", "plan.json", WHOLE):
-        if (folder / name).exists():
-            raise CommandError(f"{folder} already holds a run; go on with it: --resume {folder}")
+    refuse_used(folder)
     return folder, True
+
+
+def refuse_used(folder: Path) -> None:
+    for name in ("records.jsonl", "plan.json", WHOLE):
+        if os.path.lexists(folder / name):
+            raise CommandError(f"{folder} already holds a run; go on with it: --resume {folder}")
 
 
 def new_folder(options: Options, cwd: Path, name: str = "gpusig-results") -> Path:

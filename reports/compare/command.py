@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Callable, Dict, List, NoReturn, Sequence, Tuple
 
@@ -94,8 +95,8 @@ def _settings(given: argparse.Namespace, repeats: int) -> verdict.Settings:
                                 controls=tuple(given.control), only=tuple(given.only))
     if given.noise is None:
         return settings
-    return verdict.replace(settings, noise=noise.read(given.cwd / given.noise, clean(given.noise), repeats),
-                           noise_file=clean(Path(given.noise).name))
+    return replace(settings, noise=noise.read(given.cwd / given.noise, clean(given.noise), repeats),
+                   noise_file=clean(Path(given.noise).name))
 
 
 def _write(path: Path, text: str) -> bool:

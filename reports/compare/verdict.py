@@ -59,10 +59,6 @@ class Values:
     def present(self) -> List[float]:
         return [value for value in self.values if value is not None]
 
-    @property
-    def first_reason(self) -> str:
-        return next((reason for reason in self.reasons if reason), "no value")
-
 
 @dataclass(frozen=True)
 class Row:
@@ -120,7 +116,7 @@ def _number_of(runs: Sequence[RunNumbers], name: str) -> Number:
     return next((n for n in found if n.value is not None), found[0])
 
 
-def _why_invalid(row: Row, runs: Sequence[RunNumbers]) -> str:
+def _why_invalid(row: Row, runs: Sequence[RunNumbers], needs_direction: bool) -> str:
     own = [run.numbers[row.name] for run in runs if row.name in run.numbers and run.numbers[row.name].value is not None]
     for what, found in (("unit", {n.unit for n in own}), ("direction", {n.better for n in own})):
         if len(found) > 1:
@@ -132,18 +128,11 @@ def _why_invalid(row: Row, runs: Sequence[RunNumbers]) -> str:
     before, after = (values.contended / len(values.present) for values in (row.before, row.after))
     if abs(before - after) > MOST_UNEQUAL:
         return "others used the machine during %s of its values before and %s after" % (percent(before), percent(after))
-    if row.number.better not in ("higher", "lower"):
+    if needs_direction and row.number.better not in ("higher", "lower"):
         return "nobody says whether higher or lower is better"
     if row.number.scale == RATIO and min(row.before.present + row.after.present) <= 0:
         return "it has values that are not above 0, which have no ratio"
     return ""
-
-
-def _row(runs: Tuple[Sequence[RunNumbers], Sequence[RunNumbers]], name: str, settings: Settings) -> Row:
-    before, after = runs
-    both = [*before, *after]
-    row = Row(name, _number_of(both, name), _values(before, name), _values(after, name), settings.effect_of(name))
-    return replace(row, invalid=_why_invalid(row, both))
 
 
 def _matches(name: str, patterns: Sequence[str]) -> bool:
@@ -226,7 +215,7 @@ def _repeats(row: Row, metrics: int, rate: float) -> Optional[int]:
     return max(math.ceil(wanted), runs + 1) if max(wanted, runs + 1) <= MAX_REPEATS else None
 
 
-def _reason(row: Row, rate: float) -> str:
+def _reason(row: Row) -> str:
     """Why a metric is not judged as better, worse or equivalent."""
     if row.verdict == INVALID:
         return row.invalid
@@ -255,12 +244,17 @@ def judged(rows: Sequence[Row], settings: Settings) -> List[Row]:
             row = replace(row, repeats=_repeats(row, len(rows), settings.rate))
         if not row.invalid:
             row = replace(row, detectable=_detectable(row, len(rows), settings))
-        result.append(replace(row, reason=_reason(row, settings.rate)))
+        result.append(replace(row, reason=_reason(row)))
     return result
 
 
-def rows_of(before: Sequence[RunNumbers], after: Sequence[RunNumbers], names: Sequence[str], settings: Settings) -> List[Row]:
-    return [_row((before, after), name, settings) for name in names]
+def rows_of(before: Sequence[RunNumbers], after: Sequence[RunNumbers], names: Sequence[str], settings: Settings,
+            needs_direction: bool = True) -> List[Row]:
+    """Values of both sides, and why they cannot be compared; a description does without a direction."""
+    both = [*before, *after]
+    rows = [Row(name, _number_of(both, name), _values(before, name), _values(after, name), settings.effect_of(name))
+            for name in names]
+    return [replace(row, invalid=_why_invalid(row, both, needs_direction)) for row in rows]
 
 
 def described(before: Sequence[RunNumbers], after: Sequence[RunNumbers], names: Sequence[str], settings: Settings,
@@ -272,9 +266,5 @@ def described(before: Sequence[RunNumbers], after: Sequence[RunNumbers], names: 
         then, now = row.scaled
         return abs(statistics.quantile(now, 0.5) - statistics.quantile(then, 0.5))
 
-    rows = []
-    for row in rows_of(before, after, names, settings):
-        direction = "nobody says" in row.invalid  # a description needs none
-        rows.append(replace(row, invalid="") if direction and min(row.before.present + row.after.present) > 0 else row)
-    ordered = sorted(rows, key=lambda row: -effect(row))[:most]
+    ordered = sorted(rows_of(before, after, names, settings, False), key=lambda row: -effect(row))[:most]
     return [replace(measured(row, settings.confidence), reason=row.invalid) for row in ordered]
