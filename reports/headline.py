@@ -6,7 +6,8 @@ from __future__ import annotations
 import textwrap
 from typing import List
 
-from reports import machine
+from reports import left_out, machine
+from reports.answers import answers
 from reports.groups import grouped
 from reports.jsonl import Json
 from reports.quantity import half_width, number_and_unit, percent, plural, spell
@@ -15,22 +16,28 @@ from reports.spread import sentence_of, shown_interval
 
 MAX_SKIPPED = 5
 STATE = 4  # lines
-_NUMBERS = 31  # the column where numbers end; a long label takes of the space before its number
+_MAX_LINES = 8  # of a text that names what records name
+_NUMBERS = 31  # the column where numbers end
 WIDTH = 80  # the terminal that everyone has
 
 
 def _row(name: str, entry: Json, width: int) -> List[str]:
-    """One line, or two where the condition does not fit."""
+    """One line, or more where the label or the condition does not fit."""
     number, unit = number_and_unit(entry["value"], entry["unit"])
     share = percent(entry["share"]) if entry["share"] is not None and abs(entry["share"]) < 10 else ""
     label = spell(name.rpartition("/")[2])
-    line = "  %s %*s %-7s%7s%6s  " % (label, _NUMBERS - len(label), number, unit,
+    long = [] if len(label) + 1 + len(number) <= _NUMBERS else ["  " + label]
+    shown = "" if long else label
+    line = "  %s %*s %-7s%7s%6s  " % (shown, _NUMBERS - len(shown), number, unit,
                                       half_width(entry["value"], *shown_interval(entry), entry["unit"]), share)
-    condition, capacity = "; ".join(t for t in (entry.get("grade"), entry["condition"]) if t), width - 6
-    condition = condition if len(condition) <= capacity else condition[:capacity - 1] + "…"
+    condition = "; ".join(t for t in (entry.get("grade"), entry["condition"]) if t)
     if len(line) + len(condition) <= width:
-        return [(line + condition).rstrip()]
-    return [line.rstrip(), "      " + condition]
+        return long + [(line + condition).rstrip()]
+    return long + [line.rstrip()] + _wrapped(condition, width, "      ")
+
+
+def _wrapped(text: str, width: int, indent: str, later: str = "") -> List[str]:
+    return textwrap.wrap(text, width, initial_indent=indent, subsequent_indent=later or indent)[:_MAX_LINES]
 
 
 def _bounds(signature: Signature) -> str:
@@ -48,18 +55,21 @@ def headline(signature: Signature, width: int = WIDTH) -> str:
     lines += textwrap.wrap(state, width)[:STATE]
     lines += [part for note in machine.warnings(json) if note.kind == "failed"
               for part in textwrap.wrap("** %s %s" % (note.head, note.text), width)]
+    for question, answer in answers(signature):
+        lines += ["", question, *_wrapped(answer, width, "  ")]
     for title, rows in grouped(signature):
         lines += ["", title] + [line for name, entry in rows for line in _row(name, entry, width)]
     if signature.primary:
         lines += [""] + textwrap.wrap("± is half of the %s %s" % (sentence_of(json["run_spread"]), _bounds(signature)), width)
     else:
         lines += ["", "  no valid headline number"]
-    skipped = machine.skipped(json)
+    skipped = left_out.skipped(json)
     lines += ["", *textwrap.wrap(machine.counts(signature) + ".", width)]
     for note in skipped[:MAX_SKIPPED]:
-        lines.append(textwrap.shorten("  %s: %s" % (note.head, note.text), width, placeholder=" …").rstrip(": "))
+        lines += _wrapped(("%s: %s" % (note.head, note.text)).rstrip(": "), width, "  ", "    ")
     if len(skipped) > MAX_SKIPPED:
         lines.append("  and %s in the report" % plural(len(skipped) - MAX_SKIPPED, "more such line", "more such lines"))
     lines += [part for note in machine.warnings(json) if note.kind != "failed"
               for part in textwrap.wrap("! %s %s" % (note.head, note.text), width, subsequent_indent="  ")]
-    return "\n".join(lines + ["", *textwrap.wrap(machine.verdict(signature).text, width)]) + "\n"
+    lines += ["", "How far can this run be trusted?", *_wrapped(machine.verdict(signature).text, width, "  ")]
+    return "\n".join(lines) + "\n"

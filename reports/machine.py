@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What this machine is, in one sentence; warnings; and what failed, was skipped or is invalid."""
+"""What this machine is, in one sentence; what to know first; and how far a run of it can be trusted."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 from dataclasses import dataclass
-from typing import Dict, List, Tuple
+from typing import Dict, List
 
 from reports.jsonl import Json, is_number
 from reports.metrics import NO_CASE, SKIPPED
-from reports.quantity import listing, plural, size, spell
+from reports.quantity import listing, plural, size
 from reports.records import CONTENDED, GRADES
 from reports.signature import Signature
 from reports.state import Item, items
@@ -86,6 +86,11 @@ def state_of(signature: Json) -> List[Item]:
 # ------------------------------------------------------------------ what to know first
 
 
+def latest(runs: List[Json]) -> List[Json]:
+    """The last run of every program and device: an interrupted run that was resumed does not count."""
+    return list({(r["program"], r["device"]): r for r in runs}.values())
+
+
 def graded(signature: Json, grade: str) -> List[str]:
     """The values with this grade; a headline number is one of them under another name."""
     return [name for name, m in signature["metrics"].items() if m.get("grade") == grade and not m["primary"]]
@@ -129,111 +134,13 @@ def warnings(signature: Json) -> List[Note]:
     if changed:
         notes.append(Note("warning", "Changed while measuring.", "%s between the runs collected here: %s." % (
             "This differs" if len(changed) == 1 else "These differ", listing(sorted(changed), 6))))
-    killed = [r["program"] for r in _latest(signature["runs"]) if r["status"] in ("killed", "interrupted")]
+    killed = [r["program"] for r in latest(signature["runs"]) if r["status"] in ("killed", "interrupted")]
     if killed:
         notes.append(Note("warning", "Incomplete.", "%s did not finish." % listing(list(dict.fromkeys(killed)))))
     shares = str(main_device(signature).get("shares") or "")
     if shares:
         notes.append(Note("warning", "Shared.", "This device shares %s." % shares.rstrip(".")))
     return notes
-
-
-def _by(entries: List[Json], *keys: str) -> Dict[Tuple[str, ...], List[Json]]:
-    groups: Dict[Tuple[str, ...], List[Json]] = {}
-    for entry in entries:
-        groups.setdefault(tuple(str(entry[k]) for k in keys), []).append(entry)
-    return groups
-
-
-def _without_flags(entry: Json) -> str:
-    """The reason, less the flag words that the heading has said already."""
-    text = "; " + entry["reason"]
-    for flag in entry["flags"]:
-        text = text.replace("; %s: " % flag, "; ")
-    return text[2:]
-
-
-def _brief(text: str, max_length: int = 160) -> str:
-    return text if len(text) <= max_length else text[:max_length - 1].rstrip() + "…"
-
-
-def _unmeasured(signature: Json, status: str) -> List[Note]:
-    notes = []
-    own = [e for e in signature["not_measured"] if e["status"] == status and e["key"] is not None]
-    for (program, reason), entries in _by(own, "program", "reason").items():
-        first = entries[0]["key"] + ": " if entries[0]["key"] and (status == "failed" or len(entries) == 1) else ""
-        notes.append(Note(status, "%s: %s %s" % (program, plural(len(entries), "case"), status), _brief(first + reason)))
-    return notes
-
-
-def unstarted(signature: Json, status: str) -> List[Note]:
-    """One note a reason: the programs that wrote no run record."""
-    whole = [e for e in signature["not_measured"] if e["status"] == status and e["key"] is None]
-    return [Note(status, "%s: %s" % (listing([e["program"] for e in entries], 6), status), _brief(reason))
-            for (reason,), entries in _by(whole, "reason").items()]
-
-
-def _invalid(signature: Json) -> List[Note]:
-    """One note a program: how many values, under which flags, and one reason in full."""
-    notes = []
-    for (program,), entries in _by(signature["invalid"], "program").items():
-        flags = Counter(flag for e in entries for flag in (e["flags"] or ["without a value"]))
-        counted = ", ".join("%d %s" % (n, flag.replace("_", " ")) for flag, n in flags.most_common())
-        notes.append(Note("invalid", "%s: %s invalid" % (program, plural(len(entries), "value")),
-                          "%s, for example: %s" % (counted, _brief(_without_flags(entries[0]), 110))))
-    return notes
-
-
-def _missing(signature: Json) -> List[Note]:
-    """One note for what this machine cannot do, and one for each other reason."""
-    absent = [e for e in signature["primary_missing"] if e["reason"].startswith(SKIPPED)]
-    causes: Dict[str, List[str]] = {}
-    for entry in signature["primary_missing"]:
-        if entry not in absent:
-            causes.setdefault(_cause(entry["reason"]), []).append(spell(entry["metric"]))
-    notes = [Note("skipped", "%s missing: %s" % (plural(len(names), "headline number"), _MISSING[cause]), listing(names, 30))
-             for cause, names in sorted(causes.items())]
-    if absent:
-        reasons = sorted({e["reason"].partition(": ")[2] for e in absent})
-        notes.append(Note("skipped", "%s not available here" % plural(len(absent), "headline number"), "%s: %s" % (
-            listing([spell(e["metric"]) for e in absent], 30), _brief("; ".join(reasons)))))
-    return notes
-
-
-def _latest(runs: List[Json]) -> List[Json]:
-    """The last run of every program and device: an interrupted run that was resumed does not count."""
-    return list({(r["program"], r["device"]): r for r in runs}.values())
-
-
-def _is_second_try(run: Json) -> bool:
-    """It leaves no case out that an earlier run did not."""
-    return any(word.split("=")[0] == "--cases" for word in run["argv"])
-
-
-def _unfinished(signature: Json) -> List[Note]:
-    notes = []
-    for run in _latest([run for run in signature["runs"] if not _is_second_try(run)]):
-        late = run["cases"].get("out_of_budget", 0)
-        if late:
-            notes.append(Note("skipped", "%s: %s not reached" % (run["program"], plural(late, "case")),
-                              "the time budget was spent"))
-    for run in _latest(signature["runs"]):
-        if run["status"] not in ("ok", "invalid") and run["reason"]:
-            kind = "failed" if run["status"] == "failed" else "skipped"
-            if run["reason"].startswith(run["status"]):  # "interrupted by SIGINT" says it already
-                notes.append(Note(kind, run["program"], _brief(run["reason"])))
-            else:
-                notes.append(Note(kind, "%s: %s" % (run["program"], run["status"]), _brief(run["reason"])))
-    return notes
-
-
-def skipped(signature: Json) -> List[Note]:
-    """Failed, invalid, missing, skipped, unreadable: counted by program, the worst first."""
-    bad_records = [Note("invalid", "%s could not be used" % plural(e["lines"], "line"),
-                     "%s (first: line %d)" % (_brief(e["reason"]), e["first_line"])) for e in signature["bad_records"]]
-    return (unstarted(signature, "failed") + _unmeasured(signature, "failed") + bad_records + _invalid(signature)
-            + _missing(signature) + unstarted(signature, "skipped") + _unmeasured(signature, "skipped")
-            + _unfinished(signature))
 
 
 @dataclass(frozen=True)
@@ -248,12 +155,9 @@ _MANY_INVALID = 0.1  # of all values
 _MANY_GRADED = 0.1  # of the headline numbers
 _CAUSES = (("soaked", ("soak:",)), ("too few samples", ("few_samples",)), ("noisy or contended", GRADES),
            ("did not run", (NO_CASE,)))
-_MISSING = {"soaked": "checked, not timed", "too few samples": "too little time for them",
-            "noisy or contended": "too noisy, or contended", "did not run": "the time budget was spent",
-            "invalid": "no valid value"}
 
 
-def _cause(reason: str) -> str:
+def cause_of(reason: str) -> str:
     return next((cause for cause, words in _CAUSES if any(word in reason for word in words)), "invalid")
 
 
@@ -284,7 +188,7 @@ def _against(signature: Signature, causes: Counter) -> List[str]:
 def verdict(signature: Signature) -> Verdict:
     """Doubtful where something failed, a headline number is missing that this machine supports, more than a tenth of them are
     noisy or contended, or more than a tenth of all values are invalid."""
-    causes = Counter(_cause(e["reason"]) for e in signature.json["primary_missing"] if not e["reason"].startswith(SKIPPED))
+    causes = Counter(cause_of(e["reason"]) for e in signature.json["primary_missing"] if not e["reason"].startswith(SKIPPED))
     found, valid, grades = _against(signature, causes), len(signature.primary), _grades_text(signature)
     if signature.failed:
         return Verdict(True, "Something failed or gave a wrong result: do not use this run before that is understood%s."
@@ -294,11 +198,14 @@ def verdict(signature: Signature) -> Verdict:
     if found:
         advice = (["repeat it on an idle machine"] if causes["noisy or contended"] or grades else []) + \
             (["give it a larger --budget"] if causes["did not run"] or causes["too few samples"] else [])
-        return Verdict(True, "Use this run with care: %s." % "; ".join(filter(None, (" and ".join(found), " and ".join(advice)))))
+        return Verdict(True, "Use this run with care, and do not keep it as a baseline: %s." % "; ".join(
+            filter(None, (" and ".join(found), " and ".join(advice)))))
     if not valid:
         return Verdict(False, "This run has no headline numbers: its programs or options left them out.")
-    return Verdict(False, "All %s of this run can be used: each is valid, and nothing failed%s."
-                   % (plural(valid, "headline number"), grades and "; with their intervals in mind: " + grades))
+    return Verdict(False, "This run is good enough to keep as a baseline: %s valid, and nothing failed%s; a verdict on a later "
+                   "change needs several such runs (--repeats 8)." % (
+                       plural(valid, "headline number is", "headline numbers are"),
+                       grades and " (%s: mind their intervals)" % grades))
 
 
 def counts(signature: Signature) -> str:

@@ -31,6 +31,8 @@ _WITH_PRIMARY = ("formula", "key")
 _NOT_WITH_PRIMARY = ("quantity", "labels")
 NO_CASE, SKIPPED = "its case did not run", ("its case was skipped: ", "its variant was skipped: ")  # of a headline number
 _SIZES = ("size", "footprint")  # axes that go without saying
+_WAYS = ("direction", "transfer")
+_WAY_WORDS = {"up": "host to device", "down": "device to host", "local": "within the device", "peer": "device to device"}
 _DIGITS, _DIGITS_OF_MANY = 9, 6  # of a number in a signature, and of one that is no headline
 _WHOLE = 1e15  # up to here a float counts exactly
 
@@ -100,6 +102,10 @@ def condition_of(group: Group, case: Case, primary: Primary) -> str:
             words.append(sides[0] + "³" if len(set(sides)) == 1 else "×".join(sides))
         elif name == "operands":
             words.append("%s operands" % value)
+        elif name in _WAYS and value in _WAY_WORDS:
+            words.append(_WAY_WORDS[value])
+        elif name == "copy-method":
+            words.append("by %s" % value)
         elif isinstance(value, str) or name in _SIZES:
             words.append(axis_value(value, units.get(name, "")))
         else:

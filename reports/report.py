@@ -12,11 +12,13 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Dict, List, Tuple
 
-from reports import machine
-from reports.groups import grouped
+from reports import left_out, machine
+from reports.answers import answers
 from reports.charts import draw_share
 from reports.csv_files import METRICS, TIMINGS
 from reports.details import RECORDS, details_of
+from reports.glossary import Linker, words
+from reports.groups import grouped
 from reports.jsonl import Json
 from reports.quantity import half_width, human, human_interval, number_and_unit, percent, plural, spell
 from reports.records import CONTENDED, NOISY
@@ -34,8 +36,12 @@ LIMIT = 1_000_000  # bytes
 _LEVELS = ((20, 40), (10, 20), (5, 10), (0, 5), (0, 1), (0, 0))
 _FILES = ((METRICS, "every value, valid or not, with its interval and its flags"), (TIMINGS, "the times of every variant"),
           (RECORDS, "all samples, facts and mechanisms"), ("signature.json", "what this machine is compared by"))
-FOLDED, FEW = 20, 4  # rows of a table that are shown, the others folded; so few others are shown, too
+FOLDED, FEW = 12, 4  # rows of a table that are shown, the others folded; so few others are shown, too
+_PROVENANCE = 4  # rows of a table of provenance
+_NOTES = 12  # of what is left out, before the others are folded
 _LONGEST = 1000  # characters of a text
+_FIGURES = 1  # of a section, the others folded
+_NAME = 160  # characters of the name of a table or a chart
 _MAX_SECTIONS = 200
 
 
@@ -58,6 +64,12 @@ def caption(text: str) -> str:
     return hold(text[:1].upper() + text[1:] if first.isalpha() else text)
 
 
+def first_sentence(text: str) -> str:
+    """Up to the first full stop or semicolon that is followed by a space."""
+    found = re.match(r".*?[.;](?= )", text)
+    return found.group().rstrip(".;") + "." if found else text
+
+
 def anchor(section: Section) -> str:
     return re.sub(r"[^a-z0-9]+", "-", "%s %s" % (section.group.program.lower(), section.group.device.lower())).strip("-")
 
@@ -74,8 +86,8 @@ def _grade(bar: Bar) -> Dict[str, Any]:
 
 def _bar(bar: Bar) -> Dict[str, Any]:
     number, unit = number_and_unit(bar.value, bar.unit)
-    row: Dict[str, Any] = {"label": bar.label, "anchor": "", "condition": "", "hint": bar.hint, "number": number, "unit": unit,
-                           "why": bar.why_invalid, "n": bar.n or "", "graph": "", "share": "", **_grade(bar),
+    row: Dict[str, Any] = {"label": bar.label, "words": "", "anchor": "", "condition": "", "hint": bar.hint, "number": number,
+                           "unit": unit, "why": bar.why_invalid, "n": bar.n or "", "graph": "", "share": "", **_grade(bar),
                            "interval": human_interval(bar.low, bar.high, bar.value, bar.unit)}
     if bar.of and bar.of > 0:
         of = bar.of
@@ -87,7 +99,7 @@ def _bar(bar: Bar) -> Dict[str, Any]:
 
 def _primary_bar(name: str, entry: Json) -> Bar:
     label = name[len(entry["program"]) + 1:] if name.startswith(entry["program"] + "/") else name
-    arrow = {"lower": " ↓", "higher": " ↑"}.get(entry["better"], "")
+    arrow = {"lower": "\u00a0↓", "higher": "\u00a0↑"}.get(entry["better"], "")
     full = entry["value"] / entry["share"] if entry["share"] else None
     return Bar(spell(label) + arrow, entry["value"], entry["unit"], *shown_interval(entry), entry["n"],
                full, entry["bound_name"] or "", "", entry.get("grade", ""), entry.get("grade_reason", ""),
@@ -96,9 +108,15 @@ def _primary_bar(name: str, entry: Json) -> Bar:
 
 def _headline(signature: Signature) -> List[Dict[str, Any]]:
     anchors = {(s.group.program, s.group.device): anchor(s) for s in signature.sections}
-    return [{"title": title, "bars": [dict(_bar(_primary_bar(name, entry)), condition=entry["condition"],
-                                           anchor=anchors.get((entry["program"], entry["device"]), ""))
-                                      for name, entry in rows]} for title, rows in grouped(signature)]
+    linked, groups = Linker(), []
+    for title, rows in grouped(signature):
+        bars = []
+        for name, entry in rows:
+            bar = _primary_bar(name, entry)
+            bars.append(dict(_bar(bar), condition=linked(entry["condition"][:_LONGEST]), words=linked.marks(bar.label),
+                             anchor=anchors.get((entry["program"], entry["device"]), "")))
+        groups.append({"title": title, "bars": bars})
+    return groups
 
 
 def _headline_note(signature: Signature) -> str:
@@ -124,25 +142,40 @@ _LOOKS = (("hollow", " Hollow points are invalid and are not used."),
                      "the value)."))
 
 
-def _figure(figure: Figure) -> Dict[str, Any]:
+def _figure(figure: Figure, title: str, linked: Linker) -> Dict[str, Any]:
+    drawn = _drawn(figure)
+    name = "%s: %s" % (title, first_sentence(drawn["caption"] or drawn["heads"]))
+    return dict(drawn, caption=linked(drawn["caption"]), name=name[:_NAME])
+
+
+def _drawn(figure: Figure) -> Dict[str, Any]:
     if isinstance(figure, Panels):
         flagged = "".join(text for css, text in _LOOKS if any('"dot %s' % css in c for c in figure.charts))
         return {"kind": "panels", "charts": [markup(c) for c in figure.charts], "caption": caption(figure.caption + flagged),
-                "wide": figure.wide}
+                "wide": figure.wide, "heads": "charts"}
     if isinstance(figure, Bars):
         return {"kind": "bars", "bars": [_bar(b) for b in figure.rows], "caption": caption(figure.caption), "head": figure.head,
-                "graph_head": figure.graph_head if any(b.of for b in figure.rows) else ""}
-    return {"kind": "table", "table": figure, "caption": caption(figure.caption)}
+                "heads": figure.head or "bars", "graph_head": figure.graph_head if any(b.of for b in figure.rows) else ""}
+    return {"kind": "table", "table": figure, "caption": caption(figure.caption), "heads": ", ".join(figure.heads)}
+
+
+def _unfolded(count: int) -> int:
+    """How many of a section's figures are shown without unfolding; one alone is not worth it."""
+    return count if count <= _FIGURES + 1 else _FIGURES
 
 
 def _section(section: Section, main: str, rows: int, most_figures: int) -> Dict[str, Any]:
     run, figures = section.group.run, spec_of(section.group.program).figures(section)
     hidden = len(figures) - most_figures
-    notes = [(term, text) for term, text in (("Formula", run.formula), ("Timed", run.timed), ("Limits", run.limits)) if text]
-    device = section.group.device
+    device, linked = section.group.device, Linker()
+    question, summary = linked(run.question[:_LONGEST]), linked(hold(section.summary)[:_LONGEST])
+    shown = [_figure(f, section.title, linked) for f in figures[:most_figures]]
+    notes = [(term, linked(text[:_LONGEST]))
+             for term, text in (("Formula", run.formula), ("Timed", run.timed), ("Limits", run.limits)) if text]
     return {"title": section.title, "anchor": anchor(section), "program": section.group.program,
-            "device": "" if device in (main, "none") else device, "question": run.question, "summary": hold(section.summary),
-            "figures": [_figure(f) for f in figures[:most_figures]], "notes": notes,
+            "device": "" if device in (main, "none") else device, "question": question, "summary": summary,
+            "in_short": first_sentence(hold(section.summary)), "figures": shown, "unfolded": _unfolded(len(shown)),
+            "notes": notes,
             "hidden": plural(hidden, "more figure") if hidden > 0 else "", "details": details_of(section, rows)}
 
 
@@ -191,12 +224,17 @@ def _bounded(value: Any) -> Any:
     return type(value)(_bounded(inner) for inner in value) if type(value) in (list, tuple) else value
 
 
+def _kicker(json: Json) -> List[str]:
+    """The host, and when the run began."""
+    started = sorted(r["started"] for r in json["runs"] if r["started"])
+    return [t for t in (str(json["provenance"]["fields"].get("hostname") or ""),
+                        started[0].replace("T", " ")[:16] + " UTC" if started else "") if t]
+
+
 def _context(signature: Signature, rows: int, figures: int) -> Dict[str, Any]:
     json = signature.json
     fields = json["provenance"]["fields"]
-    started = sorted(r["started"] for r in json["runs"] if r["started"])
-    kicker = [t for t in (str(fields.get("hostname") or ""), started[0].replace("T", " ")[:16] + " UTC" if started else "",
-                          machine.counts(signature)) if t]
+    kicker = _kicker(json) + [machine.counts(signature)]
     footer = "gpusig %s; %s. The same records give the same page." % (
         fields.get("version") or "of unknown version", plural(len(json["runs"]), "run"))
     shown = signature.sections[:_MAX_SECTIONS]
@@ -204,16 +242,18 @@ def _context(signature: Signature, rows: int, figures: int) -> Dict[str, Any]:
             "machine": {"name": machine.name_of(json), "sentence": hold(machine.sentence_of(json)),
                         "state": [(i.label, hold(i.text), i.hint) for i in machine.state_of(json)]},
             "banners": [{"alarm": n.kind == "failed", "head": n.head, "text": n.text} for n in machine.warnings(json)],
+            "answers": [(question, hold(answer)) for question, answer in answers(signature)],
             "verdict": machine.verdict(signature), "headline": _headline(signature), "headline_note": _headline_note(signature),
-            "skipped": machine.skipped(json)[:_MAX_SECTIONS],
+            "skipped": left_out.skipped(json)[:_MAX_SECTIONS], "most_notes": _NOTES, "words": words(),
             "sections": [_section(s, json["device"], rows, figures) for s in shown],
-            "hidden_sections": len(signature.sections) - len(shown), "folded": FOLDED, "few": FEW,
+            "hidden_sections": len(signature.sections) - len(shown), "folded": FOLDED, "few": FEW, "provenance_rows": _PROVENANCE,
             "provenance": _provenance(json), "footer": footer}
 
 
 def render(signature: Signature) -> str:
     """At most LIMIT bytes: of a large run with fewer rows and figures. Raises MissingDependency where jinja2 is not installed."""
-    template, (style, style_hash), page = page_template("report.html"), style_of("report.css"), ""
+    template, page = page_template("report.html"), ""
+    style, style_hash = style_of("report.css", running=running_of(signature))
     for rows, figures in _LEVELS:
         context = _bounded(_context(signature, rows, figures))
         page = template.render(context, style=style, style_hash=style_hash) + "\n"
@@ -222,9 +262,22 @@ def render(signature: Signature) -> str:
     return page
 
 
-def style_of(*sheets: str) -> Tuple[Any, str]:
-    """The style of a page as it stands there, and the hash by which the page's policy lets it in."""
+def running_of(signature: Signature) -> str:
+    """What stands on every printed page: the machine and the run."""
+    kicker = _kicker(signature.json)
+    return " · ".join(["gpusig", machine.name_of(signature.json)[:60], *kicker])
+
+
+def _css_text(text: str) -> str:
+    """A string of CSS; what is not a plain letter or digit is escaped, so nothing ends the string or the style."""
+    return '"%s"' % "".join(c if c.isascii() and c.isalnum() or c == " " else "\\%06x " % ord(c) for c in text[:_NAME])
+
+
+def style_of(*sheets: str, running: str = "") -> Tuple[Any, str]:
+    """The style of a page as it stands there, and the hash by which the page's policy lets it in. `running` is printed at the
+    foot of every sheet of paper, with the number of the page."""
     style = "".join((TEMPLATES / sheet).read_text(encoding="utf-8") for sheet in sheets)
+    style += "@page { @bottom-left { content: %s; } }\n" % _css_text(running)
     return markup(style), "sha256-" + base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
 
 

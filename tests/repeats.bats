@@ -114,7 +114,7 @@ runs_of() { (cd "$1" && find . -name records.jsonl | sort | tr '\n' ' '); }
 	suite run --device sim --only micro/latency --headline --budget 5s --out results 2>err >said
 	json 'len(cases) == 2 and len({c["key"] for c in cases}) == 2' 'all("--headline" in r["argv"] for r in rows if r["kind"] == "run")' \
 		<results/records.jsonl
-	grep -q "All 2 headline numbers of this run can be used" said
+	grep -q "This run is good enough to keep as a baseline: 2 headline numbers are" said
 	run --separate-stderr suite run --device sim --only topology/node --headline
 	[ "$status" = 2 ]
 	[[ $stderr == "gpusig: topology/node has no headline number: leave out --headline" ]]

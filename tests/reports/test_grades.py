@@ -124,21 +124,21 @@ class FirstScreen(workplace.Scratch):
     def test_few_graded_numbers_are_counted_and_do_not_make_a_run_doubtful(self) -> None:
         found = self.verdict("noisy", *[None] * 10)
         self.assertEqual((found.doubtful, found.text), (
-            False, "All 11 headline numbers of this run can be used: each is valid, and nothing failed; with their intervals in "
-                   "mind: 1 noisy."))
+            False, "This run is good enough to keep as a baseline: 11 headline numbers are valid, and nothing failed (1 noisy: "
+                   "mind their intervals); a verdict on a later change needs several such runs (--repeats 8)."))
 
     def test_many_do(self) -> None:
         second = speeds("noisy", "contended", *[None] * 8, run="r2")
         found = self.verdict("noisy", "contended", *[None] * 8, more=second)
         self.assertEqual((found.doubtful, found.text), (
-            True, "Use this run with care: 2 of 10 headline numbers are noisy or contended (1 noisy, 1 contended); repeat it on "
-                  "an idle machine."))
+            True, "Use this run with care, and do not keep it as a baseline: 2 of 10 headline numbers are noisy or contended "
+                  "(1 noisy, 1 contended); repeat it on an idle machine."))
 
     def test_missing_ones_are_counted_before(self) -> None:
         found = self.verdict("noisy", "contended", None)
         self.assertEqual((found.doubtful, found.text), (
-            True, "Use this run with care: 2 of 3 headline numbers are valid (1 noisy or contended; of the others 1 noisy) and "
-                  "1 of 5 values are invalid; repeat it on an idle machine."))
+            True, "Use this run with care, and do not keep it as a baseline: 2 of 3 headline numbers are valid (1 noisy or "
+                  "contended; of the others 1 noisy) and 1 of 5 values are invalid; repeat it on an idle machine."))
 
     def test_too_few_samples_ask_for_time(self) -> None:
         lines = [json.loads(line) for line in speeds(None, None).splitlines()]
@@ -183,11 +183,11 @@ class FirstScreen(workplace.Scratch):
 class Page(workplace.Scratch):
     def build(self, text: str) -> str:
         self.run_build(text)
-        return self.page().replace("\u00a0", " ")
+        return self.plain_page()
 
     def test_a_headline_number_carries_its_grade(self) -> None:
         page = self.build(speeds("noisy", "contended", None) + speeds("noisy", "contended", None, run="r2"))
-        rows = re.findall(r"<tr[^>]*>\n<td class=\"word name\">.*?</tr>", page.split("<main>")[0], flags=re.S)
+        rows = re.findall(r"<tr[^>]*>\n<th scope=\"row\" class=\"word name\">.*?</tr>", self.first_screen(page), flags=re.S)
         self.assertEqual(len(rows), 3)
         self.assertIn('depth 1; <span class="grade" title="noisy: the interval of the median is ±18 % after 9 samples">noisy, '
                       '±20 %</span>', rows[0])

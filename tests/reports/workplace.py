@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import io
+import re
 import sys
 import tempfile
 import unittest
@@ -54,3 +55,11 @@ class Scratch(unittest.TestCase):
 
     def page(self) -> str:
         return (self.folder / "report.html").read_text(encoding="utf-8")
+
+    def plain_page(self) -> str:
+        """Without links to words, and with ordinary spaces."""
+        return re.sub(r'<a class="term"[^>]*>([^<]*)</a>', r"\1", self.page()).replace("\N{NO-BREAK SPACE}", " ")
+
+    @staticmethod
+    def first_screen(page: str) -> str:
+        return page.split('<nav id="contents"')[0]

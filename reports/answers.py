@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The first two answers of the first screen, each in one sentence: how good is this machine, and at what? The third, how far this
+run can be trusted, is machine.verdict()."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Callable, Dict, List, Optional, Tuple
+
+from reports.jsonl import Json
+from reports.quantity import human, listing, percent, spell
+from reports.signature import Signature
+from reports.spread import shown_interval
+
+QUESTIONS = ("How good is this machine?", "At what is it good, and at what not?")
+_AT_MOST = 2  # strong points, and weak ones
+_STRONG_SHARE, _WEAK_SHARE = 0.8, 0.5  # of a bound, or of the ideal
+_MATTERS = 1.05  # a ratio nearer to 1 says nothing
+
+# What the first sentence says, in this order: the names that say it, the best one first, and how.
+_CLAIMS = (
+    (r"gemm_\w+_flop_rate", "multiplies %s matrices at %s"),
+    (r"memory_read_bandwidth", "reads its memory at %s"),
+    (r"up_(engine|kernel)_bandwidth", "copies from the host at %s"),
+    (r"peer_(engine|kernel)_bandwidth", "copies to another device at %s"),
+    (r"launch_round_trip", "starts a kernel and sees its end within %s"),
+    (r"device_allreduce_(ring|library)_busbw", "sums data of all devices at %s of bus bandwidth"),
+)
+
+
+def _bare(name: str) -> str:
+    return name.rpartition("/")[2].partition("@")[0]
+
+
+def _claim(signature: Signature, pattern: str, text: str) -> str:
+    found = [(entry["value"], _bare(name), entry) for name, entry in signature.primary.items() if re.fullmatch(pattern, _bare(name))]
+    if not found:
+        return ""
+    value, name, entry = min(found, key=lambda f: f[0]) if found[0][2]["better"] == "lower" else max(found, key=lambda f: f[0])
+    number = human(value, entry["unit"])
+    if entry["share"] is not None and entry["bound_name"]:
+        number += " (%s of the %s)" % (percent(entry["share"]), entry["bound_name"])
+    return text % ((name.split("_")[1], number) if text.count("%s") > 1 else number)
+
+
+def good(signature: Signature) -> str:
+    claims = [claim for pattern, text in _CLAIMS for claim in [_claim(signature, pattern, text)] if claim]
+    if not claims:
+        return "This run has no headline number that says."
+    return "%s %s." % ("By this model it" if signature.json["simulated"] else "It", listing(claims, len(claims)))
+
+
+# ------------------------------------------------------------------ at what
+
+
+@dataclass(frozen=True)
+class _Point:
+    """Something that the machine is good or bad at; the larger `degree`, the more so."""
+
+    degree: float
+    text: str
+
+
+_NEXT_TO = {"engine_up": "an engine copy from the host", "engine_peer": "an engine copy to another device",
+            "local_engine": "an engine copy within the device", "local_kernel": "a kernel copy within the device"}
+_MOVER = {"engine": "a copy engine", "kernel": "a copy kernel"}
+
+
+def _share(name: str, entry: Json, low: float, high: float) -> Tuple[Optional[_Point], Optional[_Point]]:
+    if entry["share"] is None or not entry["value"]:
+        return None, None
+    share, ends = entry["share"], (low / entry["value"], high / entry["value"])
+    gemm = re.fullmatch(r"gemm_(\w+)_flop_rate", name)
+    what = "GEMMs of %s" % gemm.group(1) if gemm else spell(name)
+    text = "%s (%s of the %s)" % (what, percent(share), entry["bound_name"] or "bound")
+    return (_Point(share, text) if share * ends[0] >= _STRONG_SHARE else None,
+            _Point(1 / max(share, 0.01), text) if share * ends[1] < _WEAK_SHARE else None)
+
+
+def _of_ideal(name: str, entry: Json, low: float, high: float) -> Tuple[Optional[_Point], Optional[_Point]]:
+    mover = re.fullmatch(r"pair_of_ideal_(\w+)", name)
+    if not mover and name != "out_of_core_of_ideal":
+        return None, None
+    what = "a GEMM and a transfer by %s at once" % _MOVER.get(mover.group(1), spell(mover.group(1))) if mover else \
+        "a GEMM whose inputs stay in host memory"
+    gains = "which gains %s of what is possible" % percent(entry["value"]) if entry["value"] >= 0 else "which loses time"
+    return (_Point(entry["value"], "%s, %s" % (what, gains)) if low >= _STRONG_SHARE else None,
+            _Point(1 / max(entry["value"], 0.1), "%s, %s" % (what, gains)) if high < _WEAK_SHARE else None)
+
+
+def _cil(name: str, entry: Json, low: float, high: float) -> Tuple[Optional[_Point], Optional[_Point]]:
+    found = re.fullmatch(r"cil_gemm_with_(\w+)", name)
+    if not found:
+        return None, None
+    text = "a GEMM next to %s, which takes %.2f times as long as alone" % (
+        _NEXT_TO.get(found.group(1), spell(found.group(1))), entry["value"])
+    return (_Point(1.0, text) if high < _MATTERS else None), (_Point(entry["value"], text) if low > _MATTERS else None)
+
+
+def _speedup(name: str, entry: Json, low: float, high: float) -> Tuple[Optional[_Point], Optional[_Point]]:
+    found = re.fullmatch(r"ficco_(\w+)_speedup", name)
+    if not found and name != "trigger_speedup":
+        return None, None
+    what = "GEMM and communication by the schedule %s" % found.group(1).replace("_", "-") if found else \
+        "sending each part of a result as soon as it is ready"
+    text = "%s, %.2f times as fast as one after the other" % (what, entry["value"])
+    return (_Point(entry["value"], text) if low > _MATTERS else None,
+            _Point(1 / max(entry["value"], 0.01), text) if high < 1 / _MATTERS else None)
+
+
+_KINDS: Tuple[Callable[[str, Json, float, float], Tuple[Optional[_Point], Optional[_Point]]], ...] = (
+    _share, _of_ideal, _cil, _speedup)
+
+
+def _points(signature: Signature) -> Tuple[List[_Point], List[_Point]]:
+    """Strong and weak points, one of each kind of statement at most; what an interval leaves open is neither."""
+    strong: Dict[str, _Point] = {}
+    weak: Dict[str, _Point] = {}
+    for name, entry in signature.primary.items():
+        low, high = shown_interval(entry)
+        if low is None or high is None:
+            continue
+        for kind in _KINDS:
+            for found, point in zip((strong, weak), kind(_bare(name), entry, low, high)):
+                if point and (kind.__name__ not in found or point.degree > found[kind.__name__].degree):
+                    found[kind.__name__] = point
+    return list(strong.values()), sorted(weak.values(), key=lambda p: -p.degree)
+
+
+def at_what(signature: Signature) -> str:
+    strong, weak = ([point.text for point in points[:_AT_MOST]] for points in _points(signature))
+    if not strong and not weak:
+        return "No headline number is clearly near its limit or clearly far from it."
+    parts = ["It is near its limits with " + " and with ".join(strong)] if strong else []
+    parts += ["it is far from them with " + "; and with ".join(weak)] if weak else []
+    text = "; ".join(parts) if strong else "It is far from its limits with " + "; and with ".join(weak)
+    return text + ("." if weak else "; no headline number shows a weakness.")
+
+
+def answers(signature: Signature) -> List[Tuple[str, str]]:
+    return list(zip(QUESTIONS, (good(signature), at_what(signature))))

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The first screen: three questions answered, what is left out by reason, and the words that a reader may not know."""
+
+from __future__ import annotations
+
+import re
+import unittest
+from typing import Any, Dict, List
+
+import synthetic
+import workplace
+from reports import answers, glossary, left_out
+from reports.signature import Signature
+
+
+def headline(name: str, value: float, unit: str = "1", better: str = "higher", width: float = 0.0, **more: Any) -> Dict[str, Any]:
+    program = more.pop("program", "gemm/efficiency")
+    return {"%s/%s" % (program, name): dict({
+        "program": program, "value": value, "unit": unit, "better": better, "ci_low": value * (1 - width), "share": None,
+        "ci_high": value * (1 + width), "bound_name": None, "condition": ""}, **more)}
+
+
+def machine(*entries: Dict[str, Any], simulated: bool = False) -> Signature:
+    found: Signature = Signature.__new__(Signature)
+    found.__dict__.update(json={"simulated": simulated,
+                                "metrics": {name: dict(e, primary=True) for entry in entries for name, e in entry.items()}})
+    return found
+
+
+PEAK = {"share": 0.94, "bound_name": "measured peak"}
+
+
+class Answers(unittest.TestCase):
+    def test_the_best_number_of_each_kind_is_in_the_first_sentence(self) -> None:
+        self.assertEqual(answers.good(machine(
+            headline("gemm_f64_flop_rate", 1e12, "flop/s"), headline("gemm_f32_flop_rate", 2e12, "flop/s", **PEAK),
+            headline("memory_read_bandwidth", 2e11, "byte/s"), headline("up_engine_bandwidth", 2e10, "byte/s"),
+            headline("up_kernel_bandwidth", 1e10, "byte/s"), headline("launch_round_trip", 5e-7, "s", "lower"))),
+            "It multiplies f32 matrices at 2 TFLOP/s (94 % of the measured peak), reads its memory at 200 GB/s, copies from the "
+            "host at 20 GB/s and starts a kernel and sees its end within 500 ns.")
+
+    def test_a_model_says_so_and_nothing_says_nothing(self) -> None:
+        self.assertTrue(answers.good(machine(headline("memory_read_bandwidth", 1e9, "byte/s"), simulated=True)).startswith(
+            "By this model it reads"))
+        self.assertEqual(answers.good(machine()), "This run has no headline number that says.")
+
+    def test_strong_and_weak_points_are_told_apart(self) -> None:
+        text = answers.at_what(machine(headline("gemm_bf16_flop_rate", 9e14, "flop/s", **PEAK),
+                                       headline("cil_gemm_with_engine_up", 2.5, better="lower", width=0.1)))
+        self.assertEqual(text, "It is near its limits with GEMMs of bf16 (94 % of the measured peak); it is far from them with a "
+                               "GEMM next to an engine copy from the host, which takes 2.50 times as long as alone.")
+
+    def test_what_an_interval_leaves_open_is_neither(self) -> None:
+        for entry in (headline("cil_gemm_with_engine_up", 1.3, better="lower", width=0.3),
+                      headline("gemm_f32_flop_rate", 1e12, "flop/s", width=0.3, **PEAK),
+                      headline("ficco_shard_speedup", 1.1, width=0.2), headline("pair_of_ideal_engine", 0.4, width=0.5),
+                      dict(headline("ficco_shard_speedup", 9.0, ci_low=None, ci_high=None))):
+            with self.subTest(entry=list(entry)):
+                self.assertEqual(answers.at_what(machine(entry)),
+                                 "No headline number is clearly near its limit or clearly far from it.")
+
+    def test_a_loss_is_called_a_loss(self) -> None:
+        text = answers.at_what(machine(headline("pair_of_ideal_engine", -0.5)))
+        self.assertEqual(text, "It is far from its limits with a GEMM and a transfer by a copy engine at once, which loses time.")
+        self.assertIn("0.50 times as fast", answers.at_what(machine(headline("ficco_shard_speedup", 0.5))))
+
+    def test_without_a_weakness_it_says_so(self) -> None:
+        self.assertTrue(answers.at_what(machine(headline("pair_of_ideal_kernel", 0.95))).endswith(
+            "no headline number shows a weakness."))
+
+
+class LeftOut(workplace.Scratch):
+    def heads(self, *flags: List[str]) -> List[str]:
+        entries = [{"program": "micro/%d" % (i % 8), "flags": list(f), "reason": "; ".join("%s: so" % x for x in f) or "no"}
+                   for i, f in enumerate(flags)]
+        return ["%s | %s" % (note.head, note.text) for note in left_out._invalid({"invalid": entries})]
+
+    def test_values_are_counted_by_what_is_wrong_with_them_and_wrong_ones_come_first(self) -> None:
+        self.assertEqual(self.heads(["contended"], ["noisy", "contended"], ["above_bound", "noisy"], []), [
+            "1 value invalid: above bound | micro/2 1; for example: so; so",
+            "1 value invalid: without a value | micro/3 1; for example: no",
+            "2 values invalid: contended | micro/0 1 and micro/1 1; for example: so"])
+
+    def test_many_programs_are_counted(self) -> None:
+        found, = self.heads(*[["contended"]] * 8)
+        self.assertIn("micro/5 1 and 2 more programs", found)
+
+    def test_cases_that_time_did_not_reach_are_one_note(self) -> None:
+        first, second = synthetic.launch(), synthetic.memory()
+        for writer, count in ((first, 3), (second, 1)):
+            writer.lines[-1]["cases"]["out_of_budget"] = count
+        notes = left_out.skipped(self.signature(first.text() + second.text()).json)
+        self.assertEqual([(n.head, n.text) for n in notes if "not reached" in n.head],
+                         [("4 cases not reached: the time budget was spent", "micro/launch 3 and micro/memory 1")])
+
+
+class Glossary(unittest.TestCase):
+    def test_every_word_has_one_line_and_an_anchor_of_its_own(self) -> None:
+        words = glossary.words()
+        self.assertGreater(len(words), 60)
+        self.assertEqual(len({w.anchor for w in words}), len(words))
+        spellings = [s for w in words for s in w.linked]
+        self.assertEqual(len(set(spellings)), len(spellings))
+        for word in words:
+            with self.subTest(word.term):
+                self.assertRegex(word.anchor, r"^word-[a-z0-9-]+$")
+                self.assertTrue(20 <= len(word.text) <= 200 and word.text.endswith("."), word.text)
+
+    def test_what_a_reader_would_look_up_is_there(self) -> None:
+        spellings = {s for w in glossary.words() for s in (w.term, *w.linked)}
+        for term in ("DIL", "CIL", "copy method", "rd-l", "bine", "g5", "normalised time", "S_ideal", "busbw", "copy engine"):
+            self.assertIn(term, spellings)
+
+    def test_a_word_is_linked_once_and_only_as_a_whole_word(self) -> None:
+        linked = glossary.Linker()
+        text = linked("DIL and DIL; XDIL, swing-b/x, a swing-b, copy engines")
+        self.assertEqual(re.findall(r">([^<]+)</a>", text), ["DIL", "swing-b", "copy engine"])
+        self.assertNotIn("<a", linked("DIL"))
+        self.assertIn("<a", glossary.Linker()("DIL"))
+
+    def test_text_is_escaped_whatever_it_holds(self) -> None:
+        text = glossary.Linker()("<b>DIL</b> & \"x\" &lt;GEMM")
+        self.assertEqual(re.sub(r"</?a[^>]*>", "", text), "&lt;b&gt;DIL&lt;/b&gt; &amp; &#34;x&#34; &amp;lt;GEMM")
+
+    def test_a_text_that_is_a_link_gets_a_mark_with_a_name(self) -> None:
+        self.assertRegex(glossary.Linker().marks("GEMM DIL m8"), r'aria-label="what DIL means">\?</a>$')
+
+    def test_lines_are_parsed(self) -> None:
+        word, other = glossary.parse("# no\n\nα, alpha, [A] = Start = time.\n[up] = Host to device.\n")
+        self.assertEqual((word.term, word.linked, word.text, word.anchor), ("α", ("α", "alpha"), "Start = time.", "word-alpha"))
+        self.assertEqual((other.term, other.linked), ("up", ()))
+
+
+@unittest.skipUnless(workplace.HAVE_JINJA2, "jinja2 is not installed")
+class Page(workplace.Scratch):
+    def test_every_link_within_the_page_leads_somewhere(self) -> None:
+        self.run_build(synthetic.everything())
+        page = self.page()
+        anchors = re.findall(r' id="([^"]+)"', page)
+        self.assertEqual(len(anchors), len(set(anchors)))
+        for target in re.findall(r'href="#([^"]+)"', page):
+            self.assertIn(target, anchors)
+
+    def test_the_three_questions_come_before_everything_else_in_page_and_terminal(self) -> None:
+        _, out, _ = self.run_build(synthetic.everything())
+        for text in (re.sub(r"<[^>]*>", "\n", self.page().split("<body>")[1]), out):
+            places = [text.index(q) for q in (*answers.QUESTIONS, "How far can this run be trusted?")]
+            self.assertTrue(all(place >= 0 for place in places))
+            self.assertLess(places[0], places[1])
+        self.assertLess(self.page().index("How far can this run be trusted?"), self.page().index('id="headline"'))
+
+    def test_long_sections_show_one_figure_and_fold_the_others(self) -> None:
+        self.run_build(synthetic.everything())
+        self.assertRegex(self.page(), r"<summary>\d+ more charts and tables</summary>")
+
+    def test_the_foot_of_paper_is_a_string_whatever_the_name(self) -> None:
+        writer = synthetic.launch()
+        writer.lines[0]["device"][0]["name"] = 'x"; } body { display: none } </style>\\'
+        self.run_build(writer.text())
+        foot = re.search(r'@bottom-left \{ content: "([^"]*)"', self.page()).group(1)
+        self.assertNotRegex(foot, r"[{}<>;]")
+        self.assertEqual(self.page().count("</style>"), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
