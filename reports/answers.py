@@ -34,7 +34,8 @@ def _bare(name: str) -> str:
 
 
 def _claim(signature: Signature, pattern: str, text: str) -> str:
-    found = [(entry["value"], _bare(name), entry) for name, entry in signature.primary.items() if re.fullmatch(pattern, _bare(name))]
+    found = [(entry["value"], _bare(name), entry) for name, entry in signature.primary.items()
+             if re.fullmatch(pattern, _bare(name))]
     if not found:
         return ""
     value, name, entry = min(found, key=lambda f: f[0]) if found[0][2]["better"] == "lower" else max(found, key=lambda f: f[0])
@@ -64,7 +65,7 @@ class _Point:
 
 _NEXT_TO = {"engine_up": "an engine copy from the host", "engine_peer": "an engine copy to another device",
             "local_engine": "an engine copy within the device", "local_kernel": "a kernel copy within the device"}
-_MOVER = {"engine": "a copy engine", "kernel": "a copy kernel"}
+_METHOD = {"engine": "a copy engine", "kernel": "a copy kernel"}
 
 
 def _share(name: str, entry: Json, low: float, high: float) -> Tuple[Optional[_Point], Optional[_Point]]:
@@ -79,10 +80,10 @@ def _share(name: str, entry: Json, low: float, high: float) -> Tuple[Optional[_P
 
 
 def _of_ideal(name: str, entry: Json, low: float, high: float) -> Tuple[Optional[_Point], Optional[_Point]]:
-    mover = re.fullmatch(r"pair_of_ideal_(\w+)", name)
-    if not mover and name != "out_of_core_of_ideal":
+    pair = re.fullmatch(r"pair_of_ideal_(\w+)", name)
+    if not pair and name != "out_of_core_of_ideal":
         return None, None
-    what = "a GEMM and a transfer by %s at once" % _MOVER.get(mover.group(1), spell(mover.group(1))) if mover else \
+    what = "a GEMM and a transfer by %s at once" % _METHOD.get(pair.group(1), spell(pair.group(1))) if pair else \
         "a GEMM whose inputs stay in host memory"
     gains = "which gains %s of what is possible" % percent(entry["value"]) if entry["value"] >= 0 else "which loses time"
     return (_Point(entry["value"], "%s, %s" % (what, gains)) if low >= _STRONG_SHARE else None,

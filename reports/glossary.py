@@ -64,7 +64,8 @@ class Linker:
     def __call__(self, text: str) -> str:
         """`text` as markup, escaped."""
         pattern, known = _spellings()
-        return markup(pattern.sub(lambda found: self._link(found.group(1), known[found.group(1)]) or found.group(), _escape(text)))
+        return markup(pattern.sub(lambda found: self._link(found.group(1), known[found.group(1)]) or found.group(1),
+                                  _escape(text)))
 
     def marks(self, text: str) -> str:
         """For a text that is itself a link: a question mark for each word in it, which leads to the word."""

@@ -146,7 +146,8 @@ def render(comparison: Json) -> str:
     """At most report.LIMIT bytes for some ten runs a side; with less detail where there are more. Raises report.MissingDependency
     where jinja2 is not installed."""
     template, page = report.page_template("compare.html"), ""
-    style, style_hash = report.style_of("report.css", "compare.css", running="gpusig compare · " + _question(shown(comparison, 0)[0]))
+    running = "gpusig compare · " + _question(shown(comparison, 0)[0])
+    style, style_hash = report.style_of("report.css", "compare.css", running=running)
     for level in _LEVELS:
         page = template.render(_context(comparison, *level), style=style, style_hash=style_hash) + "\n"
         if len(page.encode("utf-8")) <= report.LIMIT:
