@@ -17,7 +17,7 @@ from reports.spread import sentence_of, shown_interval
 MAX_SKIPPED = 5
 STATE = 4  # lines
 _MAX_LINES = 8  # of a text that names what records name
-_NUMBERS = 31  # the column where numbers end
+_NUMBERS = 33  # the column where numbers end
 WIDTH = 80  # the terminal that everyone has
 
 
@@ -28,7 +28,7 @@ def _row(name: str, entry: Json, width: int) -> List[str]:
     label = spell(name.rpartition("/")[2])
     long = [] if len(label) + 1 + len(number) <= _NUMBERS else ["  " + label]
     shown = "" if long else label
-    line = "  %s %*s %-7s%7s%6s  " % (shown, _NUMBERS - len(shown), number, unit,
+    line = "  %s %*s %-7s%7s%5s  " % (shown, _NUMBERS - len(shown), number, unit,
                                       half_width(entry["value"], *shown_interval(entry), entry["unit"]), share)
     condition = "; ".join(t for t in (entry.get("grade"), entry["condition"]) if t)
     if len(line) + len(condition) <= width:
@@ -37,7 +37,8 @@ def _row(name: str, entry: Json, width: int) -> List[str]:
 
 
 def _wrapped(text: str, width: int, indent: str, later: str = "") -> List[str]:
-    return textwrap.wrap(text, width, initial_indent=indent, subsequent_indent=later or indent)[:_MAX_LINES]
+    return textwrap.wrap(text, width, initial_indent=indent, subsequent_indent=later or indent, max_lines=_MAX_LINES,
+                         placeholder=" …")
 
 
 def _bounds(signature: Signature) -> str:

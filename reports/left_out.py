@@ -13,6 +13,7 @@ from reports.quantity import listing, plural, spell
 from reports.records import CONTENDED, GRADES, NOISY
 
 _PROGRAMS = 6  # that are named
+_NUMBERS = 10  # headline numbers that are named
 _MISSING = {"soaked": "checked, not timed", "too few samples": "too little time for them",
             "noisy or contended": "too noisy, or contended", "did not run": "the time budget was spent",
             "invalid": "no valid value"}
@@ -93,12 +94,12 @@ def _missing(signature: Json) -> List[Note]:
     for entry in signature["primary_missing"]:
         if entry not in absent:
             causes.setdefault(cause_of(entry["reason"]), []).append(spell(entry["metric"]))
-    notes = [Note("skipped", "%s missing: %s" % (plural(len(names), "headline number"), _MISSING[cause]), listing(names, 30))
+    notes = [Note("skipped", "%s missing: %s" % (plural(len(names), "headline number"), _MISSING[cause]), listing(names, _NUMBERS))
              for cause, names in sorted(causes.items())]
     if absent:
         reasons = sorted({e["reason"].partition(": ")[2] for e in absent})
         notes.append(Note("skipped", "%s not available here" % plural(len(absent), "headline number"), "%s: %s" % (
-            listing([spell(e["metric"]) for e in absent], 30), _brief("; ".join(reasons)))))
+            listing([spell(e["metric"]) for e in absent], _NUMBERS), _brief("; ".join(reasons)))))
     return notes
 
 
