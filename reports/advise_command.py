@@ -7,14 +7,15 @@ import argparse
 import json
 import sys
 from pathlib import Path
-from typing import Any, List, NoReturn, Optional, Tuple
+from typing import Any, List, NoReturn
 
 from reports.advise import Adviser, NoData, LibraryMissing
 from reports.advise_lines import Machine, device_of, why_missing
 from reports.advise_machine import machine_of
+from reports.advise_table import table
 from reports.advise_uncertainty import uncertainty
 from reports.jsonl import Json, BadRecord, is_number, read_object, whole_in
-from reports.quantity import human, listing, percent, size
+from reports.quantity import percent
 from reports.signature_file import READS, restored
 
 OK, BAD, USAGE, CANNOT = 0, 1, 2, 77
@@ -161,54 +162,6 @@ def answer(signature: Json, given: Any, path: Path) -> Json:
     head = {"schema": SCHEMA, "version": VERSION, "device": signature["device"], "question": question, "notes": notes,
             "score": _score_text(signature), "expected_error_text": _error_text(signature, advice)}
     return dict(head, **advice)
-
-
-def _rows(advice: Json) -> List[Tuple[str, ...]]:
-    rows = [("schedule", "copy method", "predicted", "GEMMs", "transfers", "")]
-    for c in advice["candidates"]:
-        rows.append((c["schedule"], c["copy_method"], human(c["predicted_s"], "s"), human(c["gemm_s"], "s"),
-                     human(c["comm_s"], "s"), ", ".join(["tie"] * c["tie"] + ["extrapolated"] * c["extrapolated"])))
-    return rows
-
-
-_PRIORITIES = {"high": "high for the transfers", "normal": "as it is", None: "not measured"}
-
-
-def _shared(shared: Optional[int]) -> str:
-    if shared is None:
-        return "not measured"
-    return "%s a block of the GEMM" % size(shared) if shared else "as it is"
-
-
-def _ties(advice: Json) -> str:
-    """The other schedules that are predicted to take as long as the fastest, within the expected error."""
-    pick = advice["pick"]
-    tied = [c for c in advice["candidates"] if c["tie"]]
-    others = ["%s by %s" % (c["schedule"], c["copy_method"]) for c in tied
-              if (c["schedule"], c["copy_method"]) != (pick["schedule"], pick["copy_method"])]
-    if not others:
-        return "none"
-    if len(tied) == len(advice["candidates"]):
-        return "all %d rows below: their predictions do not differ by more than the expected error" % len(tied)
-    return "%s: within the expected error of the fastest" % listing(others, len(others))
-
-
-def table(advice: Json) -> str:
-    q, pick, best = advice["question"], advice["pick"], advice["allreduce"]
-    summed = "not measured for this number of devices"
-    if best:
-        summed = "%s for %s: %s" % (best["algorithm"], size(advice["message_bytes"]), human(best["predicted_s"], "s"))
-    facts = [("schedule", pick["schedule"]), ("copy method", pick["copy_method"]), ("predicted", human(pick["predicted_s"], "s")),
-             ("expected error", advice["expected_error_text"]), ("as fast", _ties(advice)), ("score", advice["score"]),
-             ("shared memory", _shared(advice["shared_bytes"])), ("priority", _PRIORITIES[advice["priority"]]),
-             ("allreduce", summed), ("why", advice["why"])]
-    lines = ["%s of %d×%d×%d %s among %d devices, as measured on %s" % (
-        q["op"], q["m"], q["n"], q["k"], q["type"], q["devices"], advice["device"]), ""]
-    lines += ["%-16s  %s" % fact for fact in facts] + [""]
-    rows = _rows(advice)
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    lines += ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows]
-    return "\n".join(lines + [""] * bool(advice["notes"]) + ["note: " + note for note in advice["notes"]]) + "\n"
 
 
 def _text(given: argparse.Namespace) -> str:

@@ -7,6 +7,7 @@ import contextlib
 import io
 import json
 import os
+import re
 import unittest
 from pathlib import Path
 from typing import Dict, List, Tuple
@@ -20,6 +21,7 @@ from reports.advise import Adviser, NoData, LibraryMissing, library_path
 from reports.advise_contention import exchange_ratio
 from reports.advise_lines import LINKS, MAX_GEMMS, MAX_POINTS, Machine
 from reports.advise_machine import machine_of
+from reports.advise_table import wrapped
 from reports.sections import advice
 
 try:
@@ -228,8 +230,27 @@ class Telling(workplace.Scratch):
     def table(self, text: str, *words: str) -> Dict[str, str]:
         code, out, err = self.advise(str(self.stored(text)), *OPTIONS, *words)
         self.assertEqual((code, err), (0, ""))
-        rows = (line.split("  ", 1) for line in out.splitlines() if "  " in line)
+        facts = re.sub(r"\n {18}", " ", out)  # a fact of several lines
+        rows = (line.split("  ", 1) for line in facts.splitlines() if "  " in line)
         return {key: rest.strip() for key, rest in rows}
+
+    def test_the_table_fits_a_terminal_and_nothing_is_cut(self) -> None:
+        path = self.stored(curves())
+        for words in (("--op", "ag-gemm"), ("--op", "gemm-ar"), ("--m", str((1 << 32) - 1), "--n", str((1 << 32) - 1))):
+            out = self.advise(str(path), *OPTIONS, *words)[1]
+            self.assertLessEqual(max(map(len, out.splitlines())), 80, out)
+            answer = json.loads(self.advise(str(path), *OPTIONS, *words, "--format", "json")[1])
+            told = " ".join(out.split())
+            for text in (answer["why"], answer["score"], answer["expected_error_text"], *answer["notes"]):
+                self.assertIn(" ".join(text.split()), told)
+            self.assertNotIn("...", out)
+            self.assertTrue(out.endswith("\n\nwords: ./gpusig help words\n"))
+
+    def test_a_number_stays_with_its_unit(self) -> None:
+        for begin in range(60, 80):
+            lines = wrapped("x" * begin + " hetero-unfused-1d 12 % of 1.7 ms and 3 s", "note: ")
+            for line in lines:
+                self.assertNotRegex(line, r"^ *(%|ms\b|s\b)|(12|1\.7|3|hetero-)$")
 
     def test_expected_error_score_and_reason(self) -> None:
         rows = self.table(curves())
