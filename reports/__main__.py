@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """python -m reports build DIR [--strict]   DIR/records.jsonl -> signature.json, metrics.csv, timings.csv and report.html in DIR;
                                     prints the headline numbers
-python -m reports advise SIGNATURE  which schedule for a GEMM with its communication: reports/advise_command.py
+python -m reports advise SIGNATURE...  which schedule for a GEMM with its communication, on which machine:
+                                    reports/advise_command.py; check-advise only checks the options
 python -m reports compare BEFORE AFTER  has anything changed: reports/compare/command.py
 python -m reports validate FILE     check every line of records, a signature, or advice, against the schema
 
@@ -102,9 +103,9 @@ def main(arguments: List[str]) -> int:
         return validate.validate_file(Path(arguments[1]))
     if arguments[:1] == ["compare"]:
         return compare_command.main(arguments[1:])
-    if arguments[:1] == ["advise"]:
-        return advise_command.main(arguments[1:])
-    complain("usage: python -m reports build DIR [--strict] | advise SIGNATURE ... | compare BEFORE AFTER | validate FILE")
+    if arguments[:1] in (["advise"], ["check-advise"]):
+        return advise_command.main(arguments[1:], check_only=arguments[0] != "advise")
+    complain("usage: python -m reports build DIR [--strict] | advise SIGNATURE... | compare BEFORE AFTER | validate FILE")
     return USAGE
 
 

@@ -1,20 +1,24 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""python -m reports advise SIGNATURE --m M --n N --k K --devices G --op OP --type TYPE [--format table|json|machine]"""
+"""python -m reports advise SIGNATURE... --m M --n N --k K --devices G --op OP --type TYPE [--format table|json|machine]"""
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
+import math
 import sys
 from pathlib import Path
-from typing import Any, List, NoReturn
+from typing import Any, Iterator, List, NoReturn, Sequence
 
 from reports.advise import Adviser, NoData, LibraryMissing
+from reports.advise_comparison import MachineAnswer, compare, labels
 from reports.advise_lines import Machine, device_of, why_missing
 from reports.advise_machine import machine_of
-from reports.advise_table import table
+from reports.advise_table import comparison_table, table
 from reports.advise_uncertainty import uncertainty
-from reports.jsonl import Json, BadRecord, is_number, read_object, whole_in
+from reports.jsonl import Json, BadRecord, clean, is_number, read_object, whole_in
+from reports.machine import name_of
 from reports.quantity import percent
 from reports.signature_file import READS, restored
 
@@ -24,12 +28,22 @@ SCORED = "overlap/ficco"
 FORMATS = ("table", "json", "machine")
 
 
-class AdviseError(ValueError):
-    """A question that cannot be answered, and the exit code."""
+_USAGE = "./gpusig advise SIGNATURE... --m M --n N --k K --devices G --op OP --type TYPE"
 
-    def __init__(self, text: str, code: int = USAGE) -> None:
+
+class AdviseError(ValueError):
+    """A question that cannot be answered, and the exit code; `more` has further lines, of further signatures."""
+
+    def __init__(self, text: str, code: int = USAGE, more: Sequence[str] = ()) -> None:
         super().__init__(text)
-        self.code = code
+        self.code, self.lines = code, [text, *more]
+
+
+class NoAnswer(AdviseError):
+    """A signature lacks what the question needs; others may have it."""
+
+    def __init__(self, text: str, more: Sequence[str] = ()) -> None:
+        super().__init__(text, CANNOT, more)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -46,20 +60,26 @@ def _count(text: str) -> int:
 
 def parse(arguments: List[str]) -> argparse.Namespace:
     parser = _Parser(prog="gpusig advise", add_help=False, allow_abbrev=False)
-    parser.add_argument("signature", type=Path)
+    parser.add_argument("signatures", nargs="*")
+    parser.add_argument("--cwd", type=Path, default=Path.cwd())
     for side in ("m", "n", "k", "devices"):
         parser.add_argument("--" + side, type=_count)
     parser.add_argument("--op")
     parser.add_argument("--type", dest="kind")
     parser.add_argument("--format", default="table")
-    given = parser.parse_args(arguments)
+    given = parser.parse_intermixed_args(arguments)
+    if not given.signatures:
+        raise AdviseError("needs a signature: " + _USAGE)
+    if "" in given.signatures:
+        raise AdviseError("an empty name is no signature")
     if given.format not in FORMATS:
         raise AdviseError("unknown format '%s'; formats: %s" % (given.format[:40], " ".join(FORMATS)))
     absent = [name for name, key in (("--m", "m"), ("--n", "n"), ("--k", "k"), ("--devices", "devices"), ("--op", "op"),
                                      ("--type", "kind")) if getattr(given, key) is None]
     if absent and given.format != "machine":
-        raise AdviseError("advise needs %s: ./gpusig advise SIGNATURE --m M --n N --k K --devices G --op OP --type TYPE" %
-                      " ".join(absent))
+        raise AdviseError("needs %s: %s" % (" ".join(absent), _USAGE))
+    if given.format == "machine" and len(given.signatures) > 1:
+        raise AdviseError("--format machine takes one signature, not %d" % len(given.signatures))
     return given
 
 
@@ -68,6 +88,17 @@ def parse(arguments: List[str]) -> argparse.Namespace:
 
 # What code that trusts the types of a signature raises where they are others.
 _MALFORMED = (LookupError, TypeError, AttributeError, ValueError, ArithmeticError, RecursionError)
+
+
+@contextlib.contextmanager
+def _trusting(path: Path) -> Iterator[None]:
+    """What fails because the signature is malformed is an AdviseError that says so."""
+    try:
+        yield
+    except AdviseError:
+        raise
+    except _MALFORMED as why:
+        raise AdviseError("%s: malformed: %s %s" % (path, type(why).__name__, str(why)[:80]), BAD) from None
 
 
 def read_signature(path: Path) -> Json:
@@ -150,7 +181,7 @@ def answer(signature: Json, given: Any, path: Path) -> Json:
     try:
         advice = adviser.ask(given.m, given.n, given.k, given.devices, given.op, given.kind)
     except NoData as why:
-        raise AdviseError(_lacking(signature, given.kind, why), CANNOT) from None
+        raise NoAnswer(_lacking(signature, given.kind, why)) from None
     except ValueError as why:
         raise AdviseError(str(why)) from None
     question = {"m": given.m, "n": given.n, "k": given.k, "devices": given.devices, "op": given.op, "type": given.kind}
@@ -164,27 +195,60 @@ def answer(signature: Json, given: Any, path: Path) -> Json:
     return dict(head, **advice)
 
 
+def _machine_answer(given: argparse.Namespace, name: str) -> MachineAnswer:
+    """The answer of one of several signatures."""
+    path = given.cwd / name
+    with _trusting(path):
+        signature = read_signature(path)
+        device, simulated = name_of(signature), bool(signature.get("simulated"))
+        try:
+            advice = answer(signature, given, path)
+        except NoAnswer as why:
+            return MachineAnswer(name, device, simulated, None, str(why))
+        times = [advice["gemm_s"], advice["comm_s"], *(c["predicted_s"] for c in advice["candidates"])]
+        if not all(0 < seconds < math.inf for seconds in times) or not 0 <= advice["expected_error"] < math.inf:
+            raise ValueError("a predicted time or an expected error out of range")
+        return MachineAnswer(name, device, simulated, advice, scored=is_number(_score(signature).get("median_error")))
+
+
+def _several(given: argparse.Namespace) -> str:
+    machines = [_machine_answer(given, name) for name in given.signatures]
+    if not any(machine.advice for machine in machines):
+        raise NoAnswer(*_reasons(machines))
+    comparison = compare(machines)
+    return comparison_table(comparison) if given.format == "table" else _json(comparison)
+
+
+def _reasons(machines: Sequence[MachineAnswer]) -> Any:
+    """Why no machine has an answer: the first line, and the others."""
+    lines = ["%s: %s" % (label, m.reason) for label, m in zip(labels([m.path for m in machines]), machines)]
+    return lines[0], lines[1:]
+
+
+def _json(value: Json) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+
+
 def _text(given: argparse.Namespace) -> str:
-    signature = read_signature(given.signature)
-    if given.format == "machine":
-        return _machine(signature).text
-    advice = answer(signature, given, given.signature)
-    if given.format == "table":
-        return table(advice)
-    return json.dumps(advice, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+    if len(given.signatures) > 1:
+        return _several(given)
+    path = given.cwd / given.signatures[0]
+    with _trusting(path):
+        signature = read_signature(path)
+        if given.format == "machine":
+            return _machine(signature).text
+        advice = answer(signature, given, path)
+        return table(advice) if given.format == "table" else _json(advice)
 
 
-def main(arguments: List[str]) -> int:
+def main(arguments: List[str], check_only: bool = False) -> int:
+    """With `check_only` the options are checked, and nothing is read."""
     try:
         given = parse(arguments)
-        try:
-            text = _text(given)
-        except AdviseError:
-            raise
-        except _MALFORMED as why:
-            raise AdviseError("%s: malformed: %s %s" % (given.signature, type(why).__name__, str(why)[:80]), BAD) from None
+        text = "" if check_only else _text(given)
     except AdviseError as why:
-        print("gpusig: advise: %s" % why, file=sys.stderr)
+        for line in why.lines:
+            print("gpusig: advise: %s" % clean(line), file=sys.stderr)
         return why.code
     print(text, end="")
     return OK

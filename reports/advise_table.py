@@ -7,6 +7,7 @@ import re
 import textwrap
 from typing import List, Optional, Sequence, Tuple
 
+from reports.advise_comparison import error_text, ratio_text
 from reports.jsonl import Json
 from reports.quantity import human, listing, size
 
@@ -78,4 +79,48 @@ def table(advice: Json) -> str:
     lines += [line for name, text in facts for line in wrapped(text, name.ljust(_FACT + 2))]
     lines += ["", *aligned(_rows(advice)), *[""] * bool(advice["notes"])]
     lines += [line for note in advice["notes"] for line in wrapped(note, "note: ")]
+    return "\n".join(lines + ["", _WORDS]) + "\n"
+
+
+# ------------------------------------------------------------------ several machines
+
+
+_LEGEND = ("Ratio: the predicted time divided by that of the fastest machine. Expected error: half of the earlier predictions "
+           "for that machine were closer; \"at least\" means that only GEMMs could be compared, no schedules. GEMM alone, "
+           "transfers alone: the whole GEMM or the whole exchange, with nothing else running. Serial: one after the other.")
+_MORE = "All schedules of one machine: ./gpusig advise with its signature alone."
+_COLUMNS = ("predicted", "ratio", "expected error", "GEMM alone", "transfers alone", "serial")
+
+
+def _numbers(row: Json) -> Tuple[str, ...]:
+    return (human(row["predicted_s"], "s"), ratio_text(row["ratio"]), error_text(row), human(row["gemm_s"], "s"),
+            human(row["comm_s"], "s"), human(row["serial_s"], "s"))
+
+
+def _machine_lines(comparison: Json) -> List[str]:
+    """Of each machine its label and its fastest schedule, and its numbers below."""
+    answers, rows = comparison["answers"], comparison["comparison"]["machines"]
+    numbers = [_COLUMNS] + [_numbers(row) for row in rows[:len(answers)]]
+    widths = [max(len(line[i]) for line in numbers) for i in range(len(_COLUMNS))]
+    gap = "  " if sum(widths) + 2 * len(widths) <= WIDTH else " "
+    aligned_numbers = [gap + gap.join(cell.rjust(width) for cell, width in zip(line, widths)) for line in numbers]
+    lines = [aligned_numbers[0]]
+    for row, answer, line in zip(rows, answers, aligned_numbers[1:]):
+        title = "%s: %s; %s by %s" % (row["label"], row["name"], answer["pick"]["schedule"], answer["pick"]["copy_method"])
+        lines += [*wrapped(title, "", "    "), line]
+    for row in rows[len(answers):]:
+        lines += wrapped("%s: %s; no answer: %s" % (row["label"], row["name"], row["reason"]), "", "    ")
+    return lines
+
+
+def comparison_table(comparison: Json) -> str:
+    found, answers = comparison["comparison"], comparison["answers"]
+    lines = wrapped("%s, predicted for %d machines" % (question_text(comparison["question"]), len(found["machines"]))) + [""]
+    lines += [line for sentence in found["sentences"] for line in wrapped(sentence, "", "  ")]
+    lines += [line for note in found["notes"] for line in wrapped(note, "note: ")]
+    lines += ["", *_machine_lines(comparison), "", *wrapped(_LEGEND), *wrapped(_MORE)]
+    for row, answer in zip(found["machines"], answers):
+        if answer["notes"]:
+            lines += ["", *wrapped("notes on %s:" % row["label"])]
+            lines += [line for note in answer["notes"] for line in wrapped(note, "- ")]
     return "\n".join(lines + ["", _WORDS]) + "\n"

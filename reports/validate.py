@@ -12,7 +12,9 @@ from reports.jsonl import Json, BadRecord, open_regular, parse_line, read_lines,
 
 SCHEMA = Path(__file__).parent / "schema"
 SHOWN = 20
-_NAMES = {"gpusig.advice": "advice", "gpusig.comparison": "comparison", "gpusig.noise": "noise"}
+_NAMES = {"gpusig.advice": "advice", "gpusig.advice_comparison": "advice_comparison", "gpusig.comparison": "comparison",
+          "gpusig.noise": "noise"}
+_PARTS = {"advice_comparison": ("answers", "advice")}  # a list of objects that have a schema of their own
 
 
 def schema(name: str) -> Json:
@@ -31,6 +33,10 @@ def _problems(path: Path) -> Iterator[Tuple[int, str]]:
         value = read_object(path)
         name = _NAMES.get(str(value.get("schema")), "signature")
         yield from ((1, text) for text in complaints(jsonschema.Draft7Validator(schema(name)), value))
+        parts, of_parts = _PARTS.get(name, ("", ""))
+        for number, part in enumerate(value[parts] if isinstance(value.get(parts), list) else ()):
+            validator = jsonschema.Draft7Validator(schema(of_parts))
+            yield from ((1, "%s/%d: %s" % (parts, number, text)) for text in complaints(validator, part))
         return
     validator = jsonschema.Draft7Validator(schema("record"))
     with open_regular(path) as stream:

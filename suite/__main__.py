@@ -44,11 +44,11 @@ def _parser() -> _Parser:
 
     commands.add_parser("list", **plain).add_argument("--markdown", action="store_true")
     commands.add_parser("report", **plain).add_argument("rest", nargs=argparse.REMAINDER)
-    commands.add_parser("advise", **plain).add_argument("rest", nargs=argparse.REMAINDER)
     for command in commands.choices.values():
         command.add_argument("--no-install", action="store_true")
     # Without a prefix for options all of its words are for reports/, wherever they stand.
-    commands.add_parser("compare", prefix_chars="\0", **plain).add_argument("rest", nargs="*")
+    for name in ("compare", "advise"):
+        commands.add_parser(name, prefix_chars="\0", **plain).add_argument("rest", nargs="*")
     return main
 
 
@@ -152,6 +152,8 @@ def main(arguments: list[str]) -> int:
         return 0 if given.check_options else ab.run(options, settings, bin_dir, sources, given.cwd)
     if given.command == "test":
         _check_test_options(given)
+    if given.command == "advise":
+        return advise.command(given.cwd, given.rest, given.check_options)
     if given.check_options:
         return 0
     if given.command == "list":
@@ -160,8 +162,6 @@ def main(arguments: list[str]) -> int:
         return report.command(given.cwd, [word for word in given.rest if word != "--no-install"])
     if given.command == "compare":
         return compare.command(given.cwd, [word for word in given.rest if word != "--no-install"])
-    if given.command == "advise":
-        return advise.command(given.cwd, given.rest)
     from suite import checks  # only here: measuring does not wait for it
 
     if given.stages:

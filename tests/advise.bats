@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-3-Clause
-# ./gpusig advise: a run on the simulated device, then questions to its signature.
+# ./gpusig advise: a run on the simulated device, then questions to its signature, alone and next to another one.
 
 # shellcheck disable=SC2154 # run sets status, output, stderr and their lines; helpers sets root
 load bats/helpers
@@ -73,6 +73,9 @@ advise() {
 		2|--sides 3|unrecognized
 		77|--type bf16|has no GEMM of bf16, so there is nothing to advise; its types: f32 f64
 		77|--type f64|run gemm/efficiency --type f64
+		2|--format machine .|--format machine takes one signature, not 2
+		2|nowhere.json|nowhere.json: No such file
+		1|records.jsonl|records.jsonl: not JSON
 	TABLE
 	# shellcheck disable=SC2086
 	run --separate-stderr here advise records.jsonl $question
@@ -81,6 +84,65 @@ advise() {
 	run --separate-stderr here advise nowhere.json $question
 	[ "$status" = 2 ]
 	[[ $stderr == *"No such file"* ]]
+}
+
+# slow.json, a signature whose GEMMs take four times as long, and none.json, one without any.
+others() {
+	"$TEST_PYTHON" -I -S -c 'import json, sys
+signature = json.load(open("signature.json"))
+rates = signature["programs"]["gemm/efficiency"]["results"]["rates"]
+value = rates["rows_of"].index("value")
+for row in rates["rows"]: row[value] /= 4
+json.dump(signature, open(sys.argv[1] + "/slow.json", "w"))
+signature["programs"].pop("gemm/efficiency")
+json.dump(signature, open(sys.argv[1] + "/none.json", "w"))' "$BATS_TEST_TMPDIR"
+}
+
+@test "advise compares several signatures in 80 columns, the fastest first" {
+	others
+	advise "$BATS_TEST_TMPDIR/slow.json" "$BATS_TEST_TMPDIR/none.json"
+	echo "$output"
+	[ "$status" = 0 ]
+	[ -z "$stderr" ]
+	told=$(tr -s ' \n' ' ' <<<"$output")
+	[[ $told == *"signature.json is predicted to be "*" times as fast as "*slow.json*"GEMM alone transfers alone serial signature.json: simulated"*slow.json:*none.json:*"no answer: the signature lacks measurements"*"notes on signature.json: - "*"words: ./gpusig help words"* ]]
+	[[ $output != *...* ]]
+	run ! env LC_ALL=C.UTF-8 grep -E '^.{81}' <<<"$output"
+}
+
+@test "advise --format json of several signatures is one object as its schema says" {
+	others
+	# shellcheck disable=SC2086 # question is several words
+	GPUSIG_BIN=$root/bin run --separate-stderr "$root/gpusig" advise "$BATS_TEST_TMPDIR/slow.json" $question . --format json
+	[ "$status" = 0 ]
+	printf '%s\n' "$output" >"$BATS_TEST_TMPDIR/advice.json"
+	tr -d '\n' <"$BATS_TEST_TMPDIR/advice.json" | json 'rows[0]["schema"] == "gpusig.advice_comparison"' \
+		'[m["signature"][-9:] for m in rows[0]["comparison"]["machines"]] == [".", "slow.json"]'
+	cd "$root"
+	run --separate-stderr "$(sh suite/find_python.sh)" -m reports validate "$BATS_TEST_TMPDIR/advice.json"
+	[ "$status" = 0 ] || [[ $stderr == *jsonschema* ]]
+}
+
+@test "advise ends as one signature does when none has an answer, with a line for each" {
+	others
+	advise --type bf16 "$BATS_TEST_TMPDIR/slow.json" "$BATS_TEST_TMPDIR/none.json"
+	[ "$status" = 77 ]
+	[ -z "$output" ]
+	[ "${#stderr_lines[@]}" = 3 ]
+}
+
+@test "wrong options of advise are reported before anything is built" {
+	export GPUSIG_BIN=$BATS_TEST_TMPDIR/none
+	for words in '--m 1' '. --m x' '. . --format machine' '. --op ag-gemm'; do
+		# shellcheck disable=SC2086 # words are several
+		run --separate-stderr here --check-options advise $words
+		[ "$status" = 2 ]
+		[ -z "$output" ]
+		[ "${#stderr_lines[@]}" = 1 ]
+	done
+	# shellcheck disable=SC2086
+	run --separate-stderr here --check-options advise nowhere --no-install $question
+	[ "$status" = 0 ]
 }
 
 # write is err_print()'s, which it never calls.

@@ -45,7 +45,8 @@ def _of_report(chance: Random, place: Workplace) -> str | None:
 
 def _of_advice(chance: Random, place: Workplace) -> str | None:
     changed = _change(chance, _copied(place) / "signature.json")
-    words = [chance.choice(("run", "run/signature.json")), *ADVISE, "--format", chance.choice(("table", "json", "machine"))]
+    signatures = chance.choice((["run"], ["run/signature.json"], ["run", str(place.completed)], [str(place.completed), "run"]))
+    words = [*signatures, *ADVISE, "--format", chance.choice(("table", "json", "machine"))]
     return _judged(changed, place.run(place.driver("advise", *words), _HOW))
 
 

@@ -150,6 +150,8 @@ class Fuzz(workplace.Scratch):
         for how in advise_command.FORMATS:
             code, out, err = self.run_command("advise", str(self.folder), *ADVICE, "--format", how)
             self.assertEqual((bool(out), err.count("\n")), (code == 0, int(code != 0)), err)
+        both, out, err = self.run_command("advise", str(self.folder), str(self.folder), *ADVICE)
+        self.assertEqual((bool(out), err.count("\n")), (both == 0, {0: 0, 77: 2}.get(both, 1)), err)
         return code
 
     def validated(self, path: Path) -> None:
