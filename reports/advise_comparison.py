@@ -75,8 +75,12 @@ def _judge(row: Json, fastest: Json) -> None:
     row["verdict"] = SLOWER if row["ratio"] > allowed else EQUAL
 
 
+def _at_least(*rows: Json) -> str:
+    return "" if all(row["expected_error_scored"] for row in rows) else "at least "
+
+
 def error_text(row: Json) -> str:
-    return ("" if row["expected_error_scored"] else "at least ") + percent(row["expected_error"])
+    return _at_least(row) + percent(row["expected_error"])
 
 
 def ratio_text(ratio: float) -> str:
@@ -85,14 +89,15 @@ def ratio_text(ratio: float) -> str:
 
 def _sentence(row: Json, fastest: Json) -> str:
     ratio, errors = ratio_text(row["ratio"]), "%s and %s" % (error_text(fastest), error_text(row))
+    at_least = _at_least(fastest, row)
     if row["verdict"] == SLOWER:
-        return ("%s is predicted to be %s times as fast as %s. This is more than the expected errors (%s) explain together: %s "
-                "times." % (fastest["label"], ratio, row["label"], errors, ratio_text(1 + row["combined_error"])))
+        return ("%s is predicted to be %s times as fast as %s. This is more than the expected errors (%s) explain together: %s%s "
+                "times." % (fastest["label"], ratio, row["label"], errors, at_least, ratio_text(1 + row["combined_error"])))
     times = "their predicted times are equal"
     if row["ratio"] > 1:
         times = "%s is predicted to take %s times as long" % (row["label"], ratio)
-    return "No difference between %s and %s beyond the expected error (%s): %s. The expected errors are %s." % (
-        fastest["label"], row["label"], percent(row["combined_error"]), times, errors)
+    return "No difference between %s and %s beyond the expected error (%s%s): %s. The expected errors are %s." % (
+        fastest["label"], row["label"], at_least, percent(row["combined_error"]), times, errors)
 
 
 def _labels(rows: Sequence[Json]) -> str:
@@ -104,9 +109,8 @@ def _notes(rows: List[Json], answers: List[Json]) -> List[str]:
     far = [row for row, answer in zip(rows, answers) if answer["extrapolated"]]
     notes = []
     if models and machines:
-        notes.append("a model is compared with a machine: %s is simulated, and %s was measured. Times of a model say nothing "
-                     "about hardware, so this comparison cannot tell which machine is faster" % (
-                         _labels(models), _labels(machines)))
+        notes.append("a model is compared with a machine (simulated: %s; measured: %s). Times of a model say nothing about "
+                     "hardware, so this comparison cannot tell which machine is faster" % (_labels(models), _labels(machines)))
     if far:
         notes.append("the question is outside the shapes or sizes that were measured on %s, and the expected error does not "
                      "cover that: ./gpusig run --shape %s measures this GEMM" % (

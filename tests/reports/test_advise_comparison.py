@@ -64,7 +64,8 @@ class Judging(unittest.TestCase):
         self.assertEqual(sentence(1.1), "No difference between a and b beyond the expected error (14 %): b is predicted to take "
                                         "1.10 times as long. The expected errors are 6.0 % and 8.0 %.")
         self.assertIn("their predicted times are equal", sentence(1.0))
-        self.assertIn("6.0 % and at least 8.0 %", sentence(1.42, scored=False))
+        self.assertIn("(6.0 % and at least 8.0 %) explain together: at least 1.14 times", sentence(1.42, scored=False))
+        self.assertIn("expected error (at least 14 %): ", sentence(1.1, scored=False))
 
     def test_each_is_compared_with_the_fastest(self) -> None:
         found = compare([MachineAnswer("e", "x", False, None, "no GEMM"), machine("c", 3.0, 0.1), machine("a", 1.0, 0.1),
@@ -87,7 +88,7 @@ class Judging(unittest.TestCase):
         for simulated, notes in (((False, False), 0), ((True, True), 0), ((True, False), 1), ((False, True), 1)):
             found = compare([machine(name, 1.0, 0.1, simulated=s) for name, s in zip("ab", simulated)])["comparison"]["notes"]
             self.assertEqual(len(found), notes)
-        self.assertIn("b is simulated, and a was measured", found[0])
+        self.assertIn("(simulated: b; measured: a)", found[0])
 
     def test_what_was_extrapolated_is_noted_with_what_measures_it(self) -> None:
         found = compare([machine("a", 1.0, 0.1), machine("b", 1.0, 0.1, extrapolated=True)])["comparison"]["notes"]
