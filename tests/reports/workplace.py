@@ -30,6 +30,15 @@ from reports.signature import Signature, build  # noqa: E402
 HAVE_JINJA2 = importlib.util.find_spec("jinja2") is not None
 
 
+def example_report(folder: Path) -> Path:
+    """The page of a run of every program."""
+    synthetic.store(folder, synthetic.everything())
+    with contextlib.redirect_stdout(io.StringIO()):
+        if command.main(["build", str(folder)]):
+            raise RuntimeError("no page of the synthetic records")
+    return folder / "report.html"
+
+
 class Scratch(unittest.TestCase):
     def setUp(self) -> None:
         holder = tempfile.TemporaryDirectory()

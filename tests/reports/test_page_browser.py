@@ -1,0 +1,317 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The pages as a browser shows them: on a telephone, a tablet and a desk, by day and by night, and on paper."""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import shutil
+import tempfile
+import unittest
+import unittest.mock
+from pathlib import Path
+from typing import Dict, Iterable, Iterator, List, Sequence, Tuple
+
+import workplace
+
+import comparison_example as example
+import layout
+import page_browser
+from page_browser import LAYOUTS, PAPER, SCHEMES, Page
+from reports.compare import page as compare_page
+
+WHY_NOT = page_browser.why_no_browser() or ("" if workplace.HAVE_JINJA2 else "jinja2 is not installed")
+ALL = bool(os.environ.get("GPUSIG_TEST_ALL"))
+SHOWN = 12  # breaches in a message
+
+_scratch: Path
+_browser: page_browser.Browser
+_papers: Dict[str, page_browser.Paper] = {}
+
+
+def setUpModule() -> None:
+    global _scratch, _browser
+    if WHY_NOT:
+        raise unittest.SkipTest(WHY_NOT)
+    _scratch = Path(tempfile.mkdtemp(prefix="gpusig-pages."))
+    atexit.register(shutil.rmtree, _scratch, ignore_errors=True)
+    _browser = page_browser.Browser()
+
+
+def tearDownModule() -> None:
+    _browser.close()
+    shutil.rmtree(_scratch, ignore_errors=True)
+
+
+class Rules:
+    """What every page keeps; a class names its pages in `files`."""
+
+    files: Dict[str, Path] = {}
+
+    def none(self, breaches: Sequence[str], **where: str) -> None:
+        with self.subTest(**where):
+            if breaches:
+                more = ["and %d more" % (len(breaches) - SHOWN)] if len(breaches) > SHOWN else []
+                self.fail("\n".join(["%d breaches" % len(breaches), *breaches[:SHOWN], *more]))
+
+    def laid_out(self, layouts: Iterable[str] = LAYOUTS) -> Iterator[Tuple[Page, Dict[str, str]]]:
+        for name, path in self.files.items():
+            page = _browser.open(path)
+            for width in layouts:
+                for scheme in SCHEMES:
+                    page.lay_out(width, scheme)
+                    yield page, {"page": name, "layout": width, "scheme": scheme}
+
+    def test_it_is_read_at_each_width_by_day_by_night_and_on_paper(self) -> None:
+        for page, where in self.laid_out():
+            self.none(page.rule("sideways"), rule="does not scroll sideways", **where)
+            page.rule("unfold", True)
+            self.none(page.rule("sideways"), rule="does not scroll sideways, unfolded", **where)
+            self.none(page.rule("contrast"), rule="contrast", **where)
+            if where["layout"] != PAPER:
+                self.none(page.rule("scrolling"), rule="what scrolls has a name and is reached by keyboard", **where)
+            page.rule("unfold", False)
+            with self.subTest(rule="night is dark and paper is not", **where):
+                self.assertEqual(page.rule("paint") < 0.5, where["scheme"] == "dark" and where["layout"] != PAPER)
+            self.none(page.console, rule="the console stays empty", **where)
+
+    def test_its_markup_says_what_is_what(self) -> None:
+        for name, path in self.files.items():
+            for rule in ("language", "landmarks", "headings", "tables", "drawings", "links"):
+                self.none(_browser.open(path).rule(rule), page=name, rule=rule)
+
+    def test_axe_finds_nothing_serious(self) -> None:
+        for page, where in self.laid_out():
+            if ALL or (where["layout"], where["scheme"]) in self.for_axe(where["page"]):
+                self.none(page.violations(colours=ALL), **where)
+
+    def for_axe(self, _page: str) -> Sequence[Tuple[str, str]]:
+        """The layouts that axe, which takes seconds, looks at without --all."""
+        return [("390", "light"), ("1280", "dark")]
+
+
+class Printed(Rules):
+    """What a page keeps on paper: a sheet that lies alone says of what and of when it is."""
+
+    on_every_sheet: Tuple[Tuple[str, ...], ...] = ()
+
+    def test_each_sheet_says_of_what_and_of_when_it_is(self) -> None:
+        for name in self.files:
+            sheets = self.paper(name).pages
+            self.assertGreater(len(sheets), 1)
+            for texts in self.on_every_sheet:
+                bare = [number for number, sheet in enumerate(sheets, 1) if not any(text in sheet for text in texts)]
+                with self.subTest(page=name, says=" or ".join(texts)):
+                    self.assertEqual(bare, [], "of %d sheets these do not say it" % len(sheets))
+
+    def test_nothing_is_wider_than_the_sheet(self) -> None:
+        for page, where in self.laid_out([PAPER]):
+            self.none(page.rule("paper"), **where)
+        for name in self.files:
+            self.none(self.paper(name).outside(), page=name)
+
+    def test_what_folds_is_open_everywhere_or_nowhere(self) -> None:
+        for page, where in self.laid_out([PAPER]):
+            self.none(page.rule("folds"), **where)
+
+    def paper(self, name: str) -> page_browser.Paper:
+        if not shutil.which("pdftotext"):
+            self.skipTest("pdftotext is not installed")
+        path = _scratch / (name + ".pdf")
+        if name not in _papers:
+            page = _browser.open(self.files[name])
+            page.lay_out(PAPER, "light")
+            _papers[name] = page.printed(path)
+        return _papers[name]
+
+
+class Report(Printed, unittest.TestCase):
+    on_every_sheet = (("A CPU", "node1"), ("2026-01-02",))
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.folder = _scratch / "report"
+        cls.folder.mkdir()
+        cls.files = {"report": workplace.example_report(cls.folder)}
+
+    def conditions(self) -> List[str]:
+        signature = json.loads((self.folder / "signature.json").read_text(encoding="utf-8"))
+        return [one["condition"] for one in signature["metrics"].values() if one["primary"] and one["value"] is not None]
+
+    def test_each_headline_number_is_in_sight_with_its_unit_and_condition(self) -> None:
+        self.assertGreater(len(self.conditions()), 8)
+        for page, where in self.laid_out():
+            self.none(page.rule("headline", self.conditions()), **where)
+
+    def test_headline_numbers_are_on_the_first_two_sheets(self) -> None:
+        numbers = _browser.open(self.files["report"]).rule("numbers")
+        self.assertGreaterEqual(len(numbers), len(self.conditions()), "#headline tr .value")
+        first = " ".join(self.paper("report").pages[:2])
+        self.assertEqual([number for number in numbers if number not in first], [])
+
+
+class Comparison(Printed, unittest.TestCase):
+    @classmethod
+    def setUpClass(cls) -> None:
+        made = example.regression()
+        cls.files = {"comparison": cls.stored("comparison", made)}
+        sides = [made[side] for side in ("before", "after")]
+        said = [text for side in sides for text in (side["name"], side["machine"], side["runs"][0]["started"][:10])]
+        cls.on_every_sheet = tuple((text,) for text in dict.fromkeys(said))
+
+    def test_a_telephone_does_not_scroll_sideways_whatever_the_words(self) -> None:
+        for name, made in (("invalid", example.invalid()), ("long_words", example.hostile("x" * 300))):
+            page = _browser.open(self.stored(name, made))
+            page.lay_out("390", "light")
+            self.none(page.rule("sideways"), page=name)
+
+    @staticmethod
+    def stored(name: str, made: example.Json) -> Path:
+        path = _scratch / (name + ".html")
+        path.write_text(compare_page.render(made), encoding="utf-8")
+        return path
+
+
+class RulesThemselves(unittest.TestCase):
+    """Each rule finds what it is for, and nothing on a page that keeps it."""
+
+    def opened(self, name: str, text: str, width: str = "390") -> Page:
+        path = _scratch / (name + ".html")
+        path.write_text("<!DOCTYPE html>" + text, encoding="utf-8")
+        page = _browser.open_anew(path)
+        self.addCleanup(page.page.close)
+        page.lay_out(width, "light")
+        return page
+
+    def test_a_page_that_keeps_them_has_no_breach(self) -> None:
+        page = self.opened("good", GOOD)
+        for rule in RULES:
+            self.none(page, rule)
+        self.assertEqual(page.rule("headline", ["f32, 2048³"]), [])
+        self.assertEqual(page.rule("numbers"), ["80"])
+        self.assertEqual(page.violations(colours=True), [])
+        page.lay_out(PAPER, "light")
+        self.none(page, "paper")
+        self.assertEqual(page.page.viewport_size["width"], 794 - 151)  # 2 x 20 mm
+
+    def none(self, page: Page, rule: str) -> None:
+        self.assertEqual(page.rule(rule), [], rule)
+
+    def test_each_breach_is_found(self) -> None:
+        page = self.opened("bad", BAD)
+        for rule, count in RULES.items():
+            with self.subTest(rule=rule):
+                self.assertEqual(len(page.rule(rule)), count, page.rule(rule))
+        said = "\n".join(page.rule("contrast"))
+        for words in ("#cccccc on #ffffff in 1 places", "#ffffff on #eeeeee in 1 places", "#888888 on #ffffff in 1 places"):
+            self.assertIn(words, said)
+        headline = page.rule("headline", ["", "f64", "f32, 512³"])
+        for words in (".value is cut off by div.narrow", ".unit ends at", "has no .unit", "a condition is not visible",
+                      'says "f64"'):
+            self.assertTrue(any(words in breach for breach in headline), (words, headline))
+        self.assertEqual(len(page.rule("headline", [""] * 9)), 1)
+        self.assertTrue(any("image-alt" in one or "link-name" in one for one in page.violations(colours=False)))
+        page.lay_out(PAPER, "light")
+        self.assertTrue(any("is cut off" in one for one in page.rule("paper")))
+        self.assertTrue(any("wider than the paper" in one for one in page.rule("paper")))
+
+    def test_what_a_console_and_a_sheet_say_is_heard(self) -> None:
+        page = self.opened("loud", '<script>console.warn("heard")</script><p style="position: absolute; left: 780px">overflowing'
+                           '<p style="break-before: page">second', PAPER)
+        self.assertEqual(page.console, ["heard"])
+        sheets = page.printed(_scratch / "loud.pdf")
+        self.assertIn("second", sheets.pages[-1])
+
+
+RULES = {"language": 1, "landmarks": 2, "headings": 2, "tables": 2, "drawings": 3, "links": 1, "sideways": 1, "scrolling": 2,
+         "folds": 1, "contrast": 3}  # and how many breaches BAD has
+GOOD = """<html lang="en"><title>t</title><style>@page { margin: 10mm 20mm; } .scroll { overflow-x: auto; }
+svg rect { fill: #000; } svg text { fill: #fff; } @media print { .long { white-space: normal !important; } }</style>
+<main><h1>Device</h1><section id="headline"><h2>Numbers</h2>
+<table><caption>Headline numbers</caption><tr><th scope="col">name</th><th scope="col">median</th></tr>
+<tr><th scope="row">rate<small>f32, 2048³</small></th>
+<td><span class="value">80</span> <span class="unit">GFLOP/s</span></td></tr></table>
+</section><h2>More</h2>
+<div class="scroll" tabindex="0" role="region" aria-label="long line"><p class="long" style="white-space: nowrap">%s</p></div>
+<svg role="img" aria-label="80 of 100" width="40" height="20"><rect width="40" height="20"/><text x="2" y="14">80</text></svg>
+<details><summary>2 more</summary><p>one</p></details><a href="#headline">numbers</a></main>""" % ("word " * 200)
+BAD = """<html><h1>Device</h1><h1>Again</h1><h3>Deep</h3>
+<div id="headline"><div class="narrow" style="width: 60px; overflow: hidden">
+<table><tr><th>wordwordword</th><td class="value">1000</td><td class="unit">s</td></tr></table></div>
+<table><caption>c</caption><tr><td class="value">2</td><td class="unit" style="position: absolute; left: 380px">GB/s</td></tr>
+<tr><td class="value">3</td><td><small style="display: none">f32, 512³</small></td></tr></table></div>
+<svg><text x="1" y="10" style="fill: #888">grey</text><rect width="100" height="40" y="20" fill="#eee"/>
+<text x="1" y="40" style="fill: #fff">white</text></svg><svg role="img" aria-label="size"></svg><a href="#x"></a>
+<p style="color: #ccc">pale</p>
+<div style="overflow-x: auto; width: 100px"><p style="width: 1000px">wide</p></div><p style="width: 1000px">wider</p>
+<details open><summary>a</summary><p>seen</p></details><details><summary>b</summary><p>hidden</p></details>"""
+
+
+class Gallery(Rules, unittest.TestCase):
+    """Pages of docs/gallery. Without --all axe looks at each in one layout, another one for each page."""
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.files = {path.stem: path for path in sorted((workplace.ROOT / "docs/gallery").glob("*.html"))}
+        if not cls.files:
+            raise unittest.SkipTest("docs/gallery has no page")
+
+    def for_axe(self, page: str) -> Sequence[Tuple[str, str]]:
+        every = [(width, scheme) for width in LAYOUTS for scheme in SCHEMES]
+        return [every[list(self.files).index(page) * 3 % len(every)]]
+
+
+@unittest.skipIf(page_browser.why_no_layout(), page_browser.why_no_layout())
+class Layout(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls) -> None:
+        folder = _scratch / "layout"
+        folder.mkdir()
+        cls.page = _browser.open_anew(workplace.example_report(folder))
+
+    def test_the_layout_is_the_kept_one(self) -> None:
+        scratch = Path(tempfile.mkdtemp(prefix="gpusig-layout."))
+        for name in layout.NAMES:
+            with self.subTest(layout=name):
+                self.assertEqual(layout.breach(name, layout.taken(self.page, name), scratch), "")
+        if not any(scratch.iterdir()):
+            scratch.rmdir()
+
+    def test_a_word_may_change_and_a_layout_may_not(self) -> None:
+        for name in ("768-light",):
+            before = layout.taken(self.page, name)
+            for what, style in WRONG.items():
+                with self.subTest(layout=name, change=what):
+                    self.assertGreater(layout.changed(before, layout.taken(self.page, name, style)), layout.MOST)
+            for word in WORDS:
+                with self.subTest(layout=name, word=word):
+                    self.assertLess(layout.changed(before, layout.taken(self.page, name, word=word)), layout.MOST)
+
+    def test_a_change_leaves_pictures_and_says_where(self) -> None:
+        folder = _scratch / "kept"
+        folder.mkdir()
+        with unittest.mock.patch.object(layout, "KEPT", folder), unittest.mock.patch.object(layout, "NAMES", ("768-light",)):
+            layout.update(self.page)
+            self.assertEqual([path.name for path in folder.iterdir()], ["768-light.png"])
+            self.assertLess((folder / "768-light.png").stat().st_size, 20000)
+            grid = layout.taken(self.page, "768-light")
+            self.assertEqual(layout.breach("768-light", grid, folder), "")
+            said = layout.breach("768-light", layout.taken(self.page, "768-light", "td { font-size: 14px; }"), folder)
+            self.assertIn("%s/768-light-*.png, and if that is right: %s" % (folder, layout.UPDATE), said)
+            self.assertEqual(len(list(folder.iterdir())), 3)
+            self.assertIn(layout.UPDATE, layout.breach("390-dark", grid, folder))
+
+
+WORDS = (("bandwidth", "bandwidht"), ("latency", "tardiness"))
+WRONG = {
+    "a column is lost": "td:nth-child(4), th:nth-child(4) { display: none; }",
+    "a table lies over what follows": "table { position: absolute; }",
+    "headings lie in their text": "h2, h3 { position: relative; top: 14px; }",
+    "letters of tables are half a pixel larger": "td { font-size: 14px; }",
+    "letters are smaller": "body, td { font-size: 12px; }",
+}
+
+
+if __name__ == "__main__":
+    unittest.main()
