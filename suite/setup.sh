@@ -48,12 +48,19 @@ library_is_here() {
 	return 1
 }
 
-# modules_without PYTHON: the modules that it lacks; one start of Python finds them all.
+font_is_here() {
+	find /usr/share/fonts /usr/local/share/fonts "${XDG_DATA_HOME:-${HOME-}/.local/share}/fonts" "${HOME-}/.fonts" \
+		-name "$1.ttf" 2>/dev/null | grep -q .
+}
+
+# modules_without PYTHON [MODULE...]: those of the rows, or of these, that it lacks; one start of Python finds them all.
 modules_without() {
+	python_asked=$1
+	shift
 	# shellcheck disable=SC2046 # a list of words
-	"$1" -c 'import importlib.util as u, sys
-print(*[m for m in sys.argv[1:] if u.find_spec(m) is None])' \
-		$(rows | while read -r _ probe _; do case $probe in py:*) echo "${probe#py:}" ;; esac; done)
+	[ $# -gt 0 ] || set -- $(rows | while read -r _ probe _; do case $probe in py:*) echo "${probe#py:}" ;; esac; done)
+	"$python_asked" -c 'import importlib.util as u, sys
+print(*[m for m in sys.argv[1:] if u.find_spec(m) is None])' "$@"
 }
 
 # The modules to install. The package manager's belong to /usr/bin/python3: where the chosen Python is another one and
@@ -76,6 +83,7 @@ is_here() {
 	cmd:*) command -v "$name" ;;
 	header:*) echo "#include <$name>" | cc -E -x c - ;;
 	lib:*) library_is_here "lib$name*.so*" ;;
+	font:*) font_is_here "$name" ;;
 	py:*) case " $absent_modules " in *" $name "* | ' all ') return 1 ;; esac ;;
 	esac >/dev/null 2>&1
 }
@@ -145,27 +153,17 @@ may_install() {
 	command -v sudo >/dev/null && sudo -n true 2>/dev/null
 }
 
-# Commands for tests that come with Python packages, into build/tools: needs no administrator, and is tried once.
-bring_tools() {
-	case " $levels $install" in *' test '*1) ;; *) return ;; esac
-	grep '^pip ' "$here/packages.txt" | while read -r _ probe needed package _ _ _ lost; do
-		tools=$here/../build/tools/$package
-		if [ -e "$tools" ] || is_here "$probe" || ! command -v "$needed" >/dev/null || ! mkdir -p "$tools"; then continue; fi
-		say "installing with pip, into build/tools: $package"
-		python=$(sh "$here/find_python.sh" --any 2>/dev/null) || continue
-		"$python" -m pip install --quiet --no-deps --target "$tools" "$package" >/dev/null 2>&1 </dev/null ||
-			say "without ${probe#*:}: $lost"
-	done
-}
-bring_tools
-
-wanting=$(missing)
-[ -z "$wanting" ] && exit 0
-to_install=$(echo "$wanting" | not_tried)
-packages=$(echo "$to_install" | names)
-packages=${packages% }
-
-if [ -n "$packages" ] && may_install; then
+# What one call of the package manager can bring; tells what it did.
+install_missing() {
+	to_install=$(echo "$wanting" | not_tried)
+	packages=$(echo "$to_install" | names)
+	packages=${packages% }
+	[ -n "$packages" ] || return
+	if ! may_install; then
+		as_root=$([ "$(id -u)" = 0 ] || echo 'sudo ')
+		say "missing: to install it, run: $as_root$(with_manager) $packages"
+		return
+	fi
 	log=$(mktemp "${TMPDIR:-/tmp}/gpusig-install.XXXXXX") || exit 77
 	say "installing with $manager: $packages"
 	started=$(date +%s)
@@ -174,15 +172,47 @@ if [ -n "$packages" ] && may_install; then
 	say "installed in $(($(date +%s) - started)) s"
 	if [ -z "$wanting" ]; then
 		rm -f "$log"
-		exit 0
+		return
 	fi
 	echo "$wanting" | remember 2>/dev/null
 	say "not everything could be installed; what $manager said is in $log"
-elif [ -n "$packages" ]; then
-	as_root=$([ "$(id -u)" = 0 ] || echo 'sudo ')
-	say "missing: to install it, run: $as_root$(with_manager) $packages"
-fi
+}
 
+# tool_is_here PROBE FOLDER: by itself, or in the folder where pip was to put it.
+tool_is_here() {
+	find "$2" -name "${1#*:}" 2>/dev/null | grep -q . && return
+	case $1 in
+	py:*) python=$(sh "$here/find_python.sh" --any 2>/dev/null) && [ -z "$(modules_without "$python" "${1#py:}")" ] ;;
+	*) is_here "$1" ;;
+	esac
+}
+
+# Commands and modules for tests that come with Python packages, into build/tools: needs no administrator, and is tried once.
+# After the package manager, which brings pip itself and the commands without which a package is of no use.
+bring_tools() {
+	case " $levels " in *' test '*) ;; *) return ;; esac
+	grep '^pip ' "$here/packages.txt" | while read -r _ probe needed package _ _ _ lost; do
+		tools=$here/../build/tools/$package
+		is_here "cmd:$needed" || continue
+		tool_is_here "$probe" "$tools" && continue
+		if [ "$install" = 1 ] && [ ! -e "$tools" ]; then with_pip "$probe" "$package" "$tools"; fi
+		tool_is_here "$probe" "$tools" || say "without ${probe#*:}: $lost"
+	done
+}
+
+# with_pip PROBE PACKAGE FOLDER: a command alone, a module with what it imports.
+with_pip() {
+	python=$(sh "$here/find_python.sh" --any 2>/dev/null) && mkdir -p "$3" || return
+	say "installing with pip, into build/tools: $2"
+	case $1 in cmd:*) alone=--no-deps ;; *) alone= ;; esac
+	# shellcheck disable=SC2086 # $alone is a word or none
+	"$python" -m pip install --quiet $alone --target "$3" "$2" >/dev/null 2>&1 </dev/null
+}
+
+wanting=$(missing)
+[ -z "$wanting" ] || install_missing
+bring_tools
+[ -z "$wanting" ] && exit 0
 echo "$wanting" | while read -r level probe _ lost; do say "without ${probe#*:}: $lost"; done
 case $wanting in "must "* | *"
 must "*) exit 77 ;; esac

@@ -604,6 +604,81 @@ false_manager() {
 	[ "$before" = "$(wc -l <apt.log)" ]
 }
 
+# A Python that has pip once the package manager brought it, and a pip that says what it was asked for.
+false_pip() {
+	false_manager
+	real=$TEST_PYTHON
+	cat >few/python3 <<-PYTHON
+		#!/bin/sh
+		case "\$1 \$2" in
+		'-m pip')
+			[ -e has-pip ] || exit 1
+			echo "\$*" >>pip.log
+			[ ! -e no-index ] || exit 1
+			for word; do case \$word in */build/tools/*) mkdir -p "\$word/\$(cat brings)" ;; esac; done
+			;;
+		*)
+			case " \$* " in *' pip '*) [ -e has-pip ] || echo pip ;; esac
+			exec "$real" "\$@"
+			;;
+		esac
+	PYTHON
+	cat >>few/apt-get <<-'APT'
+		case " $* " in *' python3-pip '*) : >has-pip ;; esac
+		case " $* " in *' chromium '*) ln -sf /bin/true few/chromium ;; esac
+	APT
+	chmod +x few/python3
+	ln -sf "$(command -v find)" few/
+	export GPUSIG_PYTHON=$PWD/few/python3
+	echo axe_playwright_python >brings
+}
+
+@test "a module for tests comes with pip, after pip and the browser that it needs came in the same call" {
+	false_pip
+	run --separate-stderr env PATH="$PWD/few" GPUSIG_NO_INSTALL=0 sh suite/setup.sh test
+	[ "$status" = 0 ]
+	[[ $stderr == *"installing with apt-get: "*chromium*python3-pip*"installing with pip, into build/tools: axe-playwright-python"* ]]
+	[[ $stderr != *"without axe_playwright_python"* ]]
+	[ -d build/tools/axe-playwright-python/axe_playwright_python ]
+	[ "$(wc -l <pip.log)" = 1 ]
+	grep -q 'install --quiet --target .*/build/tools/axe-playwright-python axe-playwright-python$' pip.log # with what it imports
+	run --separate-stderr env PATH="$PWD/few" GPUSIG_NO_INSTALL=0 sh suite/setup.sh test
+	[ "$(wc -l <pip.log)" = 1 ]
+	ln -sf /bin/true few/nvcc
+	echo nvdisasm >brings
+	run --separate-stderr env PATH="$PWD/few" GPUSIG_NO_INSTALL=0 sh suite/setup.sh test
+	[[ $(tail -n 1 pip.log) == *" --no-deps "*"/nvidia-cuda-nvdisasm nvidia-cuda-nvdisasm" ]]
+}
+
+@test "what pip cannot bring is tried once, and each start says what is lost; a run asks for nothing of it" {
+	false_pip
+	touch no-index
+	for _ in 1 2; do
+		run --separate-stderr env PATH="$PWD/few" GPUSIG_NO_INSTALL=0 sh suite/setup.sh test
+		[ "$status" = 0 ]
+		[[ $stderr == *"without axe_playwright_python: the report's layout, contrast and markup are not checked"* ]]
+		[ "$(wc -l <pip.log)" = 1 ]
+	done
+	rm -r build
+	run --separate-stderr env PATH="$PWD/few" GPUSIG_NO_INSTALL=0 sh suite/setup.sh --no-install test
+	[[ $stderr == *"without axe_playwright_python: "* ]]
+	run --separate-stderr env PATH="$PWD/few" GPUSIG_NO_INSTALL=0 sh suite/setup.sh run
+	[[ $stderr != *axe* ]]
+	[ "$(wc -l <pip.log)" = 1 ]
+}
+
+@test "a font is found below the folders of fonts" {
+	false_manager
+	ln -sf "$(command -v find)" few/
+	echo 'test font:NoFont-Regular fonts-none - - - - letters' >suite/packages.txt
+	HOME=$PWD PATH="$PWD/few" run --separate-stderr sh suite/setup.sh --no-install test
+	[[ $stderr == *"without NoFont-Regular: letters"* ]]
+	mkdir -p .local/share/fonts/truetype
+	touch .local/share/fonts/truetype/NoFont-Regular.ttf
+	HOME=$PWD PATH="$PWD/few" run --separate-stderr sh suite/setup.sh --no-install test
+	[[ $stderr != *NoFont* ]]
+}
+
 @test "a second start finds everything here and says nothing" {
 	fake micro/a steady
 	unset GPUSIG_PYTHON
