@@ -8,10 +8,8 @@ import copy
 import importlib.util
 import json
 import re
-import shutil
 import subprocess
 import sys
-import tempfile
 import unittest
 from functools import lru_cache
 from html.parser import HTMLParser
@@ -429,42 +427,6 @@ class Page(unittest.TestCase):
         done = subprocess.run([sys.executable, "-c", code % [str(workplace.ROOT), str(Path(__file__).parent)]],
                               stdout=subprocess.PIPE, check=True)
         self.assertIn(b"jinja2", done.stdout)
-
-
-@unittest.skipUnless(workplace.HAVE_JINJA2, "jinja2 is not installed")
-@unittest.skipUnless(shutil.which("chromium"), "chromium is not installed")
-class Browser(unittest.TestCase):
-    def chromium(self, folder: str, text: str, width: int, *options: str) -> str:
-        target = Path(folder) / "compare.html"
-        target.write_text(text, encoding="utf-8")
-        return subprocess.run(
-            ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--v=0", "--hide-scrollbars",
-             "--window-size=%d,1600" % width, "--user-data-dir=%s/profile" % folder, *options, target.as_uri()],
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=600).stdout.decode("utf-8", "replace")
-
-    def test_opens_by_day_and_night_without_a_complaint(self) -> None:
-        with tempfile.TemporaryDirectory() as folder:
-            shots = set()
-            for width in (390, 1280):
-                for scheme in (0, 1):
-                    shot = Path(folder) / ("%d-%d.png" % (width, scheme))
-                    out = self.chromium(folder, rendered("regression"), width,
-                                        "--blink-settings=preferredColorScheme=%d" % scheme, "--screenshot=%s" % shot)
-                    self.assertEqual([line for line in out.splitlines() if ":CONSOLE" in line], [])
-                    self.assertGreater(shot.stat().st_size, 20000)
-                    shots.add(shot.read_bytes())
-            self.assertEqual(len(shots), 4)
-
-    def test_a_phone_does_not_scroll_sideways(self) -> None:
-        """A script, which the page itself forbids, measures a copy without its policy."""
-        for made in (rendered("invalid"), page.render(hostile("x" * 300))):
-            text = re.sub(r"<meta http-equiv[^>]*>", "", made)
-            script = "<script>document.title = innerWidth + ' ' + document.documentElement.scrollWidth</script>"
-            text = text.replace("</body>", script + "</body>")
-            with tempfile.TemporaryDirectory() as folder:
-                out = self.chromium(folder, text, 390, "--dump-dom")
-            seen, needed = (int(v) for v in re.search(r"<title>(\d+) (\d+)</title>", out).groups())
-            self.assertLessEqual(needed, seen)
 
 
 if __name__ == "__main__":
