@@ -206,7 +206,8 @@ with_pip() {
 	say "installing with pip, into build/tools: $2"
 	case $1 in cmd:*) alone=--no-deps ;; *) alone= ;; esac
 	# shellcheck disable=SC2086 # $alone is a word or none
-	"$python" -m pip install --quiet $alone --target "$3" "$2" >/dev/null 2>&1 </dev/null
+	"$python" -m pip install --quiet $alone --target "$3" "$2" >"$3.log" 2>&1 </dev/null ||
+		say "it could not be installed; what pip said is in build/tools/$2.log"
 }
 
 wanting=$(missing)

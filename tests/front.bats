@@ -614,7 +614,7 @@ false_pip() {
 		'-m pip')
 			[ -e has-pip ] || exit 1
 			echo "\$*" >>pip.log
-			[ ! -e no-index ] || exit 1
+			[ ! -e no-index ] || { echo 'no such index' && exit 1; }
 			for word; do case \$word in */build/tools/*) mkdir -p "\$word/\$(cat brings)" ;; esac; done
 			;;
 		*)
@@ -659,6 +659,7 @@ false_pip() {
 		[[ $stderr == *"without axe_playwright_python: the report's layout, contrast and markup are not checked"* ]]
 		[ "$(wc -l <pip.log)" = 1 ]
 	done
+	grep -qx 'no such index' build/tools/axe-playwright-python.log
 	rm -r build
 	run --separate-stderr env PATH="$PWD/few" GPUSIG_NO_INSTALL=0 sh suite/setup.sh --no-install test
 	[[ $stderr == *"without axe_playwright_python: "* ]]

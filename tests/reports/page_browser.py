@@ -38,11 +38,20 @@ def why_no_browser() -> str:
     if TOOLS.is_dir() and str(TOOLS) not in sys.path:
         sys.path.append(str(TOOLS))
     try:
-        importlib.import_module("playwright.sync_api")
+        playwright = importlib.import_module("playwright.sync_api")
         importlib.import_module("axe_playwright_python.sync_playwright")
     except ImportError as why:
         return "no axe_playwright_python (%s); rm -r build/tools/axe-playwright-python && sh suite/setup.sh test brings it" % why
-    return ""
+    return _why_no_driver(Path(playwright.__file__).parents[1] / "driver/node")
+
+
+def _why_no_driver(node: Path) -> str:
+    """The package brings a program of its own, which needs libatomic."""
+    if not node.exists():
+        return ""
+    done = subprocess.run([str(node), "--version"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    words = " ".join(done.stdout.decode("utf-8", "replace").split())
+    return "" if done.returncode == 0 else "playwright does not start: %s" % words
 
 
 def why_no_layout() -> str:
