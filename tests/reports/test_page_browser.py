@@ -274,7 +274,9 @@ class Layout(unittest.TestCase):
         scratch = Path(tempfile.mkdtemp(prefix="gpusig-layout."))
         for name in layout.NAMES:
             with self.subTest(layout=name):
-                self.assertEqual(layout.breach(name, layout.taken(self.page, name), scratch), "")
+                breach = layout.breach(name, layout.taken(self.page, name), scratch)
+                if breach:
+                    self.fail(breach)
         if not any(scratch.iterdir()):
             scratch.rmdir()
 
