@@ -142,12 +142,17 @@ def _context(comparison: Json, others: int, drawn: bool, titles: bool) -> Dict[s
             "sides": [_side(known, side) for side in SIDES], "version": known["version"]}
 
 
+def _running(known: Json) -> str:
+    """What stands on every printed page: both sides, and when the last run began."""
+    last = max((run["started"] for side in SIDES for run in known[side]["runs"]), default="")
+    return " · ".join(t for t in ("gpusig", _question(known), last[:10]) if t)
+
+
 def render(comparison: Json) -> str:
     """At most report.LIMIT bytes for some ten runs a side; with less detail where there are more. Raises report.MissingDependency
     where jinja2 is not installed."""
     template, page = report.page_template("compare.html"), ""
-    running = "gpusig compare · " + _question(shown(comparison, 0)[0])
-    style, style_hash = report.style_of("report.css", "compare.css", running=running)
+    style, style_hash = report.style_of("report.css", "compare.css", running=_running(shown(comparison, 0)[0]))
     for level in _LEVELS:
         page = template.render(_context(comparison, *level), style=style, style_hash=style_hash) + "\n"
         if len(page.encode("utf-8")) <= report.LIMIT:
