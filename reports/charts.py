@@ -6,12 +6,14 @@ from __future__ import annotations
 import math
 import statistics
 from dataclasses import dataclass, field
-from typing import Callable, List, Optional, Sequence, Tuple
+from typing import Callable, Dict, List, Optional, Sequence, Tuple, Union
 
+from reports import chart_labels
 from reports.quantity import axis_value, digits, human, human_interval, scale_of, tag
 from reports.svg import Canvas, Scale, linear_ticks, log_ticks, shorten, spread, text_width, tick_text
 
 COLOURS = 7
+PALEST, WARMEST = 0.06, 0.7  # opacity of a cell
 
 
 @dataclass(frozen=True)
@@ -183,13 +185,29 @@ def _draw_names(canvas: Canvas, chart: LineChart, x: Scale, y: Scale, label_widt
         canvas.text(x.end + 7, place, shorten(series.name, label_width - 7), "name f%d" % (series.colour % COLOURS))
 
 
+def label_of(chart: LineChart, x: Scale, y: Scale) -> str:
+    """Of the marks that are drawn. Curves of one name are one: dots are series of their own."""
+    drawn: Dict[Tuple[str, bool], List[Mark]] = {}
+    for series in chart.series:
+        inside = [m for m in series.marks if not (x.log and m.x <= 0) and not (y.log and m.y <= 0)]
+        drawn.setdefault((series.name, series.dashed or series.under), []).extend(inside)
+    lines = [chart_labels.Line(name + (", expected" if aside and (name, False) in drawn else ""),
+                               sorted(((m.x, m.y) for m in marks if m.valid), key=lambda p: p[0]), aside)
+             for (name, aside), marks in drawn.items()]
+    axes = chart_labels.Axes(chart.title, chart.y_name, chart.y_unit, chart.x_name, chart.x_unit)
+    dotted = ["%s at %s" % (name, axes.at(value)) for value, name in chart.up if name and x.low < value < x.high]
+    dotted += ["%s at %s" % (name, axes.value(value)) for value, name in chart.across if name and y.low <= value <= y.high]
+    every = [m for marks in drawn.values() for m in marks]
+    return chart_labels.of_curves(axes, lines, sum(not m.valid for m in every), sum(m.valid and m.graded for m in every), dotted)
+
+
 def draw_lines(chart: LineChart) -> str:
-    canvas = Canvas(chart.width, chart.height, chart.title or chart.x_name)
     label_width = min(124.0, max(24.0, max([text_width(s.name) for s in chart.series if not s.quiet] or [0.0]) + 12))
     y_low, y_high = chart.y_range or spread(chart.values(), chart.y_log)
     x_low, x_high = chart.x_range or spread(chart.xs(), chart.x_log)
     x = Scale(x_low, x_high, 46, chart.width - label_width, chart.x_log)
     y = Scale(y_low, y_high, chart.height - 38, 38, chart.y_log)
+    canvas = Canvas(chart.width, chart.height, label_of(chart, x, y))
     _draw_frame(canvas, chart, x, y)
     for value, label in chart.up:
         if x.low < value < x.high:
@@ -218,13 +236,16 @@ class Cell:
 
 def draw_heat(rows: Sequence[str], columns: Sequence[str], cells: Sequence[Sequence[Optional[Cell]]],
               row_title: str, column_title: str, neutral: float = 1.0,
-              heat: Optional[Callable[[float], float]] = None) -> str:
+              heat: Optional[Callable[[float], float]] = None, what: str = "") -> str:
     """Warm above `neutral`, cool below, by their ratio; or as `heat` says, from 1 (warm) to -1. The number stands in every cell.
-    A column's name may have two lines."""
+    A column's name may have two lines. `what` the numbers are, for the label."""
     lines = [name.split("\n") for name in columns]
     side, tall = max([84.0] + [text_width(line) + 10 for name in lines for line in name]), 40.0
     left = max([text_width(r) for r in rows] + [text_width(row_title)]) + 14
-    canvas = Canvas(left + side * len(columns) + 2, 46 + tall * len(rows), "%s by %s" % (row_title, column_title))
+    places = [chart_labels.Place(row, column, *((c.value, c.valid, c.graded) if c else (None,)))
+              for row, line in zip(rows, cells) for column, c in zip(columns, line)]
+    label = chart_labels.of_cells(what, (row_title, column_title), (len(rows), len(columns)), places)
+    canvas = Canvas(left + side * len(columns) + 2, 46 + tall * len(rows), label)
     canvas.text(left, 12, column_title, "tick")
     canvas.text(0, 34, row_title, "tick")
     values = [c.value for row in cells for c in row if c and c.value is not None and c.valid and c.value > 0]
@@ -243,7 +264,8 @@ def draw_heat(rows: Sequence[str], columns: Sequence[str], cells: Sequence[Seque
                 continue
             warm = heat(cell.value) if heat else math.log(cell.value / neutral) / max_log if cell.value > 0 else 0.0
             css = "cell empty" if not cell.valid else "cell hot" if warm >= 0 else "cell cold"
-            canvas.rect(x + 1, top + 1, side - 2, tall - 2, css, cell.note, opacity=0.06 + 0.64 * min(1.0, abs(warm)))
+            opacity = PALEST + (WARMEST - PALEST) * min(1.0, abs(warm))
+            canvas.rect(x + 1, top + 1, side - 2, tall - 2, css, cell.note, opacity=opacity)
             canvas.text(x + side / 2, top + tall / 2 + 4, digits(cell.value) + tag(cell.valid, cell.graded),
                         "cellvalue" if cell.valid else "tick", "middle")
     return canvas.render()
@@ -252,9 +274,10 @@ def draw_heat(rows: Sequence[str], columns: Sequence[str], cells: Sequence[Seque
 # ------------------------------------------------------------------ word-sized
 
 
-def draw_share(value: float, low: Optional[float], high: Optional[float], bound: bool, width: float = 200) -> str:
-    """A horizontal bar of `value` on 0..1 (a little more fits) with its interval, and a mark at 1 if that is a bound."""
-    canvas = Canvas(width, 16, "%.0f percent" % (100 * value))
+def draw_share(value: float, low: Optional[float], high: Optional[float], bound: Union[str, bool], width: float = 200) -> str:
+    """A horizontal bar of `value` on 0..1 (a little more fits) with its interval, and a mark at 1 if that is a bound, or its
+    name."""
+    canvas = Canvas(width, 16, chart_labels.of_share(value, low, high, bound))
     scale = Scale(0, 1.0, 0.5, width - 9, False)
 
     def at(share: float) -> float:
@@ -271,11 +294,11 @@ def draw_share(value: float, low: Optional[float], high: Optional[float], bound:
     return canvas.render()
 
 
-def draw_spark(samples: Sequence[float], width: float = 96, height: float = 16) -> str:
+def draw_spark(samples: Sequence[float], width: float = 96, height: float = 16, unit: str = "s") -> str:
     """The samples in time order, around their median: drift, bursts and two modes show."""
     if len(samples) < 2:
         return ""
-    canvas = Canvas(width, height, "%d samples in time order" % len(samples))
+    canvas = Canvas(width, height, chart_labels.of_samples(samples, unit))
     middle = statistics.median(samples)
     low, high = spread(samples, False)
     x = Scale(0, len(samples) - 1, 1, width - 1, False)

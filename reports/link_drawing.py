@@ -6,7 +6,9 @@ from __future__ import annotations
 from itertools import combinations
 from typing import Dict, List, Mapping, Tuple
 
+from reports.chart_labels import first_short
 from reports.links import Link, Links, between
+from reports.quantity import listing, plural
 from reports.svg import Canvas, shorten, text_width
 
 MAX_DEVICES = 16
@@ -92,6 +94,25 @@ class _Drawing:
         canvas.text((left + right) / 2, level - 3, label, "tick", "middle")
         return level
 
+    def label(self) -> str:
+        """The devices by what leads to the host, then to a switch, then from one to another."""
+        ways: Dict[str, List[str]] = {}
+        for device in self.devices:
+            node = self.nodes.get(device)
+            place = "the host" if node is None else "NUMA node %d" % node
+            way = "; ".join(link.text for link in self.found.of(device) if link.to == "host") or "an unknown link"
+            ways.setdefault("%s by %s" % (place, way), []).append(self.found.name(device))
+        for device, link in self.to_switch().items():
+            ways.setdefault("a switch by %s" % _brief([link]), []).append(self.found.name(device))
+        for way in dict.fromkeys(_brief(self._direct(*pair)) for pair in self.pairs):
+            joined = [pair for pair in self.pairs if _brief(self._direct(*pair)) == way]
+            every = len(joined) > 1 and len(joined) * 2 == len(self.devices) * (len(self.devices) - 1)
+            names = ["%s–%s" % (self.found.name(one), self.found.name(other)) for one, other in joined]
+            ways["each other by %s" % way] = ["every pair"] if every else names
+        head = "%s and what joins them" % plural(len(self.devices), "device")
+        return first_short(["%s: %s" % (head, "; ".join("%s to %s" % (listing(names, most), way) for way, names in ways.items()))
+                            for most in (8, 4, 2)] + [head])
+
     def draw(self, canvas: Canvas) -> float:
         """All of it; the height that it takes."""
         self.hosts(canvas)
@@ -116,6 +137,6 @@ def draw_links(found: Links, nodes: Mapping[int, int]) -> str:
         return ""
     drawing = _Drawing(found, nodes)
     height = drawing.draw(Canvas(0, 0, ""))
-    canvas = Canvas(drawing.column * len(drawing.devices) + 2, height, "what joins the devices")
+    canvas = Canvas(drawing.column * len(drawing.devices) + 2, height, drawing.label())
     drawing.draw(canvas)
     return canvas.render()

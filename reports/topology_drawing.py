@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import List, Optional, Tuple
+from typing import Dict, List, Optional, Tuple
 
-from reports.quantity import size
+from reports.chart_labels import first_short
+from reports.quantity import listing, size
 from reports.svg import Canvas, shorten, text_width
 
 MAX_DEPTH = 24
@@ -136,12 +137,27 @@ def _draw(canvas: Canvas, box: _Box, x: float, y: float, depth: int) -> None:
         top += max(b.height for b in row) + PAD
 
 
+def _label(root: Node) -> str:
+    """How many boxes there are of each kind, from the outside to the inside."""
+    counts: Dict[str, int] = {}
+    level = [root]
+    while level:
+        for node in level:
+            name = " ".join(t for t in (node.kind, node.size) if t)
+            counts[name] = counts.get(name, 0) + 1
+        level = [child for node in level for child in node.children]
+    kinds = ["%d × %s" % (count, name) if count > 1 else name for name, count in counts.items()]
+    head = "The machine as nested boxes, from the outside: "
+    return first_short([head + listing(kinds, most) for most in (len(kinds), 8, 4)])
+
+
 def draw_tree(text: str) -> str:
     """The drawing as SVG; empty where the text is not a tree."""
     root = parse(text)
     if root is None:
         return ""
+    label = _label(root)
     box = _box(_fold(root), MAX_WIDTH)
-    canvas = Canvas(box.width + 2, box.height + 2, "the machine as nested boxes")
+    canvas = Canvas(box.width + 2, box.height + 2, label)
     _draw(canvas, box, 1, 1, 0)
     return canvas.render()

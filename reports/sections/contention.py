@@ -16,6 +16,8 @@ from reports.sections import generic
 
 FORMULA = "CIL(x | y) = time of x with y at once / time of x alone; 1 is no loss"
 
+WHAT = "CIL (time at once / time alone)"
+
 # The two copy methods: "engine" and "kernel" alone would be ambiguous here.
 NAMES = {"engine": "engine copy", "kernel": "kernel copy"}
 
@@ -128,7 +130,7 @@ def figures(section: Section) -> List[Figure]:
     grid: List[List[Optional[Cell]]] = [[cells.get((victim, partner)) for partner in partners] for victim in victims]
     caption = FORMULA + (". A row shows how each partner slows one workload, a column how one partner slows each workload. "
                          "Warm: slower. " + TAGS)
-    return [Panels([draw_heat(victims, partners, grid, "time of", "next to")], caption, wide=True)]
+    return [Panels([draw_heat(victims, partners, grid, "time of", "next to", what=WHAT)], caption, wide=True)]
 
 
 SPEC = SectionSpec("Contention: who slows whom?", results, summary, figures)

@@ -12,7 +12,7 @@ from reports.quantity import TAGS, digits, human_interval
 from reports.records import Case, Derived
 from reports.section import Figure, Panels, Section, SectionSpec
 from reports.sections import generic
-from reports.sections.contention import extremes_text
+from reports.sections.contention import WHAT, extremes_text
 
 FORMULA = "CIL = time of one side while the other runs / time of it alone; 1 is no loss"
 
@@ -95,7 +95,8 @@ def figures(section: Section) -> List[Figure]:
             columns = list(dict.fromkeys(place[1] for place in cells))
             grid: List[List[Optional[Cell]]] = [[cells.get((row, column)) for column in columns] for row in rows]
             if cells:
-                charts.append(draw_heat(rows, columns, grid, "%s, %s" % (NOUNS[side, gemm], kind), "copy by"))
+                title = "%s, %s" % (NOUNS[side, gemm], kind)
+                charts.append(draw_heat(rows, columns, grid, title, "copy by", what=WHAT))
     if not charts:
         return generic.figures(section)
     caption = FORMULA + (". A row is a direction of the copy, a column a copy method; first how long the GEMM takes, then the "

@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Dict, List, Optional
 
+from reports import chart_labels
 from reports.curves import why_invalid
 from reports.jsonl import Json
 from reports.quantity import TAGS, digits, human, human_interval, listing, percent, plural, tag
@@ -161,11 +162,17 @@ def _note(entry: Comparison, name: str) -> str:
                                      ", " + human(time.value, "s") if time else "", "; " + why if why else "")
 
 
+def _label(title: str, entry: Comparison) -> str:
+    good = {name: d.value for name, d in entry.speedups.items() if entry.valid(d)}
+    lines = {"ideal": entry.ideal.value} if entry.ideal and entry.valid(entry.ideal) else {}
+    return chart_labels.of_bars(title, "time of serial / time of the schedule", good, len(entry.speedups) - len(good), lines)
+
+
 def draw_comparison(title: str, entry: Comparison, max_speedup: float) -> str:
     """One bar for each schedule, from 0 to its speedup; a line at serial, a broken line at the ideal."""
     names = list(entry.speedups)
     left = max(text_width(n) for n in names) + 10
-    canvas = Canvas(left + _WIDTH + 46, 40 + _ROW * len(names), title)
+    canvas = Canvas(left + _WIDTH + 46, 40 + _ROW * len(names), _label(title, entry))
     scale = Scale(0.0, max_speedup, left, left + _WIDTH, False)
     bottom = 24 + _ROW * len(names)
     canvas.text(0, 12, title, "name")

@@ -194,7 +194,7 @@ def split_figures(section: Section) -> List[Figure]:
     for title, own in panels.items():
         series = [generic.series_of(c, c.axis.upper() + (" traffic" if _is_model(c) else ""),
                                     cuts.get(c.axis, 3), dashed=_is_model(c), quiet=_is_model(c)) for c in own]
-        charts.append(LineChart(title, "pieces", "", "", series, across=[(1.0, "")], y_name="× the whole"))
+        charts.append(LineChart(title, "pieces", "", "", series, across=[(1.0, "")], y_name="time / time of the whole"))
     if not charts:
         return generic.figures(section)
     share_ranges(charts, zero=False)

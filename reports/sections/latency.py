@@ -56,7 +56,7 @@ def figures(section: Section) -> List[Figure]:
     first = curves[0]
     series = [generic.series_of(c, c.variant or "latency", i) for i, c in enumerate(curves)]
     marks = [(capacity, name) for name, capacity in capacities(section)]
-    chart = LineChart("", first.axis, first.axis_unit, first.unit, series, up=marks)
+    chart = LineChart("", first.axis, first.axis_unit, first.unit, series, up=marks, y_name="latency")
     return [Panels([draw_lines(chart)], "Latency over footprint: %s. Dotted: the capacity of the caches that one unit has, and "
                    "of the last one." % (first.formula or section.group.run.formula))]
 

@@ -98,7 +98,7 @@ def figures(section: Section) -> List[Figure]:
     for panel in generic.grouped(curves):
         series = [generic.series_of(c, c.variant or "bandwidth", colours[c.variant]) for c in panel]
         charts.append(LineChart(generic.place(panel[0].fixed, named), panel[0].axis, panel[0].axis_unit, panel[0].unit,
-                                series, up=marks))
+                                series, up=marks, y_name="bandwidth"))
     if not charts:
         return generic.figures(section)
     share_ranges(charts)

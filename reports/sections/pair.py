@@ -147,7 +147,7 @@ def figures(section: Section) -> List[Figure]:
                          "hidden completely; 0 and warm below: one after the other is as fast, or faster; \"–\": nothing to "
                          "gain, or not measured. " + TAGS)
     heat = draw_heat(rows, ["\n".join(column) for column in columns], grid, "shape", "transfer and copy method",
-                     heat=lambda v: -v)
+                     heat=lambda v: -v, what="fraction of ideal")
     shown: List[Figure] = [Panels([heat], caption, wide=True)]
     return shown + ([_who_pays(section.results["pairs"])] if section.results["pairs"] else [])
 

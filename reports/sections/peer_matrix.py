@@ -216,7 +216,7 @@ def _draw(section: Section, values: Values, rows: Sequence[str], columns: Sequen
 
     cells = [[_cell(values.get((row, column)), factor) for column in columns] for row in rows]
     return draw_heat([_name(section, r) for r in rows], [_name(section, c) for c in columns], cells, side, heading % shown,
-                     heat=heat)
+                     heat=heat, what="time" if unit == "s" else "bandwidth")
 
 
 def _by_number(ends: Sequence[str]) -> List[str]:

@@ -48,6 +48,23 @@ class Drawing(unittest.TestCase):
         mesh = drawn([[PCIE % 16] + [xgmi(o) for o in range(8) if o != d] for d in range(8)])
         self.assertEqual(texts(mesh)[-1], "every pair: 1 × xGMI, 50 GB/s each way")
 
+    def test_the_label_says_what_leads_to_the_host_and_from_one_to_another(self) -> None:
+        link = "kind=NVLink to=switch up=18 down=0 version=4.0 errors=0"
+        for devices, nodes, label in (
+                ([[PCIE % 16], [PCIE % 8], [PCIE % 16]], {"d0": 1, "d1": 0, "d2": 1},
+                 "3 devices and what joins them: cuda:1 to NUMA node 0 by PCIe 5 x8 of x16; "
+                 "cuda:0 and cuda:2 to NUMA node 1 by PCIe 5 x16"),
+                ([[PCIE % 16, link], [PCIE % 16, link]], {}, "2 devices and what joins them: cuda:0 and cuda:1 to the host by "
+                 "PCIe 5 x16; cuda:0 and cuda:1 to a switch by 18 × NVLink 4.0"),
+                ([[PCIE % 16, xgmi(1)], [xgmi(0)]], {}, "2 devices and what joins them: cuda:0 to the host by PCIe 5 x16; "
+                 "cuda:1 to the host by an unknown link; cuda:0–cuda:1 to each other by 1 × xGMI")):
+            with self.subTest(label=label):
+                self.assertEqual(minidom.parseString(drawn(devices, **nodes)).documentElement.getAttribute("aria-label"), label)
+        mesh = drawn([[PCIE % 16] + [xgmi(o) for o in range(16) if o != d] for d in range(16)])
+        label = minidom.parseString(mesh).documentElement.getAttribute("aria-label")
+        self.assertLessEqual(len(label), 300)
+        self.assertTrue(label.endswith("; every pair to each other by 1 × xGMI"), label)
+
     def test_what_cannot_be_drawn_is_not(self) -> None:
         self.assertEqual(draw_links(links_of({}), {}), "")
         self.assertEqual(drawn([[PCIE % 16]] * 17), "")
