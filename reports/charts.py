@@ -13,7 +13,7 @@ from reports.quantity import axis_value, digits, human, human_interval, scale_of
 from reports.svg import Canvas, Scale, linear_ticks, log_ticks, shorten, spread, text_width, tick_text
 
 COLOURS = 7
-PALEST, WARMEST = 0.06, 0.7  # opacity of a cell
+PALEST, WARMEST = 0.06, 0.5  # opacity of a cell; above 0.53 its number is hard to read by night
 
 
 @dataclass(frozen=True)

@@ -54,7 +54,8 @@ class Courses(unittest.TestCase):
 
     def test_a_difference_counts_from_5_percent_of_the_smaller_value(self) -> None:
         for values, expected in (((100, 105), "same"), ((100, 105.1), "rise"), ((105.1, 100), "fall"),
-                                 ((100, 105.1, 100), "peak"), ((100, 94.9, 100), "dip"), ((1.0, 0.94, 174.0), "dip"), ((1.0, 0.96, 174.0), "rise"),
+                                 ((100, 105.1, 100), "peak"), ((100, 94.9, 100), "dip"), ((1.0, 0.94, 174.0), "dip"),
+                                 ((1.0, 0.96, 174.0), "rise"),
                                  ((7,), "point"), ((0, 0), "same"), ((0, 0.01, 1), "rise"), ((100, 104.9, 99.9, 97), "vary")):
             with self.subTest(values=values):
                 self.assertEqual(chart_labels.shape(values), expected)
