@@ -55,7 +55,7 @@ def _no_median(variant: Reader) -> bool:
 
 _OF_A_VARIANT = (Rule("a time that is 0 or negative", _impossible_time),
                  Rule("times that are not in the order of their names (minimum, interval, median, 95 %, maximum)", _out_of_order),
-                 Rule("more samples kept, or disturbed, than there are", _miscounted),
+                 Rule("more samples kept or disturbed than were measured", _miscounted),
                  Rule("samples without a median, or a median without samples", _no_median))
 
 
@@ -100,9 +100,9 @@ def _flagged_but_valid(value: Reader, case: Reader) -> bool:
 
 _OF_A_VALUE = (Rule("a value outside its interval", _outside_its_interval),
                Rule("a rate, a time or a ratio that is 0 or negative", _impossible_value),
-               Rule("a value above its bound that is called valid", _above_its_bound),
+               Rule("a value that is above its bound and called valid", _above_its_bound),
                Rule("a rate that is not work / time, or a time that is not the median", _other_than_work_over_time),
-               Rule("a value with a flag that is called valid", _flagged_but_valid))
+               Rule("a value that has a flag and is called valid", _flagged_but_valid))
 
 
 # ------------------------------------------------------------------ of a case
@@ -117,7 +117,7 @@ def _case_flagged_but_valid(case: Reader) -> bool:
         f.text("flag") not in GRADES and not f.text_or("variant") and not f.text_or("quantity") for f in _flags(case))
 
 
-_OF_A_CASE = (Rule("a case with a flag that is called valid", _case_flagged_but_valid),)
+_OF_A_CASE = (Rule("a case that has a flag and is called valid", _case_flagged_but_valid),)
 
 
 def contradiction_of(case: Reader) -> Optional[str]:

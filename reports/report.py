@@ -92,7 +92,7 @@ def _bar(bar: Bar) -> Dict[str, Any]:
     if bar.of and bar.of > 0:
         of = bar.of
         low, high = (None if v is None else v / of for v in (bar.low, bar.high))
-        row["graph"] = markup(draw_share(bar.value / of, low, high, bool(bar.of_name)))
+        row["graph"] = markup(draw_share(bar.value / of, low, high, bar.of_name))
         row["share"] = percent(bar.value / of) if bar.of_name else ""
     return row
 

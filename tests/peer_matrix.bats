@@ -113,8 +113,8 @@ print(*("%(head)s %(text)s" % f for f in json.load(open("results/signature.json"
 	# An idle processor is given; builds for other purposes may be slower.
 	[ -n "${GPUSIG_BIN:-}" ] || [ "$(cut -d. -f1 cpu)" -lt 10 ]
 	[ "$(wc -l <found)" = 1 ]
-	grep -q '^! Slow pair. 0 to 3: 12' run
-	[[ $(<found) == 'Slow pair. 0 to 3: 12.'*' GB/s, 0.2'[5-8]' of the median of 56 pairs (by '*').' ]]
+	grep -q '^! Slow pair. From device 0 to 3: 12' run
+	[[ $(<found) == 'Slow pair. From device 0 to 3: 12.'*' GB/s, 0.2'[5-8]' of the median of 56 pairs (by '*').' ]]
 	first=$(sed -n '1,/<section/p' results/report.html)
 	[[ $first == *'Slow pair.'*'0 to 3: 12.'* ]]
 	"$TEST_PYTHON" -c 'import json, sys
@@ -133,5 +133,5 @@ sys.exit(0 if len(cases) == 89 and all(c["status"] == "ok" for c in cases) else 
 	for i in 0 1 2 3 4 6 7; do printf 'peer_bandwidth 5>%s = 20e9\n' "$i"; done >slow_device.model
 	report ./slow_device.model
 	[ "$(wc -l <found)" = 1 ]
-	[[ $(<found) == 'Slow device. All that 5 sends: '*' GB/s, 0.4'*' of the median of 56 pairs.' ]]
+	[[ $(<found) == 'Slow device. Everything that device 5 sends: '*' GB/s, 0.4'*' of the median of 56 pairs.' ]]
 }

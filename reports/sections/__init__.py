@@ -68,8 +68,8 @@ def _caution(section: Section) -> str:
     counts = Counter(d.grade for d in valid if d.grade)
     if sum(counts.values()) <= MANY_GRADED * len(valid):
         return ""
-    words = " and ".join("%d %s" % (counts[grade], grade) for grade in GRADES if counts[grade])
-    return " Of the %s here, %s." % (plural(len(valid), "value"), words)
+    words = " and ".join("%s %s" % (generic.plural_is(counts[grade]), grade) for grade in GRADES if counts[grade])
+    return " Of the %s, %s." % (plural(len(valid), "value"), words)
 
 
 def section_of(group: Group, curves: List[Curve], others: Optional[Mapping[str, Group]] = None) -> Section:

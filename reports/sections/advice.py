@@ -206,7 +206,8 @@ def summary(advice: Json) -> str:
     if advice.get("hit_rate") is None:
         return "The advice has no score: %s." % advice.get("reason", "no reason given")
     share = [percent(x) for x in (advice["hit_rate"], *advice["hit_rate_ci"])]
-    text = "Advice from the other programs' curves names a fastest schedule in %d of %d unseen scenarios (%s; 95 %%: %s to %s)"
+    text = ("Advice from the other programs' curves names a fastest schedule in %d of %d unseen scenarios (%s; 95 %% interval "
+            "%s to %s)")
     text %= (advice["hits"], advice["scenarios"], *share)
     if advice["mean_loss_when_wrong"] is not None:
         text += "; where it does not, the advised one takes %s longer" % percent(advice["mean_loss_when_wrong"])
@@ -218,9 +219,10 @@ def _gain_text(advice: Json) -> str:
     if not gain:
         return ""
     low, high = gain["ci"]
-    verdict = "better than" if low > 0 else "worse than" if high < 0 else "a tie with"
-    return " With a loss of up to 2 %% it is right in %s: %s always %s (difference %s; 95 %%: %s to %s)." % (
-        percent(advice["good_rate"]), verdict, gain["schedule"], *(percent(x) for x in (gain["value"], low, high)))
+    verdict = "better than" if low > 0 else "worse than" if high < 0 else "not clearly better or worse than"
+    return (" In %s of them the advised one is at most 2 %% slower than the fastest; that is %s always %s (difference %s; 95 %% "
+            "interval %s to %s).") % (percent(advice["good_rate"]), verdict, gain["schedule"],
+                             *(percent(x) for x in (gain["value"], low, high)))
 
 
 def figures(advice: Json) -> List[Figure]:
@@ -237,7 +239,7 @@ def figures(advice: Json) -> List[Figure]:
                    "fastest took", "lost", "verdict"], rows, caption, 5, True)
     always = [["advice"] + _scores(advice)] + [["always " + a["schedule"]] + _scores(a) for a in advice["always"]]
     return [Table(["rule", "scenarios", "hits", "share", "within 2 %", "mean loss when wrong", "mean loss"], always,
-                  "Unseen scenarios: the advice, and always the same schedule (serial where that one is impossible)."), table]
+                  "Unseen scenarios: by the advice, or always one schedule (serial where that one is impossible)."), table]
 
 
 def _verdict(scenario: Json) -> str:

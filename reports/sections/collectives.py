@@ -151,10 +151,10 @@ def _lead_text(place: Json) -> str:
     names = [lead["algorithm"] for lead in place["leaders"]]
     if len(names) == 1:
         alike = place["leaders"][0]["alike"]
-        text = "%s is the fastest or equal at every size" % names[0]
+        text = "the algorithm %s is the fastest or equal at every size" % names[0]
         return text + ("; %s %s as fast" % (listing(alike, 6), "is" if len(alike) == 1 else "are") if alike else "")
     upto = ["%s up to about %s" % (c["from"], size(round_size(c["size_byte"]))) for c in place["crossovers"]]
-    return "fastest is %s" % listing([*upto, "%s above" % names[-1]], 6)
+    return "the fastest is %s" % listing([*upto, "%s above" % names[-1]], 6)
 
 
 def _library_text(place: Json) -> str:
@@ -162,8 +162,8 @@ def _library_text(place: Json) -> str:
     if not ratios:
         return ""
     low, high = min(ratios), max(ratios)
-    span = "%s×" % digits(low) if high < DIFFERENT * low else "%s to %s×" % (digits(low), digits(high))
-    return "the fastest takes %s the time of the library's own" % span
+    span = digits(low) if high < DIFFERENT * low else "%s to %s" % (digits(low), digits(high))
+    return "the fastest takes %s times as long as the library's own" % span
 
 
 def _indexing_text(place: Json) -> str:
@@ -253,24 +253,24 @@ def _ratio_table(section: Section, place: Place, times: Dict[str, Curve]) -> Tab
             rows.append([name, *(_cell(times[name], x, "s") for x in sizes)])
     rows += [["%s / swing-b" % name, *(_cell(c, x) for x in sizes)] for name, c in indexing.items()]
     where = "%s. " % fixed_text(dict(place)) if place else ""
-    what = ("Time over that of the library, round by round: below 1 is faster." if LIBRARY in times else
+    what = ("Time / time of the library, round by round; below 1: faster than the library." if LIBRARY in times else
             "Times; no library was measured for comparison.")
-    last = " The last row is Swing with indexed copies over Swing without." if indexing else ""
+    last = " Last row: time of Swing with indexed copies / time without." if indexing else ""
     flagged = " " + TAGS if any(sign in cell for row in rows for cell in row for sign in "?~") else ""
     return Table(["algorithm", *(size(x) for x in sizes)], rows, where + what + last + flagged)
 
 
-def figures(section: Section, timed: str = "last rank's entry to last rank's return") -> List[Figure]:
+def figures(section: Section, timed: str = "from the last rank's entry to the last rank's return") -> List[Figure]:
     times = curves(section, "time")
     if not times:
         return generic.figures(section)
     all_names = {name for own in times.values() for name in own}
     rest = sorted(all_names - set(drawn(section, times)))
-    others = " Not drawn, in the table: %s." % listing(rest, 8) if rest else ""
+    others = " Only in the table: %s." % listing(rest, 8) if rest else ""
     formula = next((d.formula for _, d in section.values("bus_bandwidth") if d.formula), "formula not given")
     shown = _panels(section, times, "time", "time", "Time over size, %s.%s" % (timed, others))
     bus = _panels(section, times, "bus_bandwidth", "bus bandwidth",
-                  "Bus bandwidth = %s, which makes it comparable between numbers of ranks." % formula)
+                  "Bus bandwidth = %s, so that different numbers of ranks can be compared." % formula)
     if len(times) == 1 and shown and bus:
         shown = [Panels(shown[0].charts + bus[0].charts, shown[0].caption + " " + bus[0].caption)]
     else:

@@ -9,12 +9,12 @@ from typing import Dict, List, Optional, Tuple
 from reports.charts import Cell, draw_heat
 from reports.curves import why_invalid
 from reports.jsonl import Json
-from reports.quantity import TAGS, digits, human_interval, listing
+from reports.quantity import TAGS, digits, human_interval, listing, plural
 from reports.records import Case, Derived
 from reports.section import Figure, Panels, Section, SectionSpec
 from reports.sections import generic
 
-FORMULA = "CIL(x | y) = time of x with y at once / time of x alone; 1 is no loss"
+FORMULA = "CIL(x | y) (contention inefficiency loss) = time of x while y runs / time of x alone; 1: no loss"
 
 WHAT = "CIL (time at once / time alone)"
 
@@ -99,14 +99,22 @@ def extremes_text(losses: List[Loss]) -> str:
     """What is slowed most, and how much is slowed at all. Those whose intervals overlap are a tie."""
     most = slowed_most(losses)
     if _high(most[0]) < 1.05:
-        return "Nothing here slows anything else by more than 5 %% (worst: %s, %s)." % (most[0][0], _interval(most[0]))
-    text = "slowed most: %s, %s" % (most[0][0], _interval(most[0]))
+        return "All measured combinations are slowed by less than 5 %%; slowed most is %s, which takes %s." % (
+            most[0][0], _interval(most[0]))
+    text = "slowed most is %s, which takes %s" % (most[0][0], _interval(most[0]))
     if len(most) > 1:
         text += "; a tie with %s, because their intervals overlap" % listing([loss[0] for loss in most[1:]])
+    return text + "; " + _counts_text(losses) + "."
+
+
+def _counts_text(losses: List[Loss]) -> str:
     slow, free = (sum(slower) for slower in ([_low(x) > 1.05 for x in losses], [_high(x) < 1.05 for x in losses]))
-    text += "; of %d measured combinations %d are slowed by more than 5 %% and %d by less" % (len(losses), slow, free)
+    if slow == len(losses) > 1:
+        return "all %d measured combinations are slowed by more than 5 %%" % slow
     unclear = len(losses) - slow - free
-    return text + (", for %d the interval contains 5 %%." % unclear if unclear else ".")
+    said = ["%s slowed by more than 5 %%" % generic.plural_is(slow)] + (["%d by less" % free] if free else [])
+    text = "of %s, %s" % (plural(len(losses), "measured combination"), " and ".join(said))
+    return text + ("; for %d the interval contains 5 %%" % unclear if unclear else "")
 
 
 def _sentence(of: str, partner: str) -> str:
@@ -128,8 +136,7 @@ def figures(section: Section) -> List[Figure]:
     partners = [n for n in victims if any(partner == n for _, partner in cells)]
     partners += [b for b in dict.fromkeys(partner for _, partner in cells) if b not in partners]
     grid: List[List[Optional[Cell]]] = [[cells.get((victim, partner)) for partner in partners] for victim in victims]
-    caption = FORMULA + (". A row shows how each partner slows one workload, a column how one partner slows each workload. "
-                         "Warm: slower. " + TAGS)
+    caption = FORMULA + ". A row is the workload that is slowed, a column what runs next to it. Warm colours: slower. " + TAGS
     return [Panels([draw_heat(victims, partners, grid, "time of", "next to", what=WHAT)], caption, wide=True)]
 
 

@@ -15,6 +15,9 @@ from reports.section import Figure, Section, SectionSpec, Table
 from reports.sections import generic
 
 
+_DIRECTIONS = {"up": "up (to the device)", "down": "down (to the host)", "local": "local (within the device)"}
+
+
 def _pairs(section: Section, curve: Curve) -> List[Tuple[float, float]]:
     """Bytes moved and median seconds of the curve's best points."""
     pairs = []
@@ -119,20 +122,20 @@ def _verdict(pair: Json) -> str:
         return "%s copies are faster up to about %s, %s copies above" % (
             crossing["from"], size(round_size(crossing["size_byte"])), crossing["to"])
     if crossings:
-        return "the lead changes %d times between %s and %s" % (len(crossings), engine, kernel)
+        return "the faster of %s and %s copies changes %d times with the size" % (engine, kernel, len(crossings))
     leader = max((engine, kernel), key=lambda n: pair["wins"][n])
     if pair["wins"][leader] == 0:
-        return "%s and %s are within 2 %% of each other or cannot be told apart" % (engine, kernel)
+        return "%s and %s copies are equally fast at every size (within 2 %% or within noise)" % (engine, kernel)
     if pair["wins"][leader] == pair["points"]:
-        return "%s is faster at every size" % leader
-    return "%s is faster at %d of %d sizes, never slower" % (leader, pair["wins"][leader], pair["points"])
+        return "%s copies are faster at every size" % leader
+    return "%s copies are faster at %d of %d sizes and never slower" % (leader, pair["wins"][leader], pair["points"])
 
 
 def _verdicts(pairs: Sequence[Json]) -> List[str]:
     """Directions with the same verdict share a sentence."""
     places: Dict[str, List[str]] = {}
     for pair in pairs:
-        places.setdefault(_verdict(pair), []).append(_where(pair["where"]))
+        places.setdefault(_verdict(pair), []).append(" ".join(_DIRECTIONS.get(str(v), str(v)) for v in pair["where"].values()))
     return ["%s: %s" % (listing(where), verdict) for verdict, where in places.items()]
 
 
@@ -151,7 +154,7 @@ def summary(section: Section) -> str:
     at = sorted({s["blocks"] for s in found["saturation"]})
     if at:
         span = "%d" % at[0] if len(at) == 1 else "%d to %d" % (at[0], at[-1])
-        parts.append("%s %s saturate a kernel copy" % (span, "block" if span == "1" else "blocks"))
+        parts.append("%s enough for 95 %% of a kernel copy's bandwidth" % ("1 block is" if span == "1" else span + " blocks are"))
     return listing_sentences(parts) if parts else generic.nothing(section)
 
 
@@ -170,8 +173,8 @@ def _fit_table(fits: List[Json]) -> Table:
                      percent(fit["rms_residual"]), percent(fit["max_residual"]), "no" if fit["poor"] else "yes"])
     return Table(["where", "path", "start-up α", "95 %", "bandwidth 1/β", "95 %", "half size α/β", "residual rms", "worst",
                   "straight line?"], rows,
-                 "t(bytes) = α + β·bytes, least squares on relative residuals, every size alike. Where the worst residual "
-                 "is above 25 % the curve is not a straight line, and its fit is not among the metrics.", 2)
+                 "A line t(bytes) = α + β·bytes for each path, by least squares on relative residuals: every size counts alike. "
+                 "Where the worst residual is above 25 %, the curve is not a straight line and its fit is no metric.", 2)
 
 
 def figures(section: Section) -> List[Figure]:

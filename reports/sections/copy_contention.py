@@ -14,7 +14,7 @@ from reports.section import Figure, Panels, Section, SectionSpec
 from reports.sections import generic
 from reports.sections.contention import WHAT, extremes_text
 
-FORMULA = "CIL = time of one side while the other runs / time of it alone; 1 is no loss"
+FORMULA = "CIL (contention inefficiency loss) = time of one side while the other runs / its time alone; 1: no loss"
 
 # variant -> which side it times, which GEMM it is about, and that GEMM alone
 SIDES = {"gemm_with_copy": ("gemm", "square", "gemm_alone"), "copy_with_gemm": ("copy", "square", "gemm_alone"),
@@ -99,8 +99,8 @@ def figures(section: Section) -> List[Figure]:
                 charts.append(draw_heat(rows, columns, grid, title, "copy by", what=WHAT))
     if not charts:
         return generic.figures(section)
-    caption = FORMULA + (". A row is a direction of the copy, a column a copy method; first how long the GEMM takes, then the "
-                         "copy. Warm: slower. " + TAGS)
+    caption = FORMULA + (". A row is a direction of the copy, a column a copy method; first the CIL of the GEMM, then that "
+                         "of the copy. Warm colours: slower. " + TAGS)
     return [Panels(charts, caption, wide=True)]
 
 

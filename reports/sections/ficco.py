@@ -120,16 +120,17 @@ def summary(section: Section) -> str:
     text = "in %s of %s %s clearly faster than serial" % (wins or "none", plural(of, "scenario"), verb)
     where = " ".join((best["op"], best["shape"])) + (" by " + best["copy_method"] if best["copy_method"] else "")
     tied = [n for n in best["best_schedules"] if n != best["best"]]
-    text += "; the best is %s%s for %s, %s×" % (best["best"], " (a tie with %s)" % listing(tied) if tied else "", where,
-                                                digits(best["S"]))
+    text += "; the best is %s%s for %s, %s times as fast as serial" % (
+        best["best"], " (a tie with %s)" % listing(tied) if tied else "", where, digits(best["S"]))
     if best["S_ideal"] is not None:
-        text += " of an ideal %s×" % digits(best["S_ideal"])
+        text += " (ideal: %s times)" % digits(best["S_ideal"])
     most = max(found["fastest"].values())
     names = [n for n, count in found["fastest"].items() if count == most]
-    text += "; fastest%s most often: %s (%d of %d)" % (" or tied" if found["ties"] else "", listing(names, 3), most, of)
+    text += "; fastest%s most often: %s (in %d of %d)" % (" or tied" if found["ties"] else "", listing(names, 3), most, of)
     text += _library_text(found["cases"])
     if found["same_work"]:
-        text += "; not counted: %s of the same work as another" % plural(found["same_work"], "case")
+        again = found["same_work"]
+        text += "; %s not counted" % plural(again, "case that repeats another's work is", "cases that repeat another's work are")
     return text + "."
 
 
@@ -140,9 +141,9 @@ def _library_text(rows: List[Json]) -> str:
         return ""
     serial = sorted(r["S_library"][SERIAL] for r in rows)
     took = digits(serial[0]) if serial[0] == serial[-1] else "%s to %s" % (digits(serial[0]), digits(serial[-1]))
-    text = "; serial with the collective of %s takes %s× the time of serial with copies" % (rows[0]["library"], took)
+    text = "; serial with the collective of %s takes %s times as long as serial with copies" % (rows[0]["library"], took)
     gains = [gain for r in rows for name, gain in r["S_library"].items() if name != SERIAL]
-    return text + (", and overlap is at best %s× as fast as it" % digits(max(gains)) if gains else "")
+    return text + (", and overlap is at best %s times as fast as that" % digits(max(gains)) if gains else "")
 
 
 # ------------------------------------------------------------------ figures
@@ -221,9 +222,10 @@ def _table(section: Section, found: List[Comparison], named: List[str]) -> Table
                          *(_cell(entry, losses.get(loss)) for loss in LOSSES)])
     heads = ["case", "schedule", "time", "S", *(["S over the library"] if baseline else []), "fastest", "of ideal", "DIL GEMM",
              "DIL transfers", "CIL GEMM", "CIL transfers"]
-    caption = ("DIL: its pieces alone over the whole alone. CIL: its pieces at the same time over alone. Of ideal: "
-               "(S - 1) / (S_ideal - 1), not clamped: below 0 overlap costs time. " + TAGS + " Fastest: of serial and all "
-               "schedules; those tie whose time, round by round, is within noise or 1 % of the fastest.")
+    caption = ("DIL: time of the pieces alone / time of the whole alone. CIL: time of the pieces at once with the other side / "
+               "time of the pieces alone. Of ideal: (S - 1) / (S_ideal - 1), not clamped; below 0 the schedule takes longer than "
+               "serial. " + TAGS + " Fastest: among serial and all schedules; a tie is a time that, round by round, is within "
+               "noise or 1 % of the fastest.")
     if baseline:
         caption += (" S is relative to serial with copies; S over the library to %s, serial with the vendor's collective."
                     % LIBRARY)
@@ -242,10 +244,9 @@ def figures(section: Section) -> List[Figure]:
     ends = [d.value for entry in found for d in (*entry.speedups.values(), *([entry.ideal] if entry.ideal else []))]
     max_speedup = 1.05 * max([1.1, *ends])
     charts = [draw_comparison(_title(section, entry, named), entry, max_speedup) for entry in found[:generic.MAX_PANELS]]
-    caption = ("S = time of serial / time of the schedule; serial copies as the schedules do. The line is serial; the broken "
-               "line is what hiding all of the shorter of GEMM and communication behind the other would give.")
-    if len(found) > len(charts):
-        caption += " %d more cases are in the tables." % (len(found) - len(charts))
+    caption = ("S = time of serial / time of the schedule; serial uses the same copy method. Solid line: serial. Broken line: "
+               "the ideal, with the shorter of GEMM and communication hidden completely behind the other.")
+    caption += generic.hidden_text(len(found) - len(charts), "case")
     return [Panels(charts, caption), _table(section, found, named)]
 
 

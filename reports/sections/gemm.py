@@ -78,14 +78,15 @@ def efficiency_summary(section: Section) -> str:
         own = [r for r in rates if r["type"] == kind]
         best = max(own, key=lambda r: r["value"])
         worst = min(own, key=lambda r: r["value"])
-        text = "%s: best %s (%s%s)" % (kind or "all", human(best["value"], "flop/s"), best["shape"],
-                                      ", %s of the measured peak" % percent(best["of_peak"]) if best["of_peak"] else "")
+        text = "%s: at best %s with %s%s" % (
+            kind or "all types", human(best["value"], "flop/s"), best["shape"],
+            ", %s of the measured peak" % percent(best["of_peak"]) if best["of_peak"] else "")
         if worst is not best:
-            text += ", %s keeps %s of that" % (worst["shape"], percent(worst["value"] / best["value"]))
+            text += "; the slowest shape, %s, has %s of that rate" % (worst["shape"], percent(worst["value"] / best["value"]))
         parts.append(text)
     worst_cold = max(section.results["cold_time_ratio"], key=lambda r: r["value"], default=None)
     if worst_cold:
-        parts.append("warm operands; with cold ones at most %s× the time (%s %s)" % (
+        parts.append("all with warm operands; with cold ones a GEMM takes up to %s times as long (%s %s)" % (
             digits(worst_cold["value"]), worst_cold["type"], worst_cold["shape"]))
     return "; ".join(parts) + "."
 
@@ -162,19 +163,19 @@ def split_summary(section: Section) -> str:
         return generic.nothing(section)
 
     def name(entry: Json) -> str:
-        return "%s along %s" % (entry["where"].get("shape", fixed_text(entry["where"])), entry["cut"].upper())
+        return "%s cut along %s" % (entry["where"].get("shape", fixed_text(entry["where"])), entry["cut"].upper())
 
     worst = max(losses, key=lambda e: max(e["dil"]))
     pieces = worst["pieces"][worst["dil"].index(max(worst["dil"]))]
-    text = "In pieces, a GEMM takes up to %s× the time of the whole (%s in %d)" % (
+    text = "Cut into pieces, a GEMM takes up to %s times as long as in one piece (%s into %d)" % (
         digits(max(worst["dil"])), name(worst), pieces)
     medians = []
     for cut in dict.fromkeys(e["cut"] for e in losses):
         values = [v for e in losses if e["cut"] == cut for p, v in zip(e["pieces"], e["dil"]) if p == 8]
         if values:
-            medians.append("%s %s×" % (cut.upper(), digits(statistics.median(values))))
+            medians.append("%s times along %s" % (digits(statistics.median(values)), cut.upper()))
     if medians:
-        text += "; the median for 8 pieces is %s" % listing(medians)
+        text += "; with 8 pieces, the median is %s" % listing(medians)
     rule = section.results["rule"]
     if rule["asked"]:
         text += "; the rule of thumb K < 2M picks the cheaper cut for %d of %s" % (
@@ -198,8 +199,9 @@ def split_figures(section: Section) -> List[Figure]:
     if not charts:
         return generic.figures(section)
     share_ranges(charts, zero=False)
-    caption = ("DIL = time of the pieces one after another / time of the whole, by the direction of the cut. Dashed: the "
-               "bytes that a machine without caches would move, pieces / whole.")
+    caption = ("DIL (decomposition inefficiency loss) = time of the pieces one after another / time of the whole, by the "
+               "direction of the cut. Broken lines: the traffic model, bytes of the pieces / bytes of the whole on a machine "
+               "without caches.")
     panels_shown = Panels([draw_lines(c) for c in charts[:generic.MAX_PANELS]], caption)
     return [panels_shown] + _split_table(section, curves)
 
@@ -217,7 +219,7 @@ def _split_table(section: Section, curves: List[Curve]) -> List[Figure]:
         rows.append([generic.place(loss.fixed, [n for n in loss.fixed if n != "shape"]), shape_text(section, loss.points[0].key),
                      loss.axis.upper()] + [cells.get(x, "–") for x in pieces])
     heads = ["case", "shape M×N×K", "cut along"] + ["%d" % x for x in pieces]
-    caption = "DIL by the number of pieces; in brackets the traffic model."
+    caption = "DIL by the number of pieces; in brackets what the traffic model predicts."
     return [Table(heads, rows[:generic.MAX_BARS], caption, 3)] if rows else []
 
 

@@ -42,6 +42,15 @@ def colours_of(names: Sequence[str]) -> Dict[str, int]:
     return {name: i for i, name in enumerate(dict.fromkeys(names))}
 
 
+def plural_is(count: int) -> str:
+    return "%d %s" % (count, "is" if count == 1 else "are")
+
+
+def hidden_text(count: int, noun: str, where: str = "the tables") -> str:
+    """A sentence for what a figure leaves out, nothing where that is nothing."""
+    return " %s %s in %s." % (plural(count, "more " + noun), "is" if count == 1 else "are", where) if count > 0 else ""
+
+
 def formulas(curves: Sequence[Curve]) -> str:
     return "; ".join(list(dict.fromkeys(c.formula for c in curves if c.formula))[:3]) or "formula not given"
 
@@ -63,10 +72,8 @@ def line_panels(curves: Sequence[Curve], caption: str = "", **options: object) -
         if not charts:
             continue
         share_ranges(charts)
-        hidden = len(grouped(own)) - MAX_PANELS
         text = caption or "%s over %s: %s." % (spell(derived), own[0].axis, formulas(own))
-        if hidden > 0:
-            text += " %d more panels are in the tables." % hidden
+        text += hidden_text(len(grouped(own)) - MAX_PANELS, "panel")
         figures.append(Panels([draw_lines(c) for c in charts], text))
     return figures
 
@@ -93,7 +100,7 @@ def value_bars(section: Section, skip: Sequence[str] = ()) -> List[Figure]:
         rows = [bar_of(section, c, d, " ".join(t for t in (d.variant, c.key) if t) or title) for c, d in found]
         caption = "%s: %s." % (title, formula)
         if len(rows) > MAX_BARS:
-            caption += " The first %d of %d; the rest is in the table below." % (MAX_BARS, len(rows))
+            caption += " The first %d of %d are drawn; all are in the table below." % (MAX_BARS, len(rows))
         figures.append(Bars(rows[:MAX_BARS], caption, title))
     return figures + ([Bars(alone, "", "single values")] if alone else [])
 
@@ -126,10 +133,10 @@ def nothing(section: Section) -> str:
     reasons = [why_invalid(case, derived) for case, derived in section.values()]
     flagged = [r for r in reasons if r]
     if flagged and len(flagged) == len(reasons):
-        return "No valid value: all %d were flagged, the first as %s." % (len(reasons), flagged[0].rstrip("."))
+        every = "the only one was flagged" if len(reasons) == 1 else "all %d were flagged, the first" % len(reasons)
+        return "No valid value: %s as %s." % (every, flagged[0].rstrip("."))
     if reasons:
-        return "%s, of which %d were flagged; the value that this summary needs is missing." % (
-            plural(len(reasons), "value"), len(flagged))
+        return "The value that this summary needs is missing; flagged: %d of %s." % (len(flagged), plural(len(reasons), "value"))
     if any(c.facts for c in cases):
         return "%s of the machine; nothing is timed here." % plural(sum(len(c.facts) for c in cases), "fact")
     return "No value was derived from %s." % plural(len(cases), "case")

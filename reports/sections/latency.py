@@ -32,7 +32,7 @@ def results(section: Section) -> Json:
             if value is not None and curve.axis_unit == "byte":
                 levels.append({"level": name, "capacity_byte": capacity or None, "value": value, "unit": curve.unit})
             below = capacity or below
-    return {"levels": levels, "formula": "median latency over the footprints between 1.5 times the level before and 3/4 of a "
+    return {"levels": levels, "formula": "median latency over the footprints between 1.5 times the level before and 3/4 of the "
                                          "level; memory: from 8 times the last level"}
 
 
@@ -57,8 +57,8 @@ def figures(section: Section) -> List[Figure]:
     series = [generic.series_of(c, c.variant or "latency", i) for i, c in enumerate(curves)]
     marks = [(capacity, name) for name, capacity in capacities(section)]
     chart = LineChart("", first.axis, first.axis_unit, first.unit, series, up=marks, y_name="latency")
-    return [Panels([draw_lines(chart)], "Latency over footprint: %s. Dotted: the capacity of the caches that one unit has, and "
-                   "of the last one." % (first.formula or section.group.run.formula))]
+    return [Panels([draw_lines(chart)], "Latency over footprint: %s. Dotted lines: the capacity of the caches of one unit, and "
+                   "of the last-level cache (LLC)." % (first.formula or section.group.run.formula))]
 
 
 SPEC = SectionSpec("Latency of one load", results, summary, figures)

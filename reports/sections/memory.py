@@ -9,7 +9,7 @@ from reports.charts import LineChart, draw_lines, share_ranges
 from reports.curves import Curve, varying
 from reports.fits import within
 from reports.jsonl import Json
-from reports.quantity import digits, human, listing, size
+from reports.quantity import digits, human, size
 from reports.section import Figure, Panels, Section, SectionSpec, Table
 from reports.sections import generic
 
@@ -43,8 +43,8 @@ def _levels(section: Section, curve: Curve) -> List[Json]:
 def results(section: Section) -> Json:
     curves = [c for c in section.curves_of("bandwidth") if c.valid]
     return {"levels": [{"where": dict(c.fixed), "variant": c.variant, "levels": _levels(section, c),
-                        "formula": "median over the footprints up to 3/4 of a level and above the one before; memory: "
-                                   "above three times the last level"} for c in curves]}
+                        "formula": "median over the footprints that fit in 3/4 of the level and not in the one before; memory: "
+                                   "over those above three times the last level"} for c in curves]}
 
 
 def _value(entry: Json, level: str) -> float:
@@ -65,8 +65,9 @@ def summary(section: Section) -> str:
     text = "Memory delivers at most %s (%s)" % (human(memory, "byte/s"), _label(best))
     levels = list(dict.fromkeys(found["level"] for e in entries for found in e["levels"] if found["level"] != "memory"))
     if levels:
-        text += "; %s" % listing(["%s up to %s× that" % (level, digits(max(_value(e, level) for e in entries) / memory))
-                                  for level in levels])
+        times = ["%s times" % digits(max(_value(e, level) for e in entries) / memory) for level in levels]
+        text += "; %s delivers up to %s as much" % (levels[0], times[0])
+        text += "".join(", %s up to %s" % other for other in zip(levels[1:], times[1:]))
     return text + _nontemporal(reached) + "."
 
 
@@ -103,7 +104,7 @@ def figures(section: Section) -> List[Figure]:
         return generic.figures(section)
     share_ranges(charts)
     formula = curves[0].formula or section.group.run.formula
-    caption = "Bandwidth over footprint: %s. Dotted: the capacity of all caches of a level together." % formula
+    caption = "Bandwidth over footprint: %s. Dotted lines: the capacity of all caches of that level together." % formula
     return [Panels([draw_lines(c) for c in charts], caption)] + _level_table(section)
 
 

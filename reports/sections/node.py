@@ -38,7 +38,7 @@ def summary(section: Section) -> str:
     if not parts and devices:
         parts.append(plural(devices, "device"))
     text = listing(parts, 6)
-    return text[0].upper() + text[1:] + "." if text else generic.nothing(section)
+    return "The node has %s." % text if text else generic.nothing(section)
 
 
 def fact_text(name: str, value: object) -> str:
@@ -58,19 +58,20 @@ def _link_figures(facts: Dict[str, object]) -> List[Figure]:
     nodes = {d: int(facts["numa_node_%d" % d]) for d in devices if is_number(facts.get("numa_node_%d" % d))}
     drawn = draw_links(found, nodes)
     if drawn:
-        tables.append(Panels([drawn], "The devices between the memory of the host and what joins them to each other.", wide=True))
+        caption = "The devices: above them the host's memory, below them the links from one to another."
+        tables.append(Panels([drawn], caption, wide=True))
     if devices:
         heads = ["device", "NUMA node", "host"] + [found.name(d) for d in devices if len(devices) > 1]
         rows = [[found.name(one), str(nodes.get(one, "–")), to_host(found, one)]
                 + ["–" if one == other else between(found, one, other) for other in devices if len(devices) > 1]
                 for one in devices]
-        tables.append(Table(heads, rows, "What joins the devices, as the driver tells; PCIe as generation and lanes, read while "
-                                         "the device copied where the idle link was below its maximum.", len(heads)))
+        tables.append(Table(heads, rows, "Links of the devices, as the driver reports them. PCIe: generation and lanes; an idle "
+                                         "link below its maximum was read again during a copy.", len(heads)))
     names = list(dict.fromkeys(name for counts in found.errors.values() for name in counts if name != "unknown"))
     if names:
         rows = [[found.name(device)] + [counts.get(name, "–") for name in names]
                 for device, counts in sorted(found.errors.items())]
-        tables.append(Table(["device"] + [spell(name) for name in names], rows, "Errors of the devices' memory."))
+        tables.append(Table(["device"] + [spell(name) for name in names], rows, "Memory errors that the devices report."))
     return tables
 
 
@@ -83,8 +84,8 @@ def figures(section: Section) -> List[Figure]:
     facts = _all(section)
     trees = [draw_tree(str(facts[name])) for name in facts if name == "tree"]
     if any(trees):
-        shown.append(Panels([t for t in trees if t], "What contains what; alike siblings of a large machine are drawn once "
-                                                     "and counted.", wide=True))
+        shown.append(Panels([t for t in trees if t], "Parts of the machine within the part that holds them. Where many "
+                                                     "are alike, one is drawn with their number.", wide=True))
     shown += _link_figures(facts)
     if not shown and facts:
         shown.append(Table(["fact", "found"], [[name.replace("_", " "), fact_text(name, v)] for name, v in facts.items()], "", 2))

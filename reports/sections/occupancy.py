@@ -55,15 +55,15 @@ def summary(section: Section) -> str:
         first["residents"], last["residents"], axis_value(first["shared_byte"], "byte"), axis_value(last["shared_byte"], "byte"))
     agrees = found["formula_agrees"]
     if agrees and agrees["of"]:
-        text += ", as the formula says at %d of %s" % (agrees["same"], plural(agrees["of"], "point"))
+        text += "; the formula is right at %d of %s" % (agrees["same"], plural(agrees["of"], "point"))
     shares = [t["of_best"] for t in found["throughput"] if t["of_best"] is not None]
     if shares:
-        text += "; at the worst, throughput is %s of its best" % percent(min(shares))
+        text += "; the lowest throughput is %s of the highest" % percent(min(shares))
     wait = _wait(section)
     if wait and len(wait.valid) > 1:
         first, best = wait.valid[0], min(wait.valid, key=lambda p: p.value)
-        text += "; a block of another kernel waits %s where the load claims %s" % (
-            human(first.value, "s"), axis_value(first.x, "byte") if first.x else "none")
+        text += "; a block of another kernel waits %s where the running kernel claims %s" % (
+            human(first.value, "s"), axis_value(first.x, "byte") if first.x else "no shared memory")
         if best.value < first.value / 1.1:
             text += ", and %s where it claims %s" % (human(best.value, "s"), axis_value(best.x, "byte"))
     return text + "."
@@ -77,7 +77,7 @@ def figures(section: Section) -> List[Figure]:
         series = [generic.series_of(formula, "formula", 1, step=True, under=True)] if formula else []
         series.append(generic.series_of(measured, "measured", 0, step=True))
         charts.append(LineChart("Resident blocks per unit", "shared memory per block", measured.axis_unit, "", series))
-    for curve, title in ((throughput, "Throughput"), (wait, "Wait of the first foreign block")):
+    for curve, title in ((throughput, "Throughput"), (wait, "Wait of another kernel's first block")):
         if curve:
             series = [generic.series_of(curve, "", 0)]
             charts.append(LineChart(title, "shared memory per block", curve.axis_unit, curve.unit, series))
@@ -85,9 +85,9 @@ def figures(section: Section) -> List[Figure]:
         share_ranges([chart])
         chart.x_log = False
     drawn = [draw_lines(_linear(c)) for c in charts if c.xs()]
-    shown: List[Figure] = [Panels(drawn, "Over the shared memory that each block claims. "
-                                   "Residents by formula: the broad line, min(slots, floor(shared memory of a unit / claim)); "
-                                   "where the measured steps leave it the formula is wrong here.")] if drawn else []
+    shown: List[Figure] = [Panels(drawn, "Over the shared memory that each block claims. The broad "
+                                   "line is the formula min(slots, floor(shared memory of a unit / claim)); where the "
+                                   "measured line leaves it, the formula is wrong on this device.")] if drawn else []
     return shown or generic.figures(section)
 
 

@@ -45,9 +45,7 @@ def results(section: Section) -> Json:
 
 def _share(value: float) -> str:
     """A fraction of ideal in words; below 0 both at once take longer than one after the other."""
-    if value < 0:
-        return "loses time (%s)" % digits(value)
-    return "gains %s" % percent(value)
+    return "loses %s" % percent(-value) if value < 0 else "gains %s" % percent(value)
 
 
 def _median(pairs: Sequence[Json]) -> Optional[float]:
@@ -63,18 +61,18 @@ def summary(section: Section) -> str:
     kernel = _median([p for p in pairs if p["copy_method"].startswith("kernel")])
     sides = ["%s with a %s" % (_share(value), name) for name, value in (("copy engine", engine), ("copy kernel", kernel))
              if value is not None]
-    text = "Running a GEMM and a transfer at once " + " and ".join(sides).replace(" %", " % of what is possible", 1)
+    text = "running a GEMM and a transfer at once " + " and ".join(sides).replace(" %", " % of what is possible", 1)
     first, other = (_median([p for p in pairs if p["order"] == order]) for order in ORDERS)
     if first is not None and other is not None:
-        text += "; it %s with the transfer enqueued first, and %s with the GEMM first" % (_share(other), _share(first))
-    text += _better_order(pairs)
+        text += "; it %s with the transfer enqueued first and %s with the GEMM first" % (_share(other), _share(first))
+    text = "Medians: " + text
     lost = [p for p in pairs if p["fraction_of_ideal"] < 0]
     if lost:
-        text += "; %d of %d combinations are slower at once than one after the other" % (len(lost), len(pairs))
+        text += ". At once, %d of %s slower than one after the other" % (
+            len(lost), plural(len(pairs), "combination is", "combinations are"))
+    text += _better_order(pairs)
     cold = _median([p for p in every if p["cold"]])
-    if cold is not None:
-        text += "; with cold operands it %s" % _share(cold)
-    return text + " (medians)."
+    return text + (". With cold operands it %s (median)." % _share(cold) if cold is not None else ".")
 
 
 def _better_order(pairs: Sequence[Json]) -> str:
@@ -82,9 +80,11 @@ def _better_order(pairs: Sequence[Json]) -> str:
     of_case = {p["key"]: p["better_order"] for p in pairs if p["better_order"]}
     if not of_case:
         return ""
-    counts = [list(of_case.values()).count(word) for word in (*ORDERS, "tie")]
-    return "; of %s, GEMM first is faster in %d, transfer first in %d, and %d are ties" % (
-        plural(len(of_case), "case"), *counts)
+    gemm, transfer, ties = (list(of_case.values()).count(word) for word in (*ORDERS, "tie"))
+    if ties == len(of_case):
+        return ". Neither order is clearly faster in any of %s" % plural(ties, "case")
+    return ". Of %s, GEMM first is faster in %d, transfer first in %d, and neither in %d" % (
+        plural(len(of_case), "case"), gemm, transfer, ties)
 
 
 # ------------------------------------------------------------------ the matrix
@@ -132,10 +132,10 @@ def _who_pays(pairs: Sequence[Json]) -> Table:
     rows = [[p["key"], ORDERS[p["order"]], str(p["class"] or "–"), str(p["slowed_side"] or "–"), _number(p["S"]),
              _number(p["S_ideal"]), _number(p["fraction_of_ideal"]), _number(p["cil_gemm"]), _number(p["cil_transfer"])]
             for p in pairs[:MAX_ROWS]]
-    hidden = len(pairs) - len(rows)
-    caption = "CIL: a side's time next to the other / its time alone. G-long, C-long: a side takes over 1.15× the other's time."
+    caption = ("CIL: time of one side while the other runs / its time alone. G-long, C-long: alone, the GEMM or the transfer "
+               "takes over 1.15 times as long as the other.")
     return Table(["case", "order", "class", "slowed side", "S", "S ideal", "fraction", "CIL GEMM", "CIL transfer"], rows,
-                 caption + (" %s more in the records." % plural(hidden, "row") if hidden > 0 else ""), 4)
+                 caption + generic.hidden_text(len(pairs) - len(rows), "row", "the records"), 4)
 
 
 def figures(section: Section) -> List[Figure]:
@@ -143,9 +143,9 @@ def figures(section: Section) -> List[Figure]:
     if not cells:
         return generic.figures(section)
     grid: List[List[Optional[Cell]]] = [[cells.get((row, column)) for column in columns] for row in rows]
-    caption = FORMULA + (". Each cell is the better order of enqueueing; its tooltip has the other one. 1: the shorter side is "
-                         "hidden completely; 0 and warm below: one after the other is as fast, or faster; \"–\": nothing to "
-                         "gain, or not measured. " + TAGS)
+    caption = FORMULA + (", with t_g and t_c the times of the GEMM and of the transfer alone. Each cell has the better order of "
+                         "enqueueing, its tooltip both. 1: the shorter side is hidden completely. 0: at once takes as long as "
+                         "one after the other; below 0 (warm colours): longer. –: nothing to gain, or not measured. " + TAGS)
     heat = draw_heat(rows, ["\n".join(column) for column in columns], grid, "shape", "transfer and copy method",
                      heat=lambda v: -v, what="fraction of ideal")
     shown: List[Figure] = [Panels([heat], caption, wide=True)]

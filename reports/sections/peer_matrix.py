@@ -136,15 +136,16 @@ def findings(section: Section) -> List[Finding]:
     others = len(section.group.run.devices) - 1
     shown: List[Finding] = []
     explained: List[Slow] = []
-    for side, what in ((0, "All that %s sends"), (1, "All that %s receives")):
+    for side, what in ((0, "Everything that device %s sends"), (1, "Everything that device %s receives")):
         for device, pairs in _slow_device(slow, side, others).items():
             shown.append(Finding("Slow device.", "%s: %s." % (what % _name(section, device), _span(pairs))))
             explained += pairs
     left = [s for s in slow if s not in explained]
     if len(left) <= NAMED:
-        return shown + [Finding("Slow pair.", _pair_text(section, s) + ".") for s in left]
+        return shown + [Finding("Slow pair.", "From device %s." % _pair_text(section, s)) for s in left]
     named = listing([_pair_text(section, s) for s in left[:NAMED]], NAMED)
-    return shown + [Finding("Slow pairs.", "%d of %d: %s, and %d more." % (len(left), left[0].of, named, len(left) - NAMED))]
+    text = "%d of %d: from device %s, and %d more." % (len(left), left[0].of, named, len(left) - NAMED)
+    return shown + [Finding("Slow pairs.", text)]
 
 
 # ------------------------------------------------------------------ results
@@ -175,17 +176,18 @@ def summary(section: Section) -> str:
     parts: List[str] = []
     if one_way:
         method = METHODS[one_way["variant"]]
-        parts.append("%s of devices: %s by %s at the median, %s (%s) at least" % (
-            plural(one_way["pairs"], "ordered pair"), human(one_way["median"], "byte/s"), method,
+        parts.append("a copy from one device to another by %s reaches %s (median of %s), %s on the slowest pair (%s)" % (
+            method, human(one_way["median"], "byte/s"), plural(one_way["pairs"], "ordered pair"),
             human(one_way["lowest"], "byte/s"), " to ".join(_name(section, e) for e in _ends(one_way["lowest_route"]))))
-        parts.append(plural(len(section.results["slow"]), "pair") + " clearly slower than the others")
+        slow = len(section.results["slow"])
+        parts.append("%s clearly slower than the others" % (plural(slow, "pair is", "pairs are") if slow else "no pair is"))
     everybody = _values(section, "engine", "injection_bandwidth").get(("all", "all"))
     if everybody and not everybody.why:
-        parts.append("each device sends %s where all send to all" % human(everybody.value, "byte/s"))
+        parts.append("each device sends %s while all send to all" % human(everybody.value, "byte/s"))
     host = [v.value for ends, v in _values(section, "engine", "bandwidth").items() if ends[0].startswith("numa") and not v.why]
     if host:
         low, high = human(min(host), "byte/s"), human(max(host), "byte/s")
-        parts.append("from host memory to a device %s" % (low if low == high else "%s to %s" % (low, high)))
+        parts.append("a copy from host memory to a device reaches %s" % (low if low == high else "%s to %s" % (low, high)))
     return "; ".join(parts) + "." if parts else generic.nothing(section)
 
 
@@ -229,8 +231,8 @@ def _pair_panels(section: Section) -> List[Figure]:
         pairs = _pairs(_values(section, variant, quantity))
         devices = _by_number([end for ends in pairs for end in ends])
         charts.append(_draw(section, pairs, devices, devices, "from", "to, by %s, %%s" % heading))
-    caption = ("From a row's device to a column's. Both ways: the bytes of both directions. A round trip is timed by the host. "
-               "Warm: slower than the median; \"?\": flagged invalid.")
+    caption = ("A row's device sends, a column's receives. Both ways: the bytes of both directions count. A round trip is timed "
+               "by the host. Warm colours: slower than the median. ?: flagged invalid.")
     drawn = [c for c in charts if c]
     return [Panels(drawn, caption, wide=True)] if drawn else []
 
@@ -246,8 +248,8 @@ def _injection_table(section: Section) -> List[Figure]:
             row += ([human(value.value, "byte/s") + (" ?" if value.why else ""),
                      human_interval(value.derived.ci_low, value.derived.ci_high, value.value, "byte/s")] if value else ["–", ""])
         rows.append(row)
-    heads = ["at once"] + [h for method in METHODS.values() for h in ("by " + method, "95 %")]
-    caption = "Injection: what one device sends or receives, over the time of the slowest of all copies."
+    heads = ["copies at once"] + [h for method in METHODS.values() for h in ("by " + method, "95 %")]
+    caption = "Injection bandwidth: what one device sends or receives / the time of the slowest of the copies that run at once."
     return [Table(heads, rows, caption)] if rows else []
 
 
@@ -261,7 +263,7 @@ def _node_panels(section: Section) -> List[Figure]:
             nodes, devices = (_by_number([ends[k] for ends in found]) for k in (0, 1))
             charts.append(_draw(section, found, nodes, devices, side, heading))
     drawn = [c for c in charts if c]
-    caption = "Host memory of every NUMA node, pinned, to and from every device; the device copies."
+    caption = "Copies to and from pinned host memory of every NUMA node, for every device; the device does the copying."
     return [Panels(drawn, caption, wide=True)] if drawn else []
 
 

@@ -34,7 +34,7 @@ def summary(section: Section) -> str:
         return generic.nothing(section)
     if ratios:
         span = digits(min(ratios)) if len(ratios) == 1 else "%s to %s" % (digits(min(ratios)), digits(max(ratios)))
-        text += ": with the highest priority a block waits %s× as long as with the same" % span
+        text += ": a block of the highest priority waits %s times as long as one of equal priority" % span
     elif section.values("wait_ratio"):
         text += " according to the program, but the ratio of the waits is invalid"
     return text + "."
@@ -44,8 +44,8 @@ def figures(section: Section) -> List[Figure]:
     seen = section.results["mechanisms"]
     shown: List[Figure] = []
     if seen:
-        rows = [[m["key"] or "–", m["name"], "seen" if m["observed"] else "not seen", m["detail"]] for m in seen]
-        shown.append(Table(["case", "mechanism", "proof", "detail"], rows, "What was asked for, and whether it happened.", 4))
+        rows = [[m["key"] or "–", m["name"], "yes" if m["observed"] else "no", m["detail"]] for m in seen]
+        shown.append(Table(["case", "mechanism", "observed", "detail"], rows, "What was asked for, and whether it happened.", 4))
     return generic.figures(section) + shown
 
 

@@ -32,19 +32,19 @@ def summary(section: Section) -> str:
         return generic.nothing(section)
     best = min(staged, key=lambda r: r["time_ratio"])
     worst = max(staged, key=lambda r: r["time_ratio"])
-    text = "Copying %s first, then adding, takes %s times as long as adding on arrival (%s, %s)" % (
-        size(best["size_byte"]), digits(best["time_ratio"]), spell(best["method"]), best["direction"])
-    if worst is not best:
-        text += " to %s times (%s, %s)" % (digits(worst["time_ratio"]), spell(worst["method"]), worst["direction"])
+    ends = ["%s times (%s, %s)" % (digits(r["time_ratio"]), spell(r["method"]), r["direction"])
+            for r in ([best] if worst is best else [best, worst])]
+    text = "Copying %s first and adding then takes %s as long as adding on arrival" % (size(best["size_byte"]), " to ".join(ends))
     return text + "; the bytes moved alone would give %s times." % digits(_TRAFFIC)
 
 
 def figures(section: Section) -> List[Figure]:
     rows = [[r["direction"], spell(r["method"]), size(r["size_byte"]), digits(r["time_ratio"])]
             for r in section.results["staged"]]
-    table = Table(["direction", "method", "chunk", "time, on arrival = 1"], rows, "The largest chunk of each direction.", 2)
-    return generic.line_panels(section.curves_of("bandwidth"), "Bytes that arrive over time, by size of the chunk.") + (
-        [table] if rows else [])
+    table = Table(["direction", "method", "chunk", "time, on arrival = 1"], rows,
+                  "Time with the largest chunk of each direction / time of adding on arrival.", 2)
+    caption = "Bandwidth over the size of the chunk: bytes that arrive / time."
+    return generic.line_panels(section.curves_of("bandwidth"), caption) + ([table] if rows else [])
 
 
 SPEC = SectionSpec("Reduction: on arrival or staged?", results, summary, figures)

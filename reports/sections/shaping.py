@@ -89,8 +89,10 @@ def summary(section: Section) -> str:
         text = "No setting is faster than plain overlap, which takes %s time than serial in %s" % (
             _gain(best["time_ratio"]), best["scenario"])
     else:
-        text = "%s gains most, in %s: %s time than plain overlap and %s than serial" % (
-            _name(best), best["scenario"], _gain(best["normalised_time"]), _gain(best["time_ratio"]))
+        gains = best["normalised_time"] < 1
+        text = "%s %s: %s takes %s time than plain overlap and %s than serial" % (
+            "the largest gain is in" if gains else "the smallest loss is in", best["scenario"], _name(best),
+            _gain(best["normalised_time"]), _gain(best["time_ratio"]))
     if serial:
         text += "; nothing is faster than serial in " + ", ".join(serial)
     stand_in = any(e.startswith("stand-in") for e in section.results["exchange"])
@@ -127,14 +129,14 @@ OVER_CLAIM = Across(
     "shared memory claimed per block", ("shared", "grid"), _claimed,
     # False for the baselines that a case with a claim measures: they have no claim.
     lambda case, variant: bool(case.axes["shared"]) == variant.startswith("shaped"),
-    "Time of the overlapped pipeline over serial time, by what each block of the GEMMs claims in addition to its tiles; with no "
-    "claim and equal priority it is plain overlap.")
+    "Time of the overlapped pipeline / serial time, over the shared memory that each block of a GEMM claims in addition to its "
+    "tiles. Without a claim and with equal priority it is plain overlap.")
 OVER_GRID = Across(
     "blocks of the GEMM", ("shared", "grid"), _gemm_blocks, lambda case, variant: not variant.startswith("shaped"),
-    "Time of the overlapped pipeline over serial time, by the number of blocks that share the GEMM's tiles; nothing else is "
-    "claimed. Where equal priority comes to serial, the communication waits for the GEMM's blocks.")
-ENDING = (" Urgent: communications are in the stream of highest priority. Ideal: (g + (i-1) max(g, c) + c) / (i (g + c)) of the "
-          "isolated times of a GEMM and a communication.")
+    "Time of the overlapped pipeline / serial time, over the number of blocks that share the GEMM's tiles, without a claim of "
+    "shared memory. Where equal priority takes as long as serial, the communication waits for the GEMM's blocks.")
+ENDING = (" Urgent: communications are in the stream of the highest priority. Ideal: (g + (i-1) max(g, c) + c) / (i (g + c)), "
+          "with i iterations, and g and c the times of a GEMM and a communication alone.")
 
 
 def _curves(section: Section, across: Across) -> Mapping[Tuple[Tuple[str, str], ...], Dict[str, List[Mark]]]:
@@ -174,8 +176,7 @@ def _panels(section: Section, across: Across) -> List[Figure]:
     if not charts:
         return []
     share_ranges(charts)
-    hidden = len(shown) - generic.MAX_PANELS
-    text = across.text + ENDING + (" %d more panels are in the tables." % hidden if hidden > 0 else "")
+    text = across.text + ENDING + generic.hidden_text(len(shown) - generic.MAX_PANELS, "panel")
     return [Panels([draw_lines(c) for c in charts], text)]
 
 
@@ -188,8 +189,8 @@ def figures(section: Section) -> List[Figure]:
              _number(b["time_ratio_pipelined"]), _number(b["normalised_time"]),
              "–" if b["overlap_rate"] is None else percent(b["overlap_rate"]), _number(b["gemm_CIL"]), _number(b["comm_CIL"]),
              _number(b["first_comm_block_s"], "s")] for b in section.results["best"]]
-    caption = ("The fastest of all settings, serial and plain overlap among them; its ratios are to those of its own case. The "
-               "best of many is slightly optimistic. The losses are against the same GEMM and the same communication alone. "
+    caption = ("The fastest setting of each pipeline, serial and plain overlap among the candidates; the times are relative to "
+               "those of the same case. The best of many is slightly optimistic. CIL: time in the pipeline / time alone. "
                "Communication: %s." % ("; ".join(section.results["exchange"]) or "not said"))
     heads = ["scenario", "fastest", "blocks of the GEMM", "of the communication", "time, serial = 1", "ideal",
              "plain overlap = 1", "both ran", "CIL of the GEMM", "of the communication", "first block waits"]

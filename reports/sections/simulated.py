@@ -73,11 +73,11 @@ def summary(section: Section) -> str:
         return generic.nothing(section)
     both = [p for p in points if p["model_s"]]
     if not both:
-        return "%s at %s simulated; there is no prediction, as topology/torus did not run." % (
-            plural(len(points), "time"), plural(len({p["size"] for p in points}), "size"))
+        return "%s simulated at %s; there is no prediction, because topology/torus did not run." % (
+            plural(len(points), "time was", "times were"), plural(len({p["size"] for p in points}), "size"))
     worst = max(both, key=lambda p: abs(p["simulated_s"] / p["model_s"] - 1))
     off = worst["simulated_s"] / worst["model_s"] - 1
-    return "Simulated ranks and the model of topology/torus agree within %s at %s; furthest apart is %s at %s on %s." % (
+    return "Simulated ranks and the model of topology/torus agree within %s at %s; they differ most for %s at %s on %s." % (
         "%.2g %%" % (100 * abs(off)), plural(len(both), "point"), worst["algorithm"], size(worst["size"]), worst["shape"])
 
 
@@ -109,7 +109,7 @@ def _table(place: Place, own: List[Twin]) -> Table:
         rows.append(row)
     flagged = "; ?: %s" % next(t.flag_reason for t in own if t.flag_reason) if any(t.flag_reason for t in own) else ""
     return Table(["algorithm", *(h for x in sizes for h in (size(x), "/ model"))], rows,
-                 "%s: simulated time, and over the model's%s." % (place[0], flagged))
+                 "%s: simulated time, and simulated / modelled time%s." % (place[0], flagged))
 
 
 def figures(section: Section) -> List[Figure]:
@@ -118,8 +118,8 @@ def figures(section: Section) -> List[Figure]:
     if not charts:
         return generic.figures(section)
     share_ranges(charts)
-    caption = ("Not a time of this machine: the program's ranks ran under SimGrid (dots). Pale and broad: what topology/torus "
-               "predicts with no latency of a step.")
+    caption = ("Not times of this machine. Dots: the program's ranks under SimGrid. Broad pale lines: what topology/torus "
+               "predicts where a step has no latency of its own.")
     tables = [_table(place, own) for place, own in list(found.items())[:_MAX_TABLES]]
     return [Panels([draw_lines(c) for c in charts], caption), *tables]
 

@@ -99,7 +99,7 @@ def results(section: Section) -> Json:
 
 
 def _span(best: Sequence[Json]) -> str:
-    parts = ["%s to %s" % (winner(a), size(round_size(b["from_byte"]))) for a, b in zip(best, best[1:])]
+    parts = ["%s up to %s" % (winner(a), size(round_size(b["from_byte"]))) for a, b in zip(best, best[1:])]
     return listing([*parts, "%s above" % winner(best[-1])], 6) if parts else "%s at every size" % winner(best[-1])
 
 
@@ -170,9 +170,9 @@ def _table(network: Network, own: Dict[str, List[Case]]) -> Table:
                      str(case.facts.get("messages_on_worst_link", "–")).replace("x", "×")])
     low, high = (size(next(iter(own.values()))[i].axes["size"]) for i in (0, -1))
     heads = ["algorithm", "Λ", "Ψ", "Ξ", "steps", "hops", "at once", "at " + low, "at " + high, "messages on the worst link"]
-    return Table(heads, rows, "%s: latency deficiency Λ = steps / log2(nodes), bandwidth deficiency Ψ, congestion Ξ (1 is the "
-                 "optimum), links on the longest ways, collectives at once, modelled times at two sizes, steps × messages."
-                 % name_of(network), 1, True)
+    return Table(heads, rows, "%s. Λ: latency deficiency, steps / log2(nodes). Ψ: bandwidth deficiency. Ξ: congestion (1 is the "
+                 "optimum). Hops: links on the longest routes. At once: collectives that run at once. Then the modelled times at "
+                 "two sizes, and steps × messages on the busiest link." % name_of(network), 1, True)
 
 
 def figures(section: Section) -> List[Figure]:
@@ -185,10 +185,9 @@ def figures(section: Section) -> List[Figure]:
     for chart in charts:
         chart.y_log, chart.y_range = False, (0.0, 1.05)
         chart.width, chart.height = (460, 280) if len(charts) <= _FEW else (chart.width, chart.height)
-    hidden = len(found) - generic.MAX_PANELS
-    caption = ("A model, not a measurement: goodput as a share of its peak, dimensions × link bandwidth (%s). Dotted: the size "
-               "from which another algorithm is the fastest of all, also of those not drawn." % costs_of(next(iter(found))))
-    caption += " %d more networks are in the tables." % hidden if hidden > 0 else ""
+    caption = ("A model, not a measurement (%s): goodput / its peak, which is dimensions × link bandwidth. Dotted lines: the "
+               "size from which another algorithm, drawn or not, is the fastest." % costs_of(next(iter(found))))
+    caption += generic.hidden_text(len(found) - generic.MAX_PANELS, "network")
     return [Panels([draw_lines(c) for c in charts], caption)] + [_table(n, own) for n, own in list(found.items())[:_MAX_TABLES]]
 
 

@@ -61,7 +61,7 @@ def _where(row: Json) -> str:
 
 def _verdict(row: Json) -> str:
     low, high = (row["value"] if row[end] is None else row[end] for end in ("ci_low", "ci_high"))
-    return "gains" if low > 1 else "loses" if high < 1 else "makes no difference"
+    return "gains" if low > 1 else "loses" if high < 1 else "makes no clear difference"
 
 
 def summary(section: Section) -> str:
@@ -71,17 +71,18 @@ def summary(section: Section) -> str:
     rows, verdict = section.results["tiled"], _verdict(best)
     alike = sum(_verdict(r) == verdict for r in rows)
     effect = verdict + (" in %d of %d cases" % (alike, len(rows)) if len(rows) > 1 else "")
-    text = "A software trigger %s: at best, GEMM and send are %s times as fast as the same GEMM and then the send (%s)" % (
+    text = "A software trigger %s: at best, GEMM and send are %s times as fast as the same GEMM followed by the send (%s)" % (
         effect, digits(best["value"]), _where(best))
     library = _at_best(section, "library", best["variant"])
     if library is not None:
-        text += "; against the library's GEMM, another one, %s times" % digits(library)
+        text += "; they are %s times as fast as the library's GEMM, a different one, followed by the send" % digits(library)
     split = _at_best(section, "library", "split")
     if split is not None:
-        text += "; one library GEMM for each band gives %s times" % digits(split)
+        text += "; one library GEMM for each band, each sent when it ends, is %s times as fast as %s" % (
+            digits(split), "the library's GEMM followed by the send" if library is None else "that")
     first = _first_byte_share(section)
     if first is not None:
-        text += "; the first byte arrives after %s of the time of the whole" % percent(first)
+        text += "; the first byte arrives after %s of the time that it takes when the whole is sent at the end" % percent(first)
     costs = [r["value"] for r in section.results["tracker_cost"]]
     if costs:
         text += "; with counting, a GEMM takes %s times as long (median)" % digits(statistics.median(costs))
@@ -142,8 +143,8 @@ def _gain_table(section: Section) -> List[Figure]:
     rows = [[", ".join(t for t in r["place"] if t), "%d" % r["bands"], spell(r["variant"]), digits(r["value"]), _verdict(r),
              cell("of_ideal", r, percent), cell("library", r, digits)] for r in section.results["tiled"]]
     heads = ["case", "bands", "variant", "S, same GEMM", "the trigger", "of ideal", "against the library's GEMM"]
-    caption = ("S: one after the other / at once. Against the library's GEMM two different GEMMs are compared; a dash there: S "
-               "exceeds what overlap can give, so it is no gain of overlap, or was not measured.")
+    caption = ("S: time of one after the other / time of both at once. In the last column two different GEMMs are compared; a "
+               "dash there: not measured, or S is above what overlap alone can give.")
     return [Table(heads, rows[:generic.MAX_BARS], caption)] if rows else []
 
 
@@ -158,8 +159,8 @@ def _first_table(section: Section) -> List[Figure]:
                     + [human(tail[v], "s") if v in tail else "–" for v in ("whole_then_send", "split", "triggered")])
     heads = ["case", "bands"] + ["first byte, %s" % name for name in _FIRST.values()] + [
         "tail, whole", "tail, split", "tail, triggered"]
-    caption = ("First byte: from the release to the end of the first copy. Tail: time less that of the GEMM alone; "
-               "below zero where the rounds' medians differ by chance.")
+    caption = ("First byte: from the release of the streams to the end of the first copy. Tail: time minus that of the GEMM "
+               "alone; it is below zero where medians differ by chance.")
     return [Table(heads, rows[:generic.MAX_BARS], caption)] if rows else []
 
 
@@ -168,7 +169,8 @@ def _model_table(section: Section) -> List[Figure]:
     rows: Dict[Tuple[str, str], None] = {}
     for _, derived in section.values("t3_model_read_ratio", "t3_model_write_ratio"):
         rows[(derived.formula or spell(derived.name), digits(derived.value))] = None
-    caption = "Not measured: a count of what T3's hardware would move. The trigger measured here is software."
+    caption = ("Not measured, but counted: what the hardware of T3 (arXiv 2401.16677) would move. The trigger measured here is "
+               "software.")
     return [Table(["model", "sequential / T3"], [list(r) for r in rows], caption)] if rows else []
 
 

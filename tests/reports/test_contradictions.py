@@ -45,9 +45,9 @@ def flagged(valid: bool, **more: Any) -> Callable[[Json], None]:
     return lambda line: line.update(validity={"valid": valid, "flags": [flag]})
 
 
-TIME, ORDER, COUNT = "a time that is 0 or negative", "times that are not in the order", "more samples kept, or disturbed"
+TIME, ORDER, COUNT = "a time that is 0 or negative", "times that are not in the order", "more samples kept or disturbed"
 MEDIAN, OUTSIDE, NEGATIVE = "samples without a median", "a value outside its interval", "a rate, a time or a ratio that is 0"
-BOUND, RATE, FLAG, CASE = "above its bound", "not work / time", "a value with a flag", "a case with a flag"
+BOUND, RATE, FLAG, CASE = "above its bound", "not work / time", "a value that has a flag", "a case that has a flag"
 
 BROKEN: Dict[str, Dict[str, Callable[[Json], None]]] = {
     TIME: {"median": of_variant(median_s=0, min_s=0), "least": of_variant(min_s=-1e-9), "end": of_variant(ci_low_s=-1.0),

@@ -76,7 +76,7 @@ class Signature(workplace.Scratch):
             return self.signature(speeds(*grades)).json["programs"]["overlap/novel"]["summary"]
 
         quiet = "Speed ranges from 1 GB/s (plain depth=1) to 2 GB/s (plain depth=2)."
-        self.assertEqual((summary(None, None), summary("noisy", None)), (quiet, quiet + " Of the 2 values here, 1 noisy."))
+        self.assertEqual((summary(None, None), summary("noisy", None)), (quiet, quiet + " Of the 2 values, 1 is noisy."))
         self.assertNotIn("noisy", summary("noisy", *[None] * 10))
 
     def test_noise_is_no_reason_why_there_is_no_value(self) -> None:

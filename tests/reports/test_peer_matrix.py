@@ -32,7 +32,7 @@ class SlowPairs(workplace.Scratch):
     def test_one_slow_pair_is_named_with_its_ratio(self) -> None:
         found = self.found(matrix(8, lambda a, b: RATE / 4 if (a, b) == (0, 3) else RATE))
         self.assertEqual(len(found), 1)
-        self.assertRegex(found[0], r"^Slow pair\. 0 to 3: 12\.[45]\d* GB/s, 0\.25 of the median of 56 pairs "
+        self.assertRegex(found[0], r"^Slow pair\. From device 0 to 3: 12\.[45]\d* GB/s, 0\.25 of the median of 56 pairs "
                                    r"\(by (copy engine|kernel)\)\.$")
 
     def test_equal_pairs_and_one_a_little_slower_are_no_finding(self) -> None:
@@ -45,7 +45,7 @@ class SlowPairs(workplace.Scratch):
 
     def test_devices_have_their_own_index(self) -> None:
         found = self.found(matrix(4, lambda a, b: RATE / 4 if (a, b) == (0, 3) else RATE, first_index=4))
-        self.assertTrue(found[0].startswith("Slow pair. 4 to 7: "), found)
+        self.assertTrue(found[0].startswith("Slow pair. From device 4 to 7: "), found)
 
     def test_two_devices_have_no_median(self) -> None:
         self.assertEqual(self.found(matrix(2, lambda a, b: RATE / 4 if a else RATE)), [])
@@ -55,13 +55,14 @@ class SlowPairs(workplace.Scratch):
 
     def test_a_slow_device_is_one_finding_a_direction(self) -> None:
         found = self.found(matrix(8, lambda a, b: RATE / 2 if 5 in (a, b) else RATE))
-        self.assertEqual([f.split(":")[0] for f in found], ["Slow device. All that 5 sends", "Slow device. All that 5 receives"])
+        self.assertEqual([f.split(":")[0] for f in found], ["Slow device. Everything that device 5 sends",
+                                                            "Slow device. Everything that device 5 receives"])
 
     def test_many_slow_pairs_are_summarised(self) -> None:
         slow = {(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (5, 6)}
         found = self.found(matrix(8, lambda a, b: RATE / (3 + a) if (a, b) in slow else RATE))
         self.assertEqual(len(found), 1)
-        self.assertRegex(found[0], r"^Slow pairs\. 6 of 56: 5 to 6: .*, 4 to 5: .* and 2 to 3: .*, and 2 more\.$")
+        self.assertRegex(found[0], r"^Slow pairs\. 6 of 56: from device 5 to 6: .*, 4 to 5: .* and 2 to 3: .*, and 2 more\.$")
 
     def test_ends_that_are_no_device_are_none(self) -> None:
         for end in ("²", "9" * 5000, "٣"):
@@ -75,8 +76,11 @@ class SlowPairs(workplace.Scratch):
         engine = next(e for e in program["results"]["pairs"] if e["variant"] == "engine")
         self.assertEqual((engine["pairs"], engine["lowest_route"]), (6, "2>0"))
         self.assertAlmostEqual(engine["median"] / RATE, 1, delta=0.01)
-        self.assertRegex(program["summary"], r"^6 ordered pairs of devices: (50|49)(\.\d)? GB/s by copy engine at the "
-                                             r"median, 12\.\d GB/s \(2 to 0\) at least; 1 pair clearly slower")
+        self.assertRegex(program["summary"], r"^A copy from one device to another by copy engine reaches (50|49)(\.\d)? GB/s "
+                                             r"\(median of 6 ordered pairs\), 12\.\d GB/s on the slowest pair \(2 to 0\); "
+                                             r"1 pair is clearly slower than the others\.")
+        program = self.signature(matrix(3, lambda a, b: RATE)).json["programs"]["micro/peer_matrix"]
+        self.assertIn("; no pair is clearly slower than the others.", program["summary"])
 
 
 if __name__ == "__main__":

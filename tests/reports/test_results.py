@@ -17,7 +17,7 @@ from reports import machine, sections
 from reports.fits import fit_line
 from reports.headline import headline as headline_of
 from reports.section import Finding
-from reports.sections import spec_of
+from reports.sections import generic, spec_of
 
 
 class Findings(workplace.Scratch):
@@ -127,8 +127,9 @@ class Truth(workplace.Scratch):
                          {(v, b) for v in ("split", "triggered") for b in (4, 16)})
         text = self.signature(synthetic.trigger().text()).json["programs"]["overlap/trigger"]["summary"]
         for part in ("software trigger gains in 2 of 2 cases: at best, GEMM and send are 1.65 times as fast as the same GEMM",
-                     "16 bands); against the library's GEMM, another one, 1.64 times",
-                     "1.12 times", "6.2 %", "1.01"):
+                     "16 bands); they are 1.64 times as fast as the library's GEMM, a different one, followed by the send",
+                     "; one library GEMM for each band, each sent when it ends, is 1.12 times as fast as that",
+                     "; the first byte arrives after 6.2 % of the time that it takes when the whole is sent at the end", "1.01"):
             self.assertIn(part, text)
 
     def test_what_a_model_gives_is_no_metric_and_is_shown(self) -> None:
@@ -137,7 +138,7 @@ class Truth(workplace.Scratch):
         self.assertFalse([name for name in signature.json["metrics"] if "t3_model" in name or "traffic_ratio" in name])
         shown = [figure for section in signature.sections for figure in spec_of(section.group.program).figures(section)]
         self.assertTrue(any("MODEL of T3's hardware" in repr(figure) for figure in shown))
-        self.assertTrue(any("in brackets the traffic model" in repr(figure) for figure in shown))
+        self.assertTrue(any("in brackets what the traffic model predicts" in repr(figure) for figure in shown))
 
     def trigger_of(self, tiled: float, library: float) -> str:
         """The summary where every S_tiled and S is this, and an S above 1.5 is flagged."""
@@ -158,7 +159,7 @@ class Truth(workplace.Scratch):
             text = self.trigger_of(0.845, library)
             self.assertIn("software trigger loses in 2 of 2 cases: at best, GEMM and send are 0.845 times as fast", text)
             self.assertNotIn("2.99", text)
-        self.assertIn("software trigger makes no difference in 2 of 2 cases: at best", self.trigger_of(1.005, 1.0))
+        self.assertIn("software trigger makes no clear difference in 2 of 2 cases: at best", self.trigger_of(1.005, 1.0))
 
     def test_contention_has_both_sides(self) -> None:
         cells = self.results(synthetic.contention().text(), "micro/contention")["cil"]
@@ -178,8 +179,17 @@ class Truth(workplace.Scratch):
         text = self.worst({"x_with_y": (1.80, 1.79, 1.81), "y_with_x": (1.90, 1.86, 1.94)})
         self.assertNotIn("tie", text)
         text = self.worst({"x_with_y": (1.04, 1.02, 1.06), "y_with_x": (1.90, 1.86, 1.94)})
-        self.assertIn("of 2 measured combinations 1 are slowed by more than 5 % and 0 by less, for 1 the interval contains 5 %",
-                      text)
+        self.assertIn("; of 2 measured combinations, 1 is slowed by more than 5 %; for 1 the interval contains 5 %.", text)
+        text = self.worst({"x_with_y": (1.01, 1.00, 1.02), "y_with_x": (1.90, 1.86, 1.94)})
+        self.assertIn("which takes 1.90 times as long (1.86–1.94); of 2 measured combinations, 1 is slowed by more than 5 % and "
+                      "1 by less.", text)
+        text = self.worst({"x_with_y": (1.50, 1.49, 1.51), "y_with_x": (1.90, 1.86, 1.94)})
+        self.assertIn("; all 2 measured combinations are slowed by more than 5 %.", text)
+
+    def test_one_and_many_are_told_apart(self) -> None:
+        self.assertEqual([generic.hidden_text(n, "panel") for n in (-1, 0, 1, 2)],
+                         ["", "", " 1 more panel is in the tables.", " 2 more panels are in the tables."])
+        self.assertEqual([generic.plural_is(n) for n in (0, 1, 2)], ["0 are", "1 is", "2 are"])
 
     def test_copy_contention_has_every_way(self) -> None:
         section = self.signature(synthetic.copy_contention().text()).json["programs"]["micro/copy_contention"]
@@ -193,7 +203,8 @@ class Truth(workplace.Scratch):
         w = synthetic.contention()
         for entry in w.lines[1]["derived"]:
             entry["value"] = 1.01
-        self.assertIn("Nothing here slows", self.signature(w.text()).json["programs"]["micro/contention"]["summary"])
+        self.assertIn("All measured combinations are slowed by less than 5 %; slowed most is ",
+                      self.signature(w.text()).json["programs"]["micro/contention"]["summary"])
 
     def test_pair_has_both_orders_and_both_sides_and_slowed_side(self) -> None:
         pairs = self.results(synthetic.pair().text(), "overlap/pair")["pairs"]
@@ -205,10 +216,17 @@ class Truth(workplace.Scratch):
         self.assertAlmostEqual(first["fraction_of_ideal"], 2 / 1.1 - 1)
         self.assertEqual((first["class"], first["slowed_side"], first["S_ideal"]), ("GC-equal", "both", 2.0))
         summary = self.signature(synthetic.pair().text()).json["programs"]["overlap/pair"]["summary"]
-        self.assertIn("gains 78 % of what is possible with a copy engine and loses time (-0.0904) with a copy kernel", summary)
-        self.assertIn("; it gains 37 % with the transfer enqueued first", summary)
-        self.assertIn("and gains 31 % with the GEMM first; of 4 cases, GEMM first is faster in 0, transfer first in 2, and 2 are "
-                      "ties; 4 of 8 combinations are slower at once", summary)
+        self.assertEqual(summary, "Medians: running a GEMM and a transfer at once gains 78 % of what is possible with a copy "
+                         "engine and loses 9.0 % with a copy kernel; it gains 37 % with the transfer enqueued first and gains "
+                         "31 % with the GEMM first. At once, 4 of 8 combinations are slower than one after the other. Of 4 "
+                         "cases, GEMM first is faster in 0, transfer first in 2, and neither in 2.")
+
+    def test_orders_that_all_tie_are_said_once(self) -> None:
+        w = synthetic.pair()
+        for line in w.lines[1:-1]:
+            line["facts"]["better_order"] = "tie"
+        self.assertIn(". Neither order is clearly faster in any of 4 cases.",
+                      self.signature(w.text()).json["programs"]["overlap/pair"]["summary"])
 
     def test_a_pair_with_nothing_to_gain_has_no_fraction_and_a_flagged_one_does_not_count(self) -> None:
         w = synthetic.pair()
@@ -237,10 +255,10 @@ class Truth(workplace.Scratch):
         self.assertLess(lost["fraction_of_ideal"], 0)  # never clamped
         summary = self.signature(synthetic.ficco().text()).json["programs"]["overlap/ficco"]["summary"]
         self.assertEqual(summary, "In 1 of 2 scenarios overlap is clearly faster than serial; the best is hetero-fused-1d for "
-                         "ag-gemm g5 64×64×2048 by engine, 1.50× of an ideal 1.67×; "
-                         "fastest most often: hetero-fused-1d and serial (1 of 2). The advice has no score: no case qualifies: "
-                         "its GEMM must be of a measured type and an unmeasured shape, with two valid schedules that differ by "
-                         "more than noise.")
+                         "ag-gemm g5 64×64×2048 by engine, 1.50 times as fast as serial (ideal: 1.67 times); "
+                         "fastest most often: hetero-fused-1d and serial (in 1 of 2). The advice has no score: no case "
+                         "qualifies: its GEMM must be of a measured type and an unmeasured shape, with two valid schedules "
+                         "that differ by more than noise.")
 
     def test_serial_with_the_library_is_a_second_baseline(self) -> None:
         text = synthetic.ficco(library=2.4e-3).text()
@@ -250,9 +268,9 @@ class Truth(workplace.Scratch):
         self.assertAlmostEqual(won["S_library"]["hetero-fused-1d"], 1.2)
         self.assertAlmostEqual(lost["S_library"]["serial"], 0.8)
         summary = self.signature(text).json["programs"]["overlap/ficco"]["summary"]
-        self.assertIn("hetero-fused-1d for ag-gemm g5 64×64×2048 by engine, 1.50×", summary)
-        self.assertIn("serial with the collective of NCCL 2.28.9 takes 0.800× the time of serial with copies, and overlap is at "
-                      "best 1.20× as fast as it", summary)
+        self.assertIn("hetero-fused-1d for ag-gemm g5 64×64×2048 by engine, 1.50 times as fast as serial", summary)
+        self.assertIn("serial with the collective of NCCL 2.28.9 takes 0.800 times as long as serial with copies, and overlap is "
+                      "at best 1.20 times as fast as that", summary)
         self.assertNotIn("S_library", self.results(synthetic.ficco().text(), "overlap/ficco")["cases"][0])
 
     def test_schedules_that_tie_are_all_named(self) -> None:
@@ -263,7 +281,7 @@ class Truth(workplace.Scratch):
         self.assertEqual((found["ties"], found["fastest"]), (1, {"shard": 1, "hetero-fused-1d": 1, "serial": 1}))
         summary = self.signature(w.text()).json["programs"]["overlap/ficco"]["summary"]
         self.assertIn("the best is hetero-fused-1d (a tie with shard) for ag-gemm g5", summary)
-        self.assertIn("fastest or tied most often: shard, hetero-fused-1d and serial (1 of 2)", summary)
+        self.assertIn("fastest or tied most often: shard, hetero-fused-1d and serial (in 1 of 2)", summary)
 
     def test_a_tied_schedule_that_was_flagged_is_not_named(self) -> None:
         w = synthetic.ficco()
@@ -282,7 +300,7 @@ class Truth(workplace.Scratch):
         found = self.results(w.text(), "overlap/ficco")
         self.assertEqual((len(found["cases"]), found["scenarios"], found["same_work"]), (4, 2, 2))
         self.assertEqual((found["overlap_wins"], found["fastest"]), (1, {"hetero-fused-1d": 1, "serial": 1}))
-        self.assertIn("; not counted: 2 cases of the same work as another.",
+        self.assertIn("; 2 cases that repeat another's work are not counted.",
                       self.signature(w.text()).json["programs"]["overlap/ficco"]["summary"])
 
     def test_schedules_that_were_flagged_are_in_no_finding(self) -> None:
@@ -308,9 +326,9 @@ class Truth(workplace.Scratch):
         self.assertAlmostEqual(best["time_ratio"], 0.7)
         self.assertAlmostEqual(best["normalised_time"], 7 / 9)
         self.assertEqual((other["scenario"], other["setting"], other["time_ratio"]), ("cb-ar", "serial", 1.0))
-        self.assertEqual(section["summary"], "Shaped and priority with 16 KiB claimed gains most, in mb-ar: 22 % less time than "
-                         "plain overlap and 30 % less than serial; nothing is faster than serial in cb-ar; the "
-                         "communication is a stand-in that uses no link.")
+        self.assertEqual(section["summary"], "The largest gain is in mb-ar: shaped and priority with 16 KiB claimed takes "
+                         "22 % less time than plain overlap and 30 % less than serial; nothing is faster than serial in "
+                         "cb-ar; the communication is a stand-in that uses no link.")
 
     def test_plain_overlap_may_be_best(self) -> None:
         w = synthetic.shaping()
@@ -318,6 +336,15 @@ class Truth(workplace.Scratch):
             synthetic.retimed(line, "overlap", 1e-3)
         summary = self.signature(w.text()).json["programs"]["overlap/shaping"]["summary"]
         self.assertIn("No setting is faster than plain overlap", summary)
+
+    def test_the_best_setting_may_be_slower_than_plain_overlap_where_that_was_flagged(self) -> None:
+        w = synthetic.shaping()
+        for line in w.lines[1:-1]:
+            for entry in line["derived"]:
+                if entry["name"] == "normalised_time":
+                    entry.update(value=1.09, ci_low=1.08, ci_high=1.10)
+        summary = self.signature(w.text()).json["programs"]["overlap/shaping"]["summary"]
+        self.assertIn("The smallest loss is in mb-ar: shaped and priority with 16 KiB claimed takes 9.0 % more time", summary)
 
     def test_a_flagged_loop_is_no_finding(self) -> None:
         flag = {"flag": "contended", "variant": None, "reason": "other processes took 80 % of the cores"}
