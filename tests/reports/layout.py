@@ -5,7 +5,7 @@ A picture is the top of the page in one known font with every digit a 0, reduced
 where things are, and how dark, and no longer what they say. layout.py --update keeps the layout that the page has now.
 
 The limits come from trials: another word of about the same length changed up to 0.6 % of the cells that hold something by more
-than 24 levels; the loss of a table's column, a heading 14 px too low, or letters half a pixel larger changed 1 % to 60 %.
+than 24 levels; the loss of a table's column, a heading 14 px too low, or letters a pixel larger changed 1 % to 60 %.
 """
 
 from __future__ import annotations

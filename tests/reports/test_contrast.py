@@ -49,7 +49,7 @@ def style(*names: str) -> str:
 def themes() -> Dict[str, Dict[str, Colour]]:
     """The variables by day, and by night where those of the day hold unless there is another."""
     screen = style("report.css").split("@media print")[0]
-    blocks = re.findall(r"(@media \(prefers-color-scheme: dark\) \{\s*)?:root \{([^}]*)\}", screen)
+    blocks = re.findall(r"(@media screen and \(prefers-color-scheme: dark\) \{\s*)?:root \{([^}]*)\}", screen)
     day: Dict[str, Colour] = {}
     night: Dict[str, Colour] = {}
     for is_dark, block in blocks:
