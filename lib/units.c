@@ -139,15 +139,27 @@ char *units_show_bytes(char *out, size_t capacity, uint64_t bytes)
 	return out;
 }
 
+/* That of the first digit, once the value is rounded to four: 999.96 is 1.000e3. */
+static int decimal_exponent(double value)
+{
+	char digits[40];
+	if (!isfinite(value))
+		return 0;
+	snprintf(digits, sizeof(digits), "%.3e", value);
+	return (int)strtol(strchr(digits, 'e') + 1, NULL, 10);
+}
+
 /* The power of 1000 that leaves one to three digits in front of the point, within the prefixes
  * that exist. */
 static int prefix_step(double value, int min_step)
 {
-	int step = value == 0.0 || !isfinite(value) ? 0 : (int)floor(log10(fabs(value)) / 3.0);
+	int exponent = decimal_exponent(value);
+	int step = (exponent >= 0 ? exponent : exponent - 2) / 3;
 	return step < min_step ? min_step : step > 5 ? 5 : step;
 }
 
-char *units_show(char *out, size_t capacity, double value, const char *unit)
+/* Writes the unit with its prefix and returns the power of 1000 that this is. */
+static int show_prefixed(char *out, size_t capacity, double value, const char *unit)
 {
 	/* Parts of 1/s have no prefix: "m/s" would be read as metres per second. */
 	static const struct {
@@ -161,10 +173,43 @@ char *units_show(char *out, size_t capacity, double value, const char *unit)
 		if (strcmp(unit, units[i].base) != 0)
 			continue;
 		int step = prefix_step(value, units[i].min_step);
-		snprintf(out, capacity, "%.4g %s%s", value / pow(1000.0, step), prefixes[step + 3],
+		snprintf(out, capacity, "%s%s", prefixes[step + 3],
 			 step ? units[i].prefixed : units[i].plain);
-		return out;
+		return step;
 	}
-	snprintf(out, capacity, "%.4g%s%s", value, *unit ? " " : "", unit);
+	snprintf(out, capacity, "%s", unit);
+	return 0;
+}
+
+char *units_show(char *out, size_t capacity, double value, const char *unit)
+{
+	char prefixed[24];
+	int step = show_prefixed(prefixed, sizeof(prefixed), value, unit);
+	snprintf(out, capacity, "%.4g%s%s", value / pow(1000.0, step), *unit ? " " : "", prefixed);
 	return out;
+}
+
+struct units_scale units_scale_of(double value, const char *unit)
+{
+	struct units_scale scale;
+	int step = show_prefixed(scale.unit, sizeof(scale.unit), value, unit);
+	int exponent = decimal_exponent(value) - 3 * step;
+	scale.factor = pow(1000.0, step);
+	scale.decimals = exponent < -3 || exponent > 6 ? -1 : exponent > 3 ? 0 : 3 - exponent;
+	return scale;
+}
+
+char *units_show_scaled(char *out, size_t capacity, double value, const struct units_scale *scale)
+{
+	const double number = value / scale->factor;
+	if (scale->decimals < 0)
+		snprintf(out, capacity, "%.3e", number);
+	else
+		snprintf(out, capacity, "%.*f", scale->decimals, number);
+	return out;
+}
+
+const char *units_word(uint64_t count, const char *one, const char *many)
+{
+	return count == 1 ? one : many;
 }

@@ -26,4 +26,20 @@ int units_parse_real(const char *text, double min, double max, double *value_p);
 char *units_show_bytes(char *out, size_t capacity, uint64_t bytes);
 char *units_show(char *out, size_t capacity, double value, const char *unit);
 
+/* How numbers below each other are written: with one prefix and as many decimals as `value` has
+ * with four significant digits. Zeros at the end stay: "850.0", "24.70". What is too large or too
+ * small for that has an exponent. */
+struct units_scale {
+	double factor; /* of the unit */
+	int decimals;  /* -1: an exponent */
+	char unit[24]; /* with its prefix: "us", "GB/s"; "" of a number without one */
+};
+struct units_scale units_scale_of(double value, const char *unit);
+
+/* The number alone. Writes at most `capacity` bytes and returns `out`. */
+char *units_show_scaled(char *out, size_t capacity, double value, const struct units_scale *scale);
+
+/* The word for so many: units_word(1, "host", "hosts") is "host". */
+const char *units_word(uint64_t count, const char *one, const char *many);
+
 #endif

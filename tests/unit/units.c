@@ -95,6 +95,80 @@ static void units_are_shown(void)
 	expect_str(units_show(text, sizeof(text), NAN, "s"), "nan s");
 }
 
+/* As in a table: with a prefix, four digits, and zeros at the end. */
+static const char *show_fixed(double value, const char *unit)
+{
+	static char text[80];
+	char number[40];
+	struct units_scale scale = units_scale_of(value, unit);
+	snprintf(text, sizeof(text), "%s%s%s",
+		 units_show_scaled(number, sizeof(number), value, &scale), scale.unit[0] ? " " : "",
+		 scale.unit);
+	return text;
+}
+
+static void columns_have_four_digits(void)
+{
+	expect_str(show_fixed(850e-6, "s"), "850.0 us");
+	expect_str(show_fixed(838.8e-6, "s"), "838.8 us");
+	expect_str(show_fixed(24.7e9, "byte/s"), "24.70 GB/s");
+	expect_str(show_fixed(0.0248, ""), "0.02480");
+	expect_str(show_fixed(0.0248, "s"), "24.80 ms");
+	expect_str(show_fixed(1.0, ""), "1.000");
+	expect_str(show_fixed(12345.0, ""), "12345");
+	expect_str(show_fixed(0.0, "s"), "0.000 s");
+	expect_str(show_fixed(0.0, ""), "0.000");
+	expect_str(show_fixed(-28.449e-9, "s"), "-28.45 ns");
+	expect_str(show_fixed(-0.72824, ""), "-0.7282");
+	expect_str(show_fixed(388.9e3, "1/s"), "388.9 k/s");
+	expect_str(show_fixed(20.0, "1/s"), "20.00 1/s");
+	expect_str(show_fixed(NAN, "s"), "nan s");
+	expect_str(show_fixed(NAN, ""), "nan");
+	expect_str(show_fixed(INFINITY, "s"), "inf s");
+}
+
+static void rounding_up_takes_the_next_prefix(void)
+{
+	char text[40];
+	expect_str(show_fixed(999.94e-6, "s"), "999.9 us");
+	expect_str(show_fixed(999.96e-6, "s"), "1.000 ms");
+	expect_str(show_fixed(-999.96e-6, "s"), "-1.000 ms");
+	expect_str(show_fixed(0.99996, "s"), "1.000 s");
+	expect_str(show_fixed(999.96e9, "flop/s"), "1.000 TFLOP/s");
+	expect_str(show_fixed(9.9996, ""), "10.00");
+	expect_str(show_fixed(0.99996, ""), "1.000");
+	expect_str(show_fixed(1e-3, "s"), "1.000 ms");
+	expect_str(show_fixed(1e-6, "s"), "1.000 us");
+	expect_str(show_fixed(1e3, "byte/s"), "1.000 kB/s");
+	expect_str(units_show(text, sizeof(text), 999.96e-6, "s"), "1 ms");
+}
+
+static void extremes_have_an_exponent(void)
+{
+	expect_str(show_fixed(1e30, "byte/s"), "1.000e+15 PB/s");
+	expect_str(show_fixed(-1e30, ""), "-1.000e+30");
+	expect_str(show_fixed(2.97e-6, ""), "2.970e-06");
+	expect_str(show_fixed(3e-13, "s"), "3.000e-04 ns");
+	expect_str(show_fixed(3e-12, "s"), "0.003000 ns");
+}
+
+/* The ends of an interval have the prefix and the decimals of its value. */
+static void an_interval_has_one_scale(void)
+{
+	char text[40];
+	struct units_scale scale = units_scale_of(998.8e-6, "s");
+	expect_str(units_show_scaled(text, sizeof(text), 1.0123e-3, &scale), "1012.3");
+	scale = units_scale_of(0.9931, "");
+	expect_str(units_show_scaled(text, sizeof(text), 1.0009, &scale), "1.0009");
+}
+
+static void one_has_a_word_of_its_own(void)
+{
+	expect_str(units_word(0, "host", "hosts"), "hosts");
+	expect_str(units_word(1, "host", "hosts"), "host");
+	expect_str(units_word(2, "process", "processes"), "processes");
+}
+
 int main(void)
 {
 	test(good_sizes);
@@ -102,5 +176,10 @@ int main(void)
 	test(integers_in_range);
 	test(durations_in_seconds);
 	test(units_are_shown);
+	test(columns_have_four_digits);
+	test(rounding_up_takes_the_next_prefix);
+	test(extremes_have_an_exponent);
+	test(an_interval_has_one_scale);
+	test(one_has_a_word_of_its_own);
 	return test_done();
 }
