@@ -99,8 +99,7 @@ static const struct option {
 	 offsetof(struct bench_options, seed), BENCH_RUN},
 	{"check", "every|rounds|end|off",
 	 "check the result of every execution; after samples, in a tenth of the time, and at the "
-	 "end "
-	 "(default); at the end; never",
+	 "end (default); at the end; never",
 	 take_check, offsetof(struct bench_options, check), BENCH_RUN},
 	{"format", "table|json", "stdout for people or as records (default table)", take_format,
 	 offsetof(struct bench_options, json), BENCH_RUN},
@@ -124,7 +123,7 @@ static const struct option {
 	{"devices", NULL, "print the backends and their devices, as JSON lines", NULL, 0,
 	 BENCH_DEVICES},
 	{"version", NULL, "print the version and how it was built", NULL, 0, BENCH_VERSION},
-	{"help", NULL, "print this help", NULL, 0, BENCH_HELP},
+	{"help", NULL, "or -h: print this help", NULL, 0, BENCH_HELP},
 };
 enum { OPTIONS = sizeof(options) / sizeof(options[0]) };
 
@@ -271,40 +270,57 @@ void bench_options_resolve(struct bench_options *o, bool virtual_time)
 		o->max_samples = o->min_samples > max_samples ? o->min_samples : max_samples;
 }
 
-void bench_options_help(const struct bench *b)
+/* What is said of an axis, or of a harness's option, begins at these columns. */
+static const char axis_hang[] = "                 ", option_hang[] = "                           ";
+
+static void help_axes(const struct bench *b)
 {
-	out_print("%s: %s\n\n%s\nTimed: %s\n", b->name, b->question, b->formula, b->timed);
-	if (b->limits)
-		out_print("Limits: %s\n", b->limits);
-	out_print("\nusage: %s [--OPTION VALUE]...\n\n", b->name);
 	for (size_t i = 0; i < bench_axis_count(b); i++) {
 		const struct axis *a = &b->axes[i];
-		out_print("  --%-12s %s\n%17sdefault %s", a->name, a->help, "", a->quick);
-		if (a->full)
-			out_print("; with --full %s", a->full);
-		if (a->simulated)
-			out_print("; simulated %s", a->simulated);
+		out_wrap(axis_hang, "  --%-12s %s", a->name, a->help);
+		out_wrap(axis_hang, "%sdefault %s%s%s%s%s", axis_hang, a->quick,
+			 a->full ? "; with --full " : "", a->full ? a->full : "",
+			 a->simulated ? "; simulated " : "", a->simulated ? a->simulated : "");
 		if (a->gpu_class)
-			out_print("\n%17son a GPU %s", "", a->gpu_class);
-		if (a->gpu_class_full)
-			out_print("; with --full %s", a->gpu_class_full);
-		out_print("\n");
+			out_wrap(axis_hang, "%son a GPU %s%s%s", axis_hang, a->gpu_class,
+				 a->gpu_class_full ? "; with --full " : "",
+				 a->gpu_class_full ? a->gpu_class_full : "");
 	}
-	if (b->variants) {
-		out_print("  --%-12s variants to compare:", variant_option(b));
-		for (size_t i = 0; i < bench_variant_count(b); i++)
-			out_print(" %s", b->variants[i].name);
-		out_print(" (default all)\n");
-	}
+}
+
+static void help_variants(const struct bench *b)
+{
+	char names[BENCH_VARIANTS * 48] = "";
+	size_t used = 0;
+	if (!b->variants)
+		return;
+	for (size_t i = 0; i < bench_variant_count(b) && used < sizeof(names); i++)
+		used += (size_t)snprintf(names + used, sizeof(names) - used, " %s",
+					 b->variants[i].name);
+	out_wrap(axis_hang, "  --%-12s variants to compare:%s (default all)", variant_option(b),
+		 names);
+}
+
+void bench_options_help(const struct bench *b)
+{
+	out_wrap("  ", "%s: %s", b->name, b->question);
+	out_print("\n");
+	out_wrap("  ", "Formula: %s", b->formula);
+	out_wrap("  ", "Timed: %s", b->timed);
+	if (b->limits)
+		out_wrap("  ", "Limits: %s", b->limits);
+	out_print("\nusage: %s [--OPTION VALUE]...\n\n", b->name);
+	help_axes(b);
+	help_variants(b);
 	out_print("\n");
 	for (size_t i = 0; i < OPTIONS; i++)
-		out_print("  --%-11s %-10s %s\n", options[i].name,
-			  options[i].value ? options[i].value : "", options[i].help);
-	out_print("\nSizes take k M G T, powers of two; lists are 1,2,4 or 4K:64M:x4 or parts of a "
-		  "capacity: L2/2, 4LLC;\n"
-		  "default,8M adds to the default list.\n"
-		  "Exit: 0 ok, 1 failed or wrong result, 2 usage, 3 nothing valid, 77 cannot run "
-		  "here.\n");
+		out_wrap(option_hang, "  --%-11s %-10s %s", options[i].name,
+			 options[i].value ? options[i].value : "", options[i].help);
+	out_print("\n");
+	out_wrap("", "Sizes take k M G T, powers of two; lists are 1,2,4 or 4K:64M:x4 or parts of "
+		     "a capacity: L2/2, 4LLC; default,8M adds to the default list.");
+	out_wrap("", "Exit: 0 ok, 1 failed or wrong result, 2 usage, 3 nothing valid, 77 cannot "
+		     "run here.");
 }
 
 static bool has_gemm_shapes(const struct bench *b)

@@ -27,8 +27,8 @@ _VALUES = ("0", "1", "2", "7", "64", "4K", "1M", "1.5", "-1", "1e3", "0x10", "4K
            "json", "table", "0.1s", "5s", "1h", "/dev/full", "none/x", ".", "some-file", "--", "-", "--list")
 _SHORT = ["--max-samples", "2", "--min-samples", "2", "--budget", "0.2s"]
 _HOW = How(patience_s=3)
-# In a help: an option, what it takes, and what is said of it, down to its defaults.
-_OPTION = re.compile(r"^ +(?:[a-z]+ +)?(--[a-z-]+)( +[A-Z][\w|]*| [a-z]+\|[a-z|]+)?(.*(?:\n {17}default.*)?)", re.MULTILINE)
+# In a help: an option, what it takes, and what is said of it, over several lines.
+_OPTION = re.compile(r"^ +(?:[a-z]+ +)?(--[a-z-]+)( +[A-Z][\w|]*| +[a-z]+\|[a-z|]+)?(.*(?:\n {17}.*)*)", re.MULTILINE)
 
 
 def attempt(chance: Random, place: Workplace) -> str | None:
