@@ -309,7 +309,9 @@ void bench_bound(struct bench_case *c, const char *name, int variant, double bou
 		 const char *bound_name);
 void bench_bound_share(struct bench_case *c, const char *name, int variant, const char *share);
 
-/* Facts are not measurements: counts, names. */
+/* Facts are not measurements: counts, names. Tables have them with -v alone, or where nothing is
+ * timed, or where the name begins with "skipped" or has "not_measured" in it: what is missing is
+ * always said. */
 void bench_fact_text(struct bench_case *c, const char *name, const char *value);
 void bench_fact_number(struct bench_case *c, const char *name, double value);
 

@@ -111,6 +111,8 @@ static const struct option {
 	 offsetof(struct bench_options, cases), BENCH_RUN},
 	{"progress", "FILE", "keep in FILE, as JSON, which case runs and the last headline number",
 	 take_text, offsetof(struct bench_options, progress), BENCH_RUN},
+	{"verbose", NULL, "or -v: tables also have mechanisms, facts and the reasons of marks",
+	 take_switch, offsetof(struct bench_options, verbose), BENCH_RUN},
 	{"headline", NULL, "only the cases that hold a headline number", take_switch,
 	 offsetof(struct bench_options, headline), BENCH_RUN},
 	{"full", NULL, "more sizes and shapes (takes longer)", take_switch,
@@ -227,6 +229,11 @@ static const struct option *find_option(const char *name)
 	return NULL;
 }
 
+static const char *long_option(const char *word)
+{
+	return strcmp(word, "-h") == 0 ? "--help" : strcmp(word, "-v") == 0 ? "--verbose" : word;
+}
+
 int bench_options_parse(const struct bench *b, int argc, char **argv, struct bench_options *o)
 {
 	*o = (struct bench_options){
@@ -237,7 +244,7 @@ int bench_options_parse(const struct bench *b, int argc, char **argv, struct ben
 	};
 	for (int i = 1; i < argc; i++) {
 		char name[64];
-		const char *word = strcmp(argv[i], "-h") == 0 ? "--help" : argv[i];
+		const char *word = long_option(argv[i]);
 		if (strncmp(word, "--", 2) != 0)
 			return unknown_option(b, word);
 		const char *equals = strchr(word, '=');
@@ -319,6 +326,8 @@ void bench_options_help(const struct bench *b)
 	out_print("\n");
 	out_wrap("", "Sizes take k M G T, powers of two; lists are 1,2,4 or 4K:64M:x4 or parts of "
 		     "a capacity: L2/2, 4LLC; default,8M adds to the default list.");
+	out_wrap("", "Tables mark what is invalid with INVALID or !, and derived values that are "
+		     "noisy or contended with ~.");
 	out_wrap("", "Exit: 0 ok, 1 failed or wrong result, 2 usage, 3 nothing valid, 77 cannot "
 		     "run here.");
 }

@@ -3,7 +3,6 @@
 #include "bench/out.h"
 #include "lib/err.h"
 #include "lib/provenance.h"
-#include "lib/units.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -125,22 +124,8 @@ int bench_output_run(struct bench_run *r)
 	put_axes(r);
 	bench_headlines_write(r);
 	provenance_write(j);
-	if (!r->o.json) {
-		const struct dev_props *p = dev_props(r->c.dev);
-		out_print("# %s: %s\n# %s\n# device %s: %s, %u units%s%s; seed %" PRIu64
-			  "; version %s\n",
-			  r->b->name, r->b->question, r->b->formula, r->o.device, p->name, p->units,
-			  p->blas[0] ? ", " : "", p->blas, r->o.seed, provenance_version());
-		if (r->is_default_device)
-			out_print("# %s is the default here%s\n", r->o.device, r->skipped_backends);
-		if (p->shares[0])
-			out_print("# this device shares %s\n", p->shares);
-		if (r->b->job)
-			out_print("# %u processes on %u hosts, %s\n", r->b->job->processes,
-				  r->b->job->hosts, r->b->job->library);
-		if (bench_virtual(r))
-			out_print("# simulated: nothing below is a measurement\n");
-	}
+	if (!r->o.json)
+		bench_table_begin(r);
 	return finish_record(r);
 }
 
@@ -209,17 +194,25 @@ bool bench_derived_valid(const struct bench_run *r, const struct bench_derived *
 	return true;
 }
 
-/* A value has the grades of all variants that it is of. */
+bool bench_derived_graded(const struct bench_run *r, const struct bench_derived *d,
+			  const char *grade)
+{
+	if (d->modelled)
+		return false;
+	if (bench_graded(r, d->variant, grade))
+		return true;
+	for (int v = 0; v < (int)r->variant_count; v++)
+		if (d->uses >> v & 1 && bench_graded(r, v, grade))
+			return true;
+	return false;
+}
+
 static void put_grades(struct bench_run *r, const struct bench_derived *d)
 {
 	struct json *j = &r->json;
 	bool any = false;
-	for (size_t g = 0; g < BENCH_GRADES && !d->modelled; g++) {
-		bool graded = bench_graded(r, d->variant, bench_grades[g]);
-		for (int v = 0; v < (int)r->variant_count; v++)
-			graded =
-				graded || (d->uses >> v & 1 && bench_graded(r, v, bench_grades[g]));
-		if (!graded)
+	for (size_t g = 0; g < BENCH_GRADES; g++) {
+		if (!bench_derived_graded(r, d, bench_grades[g]))
 			continue;
 		if (!any)
 			json_array_begin(j, "grades");
@@ -230,9 +223,13 @@ static void put_grades(struct bench_run *r, const struct bench_derived *d)
 		json_array_end(j);
 }
 
-static bool variant_lost(const struct bench_run *r, const struct bench_derived *d)
+const char *bench_derived_reason(const struct bench_run *r, const struct bench_derived *d)
 {
-	return d->variant >= 0 && r->current.samples[d->variant].lost;
+	bool lost = d->variant >= 0 && r->current.samples[d->variant].lost;
+	return d->reason[0]  ? d->reason
+	       : d->modelled ? "the model has no value"
+	       : lost        ? "gate: every sample was lost"
+			     : "no round gave a finite value";
 }
 
 /* What a program collected itself; values of rounds follow from the variants' samples. */
@@ -271,11 +268,7 @@ static void put_derived(struct bench_run *r)
 		json_number(j, "share", d->share);
 		json_bool(j, "valid", bench_derived_valid(r, d));
 		if (!isfinite(d->value))
-			json_string(j, "reason",
-				    d->reason[0]         ? d->reason
-				    : d->modelled        ? "the model has no value"
-				    : variant_lost(r, d) ? "gate: every sample was lost"
-							 : "no round gave a finite value");
+			json_string(j, "reason", bench_derived_reason(r, d));
 		put_grades(r, d);
 		json_object_end(j);
 	}
@@ -325,95 +318,6 @@ static void put_validity(struct bench_run *r)
 	json_object_end(j);
 }
 
-static bool is_rate(const struct bench_derived *d)
-{
-	return strcmp(d->name, "bandwidth") == 0 || strcmp(d->name, "flop_rate") == 0 ||
-	       strcmp(d->name, "message_rate") == 0;
-}
-
-/* One line per variant: its time, its interval, and the rates that follow from it. */
-static void table_variants(const struct bench_run *r)
-{
-	char text[40];
-	for (unsigned v = 0; v < r->variant_count; v++) {
-		const struct bench_samples *s = &r->current.samples[v];
-		if (!s->on)
-			continue;
-		out_print("  %-20s %10s  +-%4.1f %%  n=%-3zu", r->b->variants[v].name,
-			  units_show(text, sizeof(text), s->summary.median, "s"),
-			  100.0 * stats_relative_width(&s->summary), s->summary.n);
-		for (size_t i = 0; i < r->current.derived_count; i++) {
-			const struct bench_derived *d = &r->current.derived[i];
-			if (d->variant != (int)v || !is_rate(d))
-				continue;
-			out_print("  %12s", units_show(text, sizeof(text), d->value, d->unit));
-			if (!isnan(d->share))
-				out_print("  %.0f %% of %s", 100.0 * d->share, d->bound_name);
-		}
-		out_print("\n");
-	}
-}
-
-static void table_derived(const struct bench_run *r)
-{
-	char a[40], b[40], c[40];
-	for (size_t i = 0; i < r->current.derived_count; i++) {
-		const struct bench_derived *d = &r->current.derived[i];
-		/* The variant's own line shows its time and rates. */
-		if (d->variant >= 0 && (strcmp(d->name, "time") == 0 || is_rate(d)))
-			continue;
-		out_print("  %-20s %10s  %s",
-			  d->variant >= 0 ? r->b->variants[d->variant].name : "",
-			  units_show(a, sizeof(a), d->value, d->unit), d->name);
-		if (!isnan(d->low))
-			out_print(" [%s, %s]", units_show(b, sizeof(b), d->low, d->unit),
-				  units_show(c, sizeof(c), d->high, d->unit));
-		out_print(d->modelled ? " (model)\n" : "\n");
-	}
-}
-
-static void table_goal(const struct bench_run *r)
-{
-	if (!r->current.stopped || strcmp(r->current.stopped, "goal") == 0)
-		return;
-	out_print("  goal of %.4g %% not met after %u samples: %s\n", 100.0 * r->o.goal,
-		  r->current.rounds,
-		  strcmp(r->current.stopped, "time") == 0
-			  ? "the time is used up (--budget)"
-			  : "the maximum is reached (--max-samples)");
-}
-
-static void table_case(struct bench_run *r, const char *status, const char *reason)
-{
-	out_print("\n%s%s\n", r->current.key[0] ? r->current.key : "(one case)",
-		  strcmp(status, "ok") == 0 ? "" : ":");
-	if (strcmp(status, "ok") != 0) {
-		out_print("  %s: %s\n", status, reason);
-		return;
-	}
-	table_variants(r);
-	table_goal(r);
-	table_derived(r);
-	for (size_t i = 0; i < r->current.fact_count; i++) {
-		if (r->current.facts[i].text)
-			out_print("  %-30s %s\n", r->current.facts[i].name,
-				  r->current.facts[i].text);
-		else
-			out_print("  %-30s %.10g\n", r->current.facts[i].name,
-				  r->current.facts[i].number);
-	}
-	for (size_t i = 0; i < r->current.mechanism_count; i++)
-		out_print("  mechanism %s: %s (%s)\n", r->current.mechanisms[i].name,
-			  r->current.mechanisms[i].observed ? "observed" : "NOT OBSERVED",
-			  r->current.mechanisms[i].detail);
-	for (size_t i = 0; i < r->current.flag_count; i++) {
-		const struct bench_flag *f = &r->current.flags[i];
-		out_print("  %s%s%s%s: %s\n", bench_is_grade(f) ? "" : "invalid, ", f->flag,
-			  f->variant >= 0 ? " " : "",
-			  f->variant >= 0 ? r->b->variants[f->variant].name : "", f->reason);
-	}
-}
-
 int bench_output_case(struct bench_run *r, const char *status, const char *reason)
 {
 	struct json *j = &r->json;
@@ -436,7 +340,7 @@ int bench_output_case(struct bench_run *r, const char *status, const char *reaso
 	put_derived(r);
 	put_validity(r);
 	if (!r->o.json)
-		table_case(r, status, reason);
+		bench_table_case(r, status, reason);
 	return finish_record(r);
 }
 
@@ -457,5 +361,7 @@ int bench_output_end(struct bench_run *r, const char *status, int code, const ch
 	json_object_end(j);
 	json_string(j, "reason", reason);
 	json_number(j, "elapsed_s", bench_time(r) - r->start_s);
+	if (!r->o.json)
+		bench_table_end(r);
 	return finish_record(r);
 }

@@ -10,6 +10,7 @@
 #include "bench/bench_gate.h"
 #include "bench/cases/case_list.h"
 #include "bench/cases/case_progress.h"
+#include "bench/table/bench_table.h"
 #include "lib/cpu_load.h"
 #include "lib/json.h"
 #include "lib/record.h"
@@ -52,7 +53,7 @@ struct bench_options {
 	uint64_t max_samples; /* 0 until resolved: none given */
 	struct bench_warm_up warm_up;
 	enum bench_check_when check;
-	bool full, json, headline;
+	bool full, json, headline, verbose;
 };
 
 struct bench_samples {
@@ -82,6 +83,7 @@ struct bench_derived {
 	size_t rounds;                         /* that the statistic is of; 0: it is none */
 	double *observations;                  /* so many, of bench_derive_samples(); else NULL */
 	bool modelled, flagged;                /* flagged: this value alone */
+	bool shown;                            /* it is in the table */
 	char reason[128];                      /* why there is no value, where the program knows */
 };
 
@@ -193,6 +195,7 @@ struct bench_run {
 	struct case_keys done, cases;
 	struct case_list chosen;
 	struct case_progress progress;
+	struct bench_table table;
 };
 
 /* bench.c: the signal that ends the run after the current sample, SIGINT or SIGTERM, or
@@ -305,8 +308,12 @@ void bench_derive_rates(struct bench_run *r);
 void bench_current_clear(struct bench_current *now);
 void bench_current_free(struct bench_current *now); /* the samples' seconds, too */
 
-/* bench_output.c: whether the value may be used. */
+/* bench_output.c: whether the value may be used; whether one of the variants that it is of has this
+ * grade; why there is no value. */
 bool bench_derived_valid(const struct bench_run *r, const struct bench_derived *d);
+bool bench_derived_graded(const struct bench_run *r, const struct bench_derived *d,
+			  const char *grade);
+const char *bench_derived_reason(const struct bench_run *r, const struct bench_derived *d);
 
 /* bench_output.c: build the record in r->json, append it to the file, print it or the table. 0
  * or the error. */

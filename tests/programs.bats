@@ -128,7 +128,7 @@ for axis in json.loads(sys.stdin.readline())["axes"]:
 			[ "$status" = 0 ]
 			[ -z "$stderr" ]
 			[[ ${lines[0]} == "$name: "* ]]
-			for option in --device --budget --seed --check --format --out --done --cases --headline --full --list; do
+			for option in --device --budget --seed --check --format --out --done --cases --verbose --headline --full --list; do
 				[[ ${lines[*]} == *"$option "* ]]
 			done
 		done
@@ -276,6 +276,25 @@ for axis in json.loads(sys.stdin.readline())["axes"]:
 		'none([r for r in rows if "asked" not in r and r["schema"] != "gpusig.record"])' \
 		'none([r for r in cases if r["check"]["status"] == "failed"])' <all
 	fits_schema records
+}
+
+@test "no line of a help or a table exceeds 80 characters, columns line up, and -v leaves nothing out" {
+	for name in $(programs); do
+		now "$name"
+		mkdir "$(basename "$here")"
+		ask "$bin/$name" --help
+		[ "$status" = 0 ]
+		cp out.txt "$(basename "$here")/help"
+		could_run || continue
+		for verbose in '' -v; do
+			# shellcheck disable=SC2086 # QUICK is a list of options
+			measure "$name" sim $QUICK --done "$here/few" $verbose
+			[ "$status" = 0 ] || [ "$status" = 3 ]
+			cp out.txt "$(basename "$here")/table${verbose#-}"
+		done
+	done
+	some_could_run
+	"$TEST_PYTHON" -I -S "$root/tests/bats/check_tables.py" ./*/help ./*/table ./*/tablev
 }
 
 @test "the same seed gives the same case lines, another seed does not" {

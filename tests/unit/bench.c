@@ -270,6 +270,11 @@ static void noisy_is_a_grade(void)
 	reset_case();
 	act.noisy = true;
 	expect(RUN("--max-samples", "12", "--size", "1M") == 0);
+	expect(count_in_output("  noisy\n") > 0 && count_in_output(" ~ ") > 0);
+	expect(count_in_output("\n  noisy ") == 0 && count_in_output("invalid") == 0);
+	reset_case();
+	act.noisy = true;
+	expect(RUN("-v", "--max-samples", "12", "--size", "1M") == 0);
 	expect(count_in_output("\n  noisy ") > 0 && count_in_output("invalid") == 0);
 	reset_case();
 	expect(RUN("--format", "json", "--size", "1M") == 0);
@@ -310,7 +315,7 @@ static void the_record_says_why_a_case_stopped(void)
 	expect(count_in_output("\"stopped\":\"max_samples\"") == 1 &&
 	       count_in_output("\"n\":200,") == 2);
 	never_converge();
-	RUN("--size", "1M", "--max-samples", "20");
+	RUN("-v", "--size", "1M", "--max-samples", "20");
 	expect(count_in_output("goal of 1 % not met after 20 samples: the maximum is reached "
 			       "(--max-samples)") == 1);
 	act.setup = -ENOTSUP;

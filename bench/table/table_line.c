@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "bench/table/table_line.h"
+#include "bench/out.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+void table_line_add(struct table_line *line, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	int length =
+		vsnprintf(line->text + line->used, sizeof(line->text) - line->used, format, args);
+	va_end(args);
+	assert(length >= 0 && (size_t)length < sizeof(line->text) - line->used);
+	line->used += (size_t)length;
+}
+
+void table_line_print(const struct table_line *line) { out_wrap("    ", "%s", line->text); }
