@@ -67,6 +67,33 @@ setup_file() {
 	[[ $output == *"'long' is not a number"* ]]
 }
 
+@test "--help of the scripts is on stdout and fits 80 columns, and an unknown option is one line and 2" {
+	for script in check pack nvbandwidth; do
+		for words in --help -h; do
+			run --separate-stderr "tests/hardware/$script.sh" "$words"
+			[ "$status" = 0 ]
+			[ -z "$stderr" ]
+			[[ $output == "usage: $script.sh "* ]]
+			[ "${#lines[@]}" -gt 5 ]
+			[[ $output != *'set -'* ]]
+			run ! grep -E '^#|^.{81}' <<<"$output"
+		done
+		for words in -x --helpless; do
+			run --separate-stderr "tests/hardware/$script.sh" "$words"
+			[ "$status" = 2 ]
+			[ -z "$output" ]
+			[ "$stderr" = "$script.sh: unknown option '$words'; see $script.sh --help" ]
+		done
+	done
+	run --separate-stderr tests/hardware/check.sh -c
+	[ "$status" = 2 ]
+	[ "$stderr" = 'check.sh: -c needs a value; see check.sh --help' ]
+	tests/hardware/check.sh --help >"$BATS_TEST_TMPDIR/help"
+	stages=$(sed -n 's/^stage_\([a-z]*\)() {.*/\1/p' tests/hardware/check.sh | grep -v packed)
+	[ "$(wc -w <<<"$stages")" -gt 8 ]
+	for stage in $stages; do grep -Eq "^  $stage(\[:| )" "$BATS_TEST_TMPDIR/help"; done
+}
+
 @test "check.sh starts nothing after its time, and knows its stages" {
 	run tests/hardware/check.sh -d sim -t 5 "$BATS_TEST_TMPDIR/out" machine
 	[ "$status" = 1 ]

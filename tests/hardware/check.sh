@@ -1,36 +1,57 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# What a machine with a GPU is asked once it is here: everything in one command, without root, network or bats.
+# check.sh [OPTIONS] OUT_DIR [STAGE[:PARAMETER]]...
 #
-# check.sh [-np] [-d DEVICE] [-t SECONDS] [-c CALL] OUT_DIR [STAGE[:PARAMETER]]...
+# What a machine with a GPU is asked once it is here: everything in one command,
+# without root, network or bats.
 #
-# A call is a list of stages whose limits add up to at most 540 s, in order of worth: 1 the backend, every program and the
-# headline; 2 peers; 3 five minutes of ./gpusig run; 4 equal runs; 5 checkers. With -n stages and limits are printed, no more.
+#   -d DEVICE   such as cuda or sim (the first of cuda, hip and host that is here)
+#   -t SECONDS  no stage starts or goes on when so many have passed (540)
+#   -c CALL     the stages of a call; their limits add up to at most 540 s:
+#               1 the backend, every program and the headline, 2 peers, 3 five
+#               minutes of ./gpusig run, 4 equal runs, 5 checkers
+#   -n          print stages and limits, no more
+#   -p          take the programs of build/hardware (pack.sh); this is also done
+#               where make or a C compiler is missing
+#   -h, --help  print this
 #
-#   machine          what it is (nothing is changed: no clocks, no power, no modes)
-#   build[:S]        the programs, the unit tests, and the peers where nvcc is, in S seconds (240)
-#   conformance[:S]  every conformance test on DEVICE, and on DEVICE:0,1 where there are two, in S seconds (240)
+# Stages; without any: machine build conformance programs checkers
+#
+#   machine          what it is (nothing is changed: no clocks, power or modes)
+#   build[:S]        the programs, the unit tests, and the peers where nvcc is, in
+#                    S seconds (240)
+#   conformance[:S]  every conformance test on DEVICE, and on DEVICE:0,1 where
+#                    there are two, in S seconds (240)
 #   programs[:S]     every program for S seconds (2)
-#   checkers         NVIDIA's compute-sanitizer, all four tools, over the tests of the kernels
+#   checkers         NVIDIA's compute-sanitizer, all four tools, over the tests of
+#                    the kernels
 #   run[:S]          ./gpusig run for S seconds (300), installing nothing
-#   questions        what documents leave open: one line an answer, nothing asserted
+#   questions        what documents leave open: one line an answer, nothing is
+#                    asserted
 #   peers[:ROUNDS]   tests/peers/gpu_peers.py (5)
-#   aa[:A-B[:S]]     runs A to B (1-7) of ./gpusig run, S seconds each (60), and their spread
+#   aa[:A-B[:S]]     runs A to B (1-7) of ./gpusig run, S seconds each (60), and
+#                    their spread
 #
-# Without stages: machine build conformance programs checkers. DEVICE is the first of cuda, hip and host that is here. Every stage
-# has a time limit, and no stage starts or goes on when SECONDS (540) have passed; equal runs that can't end by then are refused.
-# A stage that fails stops no other. OUT_DIR gets summary.txt, which is printed last, and the logs and records of all stages as
-# evidence.tar.gz (in parts where it exceeds 15 MiB); both are written again after every stage. Exit 1 when a stage failed.
+# Every stage has a time limit; equal runs that can't end in SECONDS are refused.
+# A stage that fails stops no other. OUT_DIR gets summary.txt, which is printed
+# last, and the logs and records of all stages as evidence.tar.gz (in parts where
+# it exceeds 15 MiB); both are written again after every stage.
 #
-# While stages run, one more process has a GPU open and does nothing, so that the driver stays initialised between programs, and
-# compiled kernels are kept in GPUSIG_KERNEL_CACHE, by default a folder of this command's own.
+# While stages run, one more process has a GPU open and does nothing, so that the
+# driver stays initialised between programs, and compiled kernels are kept in
+# GPUSIG_KERNEL_CACHE, by default a folder of this command's own. GPUSIG_VERSION
+# names the version where there is no git. Programs in build/carry, such as
+# nvbandwidth, are peers built elsewhere.
 #
-# With -p, or where make or a C compiler is missing, the programs are those of build/hardware (pack.sh), if that is here.
-# GPUSIG_VERSION names the version where there is no git. Programs in build/carry, such as nvbandwidth, are peers built elsewhere.
+# Exit codes: 0 ok, 1 a stage failed, 2 wrong usage.
 set -u
 
+# The comment above.
+usage() { sed -n '3s/^#/usage:/p; 4,/^[^#]/s/^# \{0,1\}//p' "$0"; }
+refuse() { echo "check.sh: $*; see check.sh --help" >&2 && exit 2; }
+
 device='' most_s=540 inside='' call='' is_dry='' packed=''
-while getopts c:d:npt:I: option; do
+while getopts :c:d:hnpt:I:-: option; do
 	case $option in
 	c) call=$OPTARG ;;
 	n) is_dry=yes ;;
@@ -38,12 +59,18 @@ while getopts c:d:npt:I: option; do
 	d) device=$OPTARG ;;
 	t) most_s=$OPTARG ;;
 	I) inside=$OPTARG ;; # one stage, in a process of its own; OUT_DIR is then where its logs go
-	*) exit 2 ;;
+	h) usage && exit 0 ;;
+	-)
+		[ "$OPTARG" = help ] || refuse "unknown option '--$OPTARG'"
+		usage && exit 0
+		;;
+	:) refuse "-$OPTARG needs a value" ;;
+	*) refuse "unknown option '-$OPTARG'" ;;
 	esac
 done
 shift $((OPTIND - 1))
 if [ $# = 0 ]; then
-	sed -n 's/^# check.sh/usage: check.sh/p' "$0" >&2
+	usage | head -n 1 >&2
 	exit 2
 fi
 mkdir -p "$1" || exit 1

@@ -1,11 +1,21 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# nvbandwidth.sh SOURCES FOLDER: build NVIDIA's nvbandwidth from a checkout into FOLDER/nvbandwidth, so that it can be carried to
-# a machine with a GPU and no network. It needs nvcc and Boost's program_options with its static library (BOOST_LIB: the folder
-# of libboost_program_options.a); no GPU, no driver, no nvml.h: the few declarations it uses are written here. The program needs
-# libcuda and libnvidia-ml when it starts, and of other libraries only the C library.
+# nvbandwidth.sh SOURCES FOLDER
+#
+# Build NVIDIA's nvbandwidth from a checkout into FOLDER/nvbandwidth, so that it
+# can be carried to a machine with a GPU and no network. It needs nvcc and Boost's
+# program_options with its static library (BOOST_LIB: the folder of
+# libboost_program_options.a); no GPU, no driver, no nvml.h: the few declarations
+# it uses are written here. The program needs libcuda and libnvidia-ml when it
+# starts, and of other libraries only the C library.
 set -eu
-[ $# = 2 ] || { echo "usage: $0 SOURCES FOLDER" >&2 && exit 2; }
+
+# The comment above is the help.
+case ${1-} in
+-h | --help) sed -n '3s/^#/usage:/p; 4,/^[^#]/s/^# \{0,1\}//p' "$0" && exit 0 ;;
+-*) echo "nvbandwidth.sh: unknown option '$1'; see nvbandwidth.sh --help" >&2 && exit 2 ;;
+esac
+[ $# = 2 ] || { echo "usage: nvbandwidth.sh SOURCES FOLDER" >&2 && exit 2; }
 sources=$1
 mkdir -p "$2/link"
 folder=$(cd -- "$2" && pwd)

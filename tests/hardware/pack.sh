@@ -1,13 +1,25 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# pack.sh [OUT_DIR]: what check.sh needs on a machine that has no compiler, make, git, MPI or hwloc, in one folder
-# (build/hardware) and as OUT_DIR.tar.gz: programs and unit tests, stripped and without MPI and hwloc, the peers that are built,
-# ./gpusig with suite/ and reports/, and packed.txt, which says what they are and the oldest C library they run with.
-# OUT_DIR/tests/hardware/check.sh starts it.
+# pack.sh [OUT_DIR]
 #
-# NVCC_ARCH=sm_90 builds the peers, where nvcc is. Files in build/carry, such as nvbandwidth, are taken as peers. Exit 1 above
-# 64 MiB, and where OUT_DIR is something else.
+# Pack what check.sh needs on a machine that has no compiler, make, git, MPI or
+# hwloc, in one folder (build/hardware) and as OUT_DIR.tar.gz: programs and unit
+# tests, stripped and without MPI and hwloc, the peers that are built, ./gpusig
+# with suite/ and reports/, and packed.txt, which says what they are and the
+# oldest C library they run with. OUT_DIR/tests/hardware/check.sh starts it.
+#
+# NVCC_ARCH=sm_90 builds the peers, where nvcc is. Files in build/carry, such as
+# nvbandwidth, are taken as peers.
+#
+# Exit codes: 0 ok, 1 above 64 MiB, or OUT_DIR is something else, 2 wrong usage.
 set -u
+
+# The comment above is the help.
+case ${1-} in
+-h | --help) sed -n '3s/^#/usage:/p; 4,/^[^#]/s/^# \{0,1\}//p' "$0" && exit 0 ;;
+-*) echo "pack.sh: unknown option '$1'; see pack.sh --help" >&2 && exit 2 ;;
+esac
+[ $# -le 1 ] || { echo "pack.sh: one folder, not also '$2'; see pack.sh --help" >&2 && exit 2; }
 
 most_bytes=67108864
 cd -- "$(dirname -- "$(readlink -f -- "$0")")/../.." || exit 1
