@@ -116,6 +116,7 @@ struct place {
 	size_t index, turn; /* `turn` spreads cases of a level over all words */
 	unsigned level;
 	bool headline, first;
+	bool added; /* a value of it was added to a default list: the user waits for it */
 };
 
 static int compare_places(const void *a, const void *b)
@@ -123,6 +124,8 @@ static int compare_places(const void *a, const void *b)
 	const struct place *x = a, *y = b;
 	if (x->first != y->first)
 		return x->first ? -1 : 1;
+	if (x->added != y->added)
+		return x->added ? -1 : 1;
 	if (x->level != y->level)
 		return x->level < y->level ? -1 : 1;
 	return x->turn < y->turn ? -1 : x->turn > y->turn;
@@ -138,6 +141,19 @@ static unsigned level_of_case(const struct bench_run *r, size_t index)
 		index /= n;
 	}
 	return level;
+}
+
+/* "default,512x512x64" adds a value to a list. */
+static bool has_added_value(const struct bench_run *r)
+{
+	static const char defaults[] = "default,";
+	for (size_t a = 0; a < r->axis_count; a++) {
+		const char *given = r->o.axis[a], *word = r->current.point[a].word;
+		if (given && word && strncmp(given, defaults, strlen(defaults)) == 0 &&
+		    axis_list_has(given + strlen(defaults), word))
+			return true;
+	}
+	return false;
 }
 
 /* A stride coprime to the number of cases: multiples of it, modulo that number, visit every case
@@ -173,6 +189,7 @@ static struct place *order_cases(struct bench_run *r, bool coarse_first)
 			.level = coarse_first ? level_of_case(r, index) : 0,
 			.headline = headline,
 			.first = headline && r->o.budget_s > 0.0,
+			.added = coarse_first && has_added_value(r),
 		};
 	}
 	if (places)

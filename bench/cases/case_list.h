@@ -3,8 +3,9 @@
  * Which cases of a run are measured, and in which order.
  *
  * Without --budget the order is that of the axes. With one, the cases that hold a headline number
- * come first, and where the time may not suffice for all, the others go from coarse to fine: first
- * the ends of every numeric axis with every word of the others, then the values in the middle, then
+ * come first, and where the time may not suffice for all, those with a word that was added to a
+ * default list ("default,512x512x64") are next, and the others go from coarse to fine: first the
+ * ends of every numeric axis with every word of the others, then the values in the middle, then
  * those between. So a run that ends early has whole curves of few points, not parts of curves.
  */
 #ifndef GPUSIG_CASE_LIST_H

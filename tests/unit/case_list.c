@@ -82,10 +82,38 @@ static void a_signal_ends_the_choice(void)
 	free(r);
 }
 
+static void added_words_come_first_where_time_is_short(void)
+{
+	static struct axis_value values[4] = {
+		{.word = "n1"}, {.word = "n2"}, {.word = "1x2x3"}, {.word = "n3"}};
+	const struct bench b = {
+		.name = "a",
+		.axes = (const struct axis[]){{.name = "shape", .kind = AXIS_WORD}, {0}}};
+	struct bench_run *r = calloc(1, sizeof(*r));
+	require(r != NULL);
+	struct case_list list = {0};
+	r->b = &b;
+	r->axis_count = 1;
+	r->axes[0].values = values;
+	r->axes[0].count = r->count.total = 4;
+	r->o.axis[0] = "default,n3,1x2x3";
+	expect(case_list_make(r, true, &list) == 0 && list.count == 4);
+	expect(list.cases[0].index + list.cases[1].index == 2 + 3);
+	case_list_free(&list);
+	expect(case_list_make(r, false, &list) == 0 && list.cases[0].index == 0);
+	case_list_free(&list);
+	/* A list of one's own has no added words. */
+	r->o.axis[0] = "n1,n2,1x2x3,n3";
+	expect(case_list_make(r, true, &list) == 0 && list.cases[0].index == 0);
+	case_list_free(&list);
+	free(r);
+}
+
 int main(void)
 {
 	test(keys_are_found_however_they_are_listed);
 	test(a_signal_ends_the_choice);
+	test(added_words_come_first_where_time_is_short);
 	test(the_ends_are_coarse_and_the_gaps_close);
 	test(every_level_spreads);
 	return test_done();
