@@ -17,7 +17,7 @@ _HOME = Path(__file__).resolve().parent.parent
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        raise CommandError(f"{message}; see ./gpusig help")
+        raise CommandError(f"{message}; see ./gpusig help {self.prog.removeprefix('gpusig').strip()}".rstrip())
 
 
 def _parser() -> _Parser:
@@ -42,7 +42,10 @@ def _parser() -> _Parser:
     testing.add_argument("--program")
     testing.add_argument("--attack", type=_minutes)
 
-    commands.add_parser("list", **plain).add_argument("--markdown", action="store_true")
+    listed = commands.add_parser("list", **plain)
+    listed.add_argument("programs", nargs="*")
+    listed.add_argument("--markdown", action="store_true")
+    listed.add_argument("--verbose", "-v", action="store_true")
     commands.add_parser("report", **plain).add_argument("rest", nargs=argparse.REMAINDER)
     for command in commands.choices.values():
         command.add_argument("--no-install", action="store_true")
@@ -130,8 +133,16 @@ def _check_test_options(given: argparse.Namespace) -> None:
     checks.chosen(given.only, given.all)
 
 
+def _parse(arguments: list[str]) -> argparse.Namespace:
+    given, unknown = _parser().parse_known_args(arguments)
+    if unknown:
+        what = "option" if unknown[0].startswith("-") else "word"
+        raise CommandError(f"unknown {what} '{unknown[0]}'; see ./gpusig help {given.command}")
+    return given
+
+
 def main(arguments: list[str]) -> int:
-    given = _parser().parse_args(arguments)
+    given = _parse(arguments)
     chosen_bin = os.environ.get("GPUSIG_BIN")
     bin_dir = Path(chosen_bin or _HOME / "bin")
     sources = None if chosen_bin else _HOME  # other programs are not built from these sources
@@ -154,10 +165,12 @@ def main(arguments: list[str]) -> int:
         _check_test_options(given)
     if given.command == "advise":
         return advise.command(given.cwd, given.rest, given.check_options)
+    if given.command == "list":
+        listing.check(sources, given.programs)
     if given.check_options:
         return 0
     if given.command == "list":
-        return listing.command(bin_dir, sources, given.markdown)
+        return listing.command(bin_dir, sources, given.programs, given.markdown, given.verbose)
     if given.command == "report":
         return report.command(given.cwd, [word for word in given.rest if word != "--no-install"])
     if given.command == "compare":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`./gpusig list`: the question, the needs and the primary metrics of every program."""
+"""`./gpusig list`: the question, the needs and the headline metrics of every program."""
 from __future__ import annotations
 
 import shutil
@@ -8,18 +8,35 @@ import textwrap
 from pathlib import Path
 
 from suite import programs
+from suite.command_error import CommandError
 from suite.programs import Program
 
 _HEAD = ("program", "question", "needs", "primary metrics")
+_WIDTH, _MIN_TEXT = 80, 24  # columns; of a narrow terminal what a text keeps
+_GAP = 2
 
 
-def command(bin_dir: Path, sources: Path | None, markdown: bool) -> int:
+def check(sources: Path | None, names: list[str]) -> None:
+    """Refuse a program that has no source, before anything is built."""
+    if sources is not None:
+        _chosen(programs.unbuilt(sources, []), names)
+
+
+def command(bin_dir: Path, sources: Path | None, names: list[str], markdown: bool, verbose: bool) -> int:
     found = programs.find(bin_dir)
     if sources is not None:
         found = sorted(found + programs.unbuilt(sources, found), key=lambda p: p.name)
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
-    print(_markdown(found) if markdown else _fitted(found, width))
+    found = _chosen(found, names)
+    width = min(_WIDTH, shutil.get_terminal_size().columns) if sys.stdout.isatty() else _WIDTH
+    print(_markdown(found) if markdown else _table(found, width, verbose or bool(names)))
     return 1 if any(p.error for p in found) else 0
+
+
+def _chosen(found: list[Program], names: list[str]) -> list[Program]:
+    for name in names:
+        if not programs.matching(found, name):
+            raise CommandError(f"unknown program '{name}'; programs: {' '.join(p.name for p in found)}")
+    return programs.select(found, names)
 
 
 def _row(program: Program) -> tuple[str, ...]:
@@ -33,21 +50,15 @@ def _markdown(found: list[Program]) -> str:
     return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows)
 
 
-def _table(found: list[Program]) -> str:
-    rows = [_HEAD, *(_row(p) for p in found)]
-    widths = [max(len(row[i]) for row in rows) for i in range(len(_HEAD))]
-    return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows)
-
-
-def _fitted(found: list[Program], width: int) -> str:
-    """The table, or where it is wider than a terminal a paragraph a program."""
-    table = _table(found)
-    if not width or max(len(line) for line in table.splitlines()) <= width:
-        return table
-    lines = []
-    for name, *rest in map(_row, found):
-        lines.append(name)
-        for head, cell in zip(_HEAD[1:], rest):
-            words = cell if head == "question" else f"{head}: {cell}"
-            lines += textwrap.wrap(words, max(20, width), initial_indent="  ", subsequent_indent="    ") if cell != "-" else []
+def _table(found: list[Program], width: int, verbose: bool) -> str:
+    """Two columns: programs, and their questions with what they need, and if `verbose` their headline metrics, below."""
+    names = max(len(text) for text in (_HEAD[0], *(p.name for p in found))) + _GAP
+    text_width = max(_MIN_TEXT, width - names)
+    lines = [_HEAD[0].ljust(names) + _HEAD[1]]
+    for name, question, needs, metrics in map(_row, found):
+        texts = textwrap.wrap(question, text_width)
+        for label, cell in (("needs", needs), *((("headline metrics", metrics),) if verbose else ())):
+            if cell != "-":
+                texts += textwrap.wrap(f"{label}: {cell}", text_width, initial_indent="  ", subsequent_indent="    ")
+        lines += [first.ljust(names) + text for first, text in zip([name] + [""] * len(texts), texts)]
     return "\n".join(lines)

@@ -68,10 +68,14 @@ def select(programs: list[Program], globs: list[str]) -> list[Program]:
     if not globs:
         return programs
     for glob in globs:
-        if not any(_matches(p, glob) for p in programs):
+        if not matching(programs, glob):
             names = " ".join(p.name for p in programs)
             raise CommandError(f"--only '{glob}' matches no program; programs: {names}")
     return [p for p in programs if any(_matches(p, glob) for glob in globs)]
+
+
+def matching(programs: list[Program], glob: str) -> list[Program]:
+    return [p for p in programs if _matches(p, glob)]
 
 
 def backends(program: Program) -> list[Backend]:

@@ -19,14 +19,110 @@ setup() {
 
 # ---- the command line
 
-@test "help is on stdout and names every command" {
+# narrow TEXT: no line of it has more than 80 characters.
+narrow() {
+	local line
+	while IFS= read -r line; do
+		echo "# ${#line} $line"
+		[ "${#line}" -le 80 ] || return 1
+	done <<<"$1"
+}
+
+@test "help is on stdout, names every command, the exit codes and the environment, and fits 80 columns" {
 	run --separate-stderr "$root/gpusig" help
 	[ "$status" = 0 ]
 	[ -z "$stderr" ]
-	for word in run report advise list test --budget --resume 'Exit codes'; do [[ $output == *"$word"* ]]; done
-	run --separate-stderr "$root/gpusig" run --budget nonsense --help
+	narrow "$output"
+	for word in run compare ab report advise list test help 'help words' 'Exit codes' GPUSIG_PYTHON --no-install; do
+		[[ $output == *"$word"* ]]
+	done
+	said=$output
+	for words in --help -h; do
+		run --separate-stderr "$root/gpusig" $words
+		[ "$status" = 0 ]
+		[ "$output" = "$said" ]
+	done
+}
+
+@test "help of a command has its options, examples and exit codes, and --help prints the same" {
+	for command in run compare ab report advise list test help; do
+		echo "# $command"
+		run --separate-stderr "$root/gpusig" help "$command"
+		[ "$status" = 0 ]
+		[ -z "$stderr" ]
+		narrow "$output"
+		[[ $output == "usage: ./gpusig $command"*Examples:*"./gpusig $command"*'Exit codes:'*' 0 '* ]]
+		said=$output
+		run --separate-stderr "$root/gpusig" "$command" --help
+		[ "$status" = 0 ]
+		[ "$output" = "$said" ]
+	done
+	run --separate-stderr "$root/gpusig" run --budget nonsense -h
+	[ "$status" = 0 ]
+	[ "$output" = "$(cat "$root/suite/help/run.txt")" ]
+}
+
+@test "every option that a command takes is in its help" {
+	for command in run ab report advise list test; do
+		for option in $("$TEST_PYTHON" -c 'import sys; sys.path.insert(0, sys.argv[1])
+from suite.__main__ import _parser
+own = _parser()._subparsers._group_actions[0].choices[sys.argv[2]]
+print(*(o for a in own._actions for o in a.option_strings))' "$root" "$command"); do
+			echo "# $command $option"
+			page=$command
+			[ "$command" != ab ] || grep -q -e "$option " "$root/suite/help/ab.txt" || page=run # it names the rest as those of run
+			grep -Eq -e "(^|[ ,])$option([ ,]|\$)" "$root/suite/help/$page.txt"
+		done
+	done
+	for option in --m --n --k --devices --op --type --format; do grep -q -e " $option " "$root/suite/help/advise.txt"; done
+	for option in --factor --control --only --effect --noise --aa --repeats --format --html --out; do
+		grep -q -e "^  $option " "$root/suite/help/compare.txt"
+	done
+}
+
+@test "help on what there is not is one line with what there is, and 2" {
+	for words in nonsense overview general ../help/run 'run list' 'words a b'; do
+		# shellcheck disable=SC2086 # words is a command line
+		run --separate-stderr "$root/gpusig" help $words
+		[ "$status" = 2 ]
+		[ -z "$output" ]
+		[ "${#stderr_lines[@]}" = 1 ]
+	done
+	run --separate-stderr "$root/gpusig" help nonsense
+	[ "$stderr" = "gpusig: unknown topic 'nonsense'; topics: run, compare, ab, report, advise, list, test, help, words" ]
+}
+
+@test "help words explains every word of the file, or those that contain one, without a Python" {
+	only_commands awk
+	run --separate-stderr env PATH="$PWD/few" GPUSIG_PYTHON=/nonexistent "$root/gpusig" help words
 	[ "$status" = 0 ]
 	[ -z "$stderr" ]
+	narrow "$output"
+	[ "$(grep -c '^[^ ]' <<<"$output")" = "$(grep -c '^[^#]' "$root/reports/words.txt")" ]
+	[ "$(tr -d '\n ' <<<"$output")" = "$(grep '^[^#]' "$root/reports/words.txt" | sed 's/ = /:/' | tr -d '\n ')" ]
+	run --separate-stderr "$root/gpusig" help words dil
+	[ "$status" = 0 ]
+	[[ $output == DIL:* ]]
+	run ! grep '^[^ D]' <<<"$output"
+	run --separate-stderr "$root/gpusig" help words 'no such word'
+	[ "$status" = 2 ]
+	[ -z "$output" ]
+	[ "$stderr" = "gpusig: no term contains 'no such word'; ./gpusig help words lists all" ]
+}
+
+@test "the words are wrapped by characters, comments and empty lines are left out" {
+	mkdir reports && cp -r "$root/suite" "$root/gpusig" .
+	printf '# a = comment\n\n  # b = another\nx = %s%s\n± = 1 = 2\n' "$(printf 'é é %.0s' {1..19})" 'é ab' >reports/words.txt
+	run --separate-stderr ./gpusig help words
+	[ "$status" = 0 ]
+	[ "${#lines[@]}" = 3 ]
+	[ "${#lines[0]}" = 80 ]
+	[ "${lines[1]}" = '    ab' ]
+	[ "${lines[2]}" = '±: 1 = 2' ]
+	rm reports/words.txt
+	run --separate-stderr ./gpusig help words
+	[ "$status" = 2 ]
+	[ "$stderr" = 'gpusig: no help on words: this copy has no reports/words.txt' ]
 }
 
 @test "version is one line on stdout" {
@@ -36,11 +132,12 @@ setup() {
 	[[ $output == gpusig\ * ]]
 }
 
-@test "no command is the usage on stderr and 2" {
+@test "no command is the usage on stderr and 2: first the three that most people want, then all, then where there is more" {
 	run --separate-stderr "$root/gpusig"
 	[ "$status" = 2 ]
 	[ -z "$output" ]
-	[[ $stderr == usage:* ]]
+	[[ $stderr == usage:*'./gpusig run '*'./gpusig compare BEFORE AFTER'*'./gpusig advise '*'All commands:'*'help COMMAND'*'help words'* ]]
+	narrow "$stderr"
 }
 
 @test "an unknown command is 2 and names what exists" {
@@ -55,7 +152,7 @@ setup() {
 	door=$root/gpusig
 	for words in 'list --markup' 'run --devices host' 'run --budget' 'run stray' 'run --bud 5s' 'run --seed -1' \
 		'run --seed 1x' 'run --seed 18446744073709551616' 'report' 'report --open' 'test --fast' 'run --out a --resume b' \
-		'list stray' 'report a b' 'run --seed' 'run --only' 'advise' 'advise --m 1'; do
+		'list stray' 'list --verbos' 'report a b' 'run --seed' 'run --only' 'advise' 'advise --m 1'; do
 		echo "# $words"
 		# shellcheck disable=SC2086 # words is a command line
 		run --separate-stderr "$door" $words
@@ -101,16 +198,42 @@ setup() {
 	records results | json '{r["program"] for r in rows} == {"micro/a", "gemm/b"}'
 }
 
-@test "list is one row a program, also in Markdown" {
+@test "list has a program's question and needs in 80 columns, its headline metrics on request, and all in Markdown" {
 	fake micro/a steady
 	fake gemm/b steady
 	run --separate-stderr "$root/gpusig" list
 	[ "$status" = 0 ]
-	[ "${#lines[@]}" = 3 ]
-	[[ ${lines[2]} == micro/a*"what is micro/a?"*copy_engine*fake_rate* ]]
+	[ "$output" = $'program  question\ngemm/b   what is gemm/b?\n           needs: copy_engine\nmicro/a  what is micro/a?\n           needs: copy_engine' ]
+	for words in -v --verbose; do
+		run --separate-stderr suite list $words
+		[ "$status" = 0 ]
+		[ "${#lines[@]}" = 7 ]
+		[ "${lines[3]}" = '           headline metrics: fake_rate' ]
+	done
+	for words in micro/a a 'm*'; do
+		run --separate-stderr suite list "$words"
+		[ "$status" = 0 ]
+		[[ $output == *micro/a*'what is micro/a?'*'needs: copy_engine'*'headline metrics: fake_rate' ]]
+		[[ $output != *gemm/b* ]]
+	done
+	run --separate-stderr suite list micro/a stray
+	[ "$status" = 2 ]
+	[ "$stderr" = "gpusig: unknown program 'stray'; programs: gemm/b micro/a" ]
 	run --separate-stderr suite list --markdown
 	[ "$status" = 0 ]
 	[ "${lines[2]}" = '| gemm/b | what is gemm/b? | copy_engine | fake_rate |' ]
+	run --separate-stderr suite list --markdown micro/a
+	[ "${#lines[@]}" = 3 ]
+}
+
+@test "list of the programs of this build fits 80 columns" {
+	[ -d "$root/bin" ] || skip 'nothing is built'
+	for words in '' -v overlap/ficco; do
+		# shellcheck disable=SC2086 # words may be none
+		GPUSIG_BIN=$root/bin run --separate-stderr suite list $words
+		[ "$status" = 0 ]
+		narrow "$output"
+	done
 }
 
 # ---- the device

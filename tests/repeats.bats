@@ -103,7 +103,7 @@ runs_of() { (cd "$1" && find . -name records.jsonl | sort | tr '\n' ' '); }
 	for number in 0 -1 1001 x 1.5 ''; do
 		run --separate-stderr suite run --repeats "$number"
 		[ "$status" = 2 ]
-		[[ $stderr == *"'$number' is not a number of runs from 1 to 1000; see ./gpusig help" ]] || [[ $stderr == *"expected one argument"* ]]
+		[[ $stderr == *"'$number' is not a number of runs from 1 to 1000; see ./gpusig help "* ]] || [[ $stderr == *"expected one argument"* ]]
 	done
 	run --separate-stderr suite run --repeats 2 --soak 5s
 	[ "$status" = 2 ]

@@ -17,7 +17,8 @@ from tests.attack.workplace import HOME, How, Workplace, alone
 _COMMANDS: dict[str, tuple[list[str], list[str]]] = {
     "run": (["--device", "--budget", "--only", "--out", "--resume", "--seed", "--full", "--shape", "--nice", "--strict"],
             ["--device", "sim", "--only", "micro/launch", "--budget", "2"]),
-    "report": (["--strict"], []), "list": (["--markdown"], []), "test": (["--all", "--only", "--program", "--stages"], []),
+    "report": (["--strict"], []), "list": (["--markdown", "--verbose"], []),
+    "test": (["--all", "--only", "--program", "--stages"], []),
     "advise": (["--m", "--n", "--k", "--devices", "--op", "--type", "--format"], mutations.ADVISE)}
 _DEVICES = ("sim", "sim", "sim", "sim:quiet", "sim:0,1", "sim:0-3", "sim:0,0", "sim:3-1", "sim:64", "sim:", "sim:x:0",
             "sim:./none.model", "host:999", "cuda", "hip:0-7", "", "x", ":0")
@@ -49,7 +50,7 @@ def _of_program(chance: Random, place: Workplace) -> list[str]:
 
 
 def _of_driver(chance: Random, place: Workplace) -> list[str]:
-    known, command = options_of(HOME / "gpusig"), chance.choice(list(_COMMANDS))
+    known, command = _options_of_driver(), chance.choice(list(_COMMANDS))
     own, words = _COMMANDS[command]
     if command in ("report", "advise"):
         words = [str(shutil.copytree(place.completed, place.folder / "run")), *words]
@@ -77,12 +78,18 @@ def _disturbed(chance: Random, words: list[str]) -> list[str]:
     return words[:at] + [chance.choice(_VALUES)] + words[at:] if what < 0.15 else words
 
 
+def _options_of_driver() -> dict[str, tuple[str, ...]]:
+    """Of all commands; one that several have is that of the first."""
+    return {option: takes for name in reversed(_COMMANDS) for option, takes in options_of(HOME / "gpusig", name).items()}
+
+
 @functools.lru_cache(maxsize=None)
-def options_of(command: Path) -> dict[str, tuple[str, ...]]:
+def options_of(command: Path, *words: str) -> dict[str, tuple[str, ...]]:
     """Options of a command's help, each with words of its line, which may be values; none where it takes none."""
-    said = subprocess.run([command, "--help"], capture_output=True, check=True, text=True).stdout
+    said = subprocess.run([command, *words, "--help"], capture_output=True, check=True, text=True).stdout
     found: dict[str, tuple[str, ...]] = {}
     for option, takes, rest in _OPTION.findall(said):
         words = tuple(word for word in re.split(r"[\s,|:;()]+", f"{takes} {rest}") if word)
-        found[option] = words if takes or "default " in rest or "variants" in rest else ()
+        # What comes first explains it; later it is mentioned.
+        found.setdefault(option, words if takes or "default " in rest or "variants" in rest else ())
     return found

@@ -233,7 +233,7 @@ RULES = (
          r"^\s*#\s*(if|ifdef|elif|else)\b"),
     Rule("no-vendors", "capabilities, never vendors, outside device/",
          ("lib/*", "bench/*", "advise/*", "suite/*", *(f"{folder}/*" for folder in PROGRAM_FOLDERS)),
-         ("suite/devices.py", "suite/stages.py", "suite/packages.txt", "lib/provenance*"),
+         ("suite/devices.py", "suite/stages.py", "suite/packages.txt", "suite/help/*", "lib/provenance*"),
          r"(?i)(?<![a-z])(cuda|nvidia|nvrtc|cublas|nccl(?!.tests)|hip|hiprtc|rocm|rocblas|rccl|amd)(?![a-z0-9])"),
     Rule("three-writers", "out.c writes data, err.c messages, bench*.c leaves", C_PRODUCT, WRITERS,
          r"(?<![\w.>])(v?f?printf|puts|fputs|fputc|putchar|perror|exit|quick_exit|abort)\s*\("),

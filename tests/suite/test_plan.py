@@ -104,13 +104,26 @@ class Listing(unittest.TestCase):
     FOUND = [Program("a/b", Path("/a"), "what is it? " * 9, ("gemm",), ("x", "y")),
              Program("c/d", Path("/c"), unbuilt="not built: needs MPI")]
 
-    def test_a_table_where_it_fits_and_paragraphs_where_not(self):
-        self.assertEqual(len(listing._fitted(self.FOUND, 0).splitlines()), 3)
-        self.assertEqual(len(listing._fitted(self.FOUND, 200).splitlines()), 3)
-        lines = listing._fitted(self.FOUND, 80).splitlines()
+    def test_a_table_of_80_columns_with_the_needs_below(self):
+        lines = listing._table(self.FOUND, 80, False).splitlines()
         self.assertLessEqual(max(map(len, lines)), 80)
-        self.assertIn("  primary metrics: x, y", lines)
-        self.assertEqual(lines[-2:], ["c/d", "  not built: needs MPI"])
+        self.assertEqual(lines[0], "program  question")
+        self.assertEqual([line for line in lines if line[0] != " "][1:], [lines[1], "c/d      not built: needs MPI"])
+        self.assertEqual(lines[-2], "           needs: gemm")
+        self.assertNotIn("x, y", "".join(lines))
+
+    def test_headline_metrics_when_asked_for(self):
+        self.assertIn("           headline metrics: x, y", listing._table(self.FOUND, 80, True).splitlines())
+
+    def test_a_narrow_terminal_leaves_some_columns_to_the_question(self):
+        self.assertLessEqual(max(map(len, listing._table(self.FOUND, 10, True).splitlines())), 9 + 24)
+
+    def test_programs_are_chosen_by_name_or_glob(self):
+        self.assertEqual([p.name for p in listing._chosen(self.FOUND, ["a/*", "b"])], ["a/b"])
+        self.assertEqual(listing._chosen(self.FOUND, []), self.FOUND)
+        with self.assertRaises(CommandError) as refused:
+            listing._chosen(self.FOUND, ["a/b", "e"])
+        self.assertEqual(str(refused.exception), "unknown program 'e'; programs: a/b c/d")
 
     def test_markdown_is_a_table_that_no_cell_breaks(self):
         rows = listing._markdown([Program("a/b", Path("/a"), "one | two?")]).splitlines()
