@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import NoReturn
 
-from suite import ab, advise, compare, duration, listing, repeats, report, resume, run, streams
+from suite import ab, advise, compare, duration, listing, repeats, report, resume, run, saying, streams
 from suite.command_error import CommandError
 
 _HOME = Path(__file__).resolve().parent.parent
@@ -191,7 +191,7 @@ if __name__ == "__main__":
     try:
         sys.exit(main(sys.argv[1:]))
     except CommandError as error:
-        print(f"gpusig: {error}", file=sys.stderr)
+        saying.say(str(error))
         sys.exit(error.code)
     except KeyboardInterrupt:
         sys.exit(130)

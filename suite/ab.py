@@ -6,7 +6,8 @@ from pathlib import Path
 
 from suite import command, compare, repeats
 from suite.command_error import OK, CommandError
-from suite.run import Options, new_folder, say
+from suite.run import Options, new_folder
+from suite.saying import say
 
 
 def settings(words: list[str], options: Options) -> dict[str, str]:

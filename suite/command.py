@@ -68,6 +68,11 @@ def lacks(program: Program) -> str:
     return ""
 
 
+def is_able(program: Program, device: str) -> bool:
+    """Whether it can be started, and takes the device. Another reason why it cannot run here is known when it was started."""
+    return not lacks(program) and not ("mpi" in program.needs and devices.is_virtual(device))
+
+
 def build(program: Program, settings: Settings, budget_s: float, how: How) -> list[str]:
     words = [str(program.path), "--device", settings.device, "--budget", duration.option(budget_s)]
     words += ["--seed", str(settings.seed), "--out", str(settings.records), *how.words()]

@@ -31,6 +31,11 @@ def show(seconds: float) -> str:
     return f"{hours} h {minutes:02d} min" if hours else f"{minutes} min {rest:02d} s"
 
 
+def about(seconds: float) -> str:
+    """A duration that is an estimate: "25 s", "2 min 05 s"."""
+    return f"{round(seconds)} s" if seconds < 100 else show(seconds)
+
+
 def option(seconds: float) -> str:
     """A duration as the programs' --budget takes it."""
     return f"{seconds:.3f}s"

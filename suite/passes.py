@@ -22,13 +22,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Callable, Iterator
 
-from suite.plan import MIN_S, Budget
+from suite.plan import HEADLINE_MIN_S, MIN_S, Budget
 from suite.programs import Program
 from suite.records import ProgramStatus, RecordFile
 
 _HEADLINE_UNTIL, _CURVES_UNTIL = 0.35, 0.7  # shares of the whole time
 _ALONE = 0.4  # of headline numbers without curves; starting programs and their least samples take the rest
-_ALONE_MIN_S = 0.3  # a program, which then takes what opening and its least samples take
 _MAX_STARTING = 0.15  # a share of the whole time
 _MIN_FOR_TWO_PASSES_S = 2 * MIN_S  # a program
 _RESERVE = 1.2  # second tries take a little longer than the first
@@ -85,7 +84,7 @@ def headline(todo: list[Program], records: RecordFile, now: Callable[[], float],
     """As passes(). The time of a program does not depend on its place among the others, or what another order gives would be
     another measurement."""
     share_s = (1.0 if c.is_virtual else _ALONE) * c.budget.total_s / sum(len(p.primary) or 1 for p in todo)
-    heads = [Start(p, 1.0, headline=True, fixed_s=max(_ALONE_MIN_S, share_s * len(p.primary))) for p in todo]
+    heads = [Start(p, 1.0, headline=True, fixed_s=max(HEADLINE_MIN_S, share_s * len(p.primary))) for p in todo]
     yield Pass("headline", heads, c.budget.at(1.0))
     yield from _more(todo, records, now, c.budget.at(1.0), gave_up, only_headline=True)
     if not c.is_virtual:

@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from suite.programs import Program
 from suite.records import RecordFile
 
-MIN_S = 1.0
+MIN_S = 1.0  # of a program
+HEADLINE_MIN_S = 0.3  # with --headline, where a program takes what opening and its least samples take
+REPORT_S = 2.0  # to build the report
+_LAST_CASE_S = 0.5  # a program ends the case that it began, and one case is always begun; CASE_SECONDS of bench/bench.c
 _GRACE_S = 15.0  # a busy machine takes long to compile kernels and to check large results, and only what hangs is to be stopped
 _OVERRUN = 3.0
 _OPENINGS = 4.0  # the first may be quicker than others on a busy machine
@@ -34,6 +37,11 @@ class Budget:
         """Seconds after which a program with this budget is stopped."""
         spare_s = _OPENINGS * self.opening_s
         return min(_OVERRUN * budget_s + _GRACE_S, max(budget_s + _GRACE_S, self.deadline - now)) + spare_s
+
+
+def least_s(programs: int, opening_s: float, program_s: float = MIN_S) -> float:
+    """Seconds that so many programs take about, if each gets no more than `program_s`."""
+    return programs * (max(program_s, opening_s) + _LAST_CASE_S)
 
 
 def share_s(weights: list[float], left_s: float) -> float:

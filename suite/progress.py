@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 from suite import duration
+from suite.saying import show
 
 try:
     import rich.console
@@ -18,6 +19,8 @@ try:
     import rich.text
 except ImportError:
     rich = None  # type: ignore[assignment]
+
+_INDENT = " " * 4
 
 
 class Progress(Protocol):
@@ -70,23 +73,20 @@ class _Plain:
 
     def begin(self, name: str, question: str, budget_s: float) -> None:
         self._counter.begin()
-        asked = f": {question}" if question and name not in self._asked else ""
-        self._asked.add(name)
         place = f"[{self._counter.place}] " if self._counter.place else ""
-        self._say(f"{place}{name}{asked} ({duration.show(budget_s)})")
+        show(f"{place}{name} ({duration.show(budget_s)})")
+        if question and name not in self._asked:
+            show(question, _INDENT)
+        self._asked.add(name)
 
     def tick(self) -> None:
         pass
 
     def end(self, name: str, line: str, bad: bool) -> None:
-        self._say(f"    {line}")
+        show(line, _INDENT)
 
     def close(self) -> None:
         pass
-
-    @staticmethod
-    def _say(line: str) -> None:
-        print(line, file=sys.stderr, flush=True)
 
 
 class _OnlyFailures(_Plain):
@@ -95,7 +95,7 @@ class _OnlyFailures(_Plain):
 
     def end(self, name: str, line: str, bad: bool) -> None:
         if bad:
-            self._say(f"{name}: {line}")
+            show(f"{name}: {line}")
 
 
 class Live:

@@ -20,7 +20,8 @@ from suite.command_error import BAD, INCONCLUSIVE, OK, CommandError
 from suite.folder import WHOLE, open_own, refuse_link, refuse_links
 from suite.programs import Program
 from suite.records import DiskFull
-from suite.run import Options, Part, Run, create, decide, find, kept, refuse_used, say
+from suite.run import Options, Part, Run, create, decide, find, kept, least_s, refuse_used
+from suite.saying import count, say
 
 _SCHEMA, _VERSION = "gpusig.repeats", "1.0.0"
 MAX_REPEATS = 1000
@@ -116,9 +117,10 @@ def _go(series: Series, folder: Path, found: list[Program], strict: bool) -> int
     plan = series.plan
     names, chosen = series.names(), kept(found, plan)
     controls = _controls(plan, found)
-    each_s = plan.budget_s + (_CONTROL_S if controls else 0.0)
+    each_s = max(plan.budget_s, least_s(plan, chosen)) + (_CONTROL_S if controls else 0.0)
     todo = [name for name in names if name[1] not in series.done]
-    say(f"device {plan.device} ({plan.why}), {len(chosen)} programs, {len(todo)} runs of {duration.show(each_s)}, into {folder}")
+    say(f"device {plan.device} ({plan.why}), {count(len(chosen), 'program')}")
+    say(f"measuring {count(len(todo), 'run')} of about {duration.about(each_s)} each, into {folder}")
     worst = OK
     for place, (side, name, number) in enumerate(names, 1):
         if name in series.done:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Callable
 
 from suite.command_error import BAD, CANNOT_RUN, INCONCLUSIVE, OK, USAGE, CommandError
+from suite.saying import say
 
 PAGE = "report.html"
 FILES = ("signature.json", "metrics.csv", "timings.csv", PAGE)
@@ -78,7 +79,7 @@ def discard(path: Path, delete: bool = True) -> None:
     except OSError as error:
         why = f"it cannot be deleted: {error.strerror}"
     if _version(path):
-        print(f"gpusig: {path} is of earlier records; {why}", file=sys.stderr, flush=True)
+        say(f"{path} is of earlier records; {why}")
 
 
 def command(cwd: Path, arguments: list[str]) -> int:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import sys
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from suite.command_error import BAD, CANNOT_RUN, INCONCLUSIVE, OK, USAGE, Comman
 from suite.folder import WHOLE, refuse_links
 from suite.programs import Program
 from suite.records import DiskFull, RecordFile
+from suite.saying import count, say
 
 DEFAULT_BUDGET_S = 120.0
 HEADLINE_BUDGET_S = 32.0  # with --headline
@@ -44,10 +44,6 @@ class Options:
     nice: int | None
     headline: bool = False
     repeats: int | None = None
-
-
-def say(line: str) -> None:
-    print(f"gpusig: {line}", file=sys.stderr, flush=True)
 
 
 def run(options: Options, bin_dir: Path, sources: Path | None, cwd: Path) -> int:
@@ -98,6 +94,16 @@ def kept(found: list[Program], decided: resume.Plan) -> list[Program]:
     if not heads:
         raise CommandError(f"{chosen[0].name} has no headline number: leave out --headline")
     return heads
+
+
+def _program_s(decided: resume.Plan) -> float:
+    return plan.HEADLINE_MIN_S if decided.headline else plan.MIN_S
+
+
+def least_s(decided: resume.Plan, todo: list[Program], opening_s: float = 0.0) -> float:
+    """About how long these programs take, however short the budget is."""
+    able = [program for program in todo if command.is_able(program, decided.device)]
+    return plan.least_s(len(able), opening_s, _program_s(decided))
 
 
 def _nice(asked: int | None) -> int | None:
@@ -209,9 +215,10 @@ class Run:
             self.record_file.update()
             total_s, todo = self._todo(resumed)
             if todo:
-                self._announce(total_s, todo)
+                budget = plan.Budget(total_s, begun, self._opening_s(todo))
+                self._announce(budget, todo)
                 with _kept_kernels(self.folder / "kernels"):
-                    self._measure(todo, plan.Budget(total_s, begun, self._opening_s(todo)))
+                    self._measure(todo, budget)
         except DiskFull as error:
             self.disk_error = str(error)
         self._summary(time.monotonic() - begun)
@@ -229,7 +236,7 @@ class Run:
         missed = sum(self.record_file.of(p.name).out_of_budget for p in self.chosen if p not in todo)
         todo = todo or self._none_left()
         if missed:
-            say(f"{_count(missed, 'case')} did not fit into the time budget; --resume with --budget measures them")
+            say(f"{count(missed, 'case')} did not fit into the time budget; --resume with --budget measures them")
         return resumed.budget_s or left_s, todo
 
     def _none_left(self) -> list[Program]:
@@ -242,19 +249,22 @@ class Run:
         planned_s = sum(outcome["elapsed_s"] for outcome in self.plan.outcomes.values())
         return planned_s if devices.is_virtual(self.plan.device) else max(planned_s, plan.spent_s(self.record_file))
 
-    def _announce(self, total_s: float, todo: list[Program]) -> None:
+    def _announce(self, budget: plan.Budget, todo: list[Program]) -> None:
         if self.part:
             return self.plan.save(self.folder / "plan.json")
         nice = "" if self.plan.nice is None else f", nice {self.plan.nice}"
         say(f"device {self.plan.device} ({self.plan.why}), seed {self.plan.seed}{nice}")
-        what = "soak of " if self.plan.soak else ""
-        say(f"{_count(len(todo), 'program')}, {what}{duration.show(total_s)}, into {self.folder}")
-        if total_s < plan.MIN_S * len(todo):
-            say(f"every program gets at least {plan.MIN_S:.0f} s, so this takes longer than that")
+        what = f"{'soaking' if self.plan.soak else 'measuring'} {count(len(todo), 'program')}"
+        say(f"{what} for {duration.show(budget.total_s)}, into {self.folder}")
+        needed_s = least_s(self.plan, todo, budget.opening_s)
+        if budget.total_s < needed_s:
+            whole = duration.about(needed_s + plan.REPORT_S)
+            say(f"every program gets at least {_program_s(self.plan):g} s: this takes about {whole}")
         self.plan.save(self.folder / "plan.json")
 
     def _measure(self, todo: list[Program], budget: plan.Budget) -> None:
-        shown = progress.choose(budget.total_s, self.starter.progress, f"{self.part.place} " if self.part else None)
+        total_s = max(budget.total_s, least_s(self.plan, todo, budget.opening_s))
+        shown = progress.choose(total_s, self.starter.progress, f"{self.part.place} " if self.part else None)
         conditions = passes.Conditions(budget, devices.is_virtual(self.plan.device))
         for program in (p for p in todo if command.lacks(p)):
             self._start(passes.Start(program, 0.0), 0.0, budget, shown)
@@ -309,16 +319,16 @@ class Run:
             for status in ("ok", "invalid", "interrupted", "skipped", "failed")
         }
         cases = sum(len(h.done) for h in self.record_file.programs.values())
-        words = ", ".join(f"{count} {status}" for status, count in counts.items() if count)
+        words = ", ".join(f"{number} {status}" for status, number in counts.items() if number)
         name = f"{self.part.name}: " if self.part else ""
-        say(f"{name}{_count(cases, 'case')} in {duration.show(elapsed_s)}; programs: {words or 'none started'}")
+        say(f"{name}{count(cases, 'case')} in {duration.show(elapsed_s)}; programs: {words or 'none started'}")
         for program, outcome in outcomes.items():
             if outcome["status"] in (("failed",) if self.part else ("skipped", "failed")):
                 say(f"{name}{outcome['status']} {program}: {outcome['reason']}")
         if self.plan.soak:
             say(self._soaked())
         if self.record_file.unreadable:
-            say(f"{self.record_file.unreadable} lines of {self.record_file.path} are not records and were ignored")
+            say(f"{count(self.record_file.unreadable, 'line')} of {self.record_file.path} ignored: no records")
         whole = self.part.whole if self.part else self.folder
         if self.stop.signum:
             say(f"stopped by {signal.Signals(self.stop.signum).name}; go on with: ./gpusig run --resume {whole}")
@@ -380,12 +390,8 @@ def _kept_kernels(folder: Path) -> Iterator[None]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'s' * (number != 1)}"
-
-
 def _line(outcome: dict) -> str:
     missed = f", {outcome['out_of_budget']} out of budget" if outcome.get("out_of_budget") else ""
-    took = f"{_count(outcome['cases'], 'case')}{missed} in {duration.show(outcome['elapsed_s'])}"
+    took = f"{count(outcome['cases'], 'case')}{missed} in {duration.show(outcome['elapsed_s'])}"
     reason = f": {outcome['reason']}" if outcome["reason"] else ""
     return f"{outcome['status']}, {took}{reason}" if outcome["status"] != "skipped" else f"skipped{reason}"

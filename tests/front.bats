@@ -399,6 +399,26 @@ print(*(o for a in own._actions for o in a.option_strings))' "$root" "$command")
 		float(r["argv"][r["argv"].index("--budget") + 1].rstrip("s")) for r in by_program[name] if r["kind"] == "run"][0])'
 }
 
+@test "before it starts, a run says how long it takes where the budget is too short for its programs" {
+	for name in a b c d; do fake "micro/$name" steady; done
+	run --separate-stderr suite run --device sim --budget 2s --out short
+	[ "$status" = 0 ]
+	[ "${stderr_lines[1]}" = "gpusig: measuring 4 programs for 2.0 s, into $PWD/short" ]
+	# each its second and half a second for the case that it began, two for the report; --headline gives them less
+	[ "${stderr_lines[2]}" = 'gpusig: every program gets at least 1 s: this takes about 8 s' ]
+	[[ ${stderr_lines[3]} == '[curves 1/4] micro/a (1.0 s)' ]]
+	run --separate-stderr suite run --device host --headline --budget 2s --out headline
+	[ "${stderr_lines[2]}" = 'gpusig: every program gets at least 0.3 s: this takes about 5 s' ]
+	run --separate-stderr suite run --device host --soak 2s --only a --out soak
+	[ "${stderr_lines[1]}" = "gpusig: soaking 1 program for 2.0 s, into $PWD/soak" ]
+	[[ $stderr != *'every program gets'* ]]
+	run --separate-stderr suite run --device host --budget 20s --out long
+	[[ $stderr != *'every program gets'* ]]
+	run --separate-stderr suite run --device sim --budget 1s --repeats 1 --out several
+	[ "${stderr_lines[0]}" = 'gpusig: device sim (asked for), 4 programs' ]
+	[ "${stderr_lines[1]}" = "gpusig: measuring 1 run of about 6 s each, into $PWD/several" ]
+}
+
 # ---- the folder
 
 @test "a folder that holds a run is not written into" {

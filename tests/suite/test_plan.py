@@ -40,6 +40,18 @@ class Time(unittest.TestCase):
         for now in (0.0, 16.0, 99.0):
             self.assertGreaterEqual(plan.Budget(1.0, 0.0).limit(1.0, now), 16.0)
 
+    def test_so_many_programs_take_at_least_so_long(self):
+        self.assertAlmostEqual(plan.least_s(22, 0.01), 33.0)
+        self.assertAlmostEqual(plan.least_s(22, 3.0), 77.0)  # opening the device is a part of a program's time
+        self.assertAlmostEqual(plan.least_s(2, 0.0, plan.HEADLINE_MIN_S), 1.6)
+
+    def test_ranks_take_no_time_on_a_simulated_device_which_they_do_not_know(self):
+        ranks = Program("c/e", Path("/bin/c/e"), needs=("mpi",))
+        with patch.object(command.shutil, "which", lambda name: name):
+            self.assertTrue(command.is_able(ranks, "host") and not command.is_able(ranks, "sim:quiet"))
+        self.assertTrue(command.is_able(program("a/b"), "sim"))
+        self.assertFalse(command.is_able(Program("a/b", Path("/a"), unbuilt="not built"), "host"))
+
     def test_simulated_devices_are_known(self):
         self.assertTrue(devices.is_virtual("sim:quiet:0") and not devices.is_virtual("host:0"))
 
@@ -63,6 +75,9 @@ class Time(unittest.TestCase):
         self.assertEqual(devices.kept([ranks], "host"), [ranks])
         settings = command.Settings("cuda:0-3", 1, False, (), Path("records.jsonl"))
         self.assertEqual(command.build(ranks, settings, 1.0, command.How(Path("done")))[:3], ["mpirun", "-np", "4"])
+
+    def test_estimates_have_whole_seconds(self):
+        self.assertEqual([duration.about(seconds) for seconds in (24.6, 125.0)], ["25 s", "2 min 05 s"])
 
     def test_durations(self):
         for text, seconds in (("90", 90), ("90s", 90), ("2m", 120), ("1h", 3600), ("0.5", 0.5), ("1.5m", 90)):

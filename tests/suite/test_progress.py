@@ -42,7 +42,7 @@ class Watched(unittest.TestCase):
                 shown.end("a/b", "ok, 2 cases in 1.0 s", False)
             shown.close()
         self.assertEqual(said.getvalue().splitlines(), [
-            "[headline  1/12] a/b: what is it? (2.0 s)", "    ok, 2 cases in 1.0 s",
+            "[headline  1/12] a/b (2.0 s)", "    what is it?", "    ok, 2 cases in 1.0 s",
             "[curves  1/12] a/b (2.0 s)", "    ok, 2 cases in 1.0 s"])
 
     def test_of_a_part_only_what_fails(self):
