@@ -215,7 +215,8 @@ class Run:
             self.record_file.update()
             total_s, todo = self._todo(resumed)
             if todo:
-                budget = plan.Budget(total_s, begun, self._opening_s(todo))
+                grace_s = plan.VIRTUAL_GRACE_S if devices.is_virtual(self.plan.device) else plan.GRACE_S
+                budget = plan.Budget(total_s, begun, self._opening_s(todo), grace_s)
                 self._announce(budget, todo)
                 with _kept_kernels(self.folder / "kernels"):
                     self._measure(todo, budget)

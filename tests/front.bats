@@ -80,6 +80,17 @@ print(*(o for a in own._actions for o in a.option_strings))' "$root" "$command")
 	done
 }
 
+@test "help of run names the programs that take --shape" {
+	[ -d "$root/bin/gemm" ] || skip 'nothing is built'
+	count=0
+	while read -r program; do
+		"$root/bin/$program" --about | grep -q '"gemm_shapes":true' || continue
+		grep -q "${program}[ ,.]" "$root/suite/help/run.txt"
+		count=$((count + 1))
+	done < <(bin=$root/bin programs)
+	[ "$count" = 6 ]
+}
+
 @test "help on what there is not is one line with what there is, and 2" {
 	for words in nonsense overview general ../help/run 'run list' 'words a b'; do
 		# shellcheck disable=SC2086 # words is a command line

@@ -33,6 +33,11 @@ class Time(unittest.TestCase):
         self.assertEqual(budget.limit(4.0, 58.0), 19.0)
         self.assertEqual(budget.limit(4.0, 80.0), 19.0)
 
+    def test_what_is_simulated_has_longer_for_the_case_that_it_began(self):
+        budget = plan.Budget(10.0, 0.0, grace_s=plan.VIRTUAL_GRACE_S)
+        self.assertEqual(budget.limit(1.0, 0.0), 93.0)
+        self.assertEqual(budget.limit(1.0, 60.0), 91.0)
+
     def test_a_device_that_takes_long_to_open_is_waited_for(self):
         self.assertEqual(plan.Budget(1.0, 0.0, 10.0).limit(1.0, 16.0), 16.0 + 4 * 10.0)
 
