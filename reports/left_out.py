@@ -94,8 +94,8 @@ def _missing(signature: Json) -> List[Note]:
     for entry in signature["primary_missing"]:
         if entry not in absent:
             causes.setdefault(cause_of(entry["reason"]), []).append(spell(entry["metric"]))
-    notes = [Note("skipped", "%s missing: %s" % (plural(len(names), "headline number"), _MISSING[cause]), listing(names, _NUMBERS))
-             for cause, names in sorted(causes.items())]
+    notes = [Note("skipped", "%s missing: %s" % (plural(len(names), "headline number"), _MISSING[cause]),
+                  listing(names, _NUMBERS)) for cause, names in sorted(causes.items())]
     if absent:
         reasons = sorted({e["reason"].partition(": ")[2] for e in absent})
         notes.append(Note("skipped", "%s not available here" % plural(len(absent), "headline number"), "%s: %s" % (

@@ -1,15 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # help.sh [COMMAND | words [WORD]]: what ./gpusig says of itself, without a Python. suite/help/ has a text for each command, the
-# overview, and what is true of all commands; reports/words.txt the glossary, `TERM, OTHER SPELLING = EXPLANATION` a line. Starts in the root.
+# overview, and what is true of all commands; reports/words.txt the glossary. Starts in the root.
 set -u
 texts=suite/help
 
 refuse() { echo "gpusig: $*" >&2 && exit 2; }
 refuse_topic() { refuse "unknown topic '$1'; topics: run, compare, ab, report, advise, list, test, help, words"; }
 
-# The entries of which a spelling contains the word $1 in lower or upper case, at most 80 columns wide. awk may count bytes: a character of
-# UTF-8 has one byte that is not among \200 to \277.
+# The entries of which a spelling contains the word $1 in lower or upper case, at most 80 columns wide. awk may count bytes: a
+# character of UTF-8 has one byte that is not among \200 to \277.
 words() {
 	wanted=$1 LC_ALL=C awk '
 	function columns(text) { gsub(/[\200-\277]/, "", text); return length(text) }
