@@ -132,6 +132,25 @@ peer_bandwidth = 20e9'
 	json '[r["facts"].get("peer_index") for r in cases] == [None, 1]' <<<"$output"
 }
 
+@test "a simulated device with narrow types keeps the contract of GEMMs" {
+	model narrow 'flops_tf32 = 1e12
+flops_f16 = 2e12
+flops_bf16 = 4e12
+flops_f8 = 8e12'
+	units=$(readlink -f "$bin")/../tests/unit
+	[ -x "$units/conformance_gemm" ] || skip 'the unit tests are not built'
+	for unit in gemm tiled textbook misuse; do
+		run "$units/conformance_$unit" sim:./narrow.sim:0,1
+		echo "$unit: $output"
+		[ "$status" = 0 ]
+	done
+	# Every type was multiplied, and faster where the model says so.
+	measure gemm/efficiency sim:./narrow.sim --type f32,f64,tf32,f16,bf16,f8 --shape n1024 --variant gemm
+	json '{r["check"]["status"] for r in cases} == {"ok"}' \
+		'[type for _, type in sorted((d["value"], r["case"]["type"]) for r in cases for d in r["derived"] if d["name"] == "flop_rate")
+		] == ["f64", "f32", "tf32", "f16", "bf16", "f8"]' <<<"$output"
+}
+
 @test "a simulated device without copy engines keeps the contract" {
 	model none 'copy_engines = 0'
 	units=$(readlink -f "$bin")/../tests/unit

@@ -42,6 +42,13 @@ measure() {
 		for of, v in (("", "split"), ("_tiled", "triggered")))' <<<"$output"
 }
 
+@test "bands that are no GEMM of their type are left out, with the reason" {
+	printf 'like = quiet\nflops_f8 = 1e12\n' >"$BATS_TEST_TMPDIR/f8.sim"
+	measure overlap/trigger --device "sim:$BATS_TEST_TMPDIR/f8.sim" --type f8 --shape n128 --direction local --bands 16,8
+	json '([(r["status"], r.get("reason")) for r in cases] ==
+		[("skipped", "a band of 8 rows; a GEMM of f8 needs multiples of 16"), ("ok", None)])' <<<"$output"
+}
+
 @test "bytes and ratios that a formula gives are marked as a model's" {
 	measure overlap/trigger --device sim --shape n256 --direction local --bands 4
 	json '{x["name"] for x in rows[1]["derived"] if x["modelled"]} == {"moved_bytes", "t3_model_read_ratio", "t3_model_write_ratio"}' \

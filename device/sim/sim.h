@@ -41,15 +41,18 @@
  *   peer memory     peer_bandwidth of the ordered pair, injection_bandwidth out of the source and
  *                   into the target, and the other's memory
  *   engine          engine_bandwidth, for copies
- *   unit            unit_bandwidth and flops_f32 or flops_f64, shared by its resident blocks; one
+ *   unit            unit_bandwidth and the flops_* of the type, shared by its resident blocks; one
  *                   block gets at most block_share of either
  *
  * A GEMM cuts C into tiles of gemm_tile^2 (halved until there are enough blocks); an edge tile
- * costs a whole one. A tile of r x c moves (r + c) * k + r * c elements (2 r * c with beta) through
- * the cache and runs at gemm_efficiency * flops. Matrices larger than llc_bytes, and with
- * llc_tracked those that are not in the cache, also pass memory once (C twice with beta). `tiled`,
- * counting rows and a transposed B cost nothing. With tile_k the tiles are DEV_GEMM_TILE^2, tile_k
- * costs its claim alone, and the tiles of a block are one flow.
+ * costs a whole one. A tile of r x c moves (r + c) * k elements of A and B and r * c of C (2 r * c
+ * with beta) through the cache, each of its own type's bytes, and runs at gemm_efficiency * flops
+ * of its type. Matrices larger than llc_bytes, and with llc_tracked those that are not in the
+ * cache, also pass memory once (C twice with beta). `tiled`, counting rows and a transposed B cost
+ * nothing. With tile_k the tiles are DEV_GEMM_TILE^2, tile_k costs its claim alone, and the tiles
+ * of a block are one flow. Types without a rate of their own (flops_bf16 ...) are -ENOTSUP. Narrow
+ * A and B are decoded, tf32 rounded to its bits; every product and sum is rounded to f32, and C to
+ * its type, to nearest. A GEMM of a narrow type reads A and B when its first block ends.
  *
  * SHARING is max-min fair: the level of all flows rises together until a resource is full; its
  * flows stay there and the others rise on. A flow's level is its largest share of any memory, cache
@@ -121,6 +124,8 @@ struct sim_model {
 	double injection_bandwidth; /* 0: peer_bandwidth */
 	double far_bandwidth;
 	double flops_f32, flops_f64; /* of one unit */
+	/* The same of GEMMs in these types; 0, as in "default": the device has none. */
+	double flops_tf32, flops_f16, flops_bf16, flops_f8;
 	double block_share, gemm_efficiency, engine_weight;
 	double clock_hz;
 	/* noise: lognormal factors of mean 1 */

@@ -8,6 +8,7 @@
  *   sim_memory.c     allocations and who uses them
  *   sim_kernels.c    kernels: arguments, traffic, results
  *   sim_gemm.c       the same for GEMM
+ *   sim_narrow.c     GEMM of types narrower than f32
  *   sim_gemm_cache.c GEMM results that were computed before
  *   sim_engine.c     the event loop: time and streams
  *   sim_execution.c  copies and blocks on engines and units
@@ -188,6 +189,8 @@ uint32_t kernel_block_tiles(const struct op *op, uint32_t block);
 double kernel_part(const struct op *op, uint32_t block);
 bool kernel_is_released(const struct op *op); /* of a kernel that holds */
 void kernel_corrupt(struct op *op);
+/* flop/s of one unit; 0: the device has no GEMM of this type. */
+double sim_gemm_flops(const struct sim_model *m, enum dev_type type);
 int sim_gemm_prepare(struct sim_dev *d, struct op *op, const struct dev_gemm *g);
 /* A, B and C pass memory where they are missing from the cache; matrices larger than it do so
  * already.
@@ -195,11 +198,33 @@ int sim_gemm_prepare(struct sim_dev *d, struct op *op, const struct dev_gemm *g)
 void sim_gemm_refill(struct op *op, const bool missing[3]);
 extern const struct kernel_type kernel_copy_type;
 
-/* alpha*A*B of a GEMM, m x n without gaps. It is complete if the same GEMM was computed before;
- * else the caller fills it in. NULL if memory is exhausted. `done`: all of it was filled in. */
+/* sim_narrow.c: types with fewer bits of mantissa than f32. */
+bool sim_narrow_is(enum dev_type type);
+/* Whether the values of a result are rounded to C's type: of a narrow GEMM that adds to no C. */
+bool sim_narrow_is_rounded(const struct dev_gemm *g);
+
+/* A and B of a narrow GEMM as f32, without gaps, B as k x n; memory for alpha*A*B where the values
+ * of the result are rounded. One allocation. */
+struct sim_narrow {
+	float *a, *b, *ab;
+};
+bool sim_narrow_open(struct sim_narrow *w, const struct dev_gemm *g); /* false: out of memory */
+void sim_narrow_close(struct sim_narrow *w);
+/* The same GEMM, in f32 of what was decoded. */
+struct dev_gemm sim_narrow_decoded(const struct sim_narrow *w, const struct dev_gemm *g);
+/* To f32, f16 or bf16, the types of a C. */
+void sim_narrow_round(enum dev_type result, const float *from, uint32_t count, void *to);
+/* Part of a row: C := from + beta*C. */
+void sim_narrow_add_row(const struct dev_gemm *g, const float *from, void *c, uint32_t count);
+
+/* alpha*A*B of a GEMM, m x n without gaps: in f64 of f64, in C's type where
+ * sim_narrow_is_rounded(), else in f32. It is complete if the same GEMM was computed before; else
+ * the caller fills it in. NULL if memory is exhausted. `done`: all of it was filled in. */
 struct sim_gemm_result *sim_gemm_cache_begin(const struct dev_gemm *g);
 bool sim_gemm_cache_is_complete(const struct sim_gemm_result *p);
 void *sim_gemm_cache_values(struct sim_gemm_result *p);
+/* Of a narrow GEMM whose result is not complete: its operands as they were when it began. */
+const struct sim_narrow *sim_gemm_cache_narrow(const struct sim_gemm_result *p);
 void sim_gemm_cache_end(struct sim_gemm_result *p, const struct dev_gemm *g, bool done);
 void sim_gemm_cache_clear(void);
 

@@ -6,6 +6,14 @@
 #include <stdio.h>
 #include <string.h>
 
+double sim_gemm_flops(const struct sim_model *m, enum dev_type type)
+{
+	const double flops[DEV_TYPES] = {
+		[DEV_F32] = m->flops_f32, [DEV_F64] = m->flops_f64,   [DEV_TF32] = m->flops_tf32,
+		[DEV_F16] = m->flops_f16, [DEV_BF16] = m->flops_bf16, [DEV_F8] = m->flops_f8};
+	return flops[type];
+}
+
 struct tile {
 	uint32_t row, rows_end, column, columns_end;
 };
@@ -42,7 +50,8 @@ static struct tile tile_of(const struct op *op, uint32_t block)
 static void corrupt_tile(const struct dev_gemm *g, const struct tile *t)
 {
 	const uint32_t row = g->m / 2, column = g->n / 2;
-	const uint64_t size = dev_type_bytes(g->type), element = (uint64_t)row * g->ldc + column;
+	const uint64_t size = dev_type_result_bytes(g->type),
+		       element = (uint64_t)row * g->ldc + column;
 	if (row >= t->row && row < t->rows_end && column >= t->column && column < t->columns_end)
 		((char *)g->c)[element * size + size - 1] ^= 0x40;
 }
@@ -54,18 +63,48 @@ static void count_done(const struct dev_gemm *g, const struct tile *t)
 	sim_engine_written();
 }
 
+static void finish_narrow(const struct dev_gemm *g, const struct tile *t,
+			  struct sim_gemm_result *result)
+{
+	const enum dev_type type = dev_types[g->type].result;
+	const struct sim_narrow *w = sim_gemm_cache_narrow(result);
+	const struct dev_gemm f32 = sim_narrow_decoded(w, g);
+	const bool computed = sim_gemm_cache_is_complete(result),
+		   rounded = sim_narrow_is_rounded(g);
+	const uint64_t size = dev_type_bytes(type);
+	const uint32_t count = t->columns_end - t->column;
+	char *values = sim_gemm_cache_values(result);
+	float *ab = rounded ? w->ab : sim_gemm_cache_values(result);
+	if (!computed)
+		multiply_f32(&f32, t, ab);
+	for (uint32_t i = t->row; i < t->rows_end; i++) {
+		const uint64_t at = (uint64_t)i * g->n + t->column;
+		char *c = (char *)g->c + ((uint64_t)i * g->ldc + t->column) * size;
+		if (rounded && !computed)
+			sim_narrow_round(type, ab + at, count, values + at * size);
+		if (rounded)
+			memcpy(c, values + at * size, count * size);
+		else
+			sim_narrow_add_row(g, ab + at, c, count);
+	}
+}
+
 static void finish_tile(struct op *op, uint32_t tile)
 {
 	const struct dev_gemm *g = &op->gemm;
 	const struct tile t = tile_of(op, tile);
-	if (g->type == DEV_F32) {
-		if (!sim_gemm_cache_is_complete(op->gemm_result))
-			multiply_f32(g, &t, sim_gemm_cache_values(op->gemm_result));
-		finish_f32(g, &t, sim_gemm_cache_values(op->gemm_result));
+	const bool computed = sim_gemm_cache_is_complete(op->gemm_result);
+	void *ab = sim_gemm_cache_values(op->gemm_result);
+	if (sim_narrow_is(g->type)) {
+		finish_narrow(g, &t, op->gemm_result);
+	} else if (g->type == DEV_F32) {
+		if (!computed)
+			multiply_f32(g, &t, ab);
+		finish_f32(g, &t, ab);
 	} else {
-		if (!sim_gemm_cache_is_complete(op->gemm_result))
-			multiply_f64(g, &t, sim_gemm_cache_values(op->gemm_result));
-		finish_f64(g, &t, sim_gemm_cache_values(op->gemm_result));
+		if (!computed)
+			multiply_f64(g, &t, ab);
+		finish_f64(g, &t, ab);
 	}
 	if (op->corrupts)
 		corrupt_tile(g, &t);
@@ -136,10 +175,11 @@ static uint64_t matrix_bytes(uint64_t rows, uint64_t columns, uint64_t leading, 
 static int check_gemm(const struct sim_dev *d, const struct dev_gemm *g)
 {
 	const uint64_t size = dev_type_bytes(g->type);
+	const uint64_t c_size = dev_type_result_bytes(g->type);
 	if (!(d->base.props.gemm_types >> g->type & 1))
 		return err_note(-ENOTSUP, "sim:%u: gemm of type %d is not supported", d->base.index,
 				(int)g->type);
-	if ((uintptr_t)g->a % size || (uintptr_t)g->b % size || (uintptr_t)g->c % size)
+	if ((uintptr_t)g->a % size || (uintptr_t)g->b % size || (uintptr_t)g->c % c_size)
 		return err_note(-EINVAL, "sim:%u: gemm: a matrix is not aligned to its elements",
 				d->base.index);
 	if ((uintptr_t)g->done % sizeof(*g->done))
@@ -160,8 +200,9 @@ static int use_operands(struct sim_dev *d, struct op *op)
 		status = op_use(d, op, g->b, matrix_bytes(b_rows, b_columns, g->ldb, size),
 				"gemm B", NULL);
 	if (!status)
-		status =
-			op_use(d, op, g->c, matrix_bytes(g->m, g->n, g->ldc, size), "gemm C", NULL);
+		status = op_use(d, op, g->c,
+				matrix_bytes(g->m, g->n, g->ldc, dev_type_result_bytes(g->type)),
+				"gemm C", NULL);
 	if (!status && g->done)
 		status = op_use(d, op, g->done, ((g->m - 1) / g->done_rows + 1) * sizeof(*g->done),
 				"gemm counters", NULL);
@@ -170,21 +211,22 @@ static int use_operands(struct sim_dev *d, struct op *op)
 
 static double operand_bytes(const struct dev_gemm *g)
 {
-	return (double)dev_type_bytes(g->type) *
-	       ((double)g->m * g->k + (double)g->k * g->n + (double)g->m * g->n);
+	return (double)dev_type_bytes(g->type) * ((double)g->m * g->k + (double)g->k * g->n) +
+	       (double)dev_type_result_bytes(g->type) * ((double)g->m * g->n);
 }
 
 /* A, B and C, which are the first uses. */
 static void refill_matrices(struct op *op, const bool which[3])
 {
 	const struct dev_gemm *g = &op->gemm;
-	const double size = dev_type_bytes(g->type), c_passes = is_zero(g->beta) ? 1 : 2;
+	const double size = dev_type_bytes(g->type), c_size = dev_type_result_bytes(g->type),
+		     c_passes = is_zero(g->beta) ? 1 : 2;
 	if (which[0])
 		op_traffic(op, op->use[0], size * g->m * g->k, false, PATH_REFILL);
 	if (which[1])
 		op_traffic(op, op->use[1], size * g->k * g->n, false, PATH_REFILL);
 	if (which[2])
-		op_traffic(op, op->use[2], c_passes * size * g->m * g->n, true, PATH_REFILL);
+		op_traffic(op, op->use[2], c_passes * c_size * g->m * g->n, true, PATH_REFILL);
 }
 
 static void add_traffic(struct sim_dev *d, struct op *op)
@@ -194,7 +236,8 @@ static void add_traffic(struct sim_dev *d, struct op *op)
 	const uint64_t size = dev_type_bytes(g->type);
 	struct alloc *a = op->use[0], *b = op->use[1], *c = op->use[2];
 	double per_row = (double)op->tiles * (double)g->k * (double)size;
-	double tile = (double)op->tiles * op->tile_rows * op->tile_columns * (double)size;
+	double tile = (double)op->tiles * op->tile_rows * op->tile_columns *
+		      dev_type_result_bytes(g->type);
 	op_traffic(op, a, per_row * op->tile_rows, false, PATH_CACHE);
 	op_traffic(op, b, per_row * op->tile_columns, false, PATH_CACHE);
 	op_traffic(op, c, tile, true, PATH_CACHE);
@@ -224,7 +267,6 @@ int sim_gemm_prepare(struct sim_dev *d, struct op *op, const struct dev_gemm *g)
 		return status;
 	add_traffic(d, op);
 	op->block_flops = 2.0 * op->tile_rows * op->tile_columns * (double)g->k;
-	op->peak_flops = (g->type == DEV_F32 ? d->model.flops_f32 : d->model.flops_f64) * 1e-9 *
-			 d->model.gemm_efficiency;
+	op->peak_flops = sim_gemm_flops(&d->model, g->type) * 1e-9 * d->model.gemm_efficiency;
 	return 0;
 }

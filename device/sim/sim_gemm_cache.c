@@ -14,6 +14,7 @@
 struct sim_gemm_result {
 	struct sim_gemm_result *next; /* most recently used first */
 	uint64_t key, bytes;
+	struct sim_narrow narrow; /* while it is computed */
 	bool complete;
 	unsigned users;
 	/* the values follow */
@@ -41,8 +42,8 @@ static uint64_t hash_rows(uint64_t h, const char *at, uint64_t rows, uint64_t ro
 			}
 		}
 		for (; j < row_bytes; j += 4) {
-			uint32_t half;
-			memcpy(&half, at + j, 4);
+			uint32_t half = 0;
+			memcpy(&half, at + j, row_bytes - j < 4 ? row_bytes - j : 4);
 			lane[0] = hash_mix(lane[0], half);
 		}
 	}
@@ -56,13 +57,20 @@ static uint64_t key_of(const struct dev_gemm *g)
 		       b_columns = g->b_transposed ? g->k : g->n;
 	uint64_t alpha;
 	memcpy(&alpha, &g->alpha, sizeof(alpha));
-	uint64_t h = hash_mix(
-		hash_mix(hash_mix(hash_mix(hash_mix(1 + g->b_transposed, (uint64_t)g->type), g->m),
-				  g->n),
-			 g->k),
-		alpha);
+	const uint64_t words[] = {
+		(uint64_t)g->type, sim_narrow_is_rounded(g), g->m, g->n, g->k, alpha};
+	uint64_t h = 1 + g->b_transposed;
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		h = hash_mix(h, words[i]);
 	h = hash_rows(h, g->a, g->m, g->k * size, g->lda * size);
 	return hash_rows(h, g->b, b_rows, b_columns * size, g->ldb * size);
+}
+
+static uint64_t value_bytes(const struct dev_gemm *g)
+{
+	return sim_narrow_is_rounded(g) ? dev_type_result_bytes(g->type)
+	       : g->type == DEV_F64     ? sizeof(double)
+					: sizeof(float);
 }
 
 static void evict_result(struct sim_gemm_result **at)
@@ -90,7 +98,7 @@ static void evict_until_fits(uint64_t bytes)
 
 struct sim_gemm_result *sim_gemm_cache_begin(const struct dev_gemm *g)
 {
-	uint64_t key = key_of(g), bytes = (uint64_t)g->m * g->n * dev_type_bytes(g->type);
+	uint64_t key = key_of(g), bytes = (uint64_t)g->m * g->n * value_bytes(g);
 	struct sim_gemm_result *p;
 	for (struct sim_gemm_result **at = &results; *at; at = &(*at)->next) {
 		p = *at;
@@ -107,12 +115,21 @@ struct sim_gemm_result *sim_gemm_cache_begin(const struct dev_gemm *g)
 	if (!p)
 		return NULL;
 	*p = (struct sim_gemm_result){.next = results, .key = key, .bytes = bytes, .users = 1};
+	if (sim_narrow_is(g->type) && !sim_narrow_open(&p->narrow, g)) {
+		free(p);
+		return NULL;
+	}
 	results = p;
 	kept_bytes += bytes;
 	return p;
 }
 
 bool sim_gemm_cache_is_complete(const struct sim_gemm_result *p) { return p->complete; }
+
+const struct sim_narrow *sim_gemm_cache_narrow(const struct sim_gemm_result *p)
+{
+	return &p->narrow;
+}
 
 void *sim_gemm_cache_values(struct sim_gemm_result *p) { return p + 1; }
 
@@ -121,6 +138,7 @@ void sim_gemm_cache_end(struct sim_gemm_result *p, const struct dev_gemm *g, boo
 	if (!p)
 		return;
 	p->users--;
+	sim_narrow_close(&p->narrow);
 	/* If a matrix was changed meanwhile, the result belongs to neither content. */
 	p->complete = p->complete || (done && key_of(g) == p->key);
 	if (p->users > 0 || (p->complete && kept_bytes <= KEEP_BYTES))

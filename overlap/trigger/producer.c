@@ -58,6 +58,9 @@ static int cut_into_bands(struct producers *s, const struct bench_case *c)
 				bands, tile);
 	s->band_rows = ((m + bands - 1) / bands + tile - 1) / tile * tile;
 	s->bands = (m + s->band_rows - 1) / s->band_rows;
+	if (s->band_rows % dev_types[type].multiple)
+		return err_note(-ENOTSUP, "a band of %u rows; a GEMM of %s needs multiples of %u",
+				s->band_rows, dev_type_names[type], dev_types[type].multiple);
 	s->row_bytes = n * dev_type_result_bytes(type);
 	s->bytes = m * s->row_bytes;
 	if ((uint64_t)s->band_rows * n > DEV_VALUE_MAX)

@@ -20,7 +20,7 @@ _HOW = How(patience_s=20)
 _MODEL = {"units": 8, "slots_per_unit": 8, "copy_engines": 2, "memory_bytes": "16G", "llc_bytes": "4M", "l1_bytes": "32K",
           "memory_bandwidth": 200e9, "link_up_bandwidth": 20e9, "memory_latency_ns": 500, "launch_ns": 2000, "clock_hz": 1e9,
           "jitter_sigma": 0.01, "seed": 3, "gemm_tile": 64, "lacks": "priority gemm", "slow_down": "gemm 2",
-          "peer_bandwidth 0>1": 1e9}
+          "peer_bandwidth 0>1": 1e9, "flops_bf16": 1e12}
 ADVISE = "--m 512 --n 512 --k 512 --devices 2 --op ag-gemm --type f32".split()
 
 
