@@ -9,6 +9,7 @@
 #ifndef GPUSIG_DEV_LINKS_H
 #define GPUSIG_DEV_LINKS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct dev;
@@ -24,7 +25,8 @@ enum dev_link_end { DEV_LINK_TO_UNKNOWN, DEV_LINK_TO_HOST, DEV_LINK_TO_DEVICE, D
 
 /* One link. 0 and "" are unknown. */
 struct dev_link {
-	char kind[16]; /* as the field calls it: "PCIe", "NVLink", "xGMI" */
+	char kind[16]; /* as the field calls it: "PCIe", "NVLink", "xGMI"; "link" of a
+			  simulated device */
 	enum dev_link_state state;
 	enum dev_link_end end; /* a link that is down may not tell */
 	char end_bus[32];      /* PCI address of the device or switch there: "0000:c1:00.0" */
@@ -35,20 +37,24 @@ struct dev_link {
 	 * of the device in its place; the device's own maximum is that in any place. */
 	unsigned generation, generation_max, device_generation_max;
 	unsigned lanes, lanes_max;
-	double bytes_per_s; /* one way; of PCIe 0 */
-	double errors;      /* replays, recoveries, checksum errors that it counted; NaN: unknown */
-	char why[128];      /* what of the above is unknown, and the reason; else "" */
+	double in_bytes_per_s, out_bytes_per_s; /* into the device and out of it; of PCIe 0 */
+	double errors; /* replays, recoveries, checksum errors that it counted; NaN: unknown */
+	char why[128]; /* what of the above is unknown, and the reason; else "" */
 };
 
 #define DEV_LINKS_MAX 64
 
 struct dev_links {
 	int numa_node; /* the host's memory node next to the device; -1: unknown */
+	/* The device shares the host's memory, or reaches it coherently over a link that need not
+	 * be listed: what its PCIe link can do limits no copy. */
+	bool coherent_host;
 	size_t count;
 	struct dev_link link[DEV_LINKS_MAX];
 };
 
-/* The links of a device, PCIe first. What is known to be no link of this board is left out. */
+/* The links of a device, PCIe first, or else the one to the host. What is known to be no link of
+ * this board is left out. */
 int dev_links_read(struct dev *d, struct dev_links *links);
 
 /* How two devices of one backend reach each other. "" and 0 are unknown. */
@@ -58,10 +64,29 @@ struct dev_path {
 			    "host_bridge", "numa_node", "system" */
 	char access[32]; /* to each other's memory: "yes", or why not, in one word */
 	unsigned hops;
-	double bytes_per_s; /* one way, of all direct links between them */
+	double bytes_per_s; /* from the first to the other, of all direct links between them */
 	char why[128];      /* what is unknown, and the reason; else "" */
 };
 int dev_path_read(struct dev *d, struct dev *other, struct dev_path *path);
+
+/* The nominal rates of what joins a device to the host or to another device: no copy of many bytes
+ * is faster, and headers of packets make every copy slower. Links are taken to carry both ways at
+ * once. */
+struct dev_link_limit {
+	char link[48];                          /* "PCIe 5 x16", "18 NVLink 4.0", "link" */
+	double in_bytes_per_s, out_bytes_per_s; /* into the device and out of it */
+};
+
+/* -ENODATA with a text: the driver does not tell. Of PCIe the rates are those of the highest
+ * generation and of all lanes that the device has in its place, whatever an idle link does now.
+ * Between devices without links of their own they are those of the slower PCIe link. */
+int dev_host_limit_read(struct dev *d, struct dev_link_limit *limit);
+int dev_peer_limit_read(struct dev *d, struct dev *other, struct dev_link_limit *limit);
+
+/* Of a PCIe link one way: its transfers less their coding, 8b/10b up to generation 2, 128b/130b up
+ * to generation 5 and none in generation 6 (PCI Express Base Specification 6.0). 0: of no known
+ * generation. */
+double dev_pcie_bytes_per_s(unsigned generation, unsigned lanes);
 
 /* Errors of the device's memory. Samples as of dev_telemetry_read(), at most DEV_TELEMETRY_MAX, of
  * which a device reports some:

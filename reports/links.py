@@ -42,11 +42,13 @@ class Link:
         """ "PCIe 5 x8 of x16", "4 × NVLink 3.0, 103 GB/s, 1 down" """
         if self.kind == "PCIe":
             return self._pcie()
-        up, down, rate = (self.number(name) for name in ("up", "down", "bytes_per_s"))
+        up, down, rate, out = (self.number(name) for name in ("up", "down", "bytes_per_s", "out_bytes_per_s"))
         if up is None:
             return "%s unknown" % self.kind
         text = " ".join(t for t in ("%d ×" % up, self.kind, self.fields.get("version", "")) if t)
-        text += ", %s each way" % human(up * rate, "byte/s") if rate and up else ""
+        if rate and up:
+            text += (", %s in and %s out" % (human(up * rate, "byte/s"), human(up * out, "byte/s")) if out
+                     else ", %s each way" % human(up * rate, "byte/s"))
         return text + (", %d down" % down if down else "")
 
     def _pcie(self) -> str:
@@ -115,7 +117,9 @@ def between(found: Links, one: int, other: int) -> str:
     if switch:
         return "%s through a switch" % switch.text
     where = _MEETING.get(path.get("meet", ""), "")
-    text = ", ".join(t for t in (kind, where, "no access" if path.get("access", "yes") != "yes" else "") if t)
+    rate = real_in(path.get("bytes_per_s", ""))
+    text = ", ".join(t for t in (kind, where, "%s one way" % human(rate, "byte/s") if rate else "",
+                                 "no access" if path.get("access", "yes") != "yes" else "") if t)
     return text or "unknown"
 
 

@@ -76,7 +76,25 @@ MEMORY='NUMANode(1024MB)'
 	printf '%s\n' 'like = quiet' 'units = 2' 'llc_bytes = 0' >small.sim
 	node sim:./small.sim:2,0
 	tree_is 'Simulated[Device#2[Unit#0 Unit#1] Device#0[Unit#0 Unit#1]]'
-	json '[sorted(c["facts"]) for c in cases] == [["device_0", "device_1", "tree"]]' <<<"$output"
+	json '[sorted(c["facts"]) for c in cases] == [["device_0", "device_1", "link_0_0", "link_1_0", "numa_node_0", "numa_node_1",
+		"path_0_1", "tree"]]' <<<"$output"
+}
+
+@test "simulated devices report the links of their model" {
+	printf '%s\n' 'like = quiet' 'link_up_bandwidth = 20e9' 'link_down_bandwidth = 30e9' 'peer_bandwidth = 50e9' \
+		'peer_bandwidth 0>2 = 12.5e9' 'injection_bandwidth = 40e9' >links.sim
+	node sim:./links.sim:0-2
+	diff - <(facts link_0_0 path_0_1 path_0_2 path_1_2) <<-'END'
+		kind=link to=host up=1 down=0 bytes_per_s=3e+10 out_bytes_per_s=2e+10 errors=0
+		kind=link access=yes hops=1 bytes_per_s=4e+10
+		kind=link access=yes hops=1 bytes_per_s=1.25e+10
+		kind=link access=yes hops=1 bytes_per_s=4e+10
+	END
+	[ "$(findings)" = '' ]
+	printf '%s\n' 'like = quiet' 'lacks = peer' >alone.sim
+	node sim:./alone.sim:0,1
+	[ "$(facts link_1_0 path_0_1 | paste -sd '|')" = \
+		'kind=link to=host up=1 down=0 bytes_per_s=2.5e+10 errors=0|access=not_supported' ]
 }
 
 @test "a device that is absent is an error that lists what is there" {

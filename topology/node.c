@@ -215,15 +215,10 @@ static void report_simulated(struct bench_case *c)
 	bench_fact_text(c, "tree", tree->bytes);
 }
 
-static int report_machine(struct bench_case *c, hwloc_topology_t topology)
+static void report_machine(struct bench_case *c, hwloc_topology_t topology)
 {
 	struct state *s = c->state;
 	const struct machine m = {topology, c->devices, s->links};
-	int status = 0;
-	for (size_t i = 0; i < c->devices->count && status == 0; i++)
-		status = link_facts_read(c->devices->dev[i], &s->links[i]);
-	if (status)
-		return status;
 	append_tree(&s->tree, &m, hwloc_get_root_obj(topology));
 	bench_fact_text(c, "tree", s->tree.bytes);
 	report_counts(c, topology);
@@ -232,15 +227,20 @@ static int report_machine(struct bench_case *c, hwloc_topology_t topology)
 	report_pci_devices(c, &m);
 	report_numa_distances(c, topology);
 	report_affinity(c, topology);
-	return link_facts_report(c, s->links);
 }
 
 static int derive(struct bench_case *c)
 {
+	struct state *s = c->state;
 	hwloc_topology_t topology;
+	int status = 0;
+	for (size_t i = 0; i < c->devices->count && status == 0; i++)
+		status = link_facts_read(c->devices->dev[i], &s->links[i]);
+	if (status)
+		return status;
 	if (dev_can(c->dev, DEV_CAP_VIRTUAL_TIME)) {
 		report_simulated(c);
-		return 0;
+		return link_facts_report(c, s->links);
 	}
 	if (hwloc_topology_init(&topology) != 0)
 		return err_note(-ENOMEM, "hwloc: %s", strerror(errno));
@@ -249,9 +249,9 @@ static int derive(struct bench_case *c)
 		hwloc_topology_destroy(topology);
 		return err_note(-EIO, "hwloc could not read this machine: %s", strerror(errno));
 	}
-	int status = report_machine(c, topology);
+	report_machine(c, topology);
 	hwloc_topology_destroy(topology);
-	return status;
+	return link_facts_report(c, s->links);
 }
 
 static const struct bench bench = {

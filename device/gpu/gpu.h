@@ -61,6 +61,7 @@ struct gpu_traits {
 	int numa_node;
 	int priority_lowest, priority_highest; /* in the vendor's numbers: lowest >= highest */
 	bool unified_addressing, wait_value, ipc;
+	bool coherent_host;    /* as in struct dev_links */
 	bool value_takes_slot; /* streams wait for values and write them by one-thread kernels */
 };
 

@@ -22,6 +22,7 @@ int gpu_links_read(struct dev *dev, struct dev_links *links)
 	struct gpu_dev *d = gpu_of(dev);
 	memset(links, 0, sizeof(*links));
 	links->numa_node = gpu_numa_node(&d->traits);
+	links->coherent_host = d->traits.coherent_host;
 	d->vendor->management->links(d->traits.bus, links);
 	return 0;
 }

@@ -106,9 +106,8 @@ static void set_resources(struct sim_dev *d)
 	resource_set(&d->link_down, m->link_down_bandwidth, false);
 	resource_set(&d->far_up, m->far_bandwidth, false);
 	resource_set(&d->far_down, m->far_bandwidth, false);
-	double injection = m->injection_bandwidth > 0 ? m->injection_bandwidth : m->peer_bandwidth;
-	resource_set(&d->peer_in, injection, false);
-	resource_set(&d->peer_out, injection, false);
+	resource_set(&d->peer_in, sim_injection_bandwidth(m), false);
+	resource_set(&d->peer_out, sim_injection_bandwidth(m), false);
 	for (unsigned i = 0; i < DEV_MAX; i++)
 		resource_set(&d->to_peer[i], sim_pair_bandwidth(m, d->base.index, i), false);
 	for (uint32_t i = 0; i < m->units; i++) {
@@ -313,25 +312,6 @@ static int sim_clock_rate(struct dev *dev, double *hz_p)
 	return sim_call_end(status);
 }
 
-static int sim_peer_enable(struct dev *dev, struct dev *other)
-{
-	struct sim_dev *a = sim_of(dev), *b = sim_of(other);
-	if (!dev_can(dev, DEV_CAP_PEER) || !dev_can(other, DEV_CAP_PEER))
-		return err_note(-ENOTSUP, "sim:%u: peer access is not supported", dev->index);
-	int status = sim_call_begin(a);
-	for (unsigned i = 0; i < a->peers && !status; i++)
-		if (a->peer[i] == b)
-			return sim_call_end(0);
-	if (status || a == b)
-		return sim_call_end(status);
-	if (a->peers == SIM_PEERS || b->peers == SIM_PEERS)
-		return sim_call_end(
-			err_note(-ENOMEM, "sim:%u: more than %d peers", dev->index, SIM_PEERS));
-	a->peer[a->peers++] = b;
-	b->peer[b->peers++] = a;
-	return sim_call_end(0);
-}
-
 /* ------------------------------------------------------------------ memory */
 
 static int sim_alloc(struct dev *dev, enum dev_mem kind, uint64_t bytes, void **ptr_p)
@@ -476,4 +456,6 @@ const struct dev_ops sim_ops = {
 	.reseed = sim_reseed,
 	.numa_nodes = sim_numa_nodes,
 	.alloc_on_node = sim_alloc_on_node,
+	.links_read = sim_links_read,
+	.path_read = sim_path_read,
 };

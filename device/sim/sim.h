@@ -60,6 +60,11 @@
  * of it. The copy of an engine counts engine_weight times. Levels change only when a flow starts or
  * ends.
  *
+ * LINKS. A device reports one link to the host, of kind "link", at the model's rates, and a path to
+ * every other device at the least of the pair's bandwidth and what both inject, all divided by the
+ * device's draw of open_sigma. Reading takes no time. Jitter makes single copies faster than the
+ * link, and with more than some per cent of it, or a negative drift, also a median of few.
+ *
  * RESIDENCE. A pending launch of higher priority goes first, then the one that became ready first.
  * If its next block fits on no unit, nothing behind it starts. A block goes to the unit with the
  * fewest residents (the lowest number among equals). Without engines (copy_engines = 0) a copy is a

@@ -13,7 +13,7 @@
  *   sim_engine.c     the event loop: time and streams
  *   sim_execution.c  copies and blocks on engines and units
  *   sim_share.c      max-min fair rates of the flows
- *   sim_peers.c      ordered pairs of devices
+ *   sim_peers.c      ordered pairs of devices; links
  *
  * One lock protects everything below; sim.c takes it in every operation.
  */
@@ -367,6 +367,7 @@ int sim_pair_parse(const char *text, struct sim_pair *pair_p);
 /* The model's entry of this pair, added if there is none; NULL if there is no space. */
 struct sim_pair *sim_pair_entry(struct sim_model *m, const struct sim_pair *pair);
 
+double sim_injection_bandwidth(const struct sim_model *m);
 double sim_pair_bandwidth(const struct sim_model *m, unsigned from, unsigned to);
 double sim_pair_latency_ns(const struct sim_dev *from, const struct sim_dev *to);
 /* `peer` of sim.h: of a copy, a fill, or a block of a launch on `d`. */

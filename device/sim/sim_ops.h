@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The operations of the simulator's table, split between sim.c and sim_queue.c (streams, events and
- * queued work), and how each of them begins and ends.
+ * The operations of the simulator's table, split between sim.c, sim_queue.c (streams, events and
+ * queued work) and sim_peers.c (what joins devices), and how each of them begins and ends.
  */
 #ifndef GPUSIG_SIM_OPS_H
 #define GPUSIG_SIM_OPS_H
@@ -47,6 +47,9 @@ int sim_write_value(struct dev *dev, struct dev_stream *s, uint32_t *at, uint32_
 int sim_post_value(struct dev *dev, uint32_t *at, uint32_t value);
 int sim_launch(struct dev *dev, struct dev_stream *s, struct dev_kernel *k,
 	       const struct dev_launch *l);
+int sim_peer_enable(struct dev *dev, struct dev *other);
+int sim_links_read(struct dev *dev, struct dev_links *links);
+int sim_path_read(struct dev *dev, struct dev *other, struct dev_path *path);
 int sim_gemm(struct dev *dev, struct dev_stream *s, const struct dev_gemm *g);
 
 #endif

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "device/sim/sim_engine.h"
+#include "device/sim/sim_ops.h"
 #include "lib/err.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const struct sim_pair *find_pair(const struct sim_model *m, unsigned from, unsigned to)
 {
@@ -85,4 +87,66 @@ double sim_op_latency_ns(const struct sim_dev *d, const struct op *op)
 	for (unsigned i = 0; op->kind != OP_LAUNCH && i < op->uses; i++)
 		longest = fmax(longest, access_latency_ns(d, op->use[i], i == 0));
 	return longest;
+}
+
+double sim_injection_bandwidth(const struct sim_model *m)
+{
+	return m->injection_bandwidth > 0 ? m->injection_bandwidth : m->peer_bandwidth;
+}
+
+/* ------------------------------------------------------------------ operations */
+
+int sim_peer_enable(struct dev *dev, struct dev *other)
+{
+	struct sim_dev *a = sim_of(dev), *b = sim_of(other);
+	if (!dev_can(dev, DEV_CAP_PEER) || !dev_can(other, DEV_CAP_PEER))
+		return err_note(-ENOTSUP, "sim:%u: peer access is not supported", dev->index);
+	int status = sim_call_begin(a);
+	for (unsigned i = 0; i < a->peers && !status; i++)
+		if (a->peer[i] == b)
+			return sim_call_end(0);
+	if (status || a == b)
+		return sim_call_end(status);
+	if (a->peers == SIM_PEERS || b->peers == SIM_PEERS)
+		return sim_call_end(
+			err_note(-ENOMEM, "sim:%u: more than %d peers", dev->index, SIM_PEERS));
+	a->peer[a->peers++] = b;
+	b->peer[b->peers++] = a;
+	return sim_call_end(0);
+}
+
+/* All that a device does is faster by its draw of open_sigma, copies too. */
+int sim_links_read(struct dev *dev, struct dev_links *links)
+{
+	const struct sim_dev *d = sim_of(dev);
+	memset(links, 0, sizeof(*links));
+	links->numa_node = (int)sim_near_node(d);
+	links->count = 1;
+	links->link[0] =
+		(struct dev_link){.kind = "link",
+				  .state = DEV_LINK_UP,
+				  .end = DEV_LINK_TO_HOST,
+				  .in_bytes_per_s = d->model.link_down_bandwidth / d->open_factor,
+				  .out_bytes_per_s = d->model.link_up_bandwidth / d->open_factor};
+	return 0;
+}
+
+/* Either device may do the copy. */
+int sim_path_read(struct dev *dev, struct dev *other, struct dev_path *path)
+{
+	const struct sim_dev *from = sim_of(dev), *to = sim_of(other);
+	const double injection =
+		fmin(sim_injection_bandwidth(&from->model), sim_injection_bandwidth(&to->model));
+	memset(path, 0, sizeof(*path));
+	if (!dev_can(dev, DEV_CAP_PEER) || !dev_can(other, DEV_CAP_PEER)) {
+		snprintf(path->access, sizeof(path->access), "not_supported");
+		return 0;
+	}
+	snprintf(path->kind, sizeof(path->kind), "link");
+	snprintf(path->access, sizeof(path->access), "yes");
+	path->hops = 1;
+	path->bytes_per_s = fmin(sim_pair_bandwidth(&from->model, from->base.index, to->base.index),
+				 injection) /
+			    fmin(from->open_factor, to->open_factor);
+	return 0;
 }

@@ -244,6 +244,10 @@ int cuDeviceGetAttribute(int *value, int which, int device)
 		*value = (int)fake_units(g);
 		return FAKE_OK;
 	}
+	if (which == 100) { /* PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES */
+		*value = (int)fake_board((unsigned)device, 1, "coherent");
+		return FAKE_OK;
+	}
 	for (size_t i = 0; i < sizeof(attributes) / sizeof(attributes[0]); i++) {
 		if (attributes[i].which == which) {
 			*value = attributes[i].value;

@@ -241,6 +241,10 @@ int hipDeviceGetAttribute(int *value, int which, int device)
 		*value = (int)fake_units(g);
 		return FAKE_OK;
 	}
+	if (which == 16) { /* Integrated */
+		*value = (int)fake_board((unsigned)device, 1, "coherent");
+		return FAKE_OK;
+	}
 	for (size_t i = 0; i < sizeof(attributes) / sizeof(attributes[0]); i++) {
 		if (attributes[i].which == which) {
 			*value = attributes[i].value;

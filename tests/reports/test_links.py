@@ -41,6 +41,14 @@ class Sentences(unittest.TestCase):
         self.assertEqual(to_host(found, 0), "PCIe 5 x16")
         self.assertEqual(found.name(2), "cuda:6")
 
+    def test_both_ways_of_a_link_have_their_rates(self) -> None:
+        link = "kind=link to=host up=1 down=0 bytes_per_s=2.5e+10 errors=0"
+        found = links_of(node([link], [link.replace(" errors", " out_bytes_per_s=2e+10 errors")],
+                              path_0_1="kind=link access=yes hops=1 bytes_per_s=5e+10"))
+        self.assertEqual(to_host(found, 0), "1 × link, 25 GB/s each way")
+        self.assertEqual(to_host(found, 1), "1 × link, 25 GB/s in and 20 GB/s out")
+        self.assertEqual(between(found, 1, 0), "link, 50 GB/s one way")
+
     def test_pcie_says_how_it_was_read(self) -> None:
         def text(words: str) -> str:
             return to_host(links_of(node(["kind=PCIe to=host " + words])), 0)

@@ -189,8 +189,11 @@ static void report_bundle(struct line *l, const struct dev_links *links, size_t 
 	append_words(l, "up=%u down=%u", state[DEV_LINK_UP], state[DEV_LINK_DOWN]);
 	if (up && up->version[0])
 		append_words(l, "version=%s", up->version);
-	if (up && up->bytes_per_s > 0.0)
-		append_words(l, "bytes_per_s=%.4g", up->bytes_per_s);
+	if (up && up->in_bytes_per_s > 0.0)
+		append_words(l, "bytes_per_s=%.4g", up->in_bytes_per_s);
+	if (up &&
+	    (up->out_bytes_per_s < up->in_bytes_per_s || up->out_bytes_per_s > up->in_bytes_per_s))
+		append_words(l, "out_bytes_per_s=%.4g", up->out_bytes_per_s);
 	append_words(l, "errors=%.0f", errors);
 }
 

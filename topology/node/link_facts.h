@@ -9,9 +9,10 @@
  *     memory_errors_0: ecc_uncorrected=0 ecc_corrected=3
  *
  * Numbers are places in --device. Links of one kind to the same end are one fact, those to several
- * switches too; `bytes_per_s` is of one of them, one way. What the driver does not tell is left
- * out, and `unknown=` at the end has the reason. A backend that knows nothing of links gives no
- * facts.
+ * switches too; `bytes_per_s` is of one of them, one way, and into the device where
+ * `out_bytes_per_s` is another; of a path it is from the first to the other. What the driver does
+ * not tell is left out, and `unknown=` at the end has the reason. A backend that knows nothing of
+ * links gives no facts.
  */
 #ifndef GPUSIG_LINK_FACTS_H
 #define GPUSIG_LINK_FACTS_H

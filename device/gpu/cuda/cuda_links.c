@@ -104,7 +104,7 @@ static void read_rate(struct dev_link *link, struct nvmlDevice_st *device)
 	for (int i = 0; i < 2 && result == NVML_ABI_SUCCESS; i++)
 		if (field[i].status == NVML_ABI_SUCCESS &&
 		    field[i].type == NVML_ABI_VALUE_UNSIGNED && field[i].value.number) {
-			link->bytes_per_s = 1e6 * field[i].value.number;
+			link->in_bytes_per_s = link->out_bytes_per_s = 1e6 * field[i].value.number;
 			return;
 		}
 	note_why(link->why, sizeof(link->why), "the rate",

@@ -156,6 +156,8 @@ static void read_attributes(int device, struct gpu_traits *t)
 	t->shared_granularity_bytes =
 		512; /* GRANULATED_LDS_SIZE of gfx7 to gfx11 in LLVM's AMDGPU guide */
 	t->unified_addressing = true;
+	t->coherent_host = device_attribute(device, HIP_INTEGRATED) != 0 ||
+			   device_attribute(device, HIP_USES_HOST_PAGE_TABLES) != 0;
 	t->wait_value = device_attribute(device, HIP_CAN_WAIT_VALUE) != 0;
 	t->value_takes_slot =
 		true; /* streamOpsWait and streamOpsWrite of CLR 5.6 to 6.3 are kernels */

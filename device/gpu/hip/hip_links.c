@@ -100,7 +100,8 @@ static void append_xgmi(struct dev_links *links, uint32_t device, uint32_t other
 	if (hip_smi.pci_id(other, &id) == RSMI_ABI_SUCCESS)
 		format_bus(id, link->end_bus, sizeof(link->end_bus));
 	if (up)
-		read_rate(device, other, &link->bytes_per_s, link->why, sizeof(link->why));
+		read_rate(device, other, &link->in_bytes_per_s, link->why, sizeof(link->why));
+	link->out_bytes_per_s = link->in_bytes_per_s;
 }
 
 void hip_links(const char *bus, struct dev_links *links)

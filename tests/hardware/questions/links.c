@@ -45,7 +45,7 @@ int report_device_links(const char *name, struct dev *d)
 	if (first)
 		snprintf(remark, sizeof(remark), "%u down; %s %s to %s %s at %.3g byte/s %s", down,
 			 first->kind, first->version, ends[first->end], first->end_bus,
-			 first->bytes_per_s, first->why);
+			 first->in_bytes_per_s, first->why);
 	if (status)
 		return status;
 	if (links.count == 0)
