@@ -80,16 +80,18 @@ static double best_rate(const struct roofline *x, const struct bench_case *c, un
 	return m.bytes / bench_best(c, x->first + kind);
 }
 
-void roofline_bound(const struct roofline *x, struct bench_case *c, unsigned variant, double reads,
-		    double writes, bool one_memory)
+double roofline_bound(const struct roofline *x, struct bench_case *c, unsigned variant,
+		      double reads, double writes, bool one_memory)
 {
 	/* fmax() ignores the NaN of what was not measured. */
 	double read = best_rate(x, c, READ),
 	       write = fmax(best_rate(x, c, WRITE), best_rate(x, c, WRITE_NT));
 	if (isnan(read) || isnan(write))
-		return;
-	bench_bound(c, "bandwidth", (int)variant, 1.0 / fmax(reads / read, writes / write),
+		return NAN;
+	const double bound = 1.0 / fmax(reads / read, writes / write);
+	bench_bound(c, "bandwidth", (int)variant, bound,
 		    "measured rate of its reads and writes, both at once");
 	if (one_memory)
 		bench_bound_share(c, "bandwidth", (int)variant, NULL);
+	return bound;
 }

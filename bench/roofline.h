@@ -56,9 +56,9 @@ void roofline_model(const struct roofline *x, unsigned variant, struct bench_mod
 
 /* In derive: bench_bound() for "bandwidth" of `variant`, which reads and writes so many bytes
  * for each byte that it counts. Uses the best samples, so that noise in the roofline flags
- * nothing. Does nothing when a part was not measured. There is no share where one memory is read
- * and written. */
-void roofline_bound(const struct roofline *x, struct bench_case *c, unsigned variant, double reads,
-		    double writes, bool one_memory);
+ * nothing. There is no share where one memory is read and written. Returns the bound; NaN: a part
+ * was not measured, and nothing was done. */
+double roofline_bound(const struct roofline *x, struct bench_case *c, unsigned variant,
+		      double reads, double writes, bool one_memory);
 
 #endif

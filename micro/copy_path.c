@@ -7,8 +7,9 @@
  * Timed: copies back to back in a stream that was filled before it was released, so enqueueing
  * costs nothing. Bandwidth counts the bytes of the copy once (they are read once and written once);
  * both_ways counts both copies. Where the units can access both buffers directly, the bound is
- * their rate of reading alone or writing alone. up is host to device, down device to host, local
- * within the device, peer to the second device of --device. Host memory is pinned.
+ * their rate of reading alone or writing alone; over a link it is the link's nominal rate, where
+ * the driver tells it. up is host to device, down device to host, local within the device, peer to
+ * the second device of --device. Host memory is pinned.
  * `engine_round_trip` is one copy from the call until the host has waited for it. `pageable` is the
  * same with ordinary memory, where the call blocks.
  *
@@ -107,7 +108,7 @@ static int setup(struct bench_case *c)
 	for (unsigned v = KERNEL_1; v < ROOFLINE; v++)
 		if ((uint64_t)copy_path_variants[v].param > dev_wave_blocks(c->dev, s->copy))
 			bench_variant_off(c, v);
-	/* Over a link there is no other measurement that bounds the copy. */
+	/* Over a link no other measurement bounds the copy. */
 	if (case_direction(c) == LOCAL ||
 	    (case_direction(c) != PEER && dev_can(c->dev, DEV_CAP_HOST_ACCESS)))
 		return roofline_open(&s->roofline, c, ROOFLINE, s->route.from.ptr, size,
@@ -228,7 +229,7 @@ static int verify_mechanism(struct bench_case *c)
 static int derive(struct bench_case *c)
 {
 	const struct state *s = case_state(c);
-	return copy_path_derive(c, &s->roofline, dev_wave_blocks(c->dev, s->copy));
+	return copy_path_derive(c, &s->roofline, &s->route, dev_wave_blocks(c->dev, s->copy));
 }
 
 static const struct bench bench = {
@@ -238,7 +239,8 @@ static const struct bench bench = {
 	.timed = "copies back to back in a stream filled beforehand; not enqueueing, allocation or "
 		 "checking",
 	.limits = "buffers are reused, so a copy that fits in a cache is served from it; a copy "
-		  "over a link has no bound",
+		  "over a link is bounded by the nominal rate that the driver tells, or by "
+		  "nothing",
 	.needs = DEV_CAP_WAIT_VALUE,
 	.wants = DEV_CAP_COPY_ENGINE | DEV_CAP_PEER | DEV_CAP_PAGEABLE,
 	.share = 2.0,

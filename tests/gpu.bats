@@ -253,6 +253,23 @@ board() {
 	done
 }
 
+@test "copies are compared with the link that the driver tells, and with none where they need not take it" {
+	local links='[(r["case"]["direction"], r["facts"].get("link"), r["facts"].get("link_limit_bytes_per_s", 0) // 1e6)
+		for r in rows if r["kind"] == "case"]'
+	for device in cuda hip; do
+		FAKE_BOARD=coherent=0,pcie_width=16 program micro/copy_path $device:0,1 --direction up,down,peer --size 64K --path engine
+		ran
+		case $device in
+		cuda) cases "$links == [('up', 'PCIe 5 x16', 63015), ('down', 'PCIe 5 x16', 63015), ('peer', '4 NVLink 3.0', 103124)]" ;;
+		hip) cases "$links == [('up', 'PCIe 4 x16', 31507), ('down', 'PCIe 4 x16', 31507), ('peer', 'xGMI', 100000)]" ;;
+		esac
+		program micro/copy_path $device --direction up,local --size 64K --path engine
+		ran
+		cases "[link for _, link, _ in $links] == [None, None]" \
+			'none([d for r in cases for d in r["derived"] if d["name"] == "link_share" or d["bound"]])'
+	done
+}
+
 @test "what does not fit into a small memory is left out with the reason, the rest is measured" {
 	FAKE_MEMORY_BYTES=$((16 << 20)) program micro/copy_path cuda --direction local --size 4K,64M,1M --path engine,kernel
 	ran

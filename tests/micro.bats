@@ -127,6 +127,61 @@ peer_bandwidth = 20e9'
 		{(r["case"]["direction"], d["variant"]): d["value"] for r in cases for d in r["derived"] if d["name"] == "bandwidth"})' <<<"$output"
 }
 
+# links VARIANT...: direction, link_share, and share and name of the bound of these variants, of every case.
+links() { "$TEST_PYTHON" -c 'import json, sys
+for row in map(json.loads, filter(str.strip, sys.stdin)):
+    for v in sys.argv[1:] if row["kind"] == "case" else []:
+        d = {d["name"]: d for d in row["derived"] if d["variant"] == v}
+        print(row["case"]["direction"], v, *("%.2f" % x for x in (d["link_share"]["value"], d["bandwidth"]["share"])),
+              "%.3g" % d["bandwidth"]["bound"], d["bandwidth"]["bound_name"], d["bandwidth"]["valid"])' "$@" <<<"$output"; }
+
+@test "a copy is compared with the link that it takes" {
+	model link 'link_down_bandwidth = 30e9
+link_up_bandwidth = 10e9
+peer_bandwidth 1>0 = 20e9'
+	measure micro/copy_path sim:./link.sim:0,1 --size 64M --direction up,down,peer --path engine,both_ways,kernel,kernel_nt
+	# The link down is the one that the device reads by: host to device.
+	diff - <(links engine both_ways kernel kernel_nt | sort) <<-'END'
+		down both_ways 1.00 1.00 2e+10 nominal rate of the link True
+		down engine 1.00 1.00 1e+10 nominal rate of the link True
+		down kernel 1.00 1.00 1e+10 nominal rate of the link True
+		down kernel_nt 1.00 1.00 1e+10 nominal rate of the link True
+		peer both_ways 1.00 1.00 4e+10 nominal rate of the link True
+		peer engine 1.00 1.00 5e+10 nominal rate of the link True
+		peer kernel 1.00 1.00 5e+10 nominal rate of the link True
+		peer kernel_nt 1.00 1.00 5e+10 nominal rate of the link True
+		up both_ways 1.00 1.00 2e+10 nominal rate of the link True
+		up engine 1.00 1.00 3e+10 nominal rate of the link True
+		up kernel 1.00 1.00 3e+10 nominal rate of the link True
+		up kernel_nt 1.00 1.00 3e+10 nominal rate of the link True
+	END
+	json '{(r["facts"]["link"], r["facts"]["link_limit_bytes_per_s"], r["facts"]["link_limit_both_ways_bytes_per_s"]) for r in cases
+		} == {("link", 30e9, 20e9), ("link", 10e9, 20e9), ("link", 50e9, 40e9)}' <<<"$output"
+	model slow 'engine_bandwidth = 5e9'
+	measure micro/copy_path sim:./slow.sim --size 64M --direction up --path engine,kernel
+	diff - <(links engine kernel) <<-'END'
+		up engine 0.20 0.20 2.5e+10 nominal rate of the link True
+		up kernel 1.00 1.00 2.5e+10 nominal rate of the link True
+	END
+}
+
+@test "on a device that is faster than others no copy is faster than its link" {
+	for seed in 1 2 3 4; do
+		printf '%s\n' 'open_sigma = 0.1' "seed = $seed" >fast.sim
+		measure micro/copy_path sim:./fast.sim:0,1 --size 64K,64M --direction up,down,peer
+		json 'none([f for r in cases for f in r["validity"]["flags"] if f["flag"] == "above_bound"])' \
+			'all(r["facts"]["link_limit_bytes_per_s"] != 25e9 for r in cases)' <<<"$output"
+	done
+}
+
+@test "a copy within the device, and one on the host's own memory, have no link" {
+	measure micro/copy_path sim:quiet --size 1M --direction local --path engine,kernel
+	json '[d["name"] for r in cases for d in r["derived"] if d["name"] == "link_share"] + list(cases[0]["facts"]) == []' <<<"$output"
+	measure micro/copy_path host --size 64K --direction up,local --path engine,kernel
+	json '"link_share" not in {d["name"] for r in cases for d in r["derived"]}' 'none([r for r in cases if "link" in r["facts"]])' \
+		<<<"$output"
+}
+
 @test "a peer is the second device of the list" {
 	measure micro/copy_path sim:quiet:3,1,2 --size 64K --direction up,peer --path engine
 	json '[r["facts"].get("peer_index") for r in cases] == [None, 1]' <<<"$output"

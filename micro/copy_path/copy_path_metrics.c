@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "micro/copy_path/copy_path_metrics.h"
-#include "micro/copy_path/route.h"
+#include "lib/err.h"
 
+#include <errno.h>
 #include <math.h>
 
 #define SATURATED 0.95
@@ -43,7 +44,86 @@ static void derive_saturation(struct bench_case *c, uint32_t wave_blocks)
 			    "fewest blocks of the kernel with 0.95 of its best bandwidth");
 }
 
-int copy_path_derive(struct bench_case *c, const struct roofline *roofline, uint32_t wave_blocks)
+/* ---------------------------------------------------------------- the link */
+
+/* Byte/s of the copy's direction, and of two copies of the same bytes in both: twice the slower
+ * one. 0: unknown. */
+struct link_rates {
+	double one_way, both_ways;
+};
+
+static int read_link(struct bench_case *c, const struct route *r, struct link_rates *rates)
+{
+	struct dev_link_limit limit;
+	int status = r->direction == LOCAL  ? -ENODATA
+		     : r->direction == PEER ? dev_peer_limit_read(c->dev, r->to.dev, &limit)
+					    : dev_host_limit_read(c->dev, &limit);
+	*rates = (struct link_rates){0};
+	if (status == -ENODATA) {
+		err_clear();
+		return 0;
+	}
+	if (status)
+		return status;
+	rates->one_way = r->direction == UP ? limit.in_bytes_per_s : limit.out_bytes_per_s;
+	rates->both_ways = 2.0 * fmin(limit.in_bytes_per_s, limit.out_bytes_per_s);
+	bench_fact_text(c, "link", limit.link);
+	bench_fact_number(c, "link_limit_bytes_per_s", rates->one_way);
+	bench_fact_number(c, "link_limit_both_ways_bytes_per_s", rates->both_ways);
+	return 0;
+}
+
+/* arg: the seconds that the copy would take at the link's nominal rate. */
+static double share_of_link(const struct bench_round *r)
+{
+	const double *limit_s = r->arg;
+	return *limit_s / r->seconds[r->variant];
+}
+
+static int derive_link_share(struct bench_case *c, unsigned variant, uint64_t bytes, double rate)
+{
+	const double limit_s = (double)bytes / rate;
+	return bench_derive(c, "link_share", (int)variant, "", UINT64_C(1) << variant,
+			    share_of_link, &limit_s,
+			    variant == BOTH_WAYS ? "bandwidth / nominal rate of the link, both ways"
+						 : "bandwidth / nominal rate of the link, one way");
+}
+
+/* Of the measured bound and the link's the tighter one is kept. */
+static int bound_by_link(struct bench_case *c, const struct route *r, unsigned variant,
+			 const struct link_rates *rates, double measured)
+{
+	const uint64_t shown = 1u << ENGINE | 1u << BOTH_WAYS | 1u << KERNEL | 1u << KERNEL_NT;
+	const bool both = variant == BOTH_WAYS, has_share = shown >> variant & 1;
+	const double rate = both ? rates->both_ways : rates->one_way;
+	int status = 0;
+	if (!(rate > 0))
+		return 0;
+	if (has_share)
+		status = derive_link_share(c, variant, both ? 2 * r->size : r->size, rate);
+	if (status || measured < rate)
+		return status;
+	bench_bound(c, "bandwidth", (int)variant, rate, "nominal rate of the link");
+	if (has_share)
+		bench_bound_share(c, "bandwidth", (int)variant, "link_share");
+	return 0;
+}
+
+static int derive_bounds(struct bench_case *c, const struct roofline *roofline,
+			 const struct route *r)
+{
+	const bool one_memory = r->direction == LOCAL || dev_can(c->dev, DEV_CAP_HOST_ACCESS);
+	struct link_rates rates;
+	int status = read_link(c, r, &rates);
+	for (unsigned v = 0; v < ROOFLINE && status == 0; v++) {
+		const double measured = roofline_bound(roofline, c, v, 1.0, 1.0, one_memory);
+		status = bound_by_link(c, r, v, &rates, measured);
+	}
+	return status;
+}
+
+int copy_path_derive(struct bench_case *c, const struct roofline *roofline,
+		     const struct route *route, uint32_t wave_blocks)
 {
 	static const struct {
 		const char *name;
@@ -57,12 +137,8 @@ int copy_path_derive(struct bench_case *c, const struct roofline *roofline, uint
 		 "seconds(pageable copy, waited for) / seconds(engine)"},
 		{"DIL", SPLIT_4, ENGINE, "seconds(4 pieces) / seconds(whole)"},
 		{"DIL", SPLIT_16, ENGINE, "seconds(16 pieces) / seconds(whole)"}};
-	const bool one_memory =
-		axis_index(c, "direction") == LOCAL || dev_can(c->dev, DEV_CAP_HOST_ACCESS);
-	int status = 0;
 	derive_saturation(c, wave_blocks);
-	for (unsigned v = 0; v < ROOFLINE; v++)
-		roofline_bound(roofline, c, v, 1.0, 1.0, one_memory);
+	int status = derive_bounds(c, roofline, route);
 	for (size_t i = 0; status == 0 && i < sizeof(ratios) / sizeof(ratios[0]); i++)
 		status = bench_ratio(c, ratios[i].name, ratios[i].over, ratios[i].under,
 				     ratios[i].formula);

@@ -63,7 +63,7 @@ static void open_pageable(struct route *r, struct bench_case *c, enum direction 
 
 int route_open(struct route *r, struct bench_case *c, enum direction direction, uint64_t size)
 {
-	*r = (struct route){.size = size};
+	*r = (struct route){.direction = direction, .size = size};
 	choose_ends(r, c, direction);
 	r->pattern = pattern_words(c);
 	open_pair(r, c, &r->from, &r->to);

@@ -22,6 +22,7 @@ struct end {
 };
 
 struct route {
+	enum direction direction;
 	uint64_t size;
 	struct end from, to;           /* of the copy measured */
 	struct end back_from, back_to; /* of the copy in the opposite direction */

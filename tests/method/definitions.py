@@ -231,6 +231,7 @@ DEFINITIONS: Tuple[Definition, ...] = (
     Definition("micro/copy_path", "kernel_time_ratio", ratio("{}", "engine")),
     Definition("micro/copy_path", "both_ways_time_ratio", ratio("both_ways", "engine")),
     Definition("micro/copy_path", "pageable_time_ratio", ratio("pageable", "engine")),
+    Definition("micro/copy_path", "link_share", rounds(lambda t, v, c: c.model(v, "bytes") / t[v] / link_rate(c, v))),
     Definition("micro/copy_path", "DIL", ratio("{}", "engine")),
     Definition("micro/latency", "latency", rounds(lambda t, v, c: t[v] / c.facts["steps"])),
     Definition("micro/latency", "memory_latency", of_memory("latency")),
@@ -338,6 +339,17 @@ def data_movement(c: Case, v: str, reads: float, writes: float) -> float:
     return 1 / max(reads / best("read_only"), writes / max(best("write_only"), best("write_only_nt")))
 
 
+def link_rate(c: Case, v: str) -> float:
+    """The nominal rate of the link; where copies go both ways, twice that of the slower one."""
+    return c.facts["link_limit_both_ways_bytes_per_s" if v == "both_ways" else "link_limit_bytes_per_s"]
+
+
+def copy_bound(c: Case, v: str) -> float:
+    """The tighter one of what was measured and of the link."""
+    measured = data_movement(c, v, 1, 1) if c.samples.get("read_only") else math.inf
+    return min(measured, link_rate(c, v) if "link" in c.facts else math.inf)
+
+
 def memory_bound(c: Case, v: str) -> float:
     written = {"read": 1.0, "write": 1.0, "copy": 0.5, "triad": 1 / 3}[c.axes["op"]]
     return data_movement(c, v, 1 - written, written)
@@ -354,7 +366,7 @@ def peak_bound(c: Case, v: str) -> float:
 
 BOUNDS: Dict[Tuple[str, str], Callable[[Case, str], float]] = {
     ("gemm/efficiency", "flop_rate"): peak_bound,
-    ("micro/copy_path", "bandwidth"): lambda c, v: data_movement(c, v, 1, 1),
+    ("micro/copy_path", "bandwidth"): copy_bound,
     ("micro/memory", "bandwidth"): memory_bound,
     ("micro/memory", "memory_bandwidth"): memory_bound,
     ("micro/reduce", "bandwidth"): lambda c, v: data_movement(c, v, 1, 1),
@@ -364,11 +376,12 @@ BOUNDS: Dict[Tuple[str, str], Callable[[Case, str], float]] = {
 
 
 def share_of_bound(c: Case, d: dict) -> Optional[float]:
-    """Of the roofline none, for not every device can reach it; of a GEMM's peak the one formed round by round."""
+    """Of the roofline none, for not every device can reach it; of a GEMM's peak and of a link the one formed round by round."""
     if "its reads and writes" in d["bound_name"]:
         return None
-    peak = c.derived("fraction_of_peak", d["variant"]) if c.program == "gemm/efficiency" else None
-    return peak["value"] if peak else d["value"] / d["bound"]
+    name = {"gemm/efficiency": "fraction_of_peak", "micro/copy_path": "link_share"}.get(c.program)
+    formed = c.derived(name, d["variant"]) if name else None
+    return formed["value"] if formed else d["value"] / d["bound"]
 
 
 # ------------------------------------------------------------------ facts that are figures
