@@ -57,20 +57,17 @@ class How:
         return words + (["--progress", str(self.progress)] if self.progress else [])
 
 
-def lacks(program: Program) -> str:
-    """Why the program cannot be started at all, or ""."""
+def lacks(program: Program, device: str) -> str:
+    """Why the program cannot be started at all, or "". Another reason why it cannot run here it gives itself."""
     if program.unbuilt or program.error:
         return program.unbuilt
+    if "mpi" in program.needs and devices.is_virtual(device):
+        return "MPI ranks are not supported on a simulated device"  # to hear that from ranks takes seconds
     if "mpi" in program.needs and not shutil.which("mpirun"):
         return "needs mpirun, which is not installed"
     if simgrid.NEEDS in program.needs and not simgrid.installed():
         return "needs SimGrid's smpirun, which is not installed (libsimgrid-dev)"
     return ""
-
-
-def is_able(program: Program, device: str) -> bool:
-    """Whether it can be started, and takes the device. Another reason why it cannot run here is known when it was started."""
-    return not lacks(program) and not ("mpi" in program.needs and devices.is_virtual(device))
 
 
 def build(program: Program, settings: Settings, budget_s: float, how: How) -> list[str]:

@@ -102,8 +102,9 @@ def _program_s(decided: resume.Plan) -> float:
 
 def least_s(decided: resume.Plan, todo: list[Program], opening_s: float = 0.0) -> float:
     """About how long these programs take, however short the budget is."""
-    able = [program for program in todo if command.is_able(program, decided.device)]
-    return plan.least_s(len(able), opening_s, _program_s(decided))
+    able = [program for program in todo if not command.lacks(program, decided.device)]
+    simulated = devices.count(decided.device) if devices.is_virtual(decided.device) else 0
+    return plan.least_s(len(able), opening_s, _program_s(decided), simulated)
 
 
 def _nice(asked: int | None) -> int | None:
@@ -267,9 +268,9 @@ class Run:
         total_s = max(budget.total_s, least_s(self.plan, todo, budget.opening_s))
         shown = progress.choose(total_s, self.starter.progress, f"{self.part.place} " if self.part else None)
         conditions = passes.Conditions(budget, devices.is_virtual(self.plan.device))
-        for program in (p for p in todo if command.lacks(p)):
+        for program in (p for p in todo if command.lacks(p, self.plan.device)):
             self._start(passes.Start(program, 0.0), 0.0, budget, shown)
-        todo = [program for program in todo if not command.lacks(program)]
+        todo = [program for program in todo if not command.lacks(program, self.plan.device)]
         try:
             made = passes.soak if self.plan.soak else passes.headline if self.plan.headline else passes.passes
             for one in made(todo, self.record_file, time.monotonic, conditions, self._gave_up):
@@ -303,7 +304,7 @@ class Run:
     def _opening_s(self, todo: list[Program]) -> float:
         """How long a program takes to start and to open the device."""
         begun = time.monotonic()
-        first = next((p for p in todo if not command.lacks(p) and not p.needs), None)
+        first = next((p for p in todo if not command.lacks(p, self.plan.device) and not p.needs), None)
         if first is not None:
             programs.try_device(first, self.plan.device)
         return time.monotonic() - begun

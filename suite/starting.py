@@ -37,7 +37,7 @@ class Starter:
     def start(self, start: Start, budget_s: float, budget: Budget, tick: Callable[[], None]) -> dict:
         """The outcome; the end record where the program could not write it is written here."""
         program = start.program
-        lacks = command.lacks(program)
+        lacks = command.lacks(program, self._settings.device)
         if lacks:
             return self._never_began(program, "skipped", CANNOT_RUN, lacks, budget_s)
         program_status = self._records.of(program.name)

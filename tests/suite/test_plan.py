@@ -49,13 +49,18 @@ class Time(unittest.TestCase):
         self.assertAlmostEqual(plan.least_s(22, 0.01), 33.0)
         self.assertAlmostEqual(plan.least_s(22, 3.0), 77.0)  # opening the device is a part of a program's time
         self.assertAlmostEqual(plan.least_s(2, 0.0, plan.HEADLINE_MIN_S), 1.6)
+        self.assertAlmostEqual(plan.least_s(20, 0.0, simulated=1), 21.0)
+        self.assertAlmostEqual(plan.least_s(20, 0.0, simulated=4), 36.0)
 
-    def test_ranks_take_no_time_on_a_simulated_device_which_they_do_not_know(self):
+    def test_what_a_program_lacks_is_known_before_it_is_started(self):
         ranks = Program("c/e", Path("/bin/c/e"), needs=("mpi",))
         with patch.object(command.shutil, "which", lambda name: name):
-            self.assertTrue(command.is_able(ranks, "host") and not command.is_able(ranks, "sim:quiet"))
-        self.assertTrue(command.is_able(program("a/b"), "sim"))
-        self.assertFalse(command.is_able(Program("a/b", Path("/a"), unbuilt="not built"), "host"))
+            self.assertEqual(command.lacks(ranks, "host"), "")
+            self.assertEqual(command.lacks(ranks, "sim:quiet"), "MPI ranks are not supported on a simulated device")
+        with patch.object(command.shutil, "which", lambda name: None):
+            self.assertIn("mpirun", command.lacks(ranks, "host"))
+        self.assertEqual(command.lacks(program("a/b"), "sim"), "")
+        self.assertEqual(command.lacks(Program("a/b", Path("/a"), unbuilt="not built"), "host"), "not built")
 
     def test_simulated_devices_are_known(self):
         self.assertTrue(devices.is_virtual("sim:quiet:0") and not devices.is_virtual("host:0"))

@@ -34,9 +34,9 @@ class Offer(unittest.TestCase):
     def test_what_is_missing_is_one_line(self) -> None:
         program = simgrid.offered([REAL])[0]
         with mock.patch("shutil.which", return_value=None):
-            self.assertIn("needs SimGrid's smpirun", command.lacks(program))
+            self.assertIn("needs SimGrid's smpirun", command.lacks(program, "host"))
         with mock.patch("shutil.which", return_value="/usr/bin/smpirun"):
-            self.assertEqual(command.lacks(program), "")
+            self.assertEqual(command.lacks(program, "host"), "")
 
     def test_a_budget_without_room_is_a_reason(self) -> None:
         with self.assertRaises(CommandError) as refused:
