@@ -48,7 +48,7 @@ class NoAnswer(AdviseError):
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        raise AdviseError(message + "; see ./gpusig help")
+        raise AdviseError(message + "; see ./gpusig help advise")
 
 
 def _count(text: str) -> int:

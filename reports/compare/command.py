@@ -29,7 +29,7 @@ _PAGE, _NOISE = "compare.html", "noise.json"
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        raise BadNumbers("compare: %s; see ./gpusig help" % clean(message)[:300])
+        raise BadNumbers("compare: %s; see ./gpusig help compare" % clean(message)[:300])
 
 
 def _effect(text: str) -> float:
