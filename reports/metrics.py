@@ -104,6 +104,8 @@ def condition_of(group: Group, case: Case, primary: Primary) -> str:
             words.append("%s operands" % value)
         elif name in _WAYS and value in _WAY_WORDS:
             words.append(_WAY_WORDS[value])
+        elif name == "ports":
+            words.append("one port" if value == "one" else "%s ports" % value)
         elif name == "copy-method":
             words.append("by %s" % value)
         elif isinstance(value, str) or name in _SIZES:

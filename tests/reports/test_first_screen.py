@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 import unittest
-from typing import Any, Dict, List
+from typing import Any, Dict, List, Optional
 
 import synthetic
 import workplace
@@ -92,6 +92,24 @@ class LeftOut(workplace.Scratch):
         notes = left_out.skipped(self.signature(first.text() + second.text()).json)
         self.assertEqual([(n.head, n.text) for n in notes if "not reached" in n.head],
                          [("4 cases not reached: the time budget was spent", "micro/launch 3 and micro/memory 1")])
+
+
+class OutOfCore(workplace.Scratch):
+    def summary(self, speedup: float, fraction: Optional[float]) -> str:
+        w = synthetic.Writer("overlap/out_of_core", [], [synthetic.axis("type", "", ["f32"]), synthetic.axis("shape", "", ["n512"]),
+                                                         synthetic.axis("pieces", "", ["16"])])
+        w.case({"type": "f32", "shape": "n512", "pieces": 16},
+               [w.variant("serial", 2e-3), w.variant("pipelined", 2e-3 / speedup)],
+               [synthetic.value("S_ideal", None, 1.6), synthetic.value("S", "pipelined", speedup),
+                synthetic.value("fraction_of_ideal", "pipelined", fraction)])
+        w.end()
+        return self.signature(w.text()).sections[0].summary
+
+    def test_the_best_case_is_told_with_its_ideal(self) -> None:
+        self.assertEqual(self.summary(1.5, 0.83), (
+            "With A and C in host memory and the transfers cut into pieces, a GEMM is at best 1.50 times as fast as after whole "
+            "transfers (f32, n512, 16 pieces); the ideal is 1.60 times, of which it gains 83 %."))
+        self.assertTrue(self.summary(0.9, -0.17).endswith("the ideal is 1.60 times, and cutting costs more than it hides."))
 
 
 class Glossary(unittest.TestCase):
