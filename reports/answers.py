@@ -68,13 +68,24 @@ _NEXT_TO = {"engine_up": "an engine copy from the host", "engine_peer": "an engi
 _METHOD = {"engine": "a copy engine", "kernel": "a copy kernel"}
 
 
+_WAYS = {"up": "from the host", "down": "to the host", "peer": "between devices", "local": "within the device",
+         "both_ways": "both ways", "peer_both_ways": "both ways between devices", "local_both_ways": "both ways within the device"}
+
+
+def _what(name: str) -> str:
+    gemm, copies = re.fullmatch(r"gemm_(\w+)_flop_rate", name), re.fullmatch(r"(\w+)_(engine|kernel)_bandwidth", name)
+    if gemm:
+        return "GEMMs of %s" % gemm.group(1)
+    if copies and copies.group(1) in _WAYS:
+        return "%s copies %s" % (copies.group(2), _WAYS[copies.group(1)])
+    return spell(name)
+
+
 def _share(name: str, entry: Json, low: float, high: float) -> Tuple[Optional[_Point], Optional[_Point]]:
     if entry["share"] is None or not entry["value"]:
         return None, None
     share, ends = entry["share"], (low / entry["value"], high / entry["value"])
-    gemm = re.fullmatch(r"gemm_(\w+)_flop_rate", name)
-    what = "GEMMs of %s" % gemm.group(1) if gemm else spell(name)
-    text = "%s (%s of the %s)" % (what, percent(share), entry["bound_name"] or "bound")
+    text = "%s (%s of the %s)" % (_what(name), percent(share), entry["bound_name"] or "bound")
     return (_Point(share, text) if share * ends[0] >= _STRONG_SHARE else None,
             _Point(1 / max(share, 0.01), text) if share * ends[1] < _WEAK_SHARE else None)
 

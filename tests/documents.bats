@@ -12,7 +12,7 @@ setup() { cd "$root" || return 1; }
 
 @test "every relative link of the documents leads to a file" {
 	missing=
-	for document in *.md docs/*.md; do
+	for document in *.md docs/*.md docs/*/*.md; do
 		while read -r target; do
 			[ -e "$(dirname "$document")/$target" ] || missing="$missing $document:$target"
 		done <<<"$(grep -o '](\([^)#]*\)' "$document" | sed 's/^](//' | grep -v '^[a-z]*:')"
@@ -51,4 +51,20 @@ setup() { cd "$root" || return 1; }
 	echo "$output"
 	[ "$status" = 0 ]
 	[[ $output == *copy_time_ratio* ]]
+}
+
+@test "the README's simulated machine is a model, and every machine of the gallery is one" {
+	sed -n '/^# four.sim$/,/^```$/p' README.md | sed '/^```/d' >"$BATS_TEST_TMPDIR/four.sim"
+	[ -s "$BATS_TEST_TMPDIR/four.sim" ]
+	for model in "$BATS_TEST_TMPDIR/four.sim" "$root"/docs/gallery/*.sim; do
+		echo "# $model"
+		run "$bin/micro/launch" --device "sim:$model:0-3" --headline --budget 1s --format json
+		[ "$status" = 0 ]
+	done
+}
+
+@test "the gallery names every report and picture that it has" {
+	for file in docs/gallery/*.html docs/gallery/*.png docs/gallery/*.sim; do
+		grep -q "(${file##*/})" docs/gallery/README.md || { echo "$file" && return 1; }
+	done
 }

@@ -191,7 +191,7 @@
 	};
 
 	const smallest = (row, text) => {
-		const holds = all("*", row).filter(one => words(one.textContent).includes(text));
+		const holds = all("*", row).filter(one => words(one.innerText).includes(text));
 		return holds.find(one => ![...one.children].some(child => holds.includes(child)));
 	};
 
