@@ -69,7 +69,8 @@ _METHOD = {"engine": "a copy engine", "kernel": "a copy kernel"}
 
 
 _WAYS = {"up": "from the host", "down": "to the host", "peer": "between devices", "local": "within the device",
-         "both_ways": "both ways", "peer_both_ways": "both ways between devices", "local_both_ways": "both ways within the device"}
+         "both_ways": "both ways", "peer_both_ways": "both ways between devices",
+         "local_both_ways": "both ways within the device"}
 
 
 def _what(name: str) -> str:

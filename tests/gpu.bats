@@ -270,6 +270,14 @@ board() {
 	done
 }
 
+@test "a driver that tells less than its link does makes no copy invalid" {
+	FAKE_BOARD=coherent=0,pcie_generation=1,pcie_generation_max=1 program micro/copy_path cuda --direction up --size 64K --path engine
+	ran
+	cases '[r["facts"]["link_exceeded"][:4] for r in rows if r["kind"] == "case"] == ["yes:"]' \
+		'none([d for r in cases for d in r["derived"] if d["name"] == "link_share" or d["share"] is not None])' \
+		'none([f for r in cases for f in r["validity"]["flags"] if f["flag"] == "above_bound"])'
+}
+
 @test "what does not fit into a small memory is left out with the reason, the rest is measured" {
 	FAKE_MEMORY_BYTES=$((16 << 20)) program micro/copy_path cuda --direction local --size 4K,64M,1M --path engine,kernel
 	ran

@@ -33,7 +33,8 @@ extern const struct bench_variant copy_path_variants[];
  * Where the nominal rate of the link between both ends is known it is a bound, too, and the tighter
  * one is recorded; "link_share" is the bandwidth's share of it, and the facts "link",
  * "link_limit_bytes_per_s", one way, and "link_limit_both_ways_bytes_per_s" say what the link is.
- */
+ * Where a copy is faster than that the driver is wrong about the link: there is neither bound nor
+ * share, and the fact "link_exceeded" says so. */
 int copy_path_derive(struct bench_case *c, const struct roofline *roofline,
 		     const struct route *route, uint32_t wave_blocks);
 

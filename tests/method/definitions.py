@@ -347,7 +347,7 @@ def link_rate(c: Case, v: str) -> float:
 def copy_bound(c: Case, v: str) -> float:
     """The tighter one of what was measured and of the link."""
     measured = data_movement(c, v, 1, 1) if c.samples.get("read_only") else math.inf
-    return min(measured, link_rate(c, v) if "link" in c.facts else math.inf)
+    return min(measured, link_rate(c, v) if "link" in c.facts and "link_exceeded" not in c.facts else math.inf)
 
 
 def memory_bound(c: Case, v: str) -> float:

@@ -96,8 +96,8 @@ class LeftOut(workplace.Scratch):
 
 class OutOfCore(workplace.Scratch):
     def summary(self, speedup: float, fraction: Optional[float]) -> str:
-        w = synthetic.Writer("overlap/out_of_core", [], [synthetic.axis("type", "", ["f32"]), synthetic.axis("shape", "", ["n512"]),
-                                                         synthetic.axis("pieces", "", ["16"])])
+        axes = [synthetic.axis(name, "", [value]) for name, value in (("type", "f32"), ("shape", "n512"), ("pieces", "16"))]
+        w = synthetic.Writer("overlap/out_of_core", [], axes)
         w.case({"type": "f32", "shape": "n512", "pieces": 16},
                [w.variant("serial", 2e-3), w.variant("pipelined", 2e-3 / speedup)],
                [synthetic.value("S_ideal", None, 1.6), synthetic.value("S", "pipelined", speedup),
