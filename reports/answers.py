@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Callable, Dict, List, Optional, Tuple
+from typing import Callable, List, Optional, Tuple
 
 from reports.jsonl import Json
 from reports.quantity import human, listing, percent, spell
@@ -57,17 +57,16 @@ def good(signature: Signature) -> str:
 
 @dataclass(frozen=True)
 class _Point:
-    """Something that the machine is good or bad at; the larger `degree`, the more so."""
+    """Something that the machine may be good or bad at; the larger the degree, the more so. None: the interval leaves it open."""
 
-    degree: float
     text: str
+    strong: Optional[float]
+    weak: Optional[float]
 
 
 _NEXT_TO = {"engine_up": "an engine copy from the host", "engine_peer": "an engine copy to another device",
             "local_engine": "an engine copy within the device", "local_kernel": "a kernel copy within the device"}
 _METHOD = {"engine": "a copy engine", "kernel": "a copy kernel"}
-
-
 _WAYS = {"up": "from the host", "down": "to the host", "peer": "between devices", "local": "within the device",
          "both_ways": "both ways", "peer_both_ways": "both ways between devices",
          "local_both_ways": "both ways within the device"}
@@ -82,67 +81,63 @@ def _what(name: str) -> str:
     return spell(name)
 
 
-def _share(name: str, entry: Json, low: float, high: float) -> Tuple[Optional[_Point], Optional[_Point]]:
+def _share(name: str, entry: Json, low: float, high: float) -> Optional[_Point]:
     if entry["share"] is None or not entry["value"]:
-        return None, None
-    share, ends = entry["share"], (low / entry["value"], high / entry["value"])
-    text = "%s (%s of the %s)" % (_what(name), percent(share), entry["bound_name"] or "bound")
-    return (_Point(share, text) if share * ends[0] >= _STRONG_SHARE else None,
-            _Point(1 / max(share, 0.01), text) if share * ends[1] < _WEAK_SHARE else None)
+        return None
+    share, least, most = entry["share"], *(entry["share"] * end / entry["value"] for end in (low, high))
+    return _Point("%s (%s of the %s)" % (_what(name), percent(share), entry["bound_name"] or "bound"),
+                  share if least >= _STRONG_SHARE else None, 1 / max(share, 0.01) if most < _WEAK_SHARE else None)
 
 
-def _of_ideal(name: str, entry: Json, low: float, high: float) -> Tuple[Optional[_Point], Optional[_Point]]:
-    pair = re.fullmatch(r"pair_of_ideal_(\w+)", name)
+def _of_ideal(name: str, entry: Json, low: float, high: float) -> Optional[_Point]:
+    pair, value = re.fullmatch(r"pair_of_ideal_(\w+)", name), entry["value"]
     if not pair and name != "out_of_core_of_ideal":
-        return None, None
+        return None
     what = "a GEMM and a transfer by %s at once" % _METHOD.get(pair.group(1), spell(pair.group(1))) if pair else \
         "a GEMM whose inputs stay in host memory"
-    gains = "which gains %s of what is possible" % percent(entry["value"]) if entry["value"] >= 0 else "which loses time"
-    return (_Point(entry["value"], "%s, %s" % (what, gains)) if low >= _STRONG_SHARE else None,
-            _Point(1 / max(entry["value"], 0.1), "%s, %s" % (what, gains)) if high < _WEAK_SHARE else None)
+    gains = "loses time" if high < 0 else "gains %s%s of what is possible" % (
+        "at most " * (value < 0), percent(value if value >= 0 else high))
+    return _Point("%s, which %s" % (what, gains), value if low >= _STRONG_SHARE else None,
+                  1 / max(value, 0.1) if high < _WEAK_SHARE else None)
 
 
-def _cil(name: str, entry: Json, low: float, high: float) -> Tuple[Optional[_Point], Optional[_Point]]:
-    found = re.fullmatch(r"cil_gemm_with_(\w+)", name)
+def _cil(name: str, entry: Json, low: float, high: float) -> Optional[_Point]:
+    found, value = re.fullmatch(r"cil_gemm_with_(\w+)", name), entry["value"]
     if not found:
-        return None, None
-    text = "a GEMM next to %s, which takes %.2f times as long as alone" % (
-        _NEXT_TO.get(found.group(1), spell(found.group(1))), entry["value"])
-    return (_Point(1.0, text) if high < _MATTERS else None), (_Point(entry["value"], text) if low > _MATTERS else None)
+        return None
+    other = _NEXT_TO.get(found.group(1), spell(found.group(1)))
+    return _Point("a GEMM next to %s, which takes %.2f times as long as alone" % (other, value),
+                  1.0 if high < _MATTERS else None, value if low > _MATTERS else None)
 
 
-def _speedup(name: str, entry: Json, low: float, high: float) -> Tuple[Optional[_Point], Optional[_Point]]:
-    found = re.fullmatch(r"ficco_(\w+)_speedup", name)
+def _speedup(name: str, entry: Json, low: float, high: float) -> Optional[_Point]:
+    found, value = re.fullmatch(r"ficco_(\w+)_speedup", name), entry["value"]
     if not found and name != "trigger_speedup":
-        return None, None
+        return None
     what = "GEMM and communication by the schedule %s" % found.group(1).replace("_", "-") if found else \
         "sending each part of a result as soon as it is ready"
-    text = "%s, %.2f times as fast as one after the other" % (what, entry["value"])
-    return (_Point(entry["value"], text) if low > _MATTERS else None,
-            _Point(1 / max(entry["value"], 0.01), text) if high < 1 / _MATTERS else None)
+    return _Point("%s, %.2f times as fast as one after the other" % (what, value), value if low > _MATTERS else None,
+                  1 / max(value, 0.01) if high < 1 / _MATTERS else None)
 
 
-_KINDS: Tuple[Callable[[str, Json, float, float], Tuple[Optional[_Point], Optional[_Point]]], ...] = (
-    _share, _of_ideal, _cil, _speedup)
+_KINDS: Tuple[Callable[[str, Json, float, float], Optional[_Point]], ...] = (_share, _of_ideal, _cil, _speedup)
 
 
-def _points(signature: Signature) -> Tuple[List[_Point], List[_Point]]:
-    """Strong and weak points, one of each kind of statement at most; what an interval leaves open is neither."""
-    strong: Dict[str, _Point] = {}
-    weak: Dict[str, _Point] = {}
-    for name, entry in signature.primary.items():
-        low, high = shown_interval(entry)
-        if low is None or high is None:
-            continue
-        for kind in _KINDS:
-            for found, point in zip((strong, weak), kind(_bare(name), entry, low, high)):
-                if point and (kind.__name__ not in found or point.degree > found[kind.__name__].degree):
-                    found[kind.__name__] = point
-    return list(strong.values()), sorted(weak.values(), key=lambda p: -p.degree)
+def _points(signature: Signature) -> Tuple[List[str], List[str]]:
+    """The strongest and the weakest point of each kind, the worst first."""
+    strong: List[str] = []
+    weak: List[Tuple[float, str]] = []
+    for kind in _KINDS:
+        intervals = ((name, entry, *shown_interval(entry)) for name, entry in signature.primary.items())
+        found = [point for name, entry, low, high in intervals if low is not None and high is not None
+                 for point in [kind(_bare(name), entry, low, high)] if point]
+        strong += [max((p.strong, p.text) for p in found if p.strong is not None)[1]] if any(p.strong for p in found) else []
+        weak += [max((p.weak, p.text) for p in found if p.weak is not None)] if any(p.weak for p in found) else []
+    return strong[:_AT_MOST], [text for _, text in sorted(weak, reverse=True)[:_AT_MOST]]
 
 
 def at_what(signature: Signature) -> str:
-    strong, weak = ([point.text for point in points[:_AT_MOST]] for points in _points(signature))
+    strong, weak = _points(signature)
     if not strong and not weak:
         return "No headline number is clearly near its limit or clearly far from it."
     parts = ["It is near its limits with " + " and with ".join(strong)] if strong else []

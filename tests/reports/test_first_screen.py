@@ -59,8 +59,12 @@ class Answers(unittest.TestCase):
                 self.assertEqual(answers.at_what(machine(entry)),
                                  "No headline number is clearly near its limit or clearly far from it.")
 
+    def test_a_loss_that_may_be_a_gain_is_not_called_a_loss(self) -> None:
+        entry = headline("pair_of_ideal_engine", -0.01, ci_low=-0.4, ci_high=0.3)
+        self.assertIn("which gains at most 30 % of what is possible", answers.at_what(machine(entry)))
+
     def test_a_loss_is_called_a_loss(self) -> None:
-        text = answers.at_what(machine(headline("pair_of_ideal_engine", -0.5)))
+        text = answers.at_what(machine(headline("pair_of_ideal_engine", -0.5, ci_low=-0.6, ci_high=-0.4)))
         self.assertEqual(text, "It is far from its limits with a GEMM and a transfer by a copy engine at once, which loses time.")
         self.assertIn("0.50 times as fast", answers.at_what(machine(headline("ficco_shard_speedup", 0.5))))
 
