@@ -11,7 +11,7 @@ import synthetic
 import workplace
 from synthetic import copies, everything, headline, launch, memory, unknown, unstarted, value
 
-from reports import machine
+from reports import left_out, machine
 from reports.signature import MixedMachines
 
 try:
@@ -102,7 +102,7 @@ class Rules(workplace.Scratch):
         self.assertEqual([(e["program"], e["key"], e["status"], e["reason"]) for e in signature.json["not_measured"]],
                          [("overlap/a", None, "skipped", "needs 2 devices"), ("overlap/b", None, "failed", "signal 11")])
         self.assertTrue(signature.failed)
-        heads = [(n.head, n.text) for n in machine.skipped(signature.json)]
+        heads = [(n.head, n.text) for n in left_out.skipped(signature.json)]
         self.assertEqual(heads, [("overlap/b: failed", "signal 11"), ("overlap/a: skipped", "needs 2 devices")])
         self.assertIn("2 programs did not run", machine.counts(signature))
 

@@ -164,8 +164,8 @@ static void an_interval_has_one_scale(void)
 
 static void one_has_a_word_of_its_own(void)
 {
-	expect_str(units_word(0, "host", "hosts"), "hosts");
-	expect_str(units_word(1, "host", "hosts"), "host");
+	expect_str(units_word(0, "rank", "ranks"), "ranks");
+	expect_str(units_word(1, "rank", "ranks"), "rank");
 	expect_str(units_word(2, "process", "processes"), "processes");
 }
 
