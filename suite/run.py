@@ -217,9 +217,9 @@ class Run:
             total_s, todo = self._todo(resumed)
             if todo:
                 grace_s = plan.VIRTUAL_GRACE_S if devices.is_virtual(self.plan.device) else plan.GRACE_S
-                budget = plan.Budget(total_s, begun, self._opening_s(todo), grace_s)
-                self._announce(budget, todo)
                 with _kept_kernels(self.folder / "kernels"):
+                    budget = plan.Budget(total_s, begun, self._opening_s(todo), grace_s)
+                    self._announce(budget, todo)
                     self._measure(todo, budget)
         except DiskFull as error:
             self.disk_error = str(error)

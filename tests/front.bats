@@ -110,7 +110,8 @@ print(*(o for a in own._actions for o in a.option_strings))' "$root" "$command")
 	[ -z "$stderr" ]
 	narrow "$output"
 	[ "$(grep -c '^[^ ]' <<<"$output")" = "$(grep -c '^[^#]' "$root/reports/words.txt")" ]
-	[ "$(tr -d '\n ' <<<"$output")" = "$(grep '^[^#]' "$root/reports/words.txt" | sed 's/ = /:/' | tr -d '\n ')" ]
+	[ "$(tr -d '\n ' <<<"$output")" = "$(grep '^[^#]' "$root/reports/words.txt" | sed -e 's/ = /:/' -e 's/^\([^,:]*\),[^:]*:/\1:/' |
+		awk -F: -v OFS=: '{ gsub(/[][]/, "", $1) } 1' | tr -d '\n ')" ]
 	run --separate-stderr "$root/gpusig" help words dil
 	[ "$status" = 0 ]
 	[[ $output == DIL:* ]]
