@@ -111,10 +111,10 @@ def _cil(name: str, entry: Json, low: float, high: float) -> Optional[_Point]:
 
 
 def _speedup(name: str, entry: Json, low: float, high: float) -> Optional[_Point]:
-    found, value = re.fullmatch(r"ficco_(\w+)_speedup", name), entry["value"]
+    found, value = re.fullmatch(r"ficco_\w+_speedup", name), entry["value"]
     if not found and name != "trigger_speedup":
         return None
-    what = "GEMM and communication by the schedule %s" % found.group(1).replace("_", "-") if found else \
+    what = "GEMM and communication by the schedule %s" % entry["variant"] if found else \
         "sending each part of a result as soon as it is ready"
     return _Point("%s, %.2f times as fast as one after the other" % (what, value), value if low > _MATTERS else None,
                   1 / max(value, 0.01) if high < 1 / _MATTERS else None)

@@ -17,7 +17,7 @@ from reports.spread import sentence_of, shown_interval
 MAX_SKIPPED = 5
 STATE = 4  # lines
 _MAX_LINES = 8  # of a text that names what records name
-_NUMBERS = 33  # the column where numbers end
+_NUMBERS = 32  # the column where numbers end
 WIDTH = 80  # the terminal that everyone has
 
 
@@ -28,7 +28,7 @@ def _row(name: str, entry: Json, width: int) -> List[str]:
     label = spell(name.rpartition("/")[2])
     long = [] if len(label) + 1 + len(number) <= _NUMBERS else ["  " + label]
     shown = "" if long else label
-    line = "  %s %*s %-7s%7s%5s  " % (shown, _NUMBERS - len(shown), number, unit,
+    line = "  %s %*s %-7s%7s %5s  " % (shown, _NUMBERS - len(shown), number, unit,
                                       half_width(entry["value"], *shown_interval(entry), entry["unit"]), share)
     condition = "; ".join(t for t in (entry.get("grade"), entry["condition"]) if t)
     if len(line) + len(condition) <= width:

@@ -17,7 +17,7 @@ def headline(name: str, value: float, unit: str = "1", better: str = "higher", w
     program = more.pop("program", "gemm/efficiency")
     return {"%s/%s" % (program, name): dict({
         "program": program, "value": value, "unit": unit, "better": better, "ci_low": value * (1 - width), "share": None,
-        "ci_high": value * (1 + width), "bound_name": None, "condition": ""}, **more)}
+        "ci_high": value * (1 + width), "bound_name": None, "condition": "", "variant": "hetero-fused-1d"}, **more)}
 
 
 def machine(*entries: Dict[str, Any], simulated: bool = False) -> Signature:
@@ -66,7 +66,8 @@ class Answers(unittest.TestCase):
     def test_a_loss_is_called_a_loss(self) -> None:
         text = answers.at_what(machine(headline("pair_of_ideal_engine", -0.5, ci_low=-0.6, ci_high=-0.4)))
         self.assertEqual(text, "It is far from its limits with a GEMM and a transfer by a copy engine at once, which loses time.")
-        self.assertIn("0.50 times as fast", answers.at_what(machine(headline("ficco_shard_speedup", 0.5))))
+        self.assertIn("by the schedule hetero-fused-1d, 0.50 times as fast",
+                      answers.at_what(machine(headline("ficco_shard_speedup", 0.5))))
 
     def test_without_a_weakness_it_says_so(self) -> None:
         self.assertTrue(answers.at_what(machine(headline("pair_of_ideal_kernel", 0.95))).endswith(
