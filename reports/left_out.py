@@ -68,7 +68,8 @@ def unstarted(signature: Json, status: str) -> List[Note]:
 def _flag(entry: Json) -> str:
     """The flag that weighs most: what is wrong before what is uncertain."""
     flags = entry["flags"] or [_NO_VALUE]
-    return next((flag for flag in flags if flag not in GRADES), CONTENDED if CONTENDED in flags else NOISY)
+    contended = CONTENDED in flags or entry["reason"].startswith(CONTENDED)
+    return next((flag for flag in flags if flag not in GRADES), CONTENDED if contended else NOISY)
 
 
 def _invalid(signature: Json) -> List[Note]:
