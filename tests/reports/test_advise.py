@@ -236,7 +236,7 @@ class Telling(workplace.Scratch):
 
     def test_the_table_fits_a_terminal_and_nothing_is_cut(self) -> None:
         path = self.stored(curves())
-        for words in (("--op", "ag-gemm"), ("--op", "gemm-ar"), ("--m", str((1 << 32) - 1), "--n", str((1 << 32) - 1))):
+        for words in (("--op", "ag-gemm"), ("--op", "gemm-ar"), ("--m", "999999", "--n", str((1 << 32) - 1))):
             out = self.advise(str(path), *OPTIONS, *words)[1]
             self.assertLessEqual(max(map(len, out.splitlines())), 80, out)
             answer = json.loads(self.advise(str(path), *OPTIONS, *words, "--format", "json")[1])
@@ -245,6 +245,13 @@ class Telling(workplace.Scratch):
                 self.assertIn(" ".join(text.split()), told)
             self.assertNotIn("...", out)
             self.assertTrue(out.endswith("\n\nwords: ./gpusig help words\n"))
+
+    def test_the_rate_of_long_copies_does_not_follow_from_short_ones(self) -> None:
+        path = self.stored(curves())
+        code, out, err = self.advise(str(path), *OPTIONS, "--m", str((1 << 32) - 1), "--k", "4096")
+        self.assertEqual((code, out), (77, ""))
+        self.assertIn("its largest copy over the link 'up' has 64 MiB, and this needs", err)
+        self.assertEqual(self.advise(str(path), *OPTIONS, "--format", "machine")[0], 0)
 
     def test_a_number_stays_with_its_unit(self) -> None:
         for begin in range(60, 80):

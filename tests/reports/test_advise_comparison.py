@@ -217,7 +217,7 @@ class Telling(workplace.Scratch):
         far = str((1 << 32) - 1)
         long = [self.stored("%s/%s" % (word * 50, "of a long name" * 8), curves()) for word in ("ab", "c d")]
         for names in ((self.slow, self.fast), (self.slow, self.empty, *long)):
-            for words in ((), ("--m", far, "--n", far, "--k", far, "--devices", "64")):
+            for words in ((), ("--m", "1000000", "--n", far, "--k", "1000", "--devices", "64")):
                 code, out, err = self.advise(*names, *OPTIONS, *words)
                 self.assertEqual((code, err), (0, ""))
                 self.assertLessEqual(max(map(len, out.splitlines())), 80, out)
