@@ -14,6 +14,7 @@ from reports.signature import Signature
 from reports.spread import shown_interval
 
 QUESTIONS = ("How good is this machine?", "At what is it good, and at what not?")
+TRUST = "How far can this run be trusted?"
 _AT_MOST = 2  # strong points, and weak ones
 _STRONG_SHARE, _WEAK_SHARE = 0.8, 0.5  # of a bound, or of the ideal
 _MATTERS = 1.05  # a ratio nearer to 1 says nothing

@@ -7,7 +7,7 @@ import textwrap
 from typing import List
 
 from reports import left_out, machine
-from reports.answers import answers
+from reports.answers import TRUST, answers
 from reports.groups import grouped
 from reports.jsonl import Json
 from reports.quantity import half_width, number_and_unit, percent, plural, spell
@@ -72,5 +72,5 @@ def headline(signature: Signature, width: int = WIDTH) -> str:
         lines.append("  and %s in the report" % plural(len(skipped) - MAX_SKIPPED, "more such line", "more such lines"))
     lines += [part for note in machine.warnings(json) if note.kind != "failed"
               for part in textwrap.wrap("! %s %s" % (note.head, note.text), width, subsequent_indent="  ")]
-    lines += ["", "How far can this run be trusted?", *_wrapped(machine.verdict(signature).text, width, "  ")]
+    lines += ["", TRUST, *_wrapped(machine.verdict(signature).text, width, "  ")]
     return "\n".join(lines) + "\n"

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Dict, List, Tuple
 
 from reports import left_out, machine
-from reports.answers import answers
+from reports.answers import TRUST, answers
 from reports.charts import draw_share
 from reports.csv_files import METRICS, TIMINGS
 from reports.details import RECORDS, details_of
@@ -243,7 +243,8 @@ def _context(signature: Signature, rows: int, figures: int) -> Dict[str, Any]:
                         "state": [(i.label, hold(i.text), i.hint) for i in machine.state_of(json)]},
             "banners": [{"alarm": n.kind == "failed", "head": n.head, "text": n.text} for n in machine.warnings(json)],
             "answers": [(question, hold(answer)) for question, answer in answers(signature)],
-            "verdict": machine.verdict(signature), "headline": _headline(signature), "headline_note": _headline_note(signature),
+            "trust": TRUST, "verdict": machine.verdict(signature),
+            "headline": _headline(signature), "headline_note": _headline_note(signature),
             "skipped": left_out.skipped(json)[:_MAX_SECTIONS], "most_notes": _NOTES, "words": words(),
             "sections": [_section(s, json["device"], rows, figures) for s in shown],
             "hidden_sections": len(signature.sections) - len(shown), "folded": FOLDED, "few": FEW, "provenance_rows": _PROVENANCE,

@@ -187,18 +187,13 @@ static void print_variant(struct bench_run *r, unsigned v)
 {
 	const struct bench_samples *s = &r->current.samples[v];
 	const struct units_scale scale = units_scale_of(s->summary.median, "s");
-	const int width = r->table.label_width;
-	const char *label = r->b->variants[v].name;
 	double percent = 100.0 * stats_relative_width(&s->summary);
 	struct table_line line = {0};
 	char number[40], interval[24] = "-";
 	if (isfinite(percent))
 		snprintf(interval, sizeof(interval), "%.*f", percent < 999.95, percent);
-	if ((int)strlen(label) > width) {
-		out_wrap("    ", "  %s", label);
-		label = "";
-	}
-	table_line_add(&line, "  %-*s %6s %-2s %5s %5zu", width, label,
+	table_line_add_label(&line, r->table.label_width, r->b->variants[v].name);
+	table_line_add(&line, " %6s %-2s %5s %5zu",
 		       units_show_scaled(number, sizeof(number), s->summary.median, &scale),
 		       scale.unit, interval, s->summary.n);
 	add_rates(r, v, &line);

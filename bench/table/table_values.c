@@ -174,22 +174,11 @@ static void print_rows(struct bench_run *r, const struct grid *g,
 			print_row(r, g, v);
 }
 
-static void begin_row(struct bench_run *r, const struct grid *g, int variant,
-		      struct table_line *line)
-{
-	const char *label = label_of(r, variant);
-	if ((int)strlen(label) > g->label_width) {
-		out_wrap("    ", "  %s", label);
-		label = "";
-	}
-	table_line_add(line, "  %-*s", g->label_width, label);
-}
-
 static void print_grid_row(struct bench_run *r, const struct grid *g, int variant)
 {
 	struct table_line line = {0};
 	char text[160];
-	begin_row(r, g, variant, &line);
+	table_line_add_label(&line, g->label_width, label_of(r, variant));
 	for (size_t i = 0; i < g->count; i++) {
 		struct bench_derived *d = find_value(r, g->names[i], g->modelled, variant);
 		assert(d);
@@ -218,7 +207,7 @@ static void print_list_row(struct bench_run *r, const struct grid *g, int varian
 	struct bench_derived *d = find_value(r, g->names[0], g->modelled, variant);
 	assert(d);
 	show_value(r, d, text, sizeof(text));
-	begin_row(r, g, variant, &line);
+	table_line_add_label(&line, g->label_width, label_of(r, variant));
 	table_line_add(&line, " %-*s  %s%s", VALUE_WIDTH, text, d->name,
 		       d->modelled ? " (model)" : "");
 	table_line_print(&line);

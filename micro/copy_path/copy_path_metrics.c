@@ -53,6 +53,16 @@ struct link_rates {
 	double one_way, both_ways;
 };
 
+static double rate_of(const struct link_rates *rates, unsigned variant)
+{
+	return variant == BOTH_WAYS ? rates->both_ways : rates->one_way;
+}
+
+static uint64_t copied_bytes(const struct route *r, unsigned variant)
+{
+	return variant == BOTH_WAYS ? 2 * r->size : r->size;
+}
+
 static int read_link(struct bench_case *c, const struct route *r, struct link_rates *rates)
 {
 	struct dev_link_limit limit;
@@ -80,12 +90,9 @@ static bool is_exceeded(const struct bench_case *c, const struct route *r,
 			const struct link_rates *rates)
 {
 	bool exceeded = false;
-	for (unsigned v = 0; v < ROOFLINE; v++) {
-		const bool both = v == BOTH_WAYS;
-		const double bytes = (double)r->size * (both ? 2.0 : 1.0),
-			     rate = both ? rates->both_ways : rates->one_way;
-		exceeded = exceeded || bytes / bench_median(c, v) > EXCEEDED * rate;
-	}
+	for (unsigned v = 0; v < ROOFLINE; v++)
+		exceeded = exceeded || (double)copied_bytes(r, v) / bench_median(c, v) >
+					       EXCEEDED * rate_of(rates, v);
 	return exceeded;
 }
 
@@ -96,9 +103,10 @@ static double share_of_link(const struct bench_round *r)
 	return *limit_s / r->seconds[r->variant];
 }
 
-static int derive_link_share(struct bench_case *c, unsigned variant, uint64_t bytes, double rate)
+static int derive_link_share(struct bench_case *c, const struct route *r, unsigned variant,
+			     double rate)
 {
-	const double limit_s = (double)bytes / rate;
+	const double limit_s = (double)copied_bytes(r, variant) / rate;
 	return bench_derive(c, "link_share", (int)variant, "", UINT64_C(1) << variant,
 			    share_of_link, &limit_s,
 			    variant == BOTH_WAYS ? "bandwidth / nominal rate of the link, both ways"
@@ -110,13 +118,13 @@ static int bound_by_link(struct bench_case *c, const struct route *r, unsigned v
 			 const struct link_rates *rates, double measured)
 {
 	const uint64_t shown = 1u << ENGINE | 1u << BOTH_WAYS | 1u << KERNEL | 1u << KERNEL_NT;
-	const bool both = variant == BOTH_WAYS, has_share = shown >> variant & 1;
-	const double rate = both ? rates->both_ways : rates->one_way;
+	const bool has_share = shown >> variant & 1;
+	const double rate = rate_of(rates, variant);
 	int status = 0;
 	if (!(rate > 0))
 		return 0;
 	if (has_share)
-		status = derive_link_share(c, variant, both ? 2 * r->size : r->size, rate);
+		status = derive_link_share(c, r, variant, rate);
 	if (status || measured < rate)
 		return status;
 	bench_bound(c, "bandwidth", (int)variant, rate, "nominal rate of the link");
