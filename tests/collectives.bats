@@ -47,6 +47,12 @@ or_all() { [ "${GPUSIG_TEST_ALL:-}" = 1 ] && echo "$2" || echo "$1"; }
 	done
 }
 
+@test "a process that no launcher started needs no daemon and no folder of the MPI library" {
+	TMPDIR=/proc/self run --separate-stderr timeout "$HANGS_S" "$bin/allreduce" --device host:5-1
+	[ "$status" = 2 ]
+	[ "${#stderr_lines[@]}" = 1 ]
+}
+
 @test "types and operations" {
 	exact 4 allreduce --type i32,i64,f32,f64 --op sum,max --size 4K
 }

@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -86,11 +87,25 @@ static void identify_rank(void)
 	mpi_job.common_clock = mpi_job.virtual_time || mpi_job.hosts == 1;
 }
 
+/* A process that no launcher started has nobody to talk to. Open MPI would give it a daemon and a
+ * directory all the same, which the daemon removes after this process has ended, maybe while the
+ * next one enters it: that one's MPI_Init then aborts. Other libraries ignore these names. */
+static void need_no_daemon(void)
+{
+	static const char *const launched[] = {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK"};
+	for (size_t i = 0; i < sizeof(launched) / sizeof(launched[0]); i++)
+		if (getenv(launched[i]))
+			return;
+	setenv("OMPI_MCA_ess_singleton_isolated", "1", 0);
+	setenv("OMPI_MCA_orte_create_session_dirs", "0", 0);
+}
+
 int mpi_job_start(int *argc, char ***argv)
 {
 	int status = rank_watch_start();
 	if (status)
 		return status;
+	need_no_daemon();
 	if (MPI_Init(argc, argv) != MPI_SUCCESS)
 		return err_note(-ENODEV, "MPI_Init failed");
 	MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
