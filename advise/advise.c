@@ -55,6 +55,27 @@ static bool copy_measured(const struct advise_machine *m, enum advise_copy_metho
 	return m->copy[copy_method][link].points > 0;
 }
 
+#define MIB 1048576.0
+
+/* The rate of long copies does not follow from that of short ones. */
+static int copies_long_enough(const struct advise_view *v)
+{
+	double longest = 0;
+	for (unsigned method = 0; method < ADVISE_COPY_METHODS; method++) {
+		const struct advise_curve *copy = &v->machine->copy[method][v->link];
+		if (copy->points > 0)
+			longest = fmax(longest, copy->x[copy->points - 1]);
+	}
+	if (longest == 0)
+		return err_note(-ENODATA, "no copy was measured over link %s",
+				advise_links[v->link]);
+	if (v->shard_bytes > ADVISE_MAX_EXTRAPOLATION * longest)
+		return err_note(-ENODATA,
+				"the longest copy over link %s has %.4g MiB, and this needs %.4g",
+				advise_links[v->link], longest / MIB, v->shard_bytes / MIB);
+	return 0;
+}
+
 static int admit(const struct advise_machine *m, const struct advise_question *q)
 {
 	int status = type_known(m, q->type);
@@ -146,6 +167,9 @@ int advise(const struct advise_machine *m, const struct advise_question *q,
 	if (status)
 		return status;
 	schedule_view(&view, m, q);
+	status = copies_long_enough(&view);
+	if (status)
+		return status;
 	a.link = view.link;
 	a.error = m->gemm[q->type].error;
 	a.expected_error = fmax(a.error, m->schedule_error);
@@ -164,9 +188,6 @@ int advise(const struct advise_machine *m, const struct advise_question *q,
 		}
 		insert_candidate(&a, &c);
 	}
-	if (a.candidates == 0)
-		return err_note(-ENODATA, "no copy was measured over link %s",
-				advise_links[view.link]);
 	a.extrapolated = a.candidate[0].extrapolated;
 	mark_ties(&a);
 	advise_pick_settings(&view, &a);

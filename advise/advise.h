@@ -69,6 +69,9 @@ extern const char *const advise_links[ADVISE_LINKS + 1];
 #define ADVISE_DEVICES 64
 #define ADVISE_LOSSES 6
 
+/* What one device sends to another may be so many times the longest copy that was measured. */
+#define ADVISE_MAX_EXTRAPOLATION 64
+
 /* A measured curve; x rises. Times are interpolated linearly, as a start-up cost plus a
  * bandwidth term; ratios and rates in the logarithms. */
 struct advise_curve {
@@ -225,7 +228,7 @@ int advise_parse_line(struct advise_machine *m, const char *line);
 void advise_prepare(struct advise_machine *m);
 
 /* -EINVAL for an invalid question; -ENODATA when GEMMs of this type, or copies, were not
- * measured; -ERANGE for more devices than ADVISE_DEVICES. */
+ * measured, or only copies that are too short; -ERANGE for more devices than ADVISE_DEVICES. */
 int advise(const struct advise_machine *m, const struct advise_question *q,
 	   struct advise_advice *advice_p);
 

@@ -19,7 +19,7 @@ from reports.advise_table import comparison_table, table
 from reports.advise_uncertainty import uncertainty
 from reports.jsonl import Json, BadRecord, clean, is_number, read_object, whole_in
 from reports.machine import name_of
-from reports.quantity import percent, size
+from reports.quantity import percent
 from reports.signature_file import READS, restored
 
 OK, BAD, USAGE, CANNOT = 0, 1, 2, 77
@@ -170,22 +170,6 @@ def _error_text(signature: Json, advice: Json) -> str:
 # ------------------------------------------------------------------ the answer
 
 
-_FURTHEST = 64  # times the largest copy that was measured: the rate of long copies does not follow from short ones
-_BYTES = {"f64": 8, "f32": 4, "tf32": 4, "f16": 2, "bf16": 2, "f8": 1}
-
-
-def _refuse_short_copies(signature: Json, machine: Machine, link: str, given: Any) -> None:
-    """Raises NoAnswer where what one device sends to another is far larger than any copy over this link that was measured."""
-    words = [line.split() for line in machine.lines]
-    largest = max((float(w[3]) for w in words if w[0] == "copy" and w[2] == link), default=0.0)
-    columns = given.k if given.op in ("ag-gemm", "a2a-gemm") else given.n
-    needed = given.m * columns * _BYTES[given.kind] / given.devices
-    if needed > _FURTHEST * largest > 0:
-        raise NoAnswer("the signature lacks measurements: its largest copy over the link '%s' has %s, and this needs %s%s; "
-                       "measure with a larger --budget, or copies alone with ./gpusig run --only micro/copy_path" % (
-                           link, size(largest), size(needed), why_missing(signature, "micro/copy_path")))
-
-
 def answer(signature: Json, given: Any, path: Path) -> Json:
     machine = _machine(signature)
     try:
@@ -200,7 +184,6 @@ def answer(signature: Json, given: Any, path: Path) -> Json:
         raise NoAnswer(_lacking(signature, given.kind, why)) from None
     except ValueError as why:
         raise AdviseError(str(why)) from None
-    _refuse_short_copies(signature, machine, advice["link"], given)
     question = {"m": given.m, "n": given.n, "k": given.k, "devices": given.devices, "op": given.op, "type": given.kind}
     notes = machine.notes + [note for link, kind, note in machine.pair_notes if (link, kind) == (advice["link"], given.kind)]
     if advice["extrapolated"]:

@@ -250,7 +250,7 @@ class Telling(workplace.Scratch):
         path = self.stored(curves())
         code, out, err = self.advise(str(path), *OPTIONS, "--m", str((1 << 32) - 1), "--k", "4096")
         self.assertEqual((code, out), (77, ""))
-        self.assertIn("its largest copy over the link 'up' has 64 MiB, and this needs", err)
+        self.assertIn("the longest copy over link up has 64 MiB, and this needs 1.678e+07 (", err)
         self.assertEqual(self.advise(str(path), *OPTIONS, "--format", "machine")[0], 0)
 
     def test_a_number_stays_with_its_unit(self) -> None:
