@@ -17,11 +17,6 @@
  * matrices for so many than its cache holds. */
 #define MAX_COLD_FLOPS 2e9
 
-bool bench_gemm_has_matrix_units(const struct dev *dev)
-{
-	return (dev_props(dev)->gemm_types & ~(1u << DEV_F32 | 1u << DEV_F64)) != 0;
-}
-
 bool bench_gemm_has_fast(const struct bench_gemm *p, const struct dev *dev)
 {
 	return dev_props(dev)->gemm_fast_types >> p->type & 1;

@@ -109,9 +109,4 @@ int bench_gemm_poison(const struct bench_gemm *p, struct bench_case *c);
  * -EBADMSG with a text that names the worst row, or a device error. */
 int bench_gemm_check(const struct bench_gemm *p, struct bench_case *c, uint32_t writes);
 
-/* Whether the device has matrix units, which a loop of multiply-adds does not use. No API says
- * so; a device with GEMM of narrow types is assumed to have them, and to use them for every
- * type. */
-bool bench_gemm_has_matrix_units(const struct dev *dev);
-
 #endif

@@ -114,6 +114,10 @@ struct dev_props {
 	uint32_t gemm_types;       /* dev_gemm() by the library */
 	uint32_t gemm_tiled_types; /* dev_gemm() with `tiled` */
 	uint32_t gemm_fast_types;  /* dev_gemm() with `fast_accumulation` */
+	uint32_t fma_peak_types;   /* those of gemm_types whose GEMMs are multiplied by the units of
+				      kernel fma_*, so that its rate bounds theirs. No API says so:
+				      a GPU with GEMMs of narrow types is assumed to have matrix
+				      units and to use them for every type */
 	uint32_t mma_types;        /* kernels mma_* (device/kernels.h) */
 	uint32_t wgmma_types;      /* kernels wgmma_* */
 	uint32_t mma_peak_types;   /* those of mma_types that are known to reach the units' peak;

@@ -247,6 +247,8 @@ void gpu_gemm_open(struct gpu_dev *d, uint32_t want)
 		status = d->vendor->blas->open(&d->traits, &d->blas, &p->gemm_types, p->blas,
 					       sizeof(p->blas));
 	if (!status) {
+		const uint32_t wide = 1u << DEV_F32 | 1u << DEV_F64;
+		p->fma_peak_types = p->gemm_types & ~wide ? 0 : p->gemm_types;
 		p->gemm_fast_types = p->gemm_types & d->vendor->blas->fast_types;
 		return;
 	}

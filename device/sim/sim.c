@@ -148,6 +148,7 @@ static void set_props(struct sim_dev *d)
 	for (int type = 0; type < DEV_TYPES && dev_can(&d->base, DEV_CAP_GEMM); type++)
 		if (sim_gemm_flops(m, (enum dev_type)type) > 0)
 			p->gemm_types |= 1u << type;
+	p->fma_peak_types = p->gemm_types & (1u << DEV_F32 | 1u << DEV_F64);
 	p->gemm_tiled_types = dev_can(&d->base, DEV_CAP_GEMM_TILED) ? p->gemm_types : 0;
 	p->gemm_tile_rows = p->gemm_tiled_types ? 1 : 0;
 	p->priority_low = m->priorities > 1 ? -1 : 0;

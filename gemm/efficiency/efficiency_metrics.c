@@ -70,13 +70,13 @@ static double fraction_of_peak(const struct bench_round *r)
 	       (efficiency_flops(peak->gemm, peak->peaks, loop) / r->seconds[loop]);
 }
 
-/* A GEMM of f32 or f64 may use units that the loop does not use; a loop of matrix multiply-adds may
- * not reach the rate of the units. */
 static bool peak_is_upper_bound(const struct bench_case *c, const struct peak_reference *peak)
 {
-	if (peak->loop->variant == MMA_PEAK)
-		return dev_props(c->dev)->mma_peak_types >> peak->gemm->type & 1;
-	return peak->loop->variant == WGMMA_PEAK || !bench_gemm_has_matrix_units(c->dev);
+	const struct dev_props *p = dev_props(c->dev);
+	const uint32_t bounded[] = {[PEAK] = p->fma_peak_types,
+				    [MMA_PEAK] = p->mma_peak_types,
+				    [WGMMA_PEAK] = p->wgmma_types};
+	return bounded[peak->loop->variant] >> peak->gemm->type & 1;
 }
 
 static int derive_fraction(struct bench_case *c, unsigned variant,

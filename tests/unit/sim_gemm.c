@@ -269,6 +269,7 @@ static void a_type_without_a_rate_is_refused(void)
 	struct dev_stream *s = open_stream();
 	char *memory = alloc_memory(DEV_MEM_DEVICE, 4 << 20);
 	expect(dev_props(sim.d)->gemm_types == (1u << DEV_F32 | 1u << DEV_F64 | 1u << DEV_BF16));
+	expect(dev_props(sim.d)->fma_peak_types == (1u << DEV_F32 | 1u << DEV_F64));
 	for (size_t i = 0; i < sizeof(narrow) / sizeof(narrow[0]); i++) {
 		struct dev_gemm g = gemm_of_type(narrow[i].type, memory, 32);
 		if (g.type == DEV_F32 || g.type == DEV_BF16)
@@ -281,7 +282,7 @@ static void a_type_without_a_rate_is_refused(void)
 	ok(dev_stream_sync(sim.d, s));
 	sim_end();
 	sim_begin("lacks = gemm\nflops_bf16 = 1e9\n");
-	expect(dev_props(sim.d)->gemm_types == 0);
+	expect(dev_props(sim.d)->gemm_types == 0 && dev_props(sim.d)->fma_peak_types == 0);
 	sim_end();
 }
 
