@@ -92,16 +92,16 @@ def launch(
             now = time.monotonic()
             if kill_at is None and (stop.signum or now >= deadline):
                 overran = not stop.signum
-                _signal_group(child.pid, signal.SIGINT)
+                signal_group(child.pid, signal.SIGINT)
                 kill_at = now + _STOP_GRACE_S
             if kill_at is not None and (now >= kill_at or stop.interrupts > 1):
                 overran = overran or not stop.signum
-                _signal_group(child.pid, signal.SIGKILL)
+                signal_group(child.pid, signal.SIGKILL)
             tick()
             until = kill_at if kill_at is not None else deadline
             watch.sleep(min(1.0, max(0.02, until - time.monotonic())))
     # The leader is not reaped yet, so its process id is not reused.
-    _signal_group(child.pid, signal.SIGKILL)
+    signal_group(child.pid, signal.SIGKILL)
     code = child.wait()
     started(None)
     return Ended(code, time.monotonic() - begin, overran)
@@ -161,7 +161,7 @@ class _Watch:
                 os.read(self._wake, 4096)
 
 
-def _signal_group(group: int, signum: int) -> None:
+def signal_group(group: int, signum: int) -> None:
     try:
         os.killpg(group, signum)
     except (ProcessLookupError, PermissionError):

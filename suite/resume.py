@@ -19,6 +19,7 @@ from pathlib import Path
 from suite import damaged, duration
 from suite.command_error import BAD, CommandError
 from suite.folder import open_own
+from suite.launch import signal_group
 from suite.records import DiskFull
 
 _SCHEMA, _VERSION = "gpusig.plan", "1.0.0"
@@ -163,19 +164,31 @@ class Lock:
         driver, child = _process(owner.get("driver")), _process(owner.get("child"))
         if driver is None or _is_alive(driver):
             raise CommandError(f"{self.path.parent} is in use by another run (process {driver or 'unknown'})", BAD)
-        if child is None or not self._is_ours(child):
-            raise CommandError(f"{self.path.parent} is in use by a program of an earlier run; try again when it ended", BAD)
+        found = None
         for signum in (signal.SIGINT, signal.SIGKILL):
-            try:
-                os.killpg(child, signum)
-            except (ProcessLookupError, PermissionError):
-                pass
+            stopped: set[int] = set()
             until = time.monotonic() + _GRACE_S
             while time.monotonic() < until:
                 if self._take():
                     return
+                found = self._program(child) or found
+                if found is not None and found not in stopped:
+                    stopped.add(found)
+                    signal_group(found, signum)
                 time.sleep(0.05)
-        raise CommandError(f"{self.path.parent} is in use by process {child} of an earlier run, which does not end", BAD)
+        who = "a program of an earlier run; try again when it ended" if found is None else \
+            f"process {found} of an earlier run, which does not end"
+        raise CommandError(f"{self.path.parent} is in use by {who}", BAD)
+
+    def _program(self, recorded: int | None) -> int | None:
+        """The program that still locks the folder. A driver that was killed while it started one has not recorded it."""
+        if recorded is not None and self._is_ours(recorded):
+            return recorded
+        mine = os.fstat(self.handle)
+        for process in Path("/proc").glob("[1-9]*"):
+            if self._is_ours(int(process.name)) and _holds(process, mine):
+                return int(process.name)
+        return None
 
     def _is_ours(self, child: int) -> bool:
         try:
@@ -204,6 +217,14 @@ def _process(value: object) -> int | None:
         return damaged.whole(value, "process", 2, _MAX_PROCESS)
     except ValueError:
         return None
+
+
+def _holds(process: Path, file: os.stat_result) -> bool:
+    """Whether the process, a folder of /proc, has the file open."""
+    try:
+        return any(os.path.samestat(fd.stat(), file) for fd in (process / "fd").iterdir())
+    except OSError:
+        return False
 
 
 def _is_alive(pid: int) -> bool:

@@ -15,7 +15,6 @@ DRIVEN = ("micro/latency", "micro/launch", "micro/occupancy", "micro/priority") 
 PROGRAMS = (*DRIVEN, "collectives/device_allreduce", "micro/contention", "micro/memory", "micro/peer_matrix", "micro/reduce")
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _LONGEST_S = 1.5  # to the first signal
-_IN_USE = "is in use by a program of an earlier run; try again when it ended"
 _BUDGET = ["--budget", "10m"]  # what is simulated ends by itself
 
 
@@ -47,11 +46,6 @@ def resumed(place: Workplace, folder: str, only: list[str], wanted: dict[str, tu
     has_begun = records.with_name("plan.json").exists()
     words = ["--resume", folder] if has_begun else ["--device", "sim", *only, "--out", folder]
     ran = place.run(place.driver("run", *_BUDGET, *words))
-    if _IN_USE in ran.err:  # the driver was killed before it could note which program it had started
-        until = time.monotonic() + HANGS_S
-        while place.left() and time.monotonic() < until:
-            time.sleep(0.05)
-        ran = place.run(place.driver("run", *_BUDGET, *words))
     if ran.hung or ran.code not in (0, 3):
         return ran.says("does not go on")
     problem = judge.ended(ran) or judge.whole(records) or judge.complete(records, wanted) or judge.nothing_left(place)
