@@ -40,7 +40,8 @@ static void a_short_case_says_so_of_other_work(void)
 	require(other >= 0);
 	while (other == 0)
 		continue;
-	expect(run_captured(&bench, 11, argv, output, sizeof(output)) == 0);
+	int code = run_captured(&bench, 11, argv, output, sizeof(output));
+	expect(code == 0 || code == 3); /* 3: where the case has other flags, too */
 	kill(other, SIGKILL);
 	waitpid(other, NULL, 0);
 	expect(strstr(output, "\"flag\":\"contended\"") != NULL);
