@@ -63,7 +63,7 @@ static int copies_long_enough(const struct advise_view *v)
 	double longest = 0;
 	for (unsigned method = 0; method < ADVISE_COPY_METHODS; method++) {
 		const struct advise_curve *copy = &v->machine->copy[method][v->link];
-		if (copy->points > 0)
+		if (copy_measured(v->machine, method, v->link))
 			longest = fmax(longest, copy->x[copy->points - 1]);
 	}
 	if (longest == 0)
