@@ -4,7 +4,7 @@
  *
  *   sim.c            the operation table; devices
  *   sim_queue.c      streams, events, queued operations
- *   sim_model.c      models
+ *   sim_model.c      models: keys and files; sim_model_line.c: one line
  *   sim_memory.c     allocations and who uses them
  *   sim_kernels.c    kernels: arguments, traffic, results
  *   sim_gemm.c       the same for GEMM

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "device/sim/sim_engine.h"
+#include "device/sim/sim_model.h"
+#include "device/dev_numa.h"
 #include "lib/err.h"
 
 #include <errno.h>
@@ -11,24 +12,15 @@
 
 #define MODEL_FILE_BYTES 65536
 
-enum key_type { KEY_U32, KEY_U64, KEY_BYTES, KEY_REAL };
-
-struct key {
-	const char *name;
-	enum key_type type;
-	size_t offset;
-	double min, max;
-};
-
 #define KEY(type, field, min_value, max_value)                                                     \
 	{                                                                                          \
-#field, KEY_##type, offsetof(struct sim_model, field), min_value, max_value        \
+#field, KEY_##type, offsetof(struct sim_model, field), min_value, max_value, NULL  \
 	}
 #define RATE(field) KEY(REAL, field, 1, 1e18)
 #define TIME(field) KEY(REAL, field, 0, 1e12)
 #define FAULT(field) KEY(U64, field, 0, 0x1p53)
 
-static const struct key keys[] = {
+const struct sim_key sim_keys[] = {
 	KEY(U32, units, 1, 1024),
 	KEY(U32, slots_per_unit, 1, 256),
 	KEY(U32, copy_engines, 0, 64),
@@ -91,7 +83,8 @@ static const struct key keys[] = {
 	FAULT(corrupt_copy_every),
 	FAULT(corrupt_launch_every),
 };
-#define KEYS (sizeof(keys) / sizeof(keys[0]))
+const size_t sim_key_count = sizeof(sim_keys) / sizeof(sim_keys[0]);
+_Static_assert(sizeof(sim_keys) / sizeof(sim_keys[0]) <= SIM_KEYS_MAX, "too many keys");
 
 /* Small enough that a test of many waves takes milliseconds of real time; the ratios are those of a
  * real GPU. */
@@ -143,7 +136,7 @@ static const struct sim_model default_model = {
 	.outlier_factor = 3,
 };
 
-static int load_builtin(const char *name, struct sim_model *m)
+int sim_model_builtin(const char *name, struct sim_model *m)
 {
 	*m = default_model;
 	if (strcmp(name, "default") == 0)
@@ -154,238 +147,6 @@ static int load_builtin(const char *name, struct sim_model *m)
 	m->block_jitter_sigma = 0;
 	snprintf(m->name, sizeof(m->name), "%s", name);
 	return 0;
-}
-
-/* ------------------------------------------------------------------ one line */
-
-struct parse_position {
-	const char *where;
-	int line;
-	bool seen[KEYS];
-};
-
-static int note_unknown_key(struct parse_position *p, const char *key)
-{
-	char known[480] = "";
-	size_t used = 0;
-	for (size_t i = 0; i < KEYS && used < sizeof(known) - 1; i++)
-		used += (size_t)snprintf(known + used, sizeof(known) - used, "%s ", keys[i].name);
-	/* The list is longer than an error text, so keys with the same first letters are listed
-	 * first. */
-	char near[160] = "";
-	size_t near_used = 0;
-	for (size_t i = 0; i < KEYS && near_used < sizeof(near) - 1; i++)
-		if (strncmp(keys[i].name, key, 3) == 0)
-			near_used += (size_t)snprintf(near + near_used, sizeof(near) - near_used,
-						      "%s ", keys[i].name);
-	return err_note(-EINVAL,
-			"%s:%d: unknown key '%.40s'; %s%s%sknown keys: like slow_down lacks %s",
-			p->where, p->line, key, near[0] ? "perhaps " : "", near,
-			near[0] ? "; " : "", known);
-}
-
-static int read_number(const char *text, bool bytes, double *value_p)
-{
-	char *end;
-	if ((*text < '0' || *text > '9') && *text != '-' && *text != '.')
-		return -EINVAL;
-	if (strpbrk(text, "xXnN"))
-		return -EINVAL;
-	double value = strtod(text, &end);
-	if (bytes && *end && strchr("KMG", *end)) {
-		value *= *end == 'K' ? 0x1p10 : *end == 'M' ? 0x1p20 : 0x1p30;
-		end++;
-	}
-	if (*end || !isfinite(value))
-		return -EINVAL;
-	*value_p = value;
-	return 0;
-}
-
-static int read_value(const struct parse_position *p, const struct key *k, const char *text,
-		      double *value_p)
-{
-	double value;
-	bool whole = k->type != KEY_REAL;
-	if (read_number(text, k->type == KEY_BYTES, &value) || (whole && floor(value) < value))
-		return err_note(-EINVAL, "%s:%d: %s = '%.40s' is not a %snumber", p->where, p->line,
-				k->name, text, whole ? "whole " : "");
-	if (value < k->min || value > k->max)
-		return err_note(-EINVAL, "%s:%d: %s = %.40s is outside %g to %g", p->where, p->line,
-				k->name, text, k->min, k->max);
-	*value_p = value;
-	return 0;
-}
-
-static int set_number(const struct parse_position *p, const struct key *k, const char *text,
-		      struct sim_model *m)
-{
-	double value = 0;
-	if (read_value(p, k, text, &value))
-		return -EINVAL;
-	char *field = (char *)m + k->offset;
-	if (k->type == KEY_U32)
-		*(uint32_t *)(void *)field = (uint32_t)value;
-	else if (k->type == KEY_REAL)
-		*(double *)(void *)field = value;
-	else
-		*(uint64_t *)(void *)field = (uint64_t)value;
-	return 0;
-}
-
-/* The kernels whose time is by what they move or compute, and what else can be slowed down; NULL
- * past the last. */
-static const char *slow_down_name(size_t i)
-{
-	static const char *const others[] = {"gemm", "fill", "engine", NULL};
-	size_t count;
-	const struct kernel_signature *k = kernel_signatures(&count);
-	for (size_t j = 0; j < count; j++)
-		if (kernel_has_flow(&k[j]) && i-- == 0)
-			return k[j].name;
-	return i < sizeof(others) / sizeof(others[0]) ? others[i] : NULL;
-}
-
-static int unknown_slow_down(const struct parse_position *p, const char *text)
-{
-	char names[400] = "";
-	size_t used = 0;
-	const char *name;
-	for (size_t i = 0; (name = slow_down_name(i)) && used < sizeof(names); i++)
-		used += (size_t)snprintf(names + used, sizeof(names) - used, " %s", name);
-	return err_note(-EINVAL, "%s:%d: slow_down: unknown name '%.40s'; names:%s", p->where,
-			p->line, text, names);
-}
-
-static int set_slow_down(struct parse_position *p, char *text, struct sim_model *m)
-{
-	char *factor = text + strcspn(text, " \t");
-	const char *name;
-	double value;
-	size_t i = 0;
-	if (!*factor)
-		return err_note(-EINVAL, "%s:%d: slow_down needs a name and a factor", p->where,
-				p->line);
-	*factor++ = '\0';
-	factor += strspn(factor, " \t");
-	if (read_number(factor, false, &value) || value < 1e-3 || value > 1e6)
-		return err_note(-EINVAL,
-				"%s:%d: slow_down '%.40s' is not a factor from 0.001 to 1e6",
-				p->where, p->line, factor);
-	while ((name = slow_down_name(i)) && strcmp(name, text) != 0)
-		i++;
-	if (!name)
-		return unknown_slow_down(p, text);
-	if (m->slow_downs == SIM_SLOW_DOWNS)
-		return err_note(-EINVAL, "%s:%d: more than %d slow_down lines", p->where, p->line,
-				SIM_SLOW_DOWNS);
-	m->slow_down[m->slow_downs].what = name;
-	m->slow_down[m->slow_downs++].factor = value;
-	return 0;
-}
-
-static int unknown_capability(const struct parse_position *p, const char *word)
-{
-	char names[400] = "";
-	size_t used = 0;
-	for (size_t i = 0; i < DEV_CAP_COUNT && used < sizeof(names); i++)
-		if (SIM_CAN_LACK >> i & 1)
-			used += (size_t)snprintf(names + used, sizeof(names) - used, " %s",
-						 dev_cap_names[i]);
-	return err_note(-EINVAL, "%s:%d: lacks: unknown capability '%.40s'; capabilities:%s",
-			p->where, p->line, word, names);
-}
-
-static int set_lacks(struct parse_position *p, char *text, struct sim_model *m)
-{
-	char *rest;
-	for (char *word = strtok_r(text, " \t", &rest); word; word = strtok_r(NULL, " \t", &rest)) {
-		size_t i = 0;
-		while (i < DEV_CAP_COUNT &&
-		       (!(SIM_CAN_LACK >> i & 1) || strcmp(dev_cap_names[i], word) != 0))
-			i++;
-		if (i == DEV_CAP_COUNT)
-			return unknown_capability(p, word);
-		m->lacks |= 1u << i;
-	}
-	return 0;
-}
-
-/* `text` is the pair of a key "peer_bandwidth 0>3"; both share storage. */
-static int set_pair(const struct parse_position *p, const struct key *k, const char *text,
-		    const char *value, struct sim_model *m)
-{
-	struct sim_pair pair;
-	double number = NAN;
-	const bool bandwidth = k->offset == offsetof(struct sim_model, peer_bandwidth);
-	if (!bandwidth && k->offset != offsetof(struct sim_model, peer_latency_ns))
-		return err_note(
-			-EINVAL,
-			"%s:%d: %s holds for no pair; peer_bandwidth and peer_latency_ns do",
-			p->where, p->line, k->name);
-	if (sim_pair_parse(text, &pair))
-		return err_note(-EINVAL, "%s:%d: %s %s", p->where, p->line, k->name, err_text());
-	if (read_value(p, k, value, &number))
-		return -EINVAL;
-	struct sim_pair *entry = sim_pair_entry(m, &pair);
-	if (!entry)
-		return err_note(-EINVAL, "%s:%d: more than %d pairs", p->where, p->line, SIM_PAIRS);
-	double *field = bandwidth ? &entry->bandwidth : &entry->latency_ns;
-	if (!isnan(*field))
-		return err_note(-EINVAL, "%s:%d: %s %s is set twice", p->where, p->line, k->name,
-				text);
-	*field = number;
-	return 0;
-}
-
-static char *trim_line(char *text)
-{
-	text += strspn(text, " \t");
-	size_t length = strlen(text);
-	while (length && strchr(" \t\r", text[length - 1]))
-		text[--length] = '\0';
-	return text;
-}
-
-static int read_line(struct parse_position *p, char *line, bool first, struct sim_model *m)
-{
-	char *value = strchr(line, '=');
-	if (!value)
-		return err_note(-EINVAL, "%s:%d: '%.40s' is not 'key = value'", p->where, p->line,
-				line);
-	*value++ = '\0';
-	char *key = trim_line(line);
-	value = trim_line(value);
-	if (!*key || !*value)
-		return err_note(-EINVAL, "%s:%d: '%.40s =' is not 'key = value'", p->where, p->line,
-				key);
-	if (strcmp(key, "like") == 0 && !first)
-		return err_note(-EINVAL, "%s:%d: 'like' must be the first line", p->where, p->line);
-	if (strcmp(key, "like") == 0)
-		return load_builtin(value, m) ? err_note(-EINVAL,
-							 "%s:%d: like: unknown model '%.40s'; "
-							 "models: default, quiet",
-							 p->where, p->line, value)
-					      : 0;
-	if (strcmp(key, "slow_down") == 0)
-		return set_slow_down(p, value, m);
-	if (strcmp(key, "lacks") == 0)
-		return set_lacks(p, value, m);
-	char *pair = key + strcspn(key, " \t");
-	const bool of_pair = *pair != '\0';
-	if (of_pair)
-		*pair++ = '\0';
-	size_t i = 0;
-	while (i < KEYS && strcmp(keys[i].name, key) != 0)
-		i++;
-	if (i == KEYS)
-		return note_unknown_key(p, key);
-	if (of_pair)
-		return set_pair(p, &keys[i], trim_line(pair), value, m);
-	if (p->seen[i])
-		return err_note(-EINVAL, "%s:%d: %s is set twice", p->where, p->line, key);
-	p->seen[i] = true;
-	return set_number(p, &keys[i], value, m);
 }
 
 /* ------------------------------------------------------------------ whole models */
@@ -404,7 +165,7 @@ static int check_whole(const char *where, const struct sim_model *m)
 int sim_model_parse(const char *text, const char *where, struct sim_model *model_p)
 {
 	struct sim_model m = default_model;
-	struct parse_position p = {.where = where};
+	struct sim_position p = {.where = where};
 	bool first = true;
 	const char *slash = strrchr(where, '/');
 	while (*text) {
@@ -418,10 +179,10 @@ int sim_model_parse(const char *text, const char *where, struct sim_model *model
 		line[length] = '\0';
 		text += length + (text[length] == '\n');
 		line[strcspn(line, "#")] = '\0';
-		char *content = trim_line(line);
+		char *content = sim_model_trim(line);
 		if (!*content)
 			continue;
-		int status = read_line(&p, content, first, &m);
+		int status = sim_model_read_line(&p, content, first, &m);
 		if (status)
 			return status;
 		first = false;
@@ -438,7 +199,7 @@ int sim_model_load(const char *name, struct sim_model *model_p)
 	if (!name)
 		name = "default";
 	if (!strpbrk(name, "/.")) {
-		if (load_builtin(name, model_p) == 0)
+		if (sim_model_builtin(name, model_p) == 0)
 			return 0;
 		return err_note(
 			-EINVAL,
