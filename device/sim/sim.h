@@ -103,16 +103,23 @@ struct sim_pair {
 
 struct sim_model {
 	char name[64];
+	uint32_t data;    /* 1: none */
+	uint32_t devices; /* that the machine has */
 	/* shape */
 	uint32_t units, slots_per_unit, copy_engines;
 	uint32_t priorities; /* 3 or 1 */
 	uint32_t max_queued;
-	uint32_t llc_tracked; /* 0: always warm */
-	uint32_t numa_nodes;  /* of the host */
+	uint32_t llc_tracked;  /* 0: always warm */
+	uint32_t llc_writes;   /* 1: through */
+	uint32_t engine_cache; /* 1: copies of engines go through it */
+	uint32_t numa_nodes;   /* of the host */
 	uint64_t shared_per_unit_bytes, shared_per_block_bytes, shared_granularity_bytes,
 		shared_reserved_bytes;
 	uint64_t memory_bytes, host_memory_bytes, llc_bytes, l1_bytes;
-	uint32_t gemm_tile;
+	uint64_t registers_per_unit_bytes;     /* 0: they limit nothing */
+	uint64_t block_register_bytes;         /* of a block, without the accumulators of a GEMM */
+	uint32_t gemm_tile, gemm_tile_columns; /* of the library's GEMM; 0 columns: as rows */
+	uint64_t gemm_tile_shared_bytes;       /* that a block of it claims */
 	/* latencies, ns */
 	double launch_ns, copy_ns, block_ns, event_ns, value_ns;
 	/* of one load: 500, 250 and 1000 in "default" */

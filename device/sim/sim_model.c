@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "device/sim/sim_model.h"
-#include "device/dev_numa.h"
+#include "device/dev.h"
 #include "lib/err.h"
 
 #include <errno.h>
@@ -19,8 +19,19 @@
 #define RATE(field) KEY(REAL, field, 1, 1e18)
 #define TIME(field) KEY(REAL, field, 0, 1e12)
 #define FAULT(field) KEY(U64, field, 0, 0x1p53)
+#define WORD(field, list)                                                                          \
+	{                                                                                          \
+		.name = #field, .type = KEY_WORD, .offset = offsetof(struct sim_model, field),     \
+		.words = list                                                                      \
+	}
+
+static const char *const data_words[] = {"real", "none", NULL};
+static const char *const write_words[] = {"back", "through", NULL};
+static const char *const engine_words[] = {"bypass", "through", NULL};
 
 const struct sim_key sim_keys[] = {
+	WORD(data, data_words),
+	KEY(U32, devices, 1, DEV_MAX),
 	KEY(U32, units, 1, 1024),
 	KEY(U32, slots_per_unit, 1, 256),
 	KEY(U32, copy_engines, 0, 64),
@@ -35,8 +46,14 @@ const struct sim_key sim_keys[] = {
 	KEY(BYTES, host_memory_bytes, 4096, 0x1p50),
 	KEY(BYTES, llc_bytes, 0, 0x1p40),
 	KEY(U32, llc_tracked, 0, 1),
+	WORD(llc_writes, write_words),
+	WORD(engine_cache, engine_words),
 	KEY(BYTES, l1_bytes, 0, 0x1p40),
+	KEY(BYTES, registers_per_unit_bytes, 0, 0x1p40),
+	KEY(BYTES, block_register_bytes, 0, 0x1p40),
 	KEY(U32, gemm_tile, 1, 4096),
+	KEY(U32, gemm_tile_columns, 0, 4096),
+	KEY(BYTES, gemm_tile_shared_bytes, 0, 0x1p40),
 	TIME(launch_ns),
 	TIME(copy_ns),
 	TIME(block_ns),
@@ -90,6 +107,7 @@ _Static_assert(sizeof(sim_keys) / sizeof(sim_keys[0]) <= SIM_KEYS_MAX, "too many
  * real GPU. */
 static const struct sim_model default_model = {
 	.name = "default",
+	.devices = DEV_MAX,
 	.units = 8,
 	.slots_per_unit = 8,
 	.copy_engines = 2,
