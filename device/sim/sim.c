@@ -111,10 +111,13 @@ static void set_resources(struct sim_dev *d)
 	for (unsigned i = 0; i < DEV_MAX; i++)
 		resource_set(&d->to_peer[i], sim_pair_bandwidth(m, d->base.index, i), false);
 	for (uint32_t i = 0; i < m->units; i++) {
+		struct unit_class *c = &d->unit_class[i];
+		c->dev = d;
 		/* in ns of the unit, so that work of both types shares it */
-		resource_set(&d->unit[i].compute, 1e9, true);
-		resource_set(&d->unit[i].load_store, m->unit_bandwidth, false);
+		resource_set(&c->compute, 1e9, true);
+		resource_set(&c->load_store, m->unit_bandwidth, false);
 	}
+	sim_units_open(d);
 	if (!sim_engine.devs)
 		resource_set(&sim_engine.host_memory, m->host_bandwidth, true);
 }
@@ -207,8 +210,8 @@ static int sim_open(const char *model, unsigned index, unsigned count, uint32_t 
 	if (status)
 		goto free_dev;
 	apply_lacks(&d->model);
-	d->unit = calloc(d->model.units, sizeof(*d->unit));
-	if (!d->unit) {
+	d->unit_class = calloc(d->model.units, sizeof(*d->unit_class));
+	if (!d->unit_class) {
 		status = err_note(-ENOMEM, "sim:%u: open: out of memory", index);
 		goto free_dev;
 	}
@@ -221,7 +224,7 @@ static int sim_open(const char *model, unsigned index, unsigned count, uint32_t 
 	*dev_p = &d->base;
 	return 0;
 free_unit:
-	free(d->unit);
+	free(d->unit_class);
 free_dev:
 	free(d);
 	return status;
@@ -282,7 +285,7 @@ static void sim_close(struct dev *dev)
 		at = &(*at)->next;
 	*at = d->next;
 	sim_engine_unreserve((size_t)d->model.units * d->model.slots_per_unit + streams);
-	free(d->unit);
+	free(d->unit_class);
 	free(d);
 	pthread_mutex_unlock(&lock);
 }
@@ -391,12 +394,6 @@ int sim_check_block(struct sim_dev *d, uint32_t block, uint64_t shared_bytes, ui
 	return 0;
 }
 
-static uint32_t max_resident(const struct sim_dev *d, uint64_t claim)
-{
-	uint64_t fit = claim ? d->model.shared_per_unit_bytes / claim : UINT64_MAX;
-	return fit < d->model.slots_per_unit ? (uint32_t)fit : d->model.slots_per_unit;
-}
-
 static int sim_occupancy(struct dev *dev, struct dev_kernel *k, uint32_t block,
 			 uint64_t shared_bytes, uint32_t *blocks_p)
 {
@@ -406,7 +403,7 @@ static int sim_occupancy(struct dev *dev, struct dev_kernel *k, uint32_t block,
 	if (!status)
 		status = sim_check_block(d, block, shared_bytes, &claim);
 	if (!status)
-		*blocks_p = max_resident(d, claim);
+		*blocks_p = sim_units_residents(d, claim, 0);
 	return status;
 }
 
@@ -416,7 +413,7 @@ static int sim_gemm_occupancy(struct dev *dev, const struct dev_gemm *g, uint32_
 	uint64_t claim = 0;
 	int status = sim_check_block(d, 0, dev_gemm_tile_bytes(g) + g->shared_bytes, &claim);
 	if (!status)
-		*blocks_p = max_resident(d, claim);
+		*blocks_p = sim_units_residents(d, claim, 0);
 	return status;
 }
 

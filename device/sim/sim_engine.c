@@ -8,126 +8,114 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Tasks that end within a millionth of a nanosecond end together, so that rounding does not split
- * one step in two. */
-#define SAME_TIME_NS 1e-6
-
 struct sim_engine sim_engine;
 
 static struct sim_dev *dev_of(const struct op *op) { return op->stream->dev; }
 
-/* ------------------------------------------------------------------ tasks */
-
-static int grow_array(void *array_p, size_t count)
-{
-	void *old, *more;
-	memcpy(&old, array_p, sizeof(old));
-	more = realloc(old, count * sizeof(void *));
-	if (!more)
-		return -ENOMEM;
-	memcpy(array_p, &more, sizeof(more));
-	return 0;
-}
-
-int sim_engine_reserve(size_t more)
-{
-	struct sim_engine *engine = &sim_engine;
-	size_t capacity = engine->reserved + more;
-	if (grow_array(&engine->active, capacity) || grow_array(&engine->finished, capacity) ||
-	    grow_array(&engine->idle, capacity) || grow_array(&engine->flows, capacity))
-		return -ENOMEM;
-	while (engine->reserved < capacity) {
-		struct sim_task *task = malloc(sizeof(*task));
-		if (!task) {
-			sim_engine_unreserve(engine->reserved + more - capacity);
-			return -ENOMEM;
-		}
-		engine->idle[engine->idle_count++] = task;
-		engine->reserved++;
-	}
-	return 0;
-}
-
-void sim_engine_unreserve(size_t fewer)
-{
-	struct sim_engine *engine = &sim_engine;
-	for (; fewer > 0 && engine->idle_count > 0; fewer--, engine->reserved--)
-		free(engine->idle[--engine->idle_count]);
-	if (engine->reserved > 0)
-		return;
-	free(engine->active);
-	free(engine->finished);
-	free(engine->idle);
-	free(engine->flows);
-	sim_gemm_cache_clear();
-	memset(engine, 0, sizeof(*engine));
-}
-
-struct sim_task *sim_task_begin(struct op *op)
-{
-	struct sim_engine *engine = &sim_engine;
-	struct sim_task *task = engine->idle[--engine->idle_count];
-	memset(task, 0, offsetof(struct sim_task, flow));
-	task->unit = NULL;
-	task->held = false;
-	task->op = op;
-	task->stretch = op->stretch;
-	return task;
-}
-
-void sim_task_end(struct sim_task *task) { sim_engine.idle[sim_engine.idle_count++] = task; }
-
-void sim_task_start_delay(struct sim_task *task, double ns, void (*then)(struct sim_task *task))
-{
-	task->is_flow = false;
-	task->since_ns = sim_engine.now_ns;
-	task->finish_ns = sim_engine.now_ns + ns;
-	task->then = then;
-	sim_engine.active[sim_engine.active_count++] = task;
-}
-
-void sim_task_start_flow(struct sim_task *task, void (*then)(struct sim_task *task))
-{
-	if (task->flow.demands == 0 && task->flow.min_ns <= 0) {
-		sim_task_start_delay(task, 0, then);
-		return;
-	}
-	sim_task_start_delay(task, INFINITY, then);
-	task->is_flow = true;
-	task->left = task->stretch * task->op->slow_down;
-	task->flow.rate = 0;
-	task->rate = 0;
-	sim_engine.flows_changed = true;
-}
-
-static void set_rates(void)
-{
-	struct sim_engine *engine = &sim_engine;
-	size_t count = 0;
-	for (size_t i = 0; i < engine->active_count; i++)
-		if (engine->active[i]->is_flow)
-			engine->flows[count++] = &engine->active[i]->flow;
-	flow_set_rates(engine->flows, count);
-	for (size_t i = 0; i < engine->active_count; i++) {
-		struct sim_task *task = engine->active[i];
-		/* With an unchanged rate the end stays exact; adding up pieces would round. */
-		if (!task->is_flow ||
-		    (task->rate <= task->flow.rate && task->rate >= task->flow.rate))
-			continue;
-		task->left = fmax(0, task->left - (engine->now_ns - task->since_ns) * task->rate);
-		task->since_ns = engine->now_ns;
-		task->rate = task->flow.rate;
-		task->finish_ns = engine->now_ns + task->left / task->rate;
-	}
-	engine->flows_changed = false;
-}
-
 void sim_engine_begin_epoch(void)
 {
-	if (sim_engine.active_count)
+	if (sim_engine.running)
 		return;
 	sim_engine.epoch_ns += (uint64_t)ceil(sim_engine.now_ns);
 	sim_engine.now_ns = 0;
+}
+
+/* ------------------------------------------------------------------ what may be able to go on */
+
+static bool is_earlier(const struct dev_stream *a, const struct dev_stream *b)
+{
+	return a->pass < b->pass || (a->pass == b->pass && a->order < b->order);
+}
+
+/* Streams are looked at in passes, in the order in which they were opened: what frees a stream that
+ * is later in the order is seen in the same pass, else in the next one. */
+static void mark_ready(struct dev_stream *s)
+{
+	struct dev_stream **heap = sim_engine.ready;
+	if (s->ready)
+		return;
+	s->ready = true;
+	s->pass = sim_engine.pass + (sim_engine.advancing && s->order <= sim_engine.order);
+	size_t at = sim_engine.ready_count++;
+	for (; at > 0 && is_earlier(s, heap[(at - 1) / 2]); at = (at - 1) / 2)
+		heap[at] = heap[(at - 1) / 2];
+	heap[at] = s;
+}
+
+static struct dev_stream *take_ready(void)
+{
+	struct dev_stream **heap = sim_engine.ready, *first = heap[0];
+	const size_t count = --sim_engine.ready_count;
+	struct dev_stream *last = heap[count];
+	size_t at = 0;
+	for (size_t child; (child = 2 * at + 1) < count; at = child) {
+		child += child + 1 < count && is_earlier(heap[child + 1], heap[child]);
+		if (!is_earlier(heap[child], last))
+			break;
+		heap[at] = heap[child];
+	}
+	heap[at] = last;
+	first->ready = false;
+	return first;
+}
+
+static void forget_ready(struct dev_stream *s)
+{
+	size_t keep = 0;
+	if (!s->ready)
+		return;
+	s->ready = false;
+	/* In another order it is still a heap: every element is as early as those after it were. */
+	const size_t count = sim_engine.ready_count;
+	sim_engine.ready_count = 0;
+	for (size_t i = 0; i < count; i++)
+		if (sim_engine.ready[i] != s)
+			sim_engine.ready[keep++] = sim_engine.ready[i];
+	for (size_t i = 0; i < keep; i++) {
+		sim_engine.ready[i]->ready = false;
+		mark_ready(sim_engine.ready[i]);
+	}
+}
+
+void sim_dev_changed(struct sim_dev *d) { d->changed = sim_engine.devs_changed = true; }
+
+static void begin_wait(struct dev_stream *s, struct dev_stream **list)
+{
+	if (s->waits)
+		return;
+	s->waits = true;
+	s->waits_next = *list;
+	*list = s;
+}
+
+static void end_wait(struct dev_stream *s, struct dev_stream **list)
+{
+	while (*list && *list != s)
+		list = &(*list)->waits_next;
+	if (!*list)
+		return;
+	*list = s->waits_next;
+	s->waits = false;
+}
+
+static bool has_value(const struct op *op)
+{
+	return *(const uint32_t *)(const void *)op->dst >= op->value;
+}
+
+static void mark_those_with_values(void)
+{
+	sim_engine.memory_written = false;
+	for (struct dev_stream **at = &sim_engine.value_waiters; *at;) {
+		struct dev_stream *s = *at;
+		if (!has_value(s->head)) {
+			at = &s->waits_next;
+			continue;
+		}
+		*at = s->waits_next;
+		s->waits = false;
+		mark_ready(s);
+	}
 }
 
 /* ------------------------------------------------------------------ ends of operations */
@@ -143,6 +131,12 @@ static void complete_stamp(struct event_stamp *stamp)
 	stamp->done = true;
 	stamp->epoch_ns = sim_engine.epoch_ns;
 	stamp->at_ns = sim_engine.now_ns;
+	while (stamp->waiters) {
+		struct dev_stream *s = stamp->waiters;
+		stamp->waiters = s->waits_next;
+		s->waits = false;
+		mark_ready(s);
+	}
 }
 
 static void op_free(struct op *op)
@@ -161,6 +155,8 @@ void op_end(struct op *op)
 	if (!s->head)
 		s->tail = NULL;
 	s->queued--;
+	if (s->head)
+		mark_ready(s);
 	op_free(op);
 }
 
@@ -175,13 +171,31 @@ static void end_delay(struct sim_task *task)
 	op_end(op);
 }
 
+/* ------------------------------------------------------------------ blocks that hold slots */
+
+void sim_engine_hold(struct sim_task *group)
+{
+	group->held = true;
+	group->next_held = sim_engine.held;
+	sim_engine.held = group;
+}
+
+void sim_engine_let_go(struct sim_task *group)
+{
+	struct sim_task **at = &sim_engine.held;
+	while (*at && *at != group)
+		at = &(*at)->next_held;
+	if (*at)
+		*at = group->next_held;
+	group->held = false;
+}
+
 void sim_engine_written(void)
 {
-	for (size_t i = 0; i < sim_engine.active_count; i++) {
-		struct sim_task *task = sim_engine.active[i];
-		if (task->held && kernel_is_released(task->op))
-			task->finish_ns = sim_engine.now_ns;
-	}
+	sim_engine.memory_written = true;
+	for (struct sim_task *group = sim_engine.held; group; group = group->next_held)
+		if (kernel_is_released(group->op) && group->finish_ns > sim_engine.now_ns)
+			sim_task_finish_at(group, sim_engine.now_ns);
 }
 
 /* ------------------------------------------------------------------ streams */
@@ -207,10 +221,14 @@ static void drop_op(struct op *op)
 static bool op_start(struct op *op)
 {
 	struct sim_dev *d = dev_of(op);
-	if (op->kind == OP_WAIT && op->stamp && !op->stamp->done)
+	if (op->kind == OP_WAIT && op->stamp && !op->stamp->done) {
+		begin_wait(op->stream, &op->stamp->waiters);
 		return false;
-	if (op->kind == OP_WAIT_VALUE && *(const uint32_t *)(const void *)op->dst < op->value)
+	}
+	if (op->kind == OP_WAIT_VALUE && !has_value(op)) {
+		begin_wait(op->stream, &sim_engine.value_waiters);
 		return false;
+	}
 	op->started = true;
 	switch (op->kind) {
 	case OP_RECORD:
@@ -228,6 +246,7 @@ static bool op_start(struct op *op)
 		break;
 	case OP_COPY:
 		sim_exec_ready_insert(&d->copies_ready, op);
+		sim_dev_changed(d);
 		break;
 	case OP_FILL:
 		sim_task_start_delay(sim_task_begin(op),
@@ -242,9 +261,8 @@ static bool op_start(struct op *op)
 	return true;
 }
 
-static bool stream_advance(struct dev_stream *s)
+static void stream_advance(struct dev_stream *s)
 {
-	bool changed = false;
 	while (s->head && !s->head->started) {
 		if (s->failed) {
 			drop_op(s->head);
@@ -254,25 +272,32 @@ static bool stream_advance(struct dev_stream *s)
 		} else if (!op_start(s->head)) {
 			break;
 		}
-		changed = true;
 	}
-	return changed;
 }
 
-/* Start all that can start now. Repeats, because the end of work in one stream may let work in
- * another one start. */
+/* Start all that can start now. */
 static void start_ready_work(void)
 {
-	bool changed = true;
-	while (changed) {
-		changed = false;
-		for (struct sim_dev *d = sim_engine.devs; d; d = d->next)
-			for (struct dev_stream *s = d->streams; s; s = s->next)
-				changed |= stream_advance(s);
+	if (sim_engine.memory_written)
+		mark_those_with_values();
+	sim_engine.advancing = true;
+	while (sim_engine.ready_count) {
+		struct dev_stream *s = take_ready();
+		sim_engine.pass = s->pass;
+		sim_engine.order = s->order;
+		stream_advance(s);
 	}
+	sim_engine.advancing = false;
+	sim_engine.pass++;
+	if (!sim_engine.devs_changed)
+		return;
+	sim_engine.devs_changed = false;
 	for (struct sim_dev *d = sim_engine.devs; d; d = d->next) {
+		if (!d->changed)
+			continue;
+		d->changed = false;
 		sim_exec_start_copies(d);
-		sim_exec_start_blocks(d);
+		sim_units_start_blocks(d);
 	}
 }
 
@@ -285,37 +310,17 @@ void sim_engine_enqueue(struct op *op)
 		s->head = op;
 	s->tail = op;
 	s->queued++;
+	if (s->head == op)
+		mark_ready(s);
 }
 
 /* ------------------------------------------------------------------ time */
 
 static double next_finish(void)
 {
-	double next = INFINITY;
 	start_ready_work();
-	if (sim_engine.flows_changed)
-		set_rates();
-	for (size_t i = 0; i < sim_engine.active_count; i++)
-		next = fmin(next, sim_engine.active[i]->finish_ns);
-	return next;
-}
-
-static void complete_tasks_at(double now_ns)
-{
-	struct sim_engine *engine = &sim_engine;
-	size_t keep = 0, done = 0;
-	engine->now_ns = fmax(engine->now_ns, now_ns);
-	for (size_t i = 0; i < engine->active_count; i++) {
-		if (engine->active[i]->finish_ns <= now_ns + SAME_TIME_NS)
-			engine->finished[done++] = engine->active[i];
-		else
-			engine->active[keep++] = engine->active[i];
-	}
-	engine->active_count = keep;
-	for (size_t i = 0; i < done; i++) {
-		engine->flows_changed |= engine->finished[i]->is_flow;
-		engine->finished[i]->then(engine->finished[i]);
-	}
+	sim_task_set_rates();
+	return sim_task_next_ns();
 }
 
 bool sim_engine_step(void)
@@ -323,7 +328,7 @@ bool sim_engine_step(void)
 	double next = next_finish();
 	if (isinf(next))
 		return false;
-	complete_tasks_at(next);
+	sim_task_complete_at(next);
 	return true;
 }
 
@@ -331,7 +336,7 @@ double sim_engine_run(double until_ns)
 {
 	double next;
 	while ((next = next_finish()) <= until_ns)
-		complete_tasks_at(next);
+		sim_task_complete_at(next);
 	sim_engine.now_ns = fmax(sim_engine.now_ns, until_ns);
 	return next;
 }
@@ -341,31 +346,29 @@ double sim_engine_run(double until_ns)
 static void abandon_task(struct sim_task *task)
 {
 	struct op *op = task->op;
-	if (task->unit) {
-		task->unit->residents--;
-		task->unit->shared_used_bytes -= op->claim_bytes;
-	}
+	sim_task_stop(task);
+	if (task->held)
+		sim_engine_let_go(task);
+	if (task->class)
+		sim_units_leave(task);
 	if (op->has_engine)
 		dev_of(op)->engines_busy--;
-	sim_engine.flows_changed |= task->is_flow;
+	sim_dev_changed(dev_of(op));
 	sim_task_end(task);
 }
 
 void sim_engine_cancel(struct dev_stream *s)
 {
-	struct sim_engine *engine = &sim_engine;
-	size_t keep = 0;
-	for (size_t i = 0; i < engine->active_count; i++) {
-		if (engine->active[i]->op->stream == s)
-			abandon_task(engine->active[i]);
-		else
-			engine->active[keep++] = engine->active[i];
-	}
-	engine->active_count = keep;
+	while (s->tasks)
+		abandon_task(s->tasks);
+	if (s->waits)
+		end_wait(s, s->head->kind == OP_WAIT ? &s->head->stamp->waiters
+						     : &sim_engine.value_waiters);
 	for (struct op *op = s->head, *next; op; op = next) {
 		next = op->next;
 		sim_exec_ready_remove(&s->dev->launches_ready, op);
 		sim_exec_ready_remove(&s->dev->copies_ready, op);
 		drop_op(op);
 	}
+	forget_ready(s);
 }

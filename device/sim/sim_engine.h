@@ -11,7 +11,9 @@
  *   sim_narrow.c     GEMM of types narrower than f32
  *   sim_gemm_cache.c GEMM results that were computed before
  *   sim_engine.c     the event loop: time and streams
- *   sim_execution.c  copies and blocks on engines and units
+ *   sim_task.c       what takes time, by when it finishes
+ *   sim_units.c      blocks on units
+ *   sim_execution.c  copies and blocks: what they need, and how they begin and end
  *   sim_share.c      max-min fair rates of the flows
  *   sim_peers.c      ordered pairs of devices; links
  *
@@ -38,33 +40,58 @@ struct op;
 
 /* ------------------------------------------------------------------ flows (sim_share.c) */
 
+struct flow;
+
+/* What a flow needs of a resource: `volume` of every block, of which `times` pass it. */
+struct flow_demand {
+	struct resource *at;
+	double volume, times;
+	struct flow *flow;
+	struct flow_demand *next, *previous; /* among the resource's users */
+};
+
 /* Something that flows pass: capacity in bytes, or in ns of a unit, per ns. */
 struct resource {
 	double capacity;
-	bool measures;     /* defines the level of a flow; other resources only limit it */
-	double left, rise; /* scratch of flow_set_rates(), like `round` */
-	uint64_t round;
+	bool measures; /* defines the level of a flow; other resources only limit it */
+	bool changed;  /* flows joined or left since rates were set */
+	struct flow_demand *users;
+	struct resource *changed_next;
+	double left, rise; /* scratch of flow_set_rates(), like `round` and `search` */
+	uint64_t round, search;
 };
 
 /* Of a block: its unit, its device and its links, and of every array of a kernel the other device
  * with its link and the pair. */
 #define FLOW_DEMANDS (10 + 4 * DEV_KERNEL_MAX_ARGS)
+
+/* One copy, or blocks that move and compute the same at the same time. */
 struct flow {
-	struct {
-		struct resource *at;
-		double volume;
-	} demand[FLOW_DEMANDS];
+	struct flow_demand demand[FLOW_DEMANDS];
 	int demands;
 	double min_ns; /* it takes at least so long, whatever else is free */
 	double weight;
-	double rate; /* set by flow_set_rates(): in 1/ns, in force until a flow starts or ends */
-	double speed, limit; /* scratch of flow_set_rates(), like `stops` */
-	bool stops;
+	double blocks, per_unit; /* that pass shared resources, and those of one unit */
+	double rate; /* of each block, in 1/ns; set by flow_set_rates(), in force until a flow that
+			is connected with it starts or ends */
+	double speed, limit; /* scratch of flow_set_rates(), like `search` */
+	uint64_t search;
 };
 
+/* An empty flow of one block; `blocks` and `per_unit` are set before the first need. */
 void flow_begin(struct flow *f);
 void flow_need(struct flow *f, struct resource *at, double volume);
-void flow_set_rates(struct flow *const *flows, size_t count);
+void flow_need_unit(struct flow *f, struct resource *at, double volume);
+
+/* A flow starts or ends to pass its resources. */
+void flow_join(struct flow *f);
+void flow_leave(struct flow *f);
+
+/* The flows whose rates may have changed by what joined or left since the last call: those that are
+ * connected with it by shared resources. */
+size_t flow_find_changed(struct flow **flows);
+/* Of all flows that share resources. Their order in the list changes. */
+void flow_set_rates(struct flow **flows, size_t count);
 
 /* ------------------------------------------------------------------ memory (sim_memory.c) */
 
@@ -98,6 +125,7 @@ struct event_stamp {
 	uint64_t epoch_ns; /* of the clock, and the time since then */
 	double at_ns;
 	struct dev_stream *stream;
+	struct dev_stream *waiters;
 };
 
 #define OP_USES DEV_KERNEL_MAX_ARGS
@@ -126,6 +154,7 @@ struct op {
 	struct dev_stream *stream;
 	struct op *next;       /* in the stream */
 	struct op *ready_next; /* among the pending launches or copies of the device */
+	uint64_t ready_number; /* in the order in which they became ready */
 	uint64_t serial;       /* counts operations of the device */
 	double stretch;        /* factor of all its durations */
 	double slow_down;      /* factor of its flow */
@@ -147,7 +176,7 @@ struct op {
 	struct sim_gemm_result *gemm_result;
 	uint32_t tile_rows, tile_columns, tiles; /* of a GEMM; block i has tiles i, i + grid, ... */
 	uint32_t grid, next_block, blocks_left;
-	uint64_t claim_bytes;
+	uint64_t claim_bytes, register_bytes;
 	/* traffic of the whole launch */
 	struct {
 		struct alloc *at;
@@ -187,6 +216,10 @@ int kernel_prepare(struct sim_dev *d, struct op *op, const void *const *args);
 uint32_t kernel_block_tiles(const struct op *op, uint32_t block);
 /* Fraction of the launch's traffic that is this block's. */
 double kernel_part(const struct op *op, uint32_t block);
+/* How many blocks from this one on, itself included, take the same time and have the same part. */
+uint32_t kernel_blocks_alike(const struct op *op, uint32_t block);
+/* Nothing that a block of it does can be seen: data = none, and it only moves and computes. */
+bool sim_op_is_time_only(const struct op *op);
 bool kernel_is_released(const struct op *op); /* of a kernel that holds */
 void kernel_corrupt(struct op *op);
 /* flop/s of one unit; 0: the device has no GEMM of this type. */
@@ -240,24 +273,49 @@ void op_traffic(struct op *op, struct alloc *a, double volume, bool write, enum 
 
 /* ------------------------------------------------------------------ the engine (sim_engine.c) */
 
-struct unit {
+#define UNITS_MAX 1024u
+#define UNIT_WORDS (UNITS_MAX / 64)
+struct unit_set {
+	uint64_t word[UNIT_WORDS];
+};
+
+struct unit_load {
 	uint32_t residents;
-	uint64_t shared_used_bytes;
-	struct resource compute, load_store;
+	uint64_t shared_bytes, register_bytes;
+};
+
+/* Units that hold the same blocks. */
+struct unit_class {
+	struct unit_class *next;
+	struct sim_dev *dev;
+	struct unit_set set;
+	uint32_t units;
+	struct unit_load load;               /* of each unit */
+	struct resource compute, load_store; /* of each unit */
+	struct sim_task *groups;
 };
 
 /* A part of an operation that takes time: a fixed delay, or a flow whose rate changes. */
 struct sim_task {
 	struct op *op;
 	void (*then)(struct sim_task *task);
+	struct sim_task *next_of_stream, *previous_of_stream;
+	size_t at;       /* in the heap */
+	uint64_t number; /* of tasks that finish together, the one that began first ends first */
 	double since_ns, finish_ns;
 	bool is_flow;
 	double left, rate; /* of a flow */
-	struct flow flow;
-	struct unit *unit; /* of a block */
-	uint32_t block;
 	double stretch;
-	bool held; /* a block of `blocking_kernel` or `await` that has not ended */
+	/* A group of blocks: `per_unit` on each of `units` units of a class, and so in every round.
+	 */
+	struct unit_class *class;
+	struct sim_task *next_of_class, *next_held;
+	uint32_t block, units, per_unit, rounds;
+	double part; /* of the launch's traffic that is one block's */
+	bool has_later_rounds;
+	double pause_ns; /* before each round, where there are several */
+	bool held;       /* a group of `blocking_kernel` or `await` that has not ended */
+	struct flow flow;
 };
 
 struct dev_stream {
@@ -266,6 +324,11 @@ struct dev_stream {
 	int priority;
 	struct op *head, *tail;
 	uint32_t queued;
+	struct sim_task *tasks; /* of its first operation */
+	uint64_t order;         /* among all streams */
+	uint64_t pass;          /* in which it is looked at, if it is ready */
+	bool ready, waits;
+	struct dev_stream *waits_next;
 	int failed;
 	char failure[160];
 };
@@ -283,11 +346,14 @@ struct dev_event {
 
 struct sim_dev {
 	struct dev base; /* first */
-	/* Side by side, because every event looks through them. */
 	struct sim_dev *next;
 	struct dev_stream *streams; /* open ones */
 	struct op *launches_ready, *copies_ready;
+	uint64_t ready_numbers;
 	uint32_t engines_busy;
+	bool changed; /* engines or units may be free, or work for them is ready */
+	bool launch_arrived;
+	uint32_t groups_with_rounds;
 
 	struct sim_model model;
 	double open_factor;
@@ -307,7 +373,8 @@ struct sim_dev {
 	struct sim_range cached[SIM_CACHED]; /* latest use first; sim_cache.c */
 	size_t cached_count;
 
-	struct unit *unit;
+	struct unit_class *unit_class; /* as many as units */
+	struct unit_class *classes, *classes_idle;
 	struct resource memory, llc, link_up, link_down, far_up, far_down, peer_in, peer_out;
 	struct resource to_peer[DEV_MAX]; /* by the other device's index */
 };
@@ -316,18 +383,23 @@ struct sim_engine {
 	uint64_t epoch_ns;
 	double now_ns; /* since then */
 	struct sim_dev *devs;
+	bool devs_changed;
 	struct resource host_memory;
 	/* Every stream and every slot has at most one task, so that running never allocates. */
-	struct sim_task **active, **finished, **idle;
+	struct sim_task **heap, **finished, **idle;
 	struct flow **flows;
-	size_t active_count, idle_count, reserved;
-	bool flows_changed;
+	size_t running, idle_count, reserved;
+	uint64_t started;
+	struct sim_task *held;
+	/* Streams that may be able to go on, by pass and order. */
+	struct dev_stream **ready;
+	size_t ready_count;
+	uint64_t streams_opened, pass, order;
+	bool advancing;
+	struct dev_stream *value_waiters;
+	bool memory_written;
 };
 extern struct sim_engine sim_engine;
-
-/* Change the number of tasks that can be active. */
-int sim_engine_reserve(size_t more);
-void sim_engine_unreserve(size_t fewer);
 
 /* Process all events up to `until_ns` and set the clock to it. Returns when the next event is. */
 double sim_engine_run(double until_ns);
@@ -345,10 +417,25 @@ void sim_engine_enqueue(struct op *op);
 /* Drop all work of a stream, running or not. */
 void sim_engine_cancel(struct dev_stream *s);
 
+/* Engines or units of the device may be free, or work for them is ready. */
+void sim_dev_changed(struct sim_dev *d);
+
 /* Memory was written: end the blocks that it releases. */
 void sim_engine_written(void);
+/* A group holds its slots until memory is written; not any more. */
+void sim_engine_hold(struct sim_task *group);
+void sim_engine_let_go(struct sim_task *group);
 
 void event_stamp_release(struct event_stamp *stamp);
+
+/* Remove an operation that is the first of its stream and is done or dropped. */
+void op_end(struct op *op);
+
+/* ------------------------------------------------------------------ tasks (sim_task.c) */
+
+/* Change the number of tasks that can be active. */
+int sim_engine_reserve(size_t more);
+void sim_engine_unreserve(size_t fewer);
 
 /* A task of an operation lasts for a delay, or until its flow has passed. Then `then` continues or
  * ends it. */
@@ -357,8 +444,30 @@ void sim_task_start_delay(struct sim_task *task, double ns, void (*then)(struct 
 void sim_task_start_flow(struct sim_task *task, void (*then)(struct sim_task *task));
 void sim_task_end(struct sim_task *task);
 
-/* Remove an operation that is the first of its stream and is done or dropped. */
-void op_end(struct op *op);
+/* Stop a task that runs; it is still to be ended. */
+void sim_task_stop(struct sim_task *task);
+/* Change when a task that runs finishes. */
+void sim_task_finish_at(struct sim_task *task, double finish_ns);
+/* Bring what is left of a flow up to now. */
+void sim_task_update_left(struct sim_task *task);
+/* Give new rates to the flows that what joined or left concerns. */
+void sim_task_set_rates(void);
+/* When the next task finishes; INFINITY: none runs. */
+double sim_task_next_ns(void);
+/* Let the tasks that finish at this time go on, in the order in which they began. */
+void sim_task_complete_at(double now_ns);
+
+/* ------------------------------------------------------------------ units (sim_units.c) */
+
+/* One class of idle units. */
+void sim_units_open(struct sim_dev *d);
+/* Give free slots to the blocks of ready launches. */
+void sim_units_start_blocks(struct sim_dev *d);
+/* The blocks of a group leave their units. */
+void sim_units_leave(struct sim_task *group);
+/* Blocks with these claims that one unit holds. */
+uint32_t sim_units_residents(const struct sim_dev *d, uint64_t claim_bytes,
+			     uint64_t register_bytes);
 
 /* ------------------------------------------------------------------ pairs (sim_peers.c) */
 
@@ -383,12 +492,18 @@ double op_stretch(struct sim_dev *d, uint64_t serial);
 void sim_exec_ready_insert(struct op **list, struct op *op);
 void sim_exec_ready_remove(struct op **list, const struct op *op);
 
-/* Give free engines and slots to the operations of the ready lists. */
+/* Give free engines to the copies that are ready. */
 void sim_exec_start_copies(struct sim_dev *d);
-void sim_exec_start_blocks(struct sim_dev *d);
 
 /* Continue a copy or fill after its latency, and a launch after its own. */
 void sim_exec_start_transfer(struct sim_task *task);
 void sim_exec_mark_launch_ready(struct sim_task *task);
+
+/* The blocks of a group begin, after their delay. */
+void sim_exec_start_group(struct sim_task *group);
+double sim_exec_block_delay_ns(const struct op *op);
+double sim_exec_block_stretch(const struct op *op, uint32_t block);
+/* What a group's flow needs. */
+void sim_exec_block_flow(struct sim_task *group);
 
 #endif

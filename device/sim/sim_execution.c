@@ -37,20 +37,21 @@ static void need_memory(struct sim_dev *d, struct flow *f, const struct alloc *a
 static void limit_block(struct sim_dev *d, struct flow *f, struct resource *r, double volume)
 {
 	double alone_ns = volume / (r->capacity * d->model.block_share);
-	flow_need(f, r, volume);
+	flow_need_unit(f, r, volume);
 	if (alone_ns > f->min_ns)
 		f->min_ns = alone_ns;
 }
 
-static void block_flow(struct sim_task *task)
+void sim_exec_block_flow(struct sim_task *task)
 {
 	const struct op *op = task->op;
 	struct sim_dev *d = dev_of(op);
-	double part = kernel_part(op, task->block);
 	double through_unit = 0;
 	flow_begin(&task->flow);
+	task->flow.blocks = task->units * task->per_unit;
+	task->flow.per_unit = task->per_unit;
 	for (unsigned i = 0; i < op->traffics; i++) {
-		double volume = op->traffic[i].volume * part;
+		double volume = op->traffic[i].volume * task->part;
 		const struct alloc *at = op->traffic[i].at;
 		bool own = at->dev == d && at->kind == DEV_MEM_DEVICE;
 		if (own && op->traffic[i].path == PATH_CACHE)
@@ -60,9 +61,9 @@ static void block_flow(struct sim_task *task)
 		if (op->traffic[i].path != PATH_REFILL)
 			through_unit += volume;
 	}
-	limit_block(d, &task->flow, &task->unit->load_store, through_unit);
+	limit_block(d, &task->flow, &task->class->load_store, through_unit);
 	if (op->block_flops > 0)
-		limit_block(d, &task->flow, &task->unit->compute,
+		limit_block(d, &task->flow, &task->class->compute,
 			    kernel_block_tiles(op, task->block) * op->block_flops / op->peak_flops);
 	if (task->block == 0)
 		task->flow.min_ns = fmax(task->flow.min_ns, op->first_block_ns);
@@ -70,10 +71,18 @@ static void block_flow(struct sim_task *task)
 
 /* ------------------------------------------------------------------ copies and fills */
 
+static bool goes_first(const struct op *a, const struct op *b)
+{
+	if (a->kind == OP_LAUNCH && a->stream->priority != b->stream->priority)
+		return a->stream->priority > b->stream->priority;
+	return a->ready_number < b->ready_number;
+}
+
 void sim_exec_ready_insert(struct op **list, struct op *op)
 {
-	while (*list &&
-	       ((*list)->kind != OP_LAUNCH || (*list)->stream->priority >= op->stream->priority))
+	if (!op->ready_number)
+		op->ready_number = ++op->stream->dev->ready_numbers;
+	while (*list && !goes_first(op, *list))
 		list = &(*list)->ready_next;
 	op->ready_next = *list;
 	*list = op;
@@ -96,9 +105,11 @@ static void end_transfer(struct sim_task *task)
 		memcpy(op->dst, op->src, op->bytes);
 	if (op->corrupts)
 		kernel_corrupt(op);
-	if (op->has_engine)
+	sim_engine.memory_written = true;
+	if (op->has_engine) {
 		dev_of(op)->engines_busy--;
-	sim_engine.flows_changed = true;
+		sim_dev_changed(dev_of(op));
+	}
 	sim_task_end(task);
 	op_end(op);
 }
@@ -152,7 +163,7 @@ double op_stretch(struct sim_dev *d, uint64_t serial)
 	return stretch;
 }
 
-static double block_stretch(const struct op *op, uint32_t block)
+double sim_exec_block_stretch(const struct op *op, uint32_t block)
 {
 	const struct sim_dev *d = dev_of(op);
 	struct rng r;
@@ -164,23 +175,6 @@ static double block_stretch(const struct op *op, uint32_t block)
 	return op->stretch * draw_lognormal(&r, d->model.block_jitter_sigma);
 }
 
-static void end_block(struct sim_task *task)
-{
-	struct op *op = task->op;
-	if (op->type->finish)
-		op->type->finish(op, task->block);
-	task->unit->residents--;
-	task->unit->shared_used_bytes -= op->claim_bytes;
-	if (task->is_flow)
-		sim_engine.flows_changed = true;
-	sim_task_end(task);
-	if (--op->blocks_left > 0)
-		return;
-	if (op->corrupts)
-		kernel_corrupt(op);
-	op_end(op);
-}
-
 static uint64_t stamp_now_ns(const struct sim_dev *d)
 {
 	int64_t at_ns = (int64_t)sim_engine.epoch_ns +
@@ -188,60 +182,59 @@ static uint64_t stamp_now_ns(const struct sim_dev *d)
 	return at_ns > 0 ? (uint64_t)at_ns : 0;
 }
 
-static void start_block(struct sim_task *task)
+static void end_group(struct sim_task *group)
 {
-	struct op *op = task->op;
-	if (op->type->start)
-		op->type->start(op, task->block, stamp_now_ns(op->stream->dev));
+	struct op *op = group->op;
+	const uint32_t blocks = group->units * group->per_unit;
+	for (uint32_t i = 0; op->type->finish && !sim_op_is_time_only(op) && i < blocks; i++) {
+		op->type->finish(op, group->block + i);
+		op->blocks_left--;
+	}
+	if (!op->type->finish || sim_op_is_time_only(op))
+		op->blocks_left -= blocks * group->rounds;
+	if (group->held)
+		sim_engine_let_go(group);
+	sim_engine.memory_written = true;
+	sim_units_leave(group);
+	sim_task_end(group);
+	if (op->blocks_left > 0)
+		return;
+	if (op->corrupts)
+		kernel_corrupt(op);
+	op_end(op);
+}
+
+void sim_exec_start_group(struct sim_task *group)
+{
+	struct op *op = group->op;
+	const uint32_t blocks = group->units * group->per_unit;
+	for (uint32_t i = 0; op->type->start && i < blocks; i++)
+		op->type->start(op, group->block + i, stamp_now_ns(dev_of(op)));
 	if (op->type->holds) {
-		task->held = true;
+		const bool released = kernel_is_released(op);
 		sim_task_start_delay(
-			task,
-			kernel_is_released(op) ? 0 : fmin((double)op->arg[3].u64, MAX_HOLD_NS),
-			end_block);
+			group, released ? 0 : fmin((double)op->arg[3].u64, MAX_HOLD_NS), end_group);
+		if (!released)
+			sim_engine_hold(group);
 		return;
 	}
-	block_flow(task);
-	sim_task_start_flow(task, end_block);
+	sim_exec_block_flow(group);
+	sim_task_start_flow(group, end_group);
 }
 
-static struct unit *choose_unit(struct sim_dev *d, uint64_t claim_bytes)
+double sim_exec_block_delay_ns(const struct op *op)
 {
-	struct unit *best = NULL;
-	for (uint32_t i = 0; i < d->model.units; i++) {
-		struct unit *u = &d->unit[i];
-		if (u->residents < d->model.slots_per_unit &&
-		    claim_bytes <= d->model.shared_per_unit_bytes - u->shared_used_bytes &&
-		    (!best || u->residents < best->residents))
-			best = u;
-	}
-	return best;
-}
-
-void sim_exec_start_blocks(struct sim_dev *d)
-{
-	while (d->launches_ready) {
-		struct op *op = d->launches_ready;
-		struct unit *u = choose_unit(d, op->claim_bytes);
-		if (!u)
-			return;
-		struct sim_task *task = sim_task_begin(op);
-		task->unit = u;
-		task->block = op->next_block++;
-		task->stretch = block_stretch(op, task->block);
-		u->residents++;
-		u->shared_used_bytes += op->claim_bytes;
-		double delay_ns = d->model.block_ns + sim_op_latency_ns(d, op);
-		sim_task_start_delay(task, delay_ns * task->stretch, start_block);
-		if (op->next_block == op->grid)
-			d->launches_ready = op->ready_next;
-	}
+	const struct sim_dev *d = dev_of(op);
+	return d->model.block_ns + sim_op_latency_ns(d, op);
 }
 
 void sim_exec_mark_launch_ready(struct sim_task *task)
 {
 	struct op *op = task->op;
+	struct sim_dev *d = dev_of(op);
 	sim_task_end(task);
 	sim_cache_start(op);
-	sim_exec_ready_insert(&dev_of(op)->launches_ready, op);
+	sim_exec_ready_insert(&d->launches_ready, op);
+	d->launch_arrived = true;
+	sim_dev_changed(d);
 }

@@ -94,7 +94,27 @@ double kernel_part(const struct op *op, uint32_t block)
 	const uint64_t bytes = op->type->signature ? bytes_argument(op) : op->bytes;
 	if (op->tiles)
 		return (double)kernel_block_tiles(op, block) / op->tiles;
+	if (op->stream->dev->model.data)
+		return 1.0 / op->grid;
 	return bytes ? block_fraction(op, bytes, block) : 1.0 / op->grid;
+}
+
+uint32_t kernel_blocks_alike(const struct op *op, uint32_t block)
+{
+	const uint64_t bytes = op->type->signature ? bytes_argument(op) : op->bytes;
+	const uint64_t lines = bytes / DEV_KERNEL_ALIGN;
+	if (block == 0 && op->first_block_ns > 0)
+		return 1;
+	if (op->tiles) {
+		const uint32_t longer = op->tiles % op->grid;
+		return block < longer ? longer - block : op->grid - block;
+	}
+	if (op->stream->dev->model.data || !bytes)
+		return op->grid - block;
+	if (lines % op->grid)
+		return 1;
+	return block + 1 < op->grid && bytes % DEV_KERNEL_ALIGN ? op->grid - 1 - block
+								: op->grid - block;
 }
 
 /* An array that is added to is both read and written, but counts once for the cache footprint. */
@@ -146,6 +166,12 @@ int kernel_prepare(struct sim_dev *d, struct op *op, const void *const *args)
 	count_traffic(d, op);
 	count_flops(d, op);
 	return op->type->prepare ? op->type->prepare(d, op) : 0;
+}
+
+bool sim_op_is_time_only(const struct op *op)
+{
+	const struct kernel_signature *k = op->type->signature;
+	return op->stream->dev->model.data && !op->gemm.done && (!k || kernel_has_flow(k));
 }
 
 bool kernel_has_flow(const struct kernel_signature *k)

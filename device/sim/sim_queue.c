@@ -39,6 +39,7 @@ int sim_stream_open(struct dev *dev, int priority, struct dev_stream **s_p)
 	}
 	s->dev = d;
 	s->priority = priority;
+	s->order = sim_engine.streams_opened++;
 	struct dev_stream **end = &d->streams;
 	while (*end)
 		end = &(*end)->next;
