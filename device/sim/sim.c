@@ -53,27 +53,18 @@ static int bad_handle(struct sim_dev *d, const char *what)
 
 int sim_check_stream(struct sim_dev *d, const struct dev_stream *s)
 {
-	for (const struct dev_stream *open = d->streams; open; open = open->next)
-		if (open == s)
-			return 0;
-	return bad_handle(d, "stream");
+	return sim_handle_owner(s) == d ? 0 : bad_handle(d, "stream");
 }
 
 int sim_check_event(struct sim_dev *d, const struct dev_event *e)
 {
-	for (const struct dev_event *open = d->events; open; open = open->next)
-		if (open == e && !e->closed)
-			return 0;
-	return bad_handle(d, "event");
+	return sim_handle_owner(e) == d ? 0 : bad_handle(d, "event");
 }
 
 /* Events may be waited for from any simulated device: all share one clock. */
 int sim_check_any_event(struct sim_dev *d, const struct dev_event *e)
 {
-	for (struct sim_dev *any = sim_engine.devs; any; any = any->next)
-		if (sim_check_event(any, e) == 0)
-			return 0;
-	return bad_handle(d, "event");
+	return sim_handle_owner(e) ? 0 : bad_handle(d, "event");
 }
 
 int sim_call_begin_on_stream(struct sim_dev *d, struct dev_stream *s)
@@ -255,6 +246,7 @@ static void free_streams(struct dev_stream *s)
 {
 	while (s) {
 		struct dev_stream *next = s->next;
+		sim_handle_remove(s);
 		free(s);
 		s = next;
 	}
@@ -276,6 +268,7 @@ static void sim_close(struct dev *dev)
 	while (d->events) {
 		struct dev_event *e = d->events;
 		d->events = e->next;
+		sim_handle_remove(e);
 		event_stamp_release(e->latest);
 		free(e);
 	}

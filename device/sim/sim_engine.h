@@ -4,6 +4,7 @@
  *
  *   sim.c            the operation table; devices
  *   sim_queue.c      streams, events, queued operations
+ *   sim_handles.c    which of them are open
  *   sim_model.c      models: keys and files; sim_model_line.c: one line
  *   sim_memory.c     allocations and who uses them
  *   sim_kernels.c    kernels: arguments, traffic, results
@@ -25,6 +26,7 @@
 #include "device/dev.h"
 #include "device/kernel_signature.h"
 #include "device/sim/sim.h"
+#include "device/sim/sim_share.h"
 #include "lib/rng.h"
 
 #include <stdbool.h>
@@ -32,66 +34,18 @@
 struct sim_dev;
 struct op;
 
+/* ------------------------------------------------------------------ devices */
+
 /* What a simulated device can do, unless its model has none of it or lacks it. */
 #define SIM_CAN_LACK                                                                               \
 	(DEV_CAP_GEMM | DEV_CAP_GEMM_TILED | DEV_CAP_COPY_ENGINE | DEV_CAP_PRIORITY |              \
 	 DEV_CAP_WAIT_VALUE | DEV_CAP_PEER | DEV_CAP_OCCUPANCY | DEV_CAP_CLOCK_RATE)
 #define SIM_CAPS (SIM_CAN_LACK | DEV_CAP_VIRTUAL_TIME | DEV_CAP_VALUE_IN_QUEUE)
 
-/* ------------------------------------------------------------------ flows (sim_share.c) */
-
-struct flow;
-
-/* What a flow needs of a resource: `volume` of every block, of which `times` pass it. */
-struct flow_demand {
-	struct resource *at;
-	double volume, times;
-	struct flow *flow;
-	struct flow_demand *next, *previous; /* among the resource's users */
-};
-
-/* Something that flows pass: capacity in bytes, or in ns of a unit, per ns. */
-struct resource {
-	double capacity;
-	bool measures; /* defines the level of a flow; other resources only limit it */
-	bool changed;  /* flows joined or left since rates were set */
-	struct flow_demand *users;
-	struct resource *changed_next;
-	double left, rise; /* scratch of flow_set_rates(), like `round` and `search` */
-	uint64_t round, search;
-};
-
-/* Of a block: its unit, its device and its links, and of every array of a kernel the other device
- * with its link and the pair. */
-#define FLOW_DEMANDS (10 + 4 * DEV_KERNEL_MAX_ARGS)
-
-/* One copy, or blocks that move and compute the same at the same time. */
-struct flow {
-	struct flow_demand demand[FLOW_DEMANDS];
-	int demands;
-	double min_ns; /* it takes at least so long, whatever else is free */
-	double weight;
-	double blocks, per_unit; /* that pass shared resources, and those of one unit */
-	double rate; /* of each block, in 1/ns; set by flow_set_rates(), in force until a flow that
-			is connected with it starts or ends */
-	double speed, limit; /* scratch of flow_set_rates(), like `search` */
-	uint64_t search;
-};
-
-/* An empty flow of one block; `blocks` and `per_unit` are set before the first need. */
-void flow_begin(struct flow *f);
-void flow_need(struct flow *f, struct resource *at, double volume);
-void flow_need_unit(struct flow *f, struct resource *at, double volume);
-
-/* A flow starts or ends to pass its resources. */
-void flow_join(struct flow *f);
-void flow_leave(struct flow *f);
-
-/* The flows whose rates may have changed by what joined or left since the last call: those that are
- * connected with it by shared resources. */
-size_t flow_find_changed(struct flow **flows);
-/* Of all flows that share resources. Their order in the list changes. */
-void flow_set_rates(struct flow **flows, size_t count);
+/* Handles that are open (sim_handles.c): -ENOMEM without a text; NULL: it is none. */
+int sim_handle_add(const struct sim_dev *d, const void *at);
+void sim_handle_remove(const void *at);
+const struct sim_dev *sim_handle_owner(const void *at);
 
 /* ------------------------------------------------------------------ memory (sim_memory.c) */
 
@@ -335,9 +289,8 @@ struct dev_stream {
 
 struct dev_event {
 	struct sim_dev *dev;
-	struct dev_event *next;
+	struct dev_event *next, *previous;
 	struct event_stamp *latest;
-	bool closed;
 };
 
 #define SIM_PEERS 128
@@ -360,7 +313,7 @@ struct sim_dev {
 	uint64_t seed; /* of all draws but that one */
 	struct dev_event *events;
 	struct dev_stream *closed; /* oldest first */
-	size_t closed_streams, closed_events;
+	size_t closed_streams;
 	struct sim_dev *peer[SIM_PEERS];
 	unsigned peers;
 	struct dev_kernel kernel[KERNELS];

@@ -32,7 +32,8 @@ int sim_stream_open(struct dev *dev, int priority, struct dev_stream **s_p)
 			-EINVAL, "sim:%u: open a stream: priority %d is outside %d to %d",
 			dev->index, priority, dev->props.priority_low, dev->props.priority_high));
 	struct dev_stream *s = calloc(1, sizeof(*s));
-	if (!s || sim_engine_reserve(1)) {
+	if (!s || sim_handle_add(d, s) || sim_engine_reserve(1)) {
+		sim_handle_remove(s);
 		free(s);
 		return sim_call_end(
 			err_note(-ENOMEM, "sim:%u: open a stream: out of memory", dev->index));
@@ -82,6 +83,7 @@ void sim_stream_close(struct dev *dev, struct dev_stream *s)
 				 dev->index, s->queued);
 		}
 		sim_engine_cancel(s);
+		sim_handle_remove(s);
 		keep_closed_stream(d, s);
 		sim_engine_unreserve(1);
 	}
@@ -250,11 +252,15 @@ int sim_event_open(struct dev *dev, struct dev_event **e_p)
 	if (status)
 		return sim_call_end(status);
 	struct dev_event *e = calloc(1, sizeof(*e));
-	if (!e)
+	if (!e || sim_handle_add(d, e)) {
+		free(e);
 		return sim_call_end(
 			err_note(-ENOMEM, "sim:%u: open an event: out of memory", dev->index));
+	}
 	e->dev = d;
 	e->next = d->events;
+	if (e->next)
+		e->next->previous = e;
 	d->events = e;
 	*e_p = e;
 	return sim_call_end(0);
@@ -264,11 +270,14 @@ void sim_event_close(struct dev *dev, struct dev_event *e)
 {
 	struct sim_dev *d = sim_of(dev);
 	sim_lock_and_pass_time(d);
-	struct dev_event **at = &d->events;
-	while (*at && *at != e)
-		at = &(*at)->next;
-	if (*at) {
-		*at = e->next;
+	if (sim_handle_owner(e) == d) {
+		sim_handle_remove(e);
+		if (e->next)
+			e->next->previous = e->previous;
+		if (e->previous)
+			e->previous->next = e->next;
+		else
+			d->events = e->next;
 		event_stamp_release(e->latest);
 		free(e);
 	}

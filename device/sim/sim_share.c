@@ -3,7 +3,7 @@
  * Max-min fair rates. A change concerns only the flows that are connected with it by the resources
  * they share, so only those get new rates.
  */
-#include "device/sim/sim_engine.h"
+#include "device/sim/sim_share.h"
 
 #include <assert.h>
 
@@ -22,7 +22,7 @@ void flow_begin(struct flow *f)
 	f->blocks = f->per_unit = 1;
 }
 
-static void need(struct flow *f, struct resource *at, double volume, double times)
+static void add_need(struct flow *f, struct resource *at, double volume, double times)
 {
 	if (volume <= 0)
 		return;
@@ -39,12 +39,12 @@ static void need(struct flow *f, struct resource *at, double volume, double time
 
 void flow_need(struct flow *f, struct resource *at, double volume)
 {
-	need(f, at, volume, f->blocks);
+	add_need(f, at, volume, f->blocks);
 }
 
 void flow_need_unit(struct flow *f, struct resource *at, double volume)
 {
-	need(f, at, volume, f->per_unit);
+	add_need(f, at, volume, f->per_unit);
 }
 
 /* ------------------------------------------------------------------ who shares what */

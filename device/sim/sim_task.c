@@ -151,14 +151,14 @@ void sim_task_start_delay(struct sim_task *task, double ns, void (*then)(struct 
 
 void sim_task_start_flow(struct sim_task *task, void (*then)(struct sim_task *task))
 {
-	const double amount = task->stretch * task->op->slow_down;
+	const double whole = task->stretch * task->op->slow_down;
 	if (task->flow.demands == 0) {
-		sim_task_start_delay(task, task->flow.min_ns * amount * task->rounds, then);
+		sim_task_start_delay(task, task->flow.min_ns * whole * task->rounds, then);
 		return;
 	}
 	sim_task_start_delay(task, INFINITY, then);
 	task->is_flow = true;
-	task->left = amount * task->rounds;
+	task->left = whole * task->rounds;
 	task->rate = 0;
 	flow_join(&task->flow);
 }

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Flows and what they share: max-min fair rates, as sim.h describes them.
+ */
+#ifndef GPUSIG_SIM_SHARE_H
+#define GPUSIG_SIM_SHARE_H
+
+#include "device/dev_lists.h"
+#include "device/kernels.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct flow;
+
+/* What a flow needs of a resource: `volume` of every block, of which `times` pass it. */
+struct flow_demand {
+	struct resource *at;
+	double volume, times;
+	struct flow *flow;
+	struct flow_demand *next, *previous; /* among the resource's users */
+};
+
+/* Something that flows pass: capacity in bytes, or in ns of a unit, per ns. */
+struct resource {
+	double capacity;
+	bool measures; /* defines the level of a flow; other resources only limit it */
+	bool changed;  /* flows joined or left since rates were set */
+	struct flow_demand *users;
+	struct resource *changed_next;
+	double left, rise; /* scratch of flow_set_rates(), like `round` and `search` */
+	uint64_t round, search;
+};
+
+/* Of a block: its unit, its device and its links, and of every array of a kernel the other device
+ * with its link and the pair. */
+#define FLOW_DEMANDS (10 + 4 * DEV_KERNEL_MAX_ARGS)
+
+/* One copy, or blocks that move and compute the same at the same time. */
+struct flow {
+	struct flow_demand demand[FLOW_DEMANDS];
+	int demands;
+	double min_ns; /* it takes at least so long, whatever else is free */
+	double weight;
+	double blocks, per_unit; /* that pass shared resources, and those of one unit */
+	double rate; /* of each block, in 1/ns; set by flow_set_rates(), in force until a flow that
+			is connected with it starts or ends */
+	double speed, limit; /* scratch of flow_set_rates(), like `search` */
+	uint64_t search;
+};
+
+/* An empty flow of one block; `blocks` and `per_unit` are set before the first need. */
+void flow_begin(struct flow *f);
+void flow_need(struct flow *f, struct resource *at, double volume);
+void flow_need_unit(struct flow *f, struct resource *at, double volume);
+
+/* A flow starts or ends to pass its resources. */
+void flow_join(struct flow *f);
+void flow_leave(struct flow *f);
+
+/* The flows whose rates may have changed by what joined or left since the last call: those that are
+ * connected with it by shared resources. */
+size_t flow_find_changed(struct flow **flows);
+/* Of all flows that share resources. Their order in the list changes. */
+void flow_set_rates(struct flow **flows, size_t count);
+
+#endif
