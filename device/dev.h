@@ -31,7 +31,10 @@
  * memory directly, DEVICE memory only with DEV_CAP_HOST_ACCESS. PAGEABLE memory is for dev_copy()
  * alone. Copies of PAGEABLE memory, and copies from host memory to host memory, are an exception to
  * "Waiting": the call may return only when the copy is done, after all that is queued before it. So
- * never enqueue such a copy behind work that the same thread releases later.
+ * never enqueue such a copy behind work that the same thread releases later. With DEV_CAP_TIME_ONLY
+ * memory is address space that may be larger than the host's memory: so touch no more of it than
+ * needed. Results do not exist. Copies and fills of at most 64 KiB, what streams write and wait
+ * for, the words that kernels signal, stamp and count, and the counters of a GEMM are real.
  *
  * Misuse. With DEV_CHECKED these are refused before anything is done; a simulated device always
  * refuses them. Without it they are undefined, for checks would be timed with the operation, though

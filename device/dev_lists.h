@@ -28,7 +28,8 @@
  *   DEV_CAP_IPC            dev_ipc_export(), dev_ipc_import()
  *   DEV_CAP_VALUE_IN_QUEUE dev_wait_value() and dev_write_value() take no slot of a unit
  *   DEV_CAP_CARVEOUT       dev_launch.prefer_cache: a unit divides memory between L1 and shared
- *                           memory */
+ *                           memory
+ *   DEV_CAP_TIME_ONLY      memory keeps no results: operations take their time and move nothing */
 #define DEV_CAPS(CAP)                                                                              \
 	CAP(DEV_CAP_GEMM, "gemm")                                                                  \
 	CAP(DEV_CAP_COPY_ENGINE, "copy_engine")                                                    \
@@ -45,7 +46,8 @@
 	CAP(DEV_CAP_COLLECTIVES, "collectives")                                                    \
 	CAP(DEV_CAP_IPC, "ipc")                                                                    \
 	CAP(DEV_CAP_VALUE_IN_QUEUE, "value_in_queue")                                              \
-	CAP(DEV_CAP_CARVEOUT, "carveout")
+	CAP(DEV_CAP_CARVEOUT, "carveout")                                                          \
+	CAP(DEV_CAP_TIME_ONLY, "time_only")
 
 #define DEV_CAP_BIT(capability, name) capability##_BIT,
 enum dev_cap_bit { DEV_CAPS(DEV_CAP_BIT) DEV_CAP_COUNT };

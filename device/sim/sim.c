@@ -124,6 +124,7 @@ static void set_props(struct sim_dev *d)
 	p->caps &= ~(m->priorities > 1 ? 0u : DEV_CAP_PRIORITY);
 	p->caps &= ~(m->shared_per_unit_bytes ? 0u : DEV_CAP_OCCUPANCY);
 	p->caps &= ~m->lacks;
+	p->caps |= m->data == SIM_DATA_NONE ? DEV_CAP_TIME_ONLY : 0u;
 	p->units = m->units;
 	p->slots_per_unit = m->slots_per_unit;
 	p->copy_engines = m->copy_engines;
@@ -175,7 +176,7 @@ static int add_device(struct sim_dev *d)
 				slots);
 	set_resources(d);
 	set_props(d);
-	d->kernels = kernels_fill(d->kernel);
+	d->kernels = kernels_fill(d->kernel, m->data == SIM_DATA_REAL);
 	struct rng r;
 	d->seed = m->seed + ((uint64_t)d->base.index << 54);
 	rng_seed(&r, d->seed, UINT64_MAX);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The simulated device: known truth for tests, many devices, what-if. Everything happens in virtual
- * time. Memory is real: copies, kernels and GEMMs do their work at the virtual moment at which they
- * complete. The same calls in the same order give bit-identical times and results.
+ * time. Memory is real, unless the model says `data = none`: copies, kernels and GEMMs do their
+ * work at the virtual moment at which they complete. The same calls in the same order give
+ * bit-identical times and results.
  *
  * TIME. All simulated devices of the process share one virtual clock, also across dev_sets. It only
  * moves inside calls: each call costs host_call_ns (dev_clock_ns: host_clock_ns), a wait runs to
@@ -73,10 +74,18 @@
  * FAILURES. A failure that the model requests drops the rest of its stream until the next sync, as
  * dev.h says. A dropped event record still completes, so that no other stream waits for ever.
  *
+ * DATA. With `data = none` the device has DEV_CAP_TIME_ONLY: every time is the same, and memory is
+ * address space, of which the host pays for the pages that are written. Copies and fills of at most
+ * SIM_MOVED_BYTES do their work. Larger ones move nothing, kernels move and compute nothing, GEMMs
+ * compute nothing, and `chase` follows no ring. Real is what streams write and wait for, what
+ * `signal`, `stamp`, `blocking_kernel` and `await` write, and what a GEMM counts in `done`. Fresh
+ * memory is 0. The address space that the process may have is the limit, and -ENOMEM says so. A
+ * model that corrupts results needs `data = real`.
+ *
  * MISUSE is an error. -EFAULT and -EBUSY are as in dev.h. Overlapping copies, misaligned or missing
  * arguments, and a closed or foreign stream, event or kernel are -EINVAL. A ring with an entry that
  * points outside fails its launch with -EFAULT. Closing a stream with queued work drops the work
- * and makes the device's next operation -EBUSY. Fresh memory is filled with 0xa5.
+ * and makes the device's next operation -EBUSY. Fresh memory of real data is filled with 0xa5.
  *
  * MODELS are "default", "quiet" (the same without jitter) and files: a name with '/' or '.'. A file
  * has lines `key = value` and comments after '#'. A missing key is as in "default", or as in the
@@ -94,6 +103,10 @@
 
 #define SIM_SLOW_DOWNS 16
 #define SIM_PAIRS 512
+/* Without data, copies and fills of more bytes move nothing. */
+#define SIM_MOVED_BYTES (64u << 10)
+
+enum { SIM_DATA_REAL, SIM_DATA_NONE };
 
 /* One ordered pair of devices, by index; NaN: as every pair. */
 struct sim_pair {
@@ -103,7 +116,7 @@ struct sim_pair {
 
 struct sim_model {
 	char name[64];
-	uint32_t data;    /* 1: none */
+	uint32_t data;    /* SIM_DATA_ */
 	uint32_t devices; /* that the machine has */
 	/* shape */
 	uint32_t units, slots_per_unit, copy_engines;

@@ -64,6 +64,8 @@ int sim_memory_alloc(struct sim_dev *d, enum dev_mem kind, uint32_t node, uint64
 		     void **ptr_p);
 /* The NUMA node next to the device. */
 uint32_t sim_near_node(const struct sim_dev *d);
+/* Whether copies and fills of so many bytes do their work. */
+bool sim_memory_moves(const struct sim_dev *d, uint64_t bytes);
 int sim_memory_free(struct sim_dev *d, void *ptr);
 void sim_memory_free_all(struct sim_dev *d);
 
@@ -154,15 +156,17 @@ struct kernel_type {
 	int (*prepare)(struct sim_dev *d, struct op *op);
 	void (*start)(struct op *op, uint32_t block, uint64_t now_ns);
 	void (*finish)(struct op *op, uint32_t block);
-	bool holds; /* occupies its slot until it is released, or for arg[3] ns */
+	bool holds;   /* occupies its slot until it is released, or for arg[3] ns */
+	bool signals; /* what it writes is real without data, too */
 };
 
 struct dev_kernel {
 	const struct kernel_type *type;
 };
 
-/* Fills in those that sim has, of KERNELS; returns how many. */
-size_t kernels_fill(struct dev_kernel *kernels);
+/* Fills in those that sim has, of KERNELS; returns how many. Without data, kernels that only move
+ * or compute have nothing to finish. */
+size_t kernels_fill(struct dev_kernel *kernels, bool with_data);
 /* Whether blocks of this kernel take time by what they move or compute. */
 bool kernel_has_flow(const struct kernel_signature *k);
 int kernel_prepare(struct sim_dev *d, struct op *op, const void *const *args);

@@ -99,9 +99,10 @@ void sim_exec_ready_remove(struct op **list, const struct op *op)
 static void end_transfer(struct sim_task *task)
 {
 	struct op *op = task->op;
-	if (op->kind == OP_FILL)
+	const bool moves = op->bytes && sim_memory_moves(dev_of(op), op->bytes);
+	if (moves && op->kind == OP_FILL)
 		memset(op->dst, (int)op->value, op->bytes);
-	else if (op->bytes)
+	else if (moves)
 		memcpy(op->dst, op->src, op->bytes);
 	if (op->corrupts)
 		kernel_corrupt(op);

@@ -127,7 +127,18 @@ static void finish_gemm(struct op *op, uint32_t block)
 		finish_tile(op, tile);
 }
 
-static const struct kernel_type gemm_type = {.name = "gemm", .finish = finish_gemm};
+static void finish_counts(struct op *op, uint32_t block)
+{
+	for (uint32_t at = block; at < op->tiles; at += op->grid) {
+		const struct tile t = tile_of(op, at);
+		count_done(&op->gemm, &t);
+	}
+}
+
+/* Without data: counts tiles, or does nothing. */
+static const struct kernel_type gemm_type = {.name = "gemm", .finish = finish_gemm},
+				counting_type = {.name = "gemm", .finish = finish_counts},
+				timed_type = {.name = "gemm"};
 
 static uint64_t count_tiles(const struct dev_gemm *g, uint32_t rows, uint32_t columns)
 {
@@ -258,7 +269,9 @@ int sim_gemm_prepare(struct sim_dev *d, struct op *op, const struct dev_gemm *g)
 	int status = check_gemm(d, g);
 	if (status)
 		return status;
-	op->type = &gemm_type;
+	op->type = d->model.data == SIM_DATA_REAL ? &gemm_type
+		   : g->done                      ? &counting_type
+						  : &timed_type;
 	op->gemm = *g;
 	status = use_operands(d, op);
 	if (!status)

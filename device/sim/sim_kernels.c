@@ -355,14 +355,24 @@ static const struct kernel_type own_types[KERNELS] = {
 	[KERNEL_blocking_kernel] = {.prepare = prepare_blocking,
 				    .start = start_blocking,
 				    .finish = finish_blocking,
-				    .holds = true},
+				    .holds = true,
+				    .signals = true},
 	[KERNEL_stamp] = {.start = start_stamp},
-	[KERNEL_signal] = {.finish = finish_signal},
-	[KERNEL_await] = {.prepare = prepare_await, .finish = finish_await, .holds = true},
+	[KERNEL_signal] = {.finish = finish_signal, .signals = true},
+	[KERNEL_await] = {.prepare = prepare_await,
+			  .finish = finish_await,
+			  .holds = true,
+			  .signals = true},
 };
 
+static void finish_engine_copy(struct op *op, uint32_t block)
+{
+	if (sim_memory_moves(op->stream->dev, op->bytes))
+		finish_copy(op, block);
+}
+
 /* dev_copy() of a device without copy engines: any size and alignment. */
-const struct kernel_type kernel_copy_type = {.name = "engine", .finish = finish_copy};
+const struct kernel_type kernel_copy_type = {.name = "engine", .finish = finish_engine_copy};
 
 static void finish_on_cpu(struct op *op, uint32_t block)
 {
@@ -378,9 +388,10 @@ static void finish_on_cpu(struct op *op, uint32_t block)
 	snprintf(op->stream->failure, sizeof(op->stream->failure), "sim: %.140s", err_text());
 }
 
-size_t kernels_fill(struct dev_kernel *kernels)
+size_t kernels_fill(struct dev_kernel *kernels, bool with_data)
 {
-	static struct kernel_type types[KERNELS];
+	static struct kernel_type all_types[2][KERNELS];
+	struct kernel_type *types = all_types[with_data];
 	size_t count, filled = 0;
 	const struct kernel_signature *signatures = kernel_signatures(&count);
 	for (size_t i = 0; i < count; i++) {
@@ -391,6 +402,8 @@ size_t kernels_fill(struct dev_kernel *kernels)
 		type.signature = &signatures[i];
 		if (!type.start && !type.finish)
 			type.finish = finish_on_cpu;
+		if (!with_data && !type.signals)
+			type.finish = NULL;
 		types[i] = type;
 		kernels[filled++].type = &types[i];
 	}

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #define ALIGN 4096u
 #define POISON 0xa5
@@ -54,12 +55,56 @@ static uint64_t *used_by(struct sim_dev *d, enum dev_mem kind)
 	return kind == DEV_MEM_DEVICE ? &d->used_bytes : &d->used_host_bytes;
 }
 
+bool sim_memory_moves(const struct sim_dev *d, uint64_t bytes)
+{
+	return d->model.data == SIM_DATA_REAL || bytes <= SIM_MOVED_BYTES;
+}
+
+static uint64_t padded_bytes(uint64_t bytes) { return (bytes + ALIGN - 1) / ALIGN * ALIGN; }
+
+/* NULL: there is none. Small pages: of a large one a stamp would make all of it resident. */
+static void *map_addresses(uint64_t bytes)
+{
+	void *at = mmap(NULL, padded_bytes(bytes), PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (at == MAP_FAILED)
+		return NULL;
+	madvise(at, padded_bytes(bytes), MADV_NOHUGEPAGE);
+	return at;
+}
+
+static void poison_ends(char *at, uint64_t bytes)
+{
+	const uint64_t some = bytes < MAX_POISON_BYTES ? bytes : MAX_POISON_BYTES;
+	memset(at, POISON, some);
+	memset(at + bytes - some, POISON, some);
+}
+
+static void open_base(struct alloc *a)
+{
+	if (a->dev->model.data == SIM_DATA_NONE) {
+		a->base = map_addresses(a->bytes);
+		return;
+	}
+	a->base = aligned_alloc(ALIGN, padded_bytes(a->bytes));
+	if (a->base)
+		poison_ends(a->base, a->bytes);
+}
+
+static void close_base(const struct alloc *a)
+{
+	if (a->dev->model.data == SIM_DATA_REAL)
+		free(a->base);
+	else if (a->base)
+		munmap(a->base, padded_bytes(a->bytes));
+}
+
 static void release_memory(struct alloc *a)
 {
 	address_table_remove(&allocs, a->base);
 	*used_by(a->dev, a->kind) -= a->bytes;
 	sim_cache_forget(a->dev, a->base, a->bytes);
-	free(a->base);
+	close_base(a);
 	free(a);
 }
 
@@ -86,22 +131,17 @@ int sim_memory_alloc(struct sim_dev *d, enum dev_mem kind, uint32_t node, uint64
 	struct alloc *a = calloc(1, sizeof(*a));
 	if (!a)
 		return err_note(-ENOMEM, "sim:%u: allocate: out of memory", d->base.index);
-	a->base = aligned_alloc(ALIGN, (bytes + ALIGN - 1) / ALIGN * ALIGN);
-	a->bytes = bytes;
-	a->kind = kind;
-	a->node = node;
-	a->dev = d;
+	*a = (struct alloc){.bytes = bytes, .kind = kind, .node = node, .dev = d};
+	open_base(a);
 	if (!a->base || address_table_add(&allocs, a->base, a)) {
-		free(a->base);
+		close_base(a);
 		free(a);
-		return err_note(-ENOMEM,
-				"sim:%u: allocate %llu bytes: this machine is out of memory",
-				d->base.index, (unsigned long long)bytes);
+		return err_note(-ENOMEM, "sim:%u: allocate %llu bytes: this %s", d->base.index,
+				(unsigned long long)bytes,
+				d->model.data == SIM_DATA_NONE ? "process has no address space left"
+							       : "machine is out of memory");
 	}
 	*used_by(d, kind) += bytes;
-	memset(a->base, POISON, bytes < MAX_POISON_BYTES ? bytes : MAX_POISON_BYTES);
-	memset(a->base + bytes - (bytes < MAX_POISON_BYTES ? bytes : MAX_POISON_BYTES), POISON,
-	       bytes < MAX_POISON_BYTES ? bytes : MAX_POISON_BYTES);
 	*ptr_p = a->base;
 	return 0;
 }

@@ -177,6 +177,10 @@ static int check_whole(const char *where, const struct sim_model *m)
 		return err_note(-EINVAL,
 				"%s: shared_per_block_bytes is more than shared_per_unit_bytes",
 				where);
+	if (m->data == SIM_DATA_NONE && (m->corrupt_copy_every || m->corrupt_launch_every))
+		return err_note(-EINVAL, "%s: %s needs data = real", where,
+				m->corrupt_copy_every ? "corrupt_copy_every"
+						      : "corrupt_launch_every");
 	return 0;
 }
 

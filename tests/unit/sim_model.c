@@ -62,6 +62,8 @@ static const struct {
 	{"units = 3\nlike = quiet", "x:2: 'like' must be the first line"},
 	{"like = loud", "models: default, quiet"},
 	{"shared_per_unit_bytes = 1K\nshared_per_block_bytes = 2K", "is more than"},
+	{"data = none\ncorrupt_copy_every = 2", "x: corrupt_copy_every needs data = real"},
+	{"corrupt_launch_every = 2\ndata = none", "corrupt_launch_every needs data = real"},
 	{"slow_down = gemm", "needs a name and a factor"},
 	{"slow_down = gem 2", "unknown name 'gem'; names: read write write_nt "},
 	{"slow_down = gemm 0", "is not a factor"},
