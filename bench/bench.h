@@ -224,7 +224,12 @@ void bench_queue_entries(struct bench_case *c, unsigned variant, unsigned per_it
  * operations of which a stream holds fewer than of others, such as graphs. */
 void bench_max_iterations(struct bench_case *c, unsigned variant, uint64_t max_iterations);
 
-/* ---- whether results are checked (not with --check off). */
+/* ---- whether there are results: not where a device of the case simulates time alone
+ * (DEV_CAP_TIME_ONLY). Then nothing is poisoned or checked, memory may be larger than that of the
+ * host, and setup draws, copies and keeps nothing on the host that grows with it. */
+bool bench_has_results(const struct bench_case *c);
+
+/* ---- whether results are checked: where there are some, but not with --check off. */
 bool bench_checked(const struct bench_case *c);
 
 /* Flags that the harness raises itself: "unverified", "few_samples", "throttled", "mechanism",

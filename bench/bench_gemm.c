@@ -68,12 +68,11 @@ static void draw_elements(struct bench_case *c, enum dev_type type, uint64_t cou
 static void open_operand(struct bench_gemm *p, struct bench_case *c, uint64_t bytes,
 			 void **device_p, void **host_p)
 {
-	*host_p = bench_alloc_host(c, bytes);
-	if (!*host_p)
-		return;
-	draw_elements(c, p->type, bytes / p->element_bytes, *host_p);
+	*host_p = bench_has_results(c) ? bench_alloc_host(c, bytes) : NULL;
+	if (*host_p)
+		draw_elements(c, p->type, bytes / p->element_bytes, *host_p);
 	*device_p = bench_alloc_on(c, p->dev, DEV_MEM_DEVICE, bytes);
-	if (*device_p)
+	if (*device_p && *host_p)
 		bench_status_add(c, dev_upload(p->dev, *device_p, *host_p, bytes));
 }
 

@@ -62,7 +62,7 @@ struct bench_gemm {
 	bool b_transposed;      /* B is stored as n x k, as f8 requires */
 	bool fast_accumulation; /* as in struct dev_gemm; false until the caller sets it */
 	void *a, *b, *c;        /* on the device, row-major, unpadded */
-	void *host_a, *host_b;  /* the same on the host */
+	void *host_a, *host_b;  /* the same on the host; NULL where there are no results */
 };
 
 /* In admit: whether the device supports a GEMM of the case's `type` and `shape`. 0, -ENOTSUP, or

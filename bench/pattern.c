@@ -50,8 +50,9 @@ int pattern_fill(struct bench_case *c, struct dev *dev, void *at, uint64_t bytes
 		 const void *pattern)
 {
 	int status = bench_status(c);
-	if (status == 0)
-		status = dev_upload(dev, at, pattern, min_bytes(bytes, PATTERN_BYTES));
+	if (status || !bench_has_results(c))
+		return status;
+	status = dev_upload(dev, at, pattern, min_bytes(bytes, PATTERN_BYTES));
 	if (status == 0 && bytes > PATTERN_BYTES)
 		status = repeat_pattern(dev, at, bytes);
 	return bench_status_add(c, status);

@@ -4,7 +4,8 @@
  * numbers of their own would take longer than measuring them. An element-wise operation on such
  * buffers gives a repeating pattern too, so a check computes the expected pattern and compares.
  *
- * The last repetition in a buffer may be cut; sizes are multiples of 4. Not for timed code.
+ * The last repetition in a buffer may be cut; sizes are multiples of 4. Not for timed code. Nothing
+ * is filled where there are no results (bench_has_results()).
  */
 #ifndef GPUSIG_PATTERN_H
 #define GPUSIG_PATTERN_H

@@ -19,6 +19,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <string.h>
 
 /* No cache has longer lines or fetches more than two neighbouring lines of 128 bytes at once. */
 #define LINE_BYTES 256u
@@ -125,7 +126,6 @@ static int build_chains(struct bench_case *c)
 	struct state *s = case_state(c);
 	uint32_t *order = bench_alloc_host(c, s->lines * sizeof(*order));
 	uint64_t *successor = bench_alloc_host(c, s->lines * sizeof(*successor));
-	s->chains = bench_alloc_host(c, s->chain_count * sizeof(*s->chains));
 	if (bench_status(c))
 		return bench_status(c);
 	rng_shuffle(&c->rng, order, s->lines);
@@ -150,7 +150,12 @@ static int setup(struct bench_case *c)
 		bench_variant_off(c, MIN_L1);
 	s->ring = bench_alloc(c, DEV_MEM_DEVICE, s->footprint);
 	s->out = bench_alloc(c, DEV_MEM_DEVICE, 256);
-	return bench_status(c) ? bench_status(c) : build_chains(c);
+	s->chains = bench_alloc_host(c, s->chain_count * sizeof(*s->chains));
+	if (bench_status(c))
+		return bench_status(c);
+	/* Without results no entry is followed, and every chain begins at the first line. */
+	memset(s->chains, 0, s->chain_count * sizeof(*s->chains));
+	return bench_has_results(c) ? build_chains(c) : 0;
 }
 
 static int body(struct bench_case *c, unsigned variant, uint64_t iterations)

@@ -74,7 +74,8 @@ static int setup(struct bench_case *c)
 	s->c = bench_alloc(c, DEV_MEM_PINNED, s->gemm.c_bytes);
 	if (bench_status(c))
 		return bench_status(c);
-	memcpy(s->a, s->gemm.host_a, s->gemm.a_bytes);
+	if (s->gemm.host_a)
+		memcpy(s->a, s->gemm.host_a, s->gemm.a_bytes);
 	for (unsigned v = 0; v < VARIANTS; v++) {
 		uint64_t pieces = v == PIPELINED ? axis_u64(c, "pieces") : 1;
 		s->graph[v] = bench_graph(c, lanes);

@@ -130,6 +130,14 @@ void bench_note_right(struct bench_case *c, struct dev *dev, const void *at, uin
 
 /* ---------------------------------------------------------------- checks */
 
+bool bench_has_results(const struct bench_case *c)
+{
+	bool results = true;
+	for (size_t i = 0; i < c->devices->count; i++)
+		results = results && !dev_can(c->devices->dev[i], DEV_CAP_TIME_ONLY);
+	return results;
+}
+
 bool bench_checked(const struct bench_case *c) { return c->run->o.check != BENCH_CHECK_OFF; }
 
 static int poison(struct bench_run *r, unsigned variant)
@@ -281,8 +289,12 @@ int bench_check_end(struct bench_run *r)
 	if (!r->b->check)
 		return 0;
 	if (r->o.check == BENCH_CHECK_OFF) {
+		const char *why = bench_has_results(&r->c)
+					  ? "--check off"
+					  : "the device simulates time without data";
 		r->current.check_status = "skipped";
-		bench_flag_variant(r, "unverified", -1, "--check off");
+		snprintf(r->current.check_detail, sizeof(r->current.check_detail), "%s", why);
+		bench_flag_variant(r, "unverified", -1, "%s", why);
 		return 0;
 	}
 	for (unsigned v = 0; status == 0 && v < r->variant_count; v++)

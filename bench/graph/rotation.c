@@ -190,6 +190,8 @@ static void open_stream(const struct rotation *r, struct region *region)
 static int copy_set(const struct rotation *r, bool to_home, uint32_t set)
 {
 	int status = 0;
+	if (!bench_has_results(r->c))
+		return 0;
 	for (size_t i = 0; status == 0 && i < r->region_count; i++) {
 		const struct region *region = &r->regions[i];
 		char *copy = region->copies + set % r->sets * region->stride,

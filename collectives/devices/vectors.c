@@ -27,6 +27,16 @@ static int fill_device(struct vectors *v, struct rng *rng, size_t device)
 	return status;
 }
 
+static void fill_devices(struct vectors *v, struct bench_case *c)
+{
+	v->host_buffer = bench_alloc_host(c, 2 * BUFFER_FLOATS * sizeof(float));
+	v->sum = bench_alloc_host(c, v->count * sizeof(float));
+	if (bench_status(c) == 0)
+		memset(v->sum, 0, v->count * sizeof(float));
+	for (size_t i = 0; bench_status(c) == 0 && i < v->set->count; i++)
+		bench_status_add(c, fill_device(v, &c->rng, i));
+}
+
 static void open_device(struct vectors *v, struct bench_case *c, uint32_t i, uint64_t staging_bytes)
 {
 	struct schedule_graph_places *p = &v->places;
@@ -54,15 +64,11 @@ int vectors_open(struct vectors *v, struct bench_case *c, enum dev_collective wh
 	v->lanes = bench_lanes(c);
 	v->restore = bench_graph(c, v->lanes);
 	v->poison = bench_graph(c, v->lanes);
-	v->host_buffer = bench_alloc_host(c, 2 * BUFFER_FLOATS * sizeof(float));
-	v->sum = bench_alloc_host(c, count * sizeof(float));
 	bench_enable_peers(c);
 	for (uint32_t i = 0; i < v->places.devices; i++)
 		open_device(v, c, i, staging_bytes);
-	if (bench_status(c) == 0)
-		memset(v->sum, 0, count * sizeof(float));
-	for (size_t i = 0; bench_status(c) == 0 && i < v->set->count; i++)
-		bench_status_add(c, fill_device(v, &c->rng, i));
+	if (bench_has_results(c))
+		fill_devices(v, c);
 	bench_graph_prepare(c, v->poison);
 	return bench_graph_prepare(c, v->restore);
 }

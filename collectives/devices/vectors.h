@@ -26,7 +26,8 @@ struct vectors {
 	 * result has. */
 	struct work_graph *restore, *poison;
 	void *original[DEV_MAX];
-	float *sum, *host_buffer; /* on the host; the sum of all originals */
+	/* On the host; the sum of all originals. NULL where there are no results. */
+	float *sum, *host_buffer;
 };
 
 /* In setup. All but an allreduce have `count` floats in equal parts. Returns bench_status(). */

@@ -32,17 +32,19 @@ static struct sizes sizes_of(const struct operands *o, uint32_t i)
 
 /* ------------------------------------------------------------------ sources */
 
-/* What a peer in host memory has is on the host already. */
+/* What a peer in host memory has is on the host already. NULL where nothing needs a copy. */
 static char *alloc_on_host(struct bench_case *c, const struct ficco_rank *m, uint64_t bytes)
 {
-	return m->dev ? bench_alloc_host(c, bytes) : bench_alloc(c, DEV_MEM_PINNED, bytes);
+	return !m->dev                ? bench_alloc(c, DEV_MEM_PINNED, bytes)
+	       : bench_has_results(c) ? bench_alloc_host(c, bytes)
+				      : NULL;
 }
 
 static char *copy_to_rank(struct bench_case *c, const struct ficco_rank *m, char *host,
 			  uint64_t bytes)
 {
 	char *copy = m->dev ? bench_alloc_on(c, m->dev, DEV_MEM_DEVICE, bytes) : host;
-	if (m->dev && copy)
+	if (m->dev && copy && host)
 		bench_status_add(c, dev_upload(m->dev, copy, host, bytes));
 	return copy;
 }
@@ -51,6 +53,8 @@ static char *draw_integers(const struct operands *o, struct bench_case *c,
 			   const struct ficco_rank *m, uint64_t bytes)
 {
 	char *drawn = alloc_on_host(c, m, bytes);
+	if (!bench_has_results(c))
+		return drawn;
 	for (uint64_t i = 0, count = bytes / o->element_bytes; drawn && i < count;) {
 		uint64_t random = rng_u64(&c->rng);
 		for (int byte = 0; byte < 8 && i < count; byte++, random >>= 8)
@@ -69,7 +73,7 @@ static char *cut_into_slabs(const struct operands *o, struct bench_case *c, uint
 	uint32_t parts = p->problem.devices, groups = p->problem.op == FICCO_AG_GEMM ? 1 : parts;
 	uint64_t row_bytes = p->problem.k * o->element_bytes;
 	char *slabs = alloc_on_host(c, m, all_bytes), *at = slabs;
-	const char *from = m->host_source[0];
+	const char *from = bench_has_results(c) ? m->host_source[0] : NULL;
 	for (uint32_t group = 0; slabs && from && group < groups; group++) {
 		uint32_t rows = p->rows[groups == 1 ? sender : group][sender];
 		for (uint32_t slab = 0; slab < parts; slab++) {

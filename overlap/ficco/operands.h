@@ -36,7 +36,8 @@ struct ficco_rank {
 	char *source[2];      /* what the rank sends, as plans lay it out: columns whole, and cut.
 				 gemm-rs: A; of a peer in host memory its partial sums */
 	char *received;       /* of a peer in host memory: what it gets from the device */
-	char *host_source[2]; /* the same as `source` on the host */
+	char *host_source[2]; /* the same as `source` on the host; of a device NULL where there are
+				 no results, as is host_b */
 	char *host_b;
 	double *expected; /* C t by rows, as operands_expect() lays them out */
 };

@@ -146,8 +146,8 @@ int producers_open(struct producers *s, struct bench_case *c)
 	work_graph_join(s->restart);
 	if (s->adds)
 		open_adder(s, c);
-	s->made = bench_alloc_host(c, s->bytes);
-	s->arrived = bench_alloc_host(c, s->bytes);
+	s->made = bench_checked(c) ? bench_alloc_host(c, s->bytes) : NULL;
+	s->arrived = bench_checked(c) ? bench_alloc_host(c, s->bytes) : NULL;
 	return bench_graph_prepare(c, s->restart);
 }
 
