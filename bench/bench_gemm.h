@@ -49,8 +49,9 @@
 	}
 #define BENCH_GEMM_MFLOP(...)                                                                      \
 	{                                                                                          \
-		.name = "mflop", .kind = AXIS_COUNT, .min = 1,                                     \
-		.help = "g1..g16 are scaled to at most this many million flops", __VA_ARGS__       \
+		.name = "mflop", .kind = AXIS_COUNT,                                               \
+		.help = "g1..g16 are scaled to at most this many million flops; 0: not scaled",    \
+		__VA_ARGS__                                                                        \
 	}
 
 struct bench_gemm {
@@ -75,8 +76,8 @@ int bench_gemm_open(struct bench_gemm *p, struct bench_case *c, struct dev *dev,
 		    const struct shape *shape, enum dev_type type);
 
 /* bench_gemm_open_axes() takes the case's axes `type`, `shape` and `mflop` (the limit of named
- * shapes). bench_gemm_facts() records the shape and, if dev_gemm_prepare() was called for the
- * whole GEMM, how the device chose its library's algorithm. */
+ * shapes; 0: none). bench_gemm_facts() records the shape and, if dev_gemm_prepare() was called for
+ * the whole GEMM, how the device chose its library's algorithm. */
 int bench_gemm_open_axes(struct bench_gemm *p, struct bench_case *c, struct dev *dev);
 void bench_gemm_facts(const struct bench_gemm *p, struct bench_case *c);
 

@@ -52,7 +52,8 @@ int shape_parse(const char *text, double max_flops, struct shape *shape_p)
 		do {
 			s = (struct shape){named[i].m / s.scale, named[i].n / s.scale,
 					   named[i].k / s.scale, s.scale};
-			if (shape_flops(&s) <= max_flops || s.scale == MAX_SCALE)
+			if (max_flops <= 0.0 || shape_flops(&s) <= max_flops ||
+			    s.scale == MAX_SCALE)
 				break;
 			s.scale *= 2;
 		} while (1);
@@ -84,7 +85,7 @@ int shape_parse(const char *text, double max_flops, struct shape *shape_p)
 int shape_accept(const char *text)
 {
 	struct shape unused;
-	return shape_parse(text, 1e30, &unused) ? -EINVAL : 0;
+	return shape_parse(text, 0.0, &unused) ? -EINVAL : 0;
 }
 
 double shape_flops(const struct shape *s) { return 2.0 * s->m * s->n * s->k; }

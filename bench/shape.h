@@ -7,7 +7,7 @@
  *     g1 .. g16      the shapes of FiCCO (arXiv 2512.10236, as in ROCm/iris), scaled down with
  *                    M:N:K kept: all three are divided by the smallest power of two that brings
  *                    2MNK to at most the given flops (by 512 at most, the largest divisor that
- *                    leaves every dimension whole)
+ *                    leaves every dimension whole); 0: not scaled
  *
  * g1/g2, g5/g6 and g7/g8 are control pairs: equal work and traffic, M and K exchanged.
  */

@@ -72,10 +72,9 @@ static const struct axis axes[] = {
 	 .quick = "8",
 	 .full = "8,20,48"},
 	{.name = "mflop",
-	 .help = "GEMMs are divided until mb has at most this many million flops; 8000000: the "
-		 "paper's size",
+	 .help = "GEMMs are divided until mb has at most this many million flops; 0: not divided, "
+		 "the paper's size",
 	 .kind = AXIS_COUNT,
-	 .min = 1,
 	 .quick = "100",
 	 .simulated = "300",
 	 .gpu_class = "300000"},

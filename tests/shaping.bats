@@ -183,7 +183,7 @@ lost() {
 }
 
 @test "a loop of one iteration, too many or no blocks is refused" {
-	for words in '--iterations 1' '--iterations 129' '--blocks 0' '--mflop 0' '--scenario cb' '--shared x'; do
+	for words in '--iterations 1' '--iterations 129' '--blocks 0' '--mflop -1' '--scenario cb' '--shared x'; do
 		# shellcheck disable=SC2086 # words is a command line
 		measure sim $words
 		[ "$status" = 2 ]

@@ -8,7 +8,7 @@
 struct shape shaping_gemm(bool memory_bound, double max_flops)
 {
 	struct shape s = {8192, 57344, 8192, 1};
-	while (shape_flops(&s) > max_flops && s.scale < SCALE_MAX)
+	while (max_flops > 0.0 && shape_flops(&s) > max_flops && s.scale < SCALE_MAX)
 		s = (struct shape){s.m / 2, s.n / 2, s.k / 2, s.scale * 2};
 	s.n = memory_bound ? s.n : s.m;
 	return s;

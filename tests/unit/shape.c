@@ -30,6 +30,8 @@ static void table_of_the_paper(void)
 		expect_near(1e-12 * shape_flops(&s), table[i].tflop, 0.06);
 		expect_near(1e-9 * shape_traffic(&s, SHAPE_CUT_M, 1), table[i].traffic, 0.006);
 		expect(s.scale == 1);
+		struct shape whole = parse_shape(table[i].name, 0);
+		expect(whole.m == s.m && whole.n == s.n && whole.k == s.k && whole.scale == 1);
 	}
 }
 

@@ -46,6 +46,8 @@ static void scenarios_of_the_paper(void)
 	expect(cb.m == 8192 && cb.n == 8192 && cb.k == 8192 && cb.scale == 1);
 	expect(mb.m == 8192 && mb.n == 57344 && mb.k == 8192 && mb.scale == 1);
 	expect(2 * (uint64_t)mb.m * mb.n == UINT64_C(896) << 20);
+	struct shape undivided = shaping_gemm(true, 0.0);
+	expect(undivided.n == 57344 && undivided.scale == 1);
 }
 
 static void scaling_keeps_proportions(void)
