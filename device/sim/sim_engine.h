@@ -176,8 +176,6 @@ uint32_t kernel_block_tiles(const struct op *op, uint32_t block);
 double kernel_part(const struct op *op, uint32_t block);
 /* How many blocks from this one on, itself included, take the same time and have the same part. */
 uint32_t kernel_blocks_alike(const struct op *op, uint32_t block);
-/* Nothing that a block of it does can be seen: data = none, and it only moves and computes. */
-bool sim_op_is_time_only(const struct op *op);
 bool kernel_is_released(const struct op *op); /* of a kernel that holds */
 void kernel_corrupt(struct op *op);
 /* flop/s of one unit; 0: the device has no GEMM of this type. */

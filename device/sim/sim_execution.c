@@ -187,11 +187,11 @@ static void end_group(struct sim_task *group)
 {
 	struct op *op = group->op;
 	const uint32_t blocks = group->units * group->per_unit;
-	for (uint32_t i = 0; op->type->finish && !sim_op_is_time_only(op) && i < blocks; i++) {
+	for (uint32_t i = 0; op->type->finish && i < blocks; i++) {
 		op->type->finish(op, group->block + i);
 		op->blocks_left--;
 	}
-	if (!op->type->finish || sim_op_is_time_only(op))
+	if (!op->type->finish)
 		op->blocks_left -= blocks * group->rounds;
 	if (group->held)
 		sim_engine_let_go(group);

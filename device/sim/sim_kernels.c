@@ -168,12 +168,6 @@ int kernel_prepare(struct sim_dev *d, struct op *op, const void *const *args)
 	return op->type->prepare ? op->type->prepare(d, op) : 0;
 }
 
-bool sim_op_is_time_only(const struct op *op)
-{
-	const struct kernel_signature *k = op->type->signature;
-	return op->stream->dev->model.data && !op->gemm.done && (!k || kernel_has_flow(k));
-}
-
 bool kernel_has_flow(const struct kernel_signature *k)
 {
 	for (unsigned i = 0; i < DEV_KERNEL_MAX_ARGS; i++)

@@ -287,7 +287,9 @@ static bool place_blocks(struct sim_dev *d, struct op *op)
 
 static bool takes_rounds(const struct op *op)
 {
-	return sim_op_is_time_only(op) && op->stream->dev->model.block_jitter_sigma <= 0 &&
+	const struct kernel_type *k = op->type;
+	return !k->start && !k->finish && !k->holds &&
+	       op->stream->dev->model.block_jitter_sigma <= 0 &&
 	       kernel_blocks_alike(op, 0) == op->grid;
 }
 
