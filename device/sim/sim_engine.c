@@ -141,10 +141,10 @@ static void complete_stamp(struct event_stamp *stamp)
 
 static void op_free(struct op *op)
 {
+	sim_gemm_cache_end(op);
 	for (unsigned i = 0; i < op->uses; i++)
 		op->use[i]->users--;
 	event_stamp_release(op->stamp);
-	sim_gemm_cache_end(op->gemm_result, &op->gemm, op->blocks_left == 0);
 	free(op);
 }
 
@@ -165,6 +165,7 @@ static void end_delay(struct sim_task *task)
 	struct op *op = task->op;
 	if (op->kind == OP_WRITE_VALUE) {
 		*(uint32_t *)(void *)op->dst = op->value;
+		sim_memory_changed_by(op);
 		sim_engine_written();
 	}
 	sim_task_end(task);

@@ -55,7 +55,8 @@ struct alloc {
 	enum dev_mem kind;
 	uint32_t node; /* of pinned memory */
 	struct sim_dev *dev;
-	uint32_t users; /* queued operations that use it */
+	uint32_t users;   /* queued operations that use it */
+	uint64_t version; /* changes when it is written; no two allocations have the same */
 };
 
 /* The allocation that holds all of [at, at + bytes) and that `d` may use; NULL after err_note(). */
@@ -66,6 +67,9 @@ int sim_memory_alloc(struct sim_dev *d, enum dev_mem kind, uint32_t node, uint64
 uint32_t sim_near_node(const struct sim_dev *d);
 /* Whether copies and fills of so many bytes do their work. */
 bool sim_memory_moves(const struct sim_dev *d, uint64_t bytes);
+/* It was written; so may have been what an operation uses, but for A and B of a GEMM. */
+void sim_memory_changed(struct alloc *a);
+void sim_memory_changed_by(const struct op *op);
 int sim_memory_free(struct sim_dev *d, void *ptr);
 void sim_memory_free_all(struct sim_dev *d);
 
@@ -208,13 +212,14 @@ void sim_narrow_add_row(const struct dev_gemm *g, const float *from, void *c, ui
 
 /* alpha*A*B of a GEMM, m x n without gaps: in f64 of f64, in C's type where
  * sim_narrow_is_rounded(), else in f32. It is complete if the same GEMM was computed before; else
- * the caller fills it in. NULL if memory is exhausted. `done`: all of it was filled in. */
-struct sim_gemm_result *sim_gemm_cache_begin(const struct dev_gemm *g);
+ * the caller fills it in. NULL if memory is exhausted. At the end it is complete if all blocks are
+ * done. */
+struct sim_gemm_result *sim_gemm_cache_begin(const struct op *op);
 bool sim_gemm_cache_is_complete(const struct sim_gemm_result *p);
 void *sim_gemm_cache_values(struct sim_gemm_result *p);
 /* Of a narrow GEMM whose result is not complete: its operands as they were when it began. */
 const struct sim_narrow *sim_gemm_cache_narrow(const struct sim_gemm_result *p);
-void sim_gemm_cache_end(struct sim_gemm_result *p, const struct dev_gemm *g, bool done);
+void sim_gemm_cache_end(const struct op *op);
 void sim_gemm_cache_clear(void);
 
 /* sim_cache.c: where the model tracks the cache. What an operation that starts misses passes

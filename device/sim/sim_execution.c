@@ -106,6 +106,7 @@ static void end_transfer(struct sim_task *task)
 		memcpy(op->dst, op->src, op->bytes);
 	if (op->corrupts)
 		kernel_corrupt(op);
+	sim_memory_changed_by(op);
 	sim_engine.memory_written = true;
 	if (op->has_engine) {
 		dev_of(op)->engines_busy--;
@@ -195,14 +196,14 @@ static void end_group(struct sim_task *group)
 		op->blocks_left -= blocks * group->rounds;
 	if (group->held)
 		sim_engine_let_go(group);
-	sim_engine.memory_written = true;
 	sim_units_leave(group);
 	sim_task_end(group);
-	if (op->blocks_left > 0)
-		return;
-	if (op->corrupts)
+	if (op->blocks_left == 0 && op->corrupts)
 		kernel_corrupt(op);
-	op_end(op);
+	sim_memory_changed_by(op);
+	sim_engine.memory_written = true;
+	if (op->blocks_left == 0)
+		op_end(op);
 }
 
 void sim_exec_start_group(struct sim_task *group)

@@ -116,7 +116,7 @@ static void finish_gemm(struct op *op, uint32_t block)
 {
 	const struct dev_gemm *g = &op->gemm;
 	if (op->blocks_left == op->grid)
-		op->gemm_result = sim_gemm_cache_begin(g);
+		op->gemm_result = sim_gemm_cache_begin(op);
 	if (!op->gemm_result) {
 		op->stream->failed = -ENOMEM;
 		snprintf(op->stream->failure, sizeof(op->stream->failure),

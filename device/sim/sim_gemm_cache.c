@@ -50,8 +50,35 @@ static uint64_t hash_rows(uint64_t h, const char *at, uint64_t rows, uint64_t ro
 	return hash_mix(hash_mix(lane[0], lane[1]), hash_mix(lane[2], lane[3]));
 }
 
-static uint64_t key_of(const struct dev_gemm *g)
+/* Hashes of operands in DEVICE memory that nothing wrote since. The host may write other memory
+ * without a call. */
+#define REMEMBERED 256u
+static struct operand_hash {
+	uint64_t version;
+	const void *at;
+	uint64_t rows, row_bytes, stride_bytes, hash;
+} remembered[REMEMBERED];
+
+static uint64_t hash_operand(const struct alloc *in, const void *at, uint64_t rows,
+			     uint64_t row_bytes, uint64_t stride_bytes)
 {
+	const uint64_t place = hash_mix(hash_mix((uintptr_t)at, rows), row_bytes);
+	struct operand_hash *r = &remembered[(place ^ place >> 16) % REMEMBERED];
+	if (in->kind == DEV_MEM_DEVICE && r->version == in->version && r->at == at &&
+	    r->rows == rows && r->row_bytes == row_bytes && r->stride_bytes == stride_bytes)
+		return r->hash;
+	*r = (struct operand_hash){.version = in->version,
+				   .at = at,
+				   .rows = rows,
+				   .row_bytes = row_bytes,
+				   .stride_bytes = stride_bytes,
+				   .hash = hash_rows(1, at, rows, row_bytes, stride_bytes)};
+	return r->hash;
+}
+
+static uint64_t key_of(const struct op *op)
+{
+	const struct dev_gemm *g = &op->gemm;
 	const uint64_t size = dev_type_bytes(g->type);
 	const uint32_t b_rows = g->b_transposed ? g->n : g->k,
 		       b_columns = g->b_transposed ? g->k : g->n;
@@ -62,8 +89,8 @@ static uint64_t key_of(const struct dev_gemm *g)
 	uint64_t h = 1 + g->b_transposed;
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 		h = hash_mix(h, words[i]);
-	h = hash_rows(h, g->a, g->m, g->k * size, g->lda * size);
-	return hash_rows(h, g->b, b_rows, b_columns * size, g->ldb * size);
+	h = hash_mix(h, hash_operand(op->use[0], g->a, g->m, g->k * size, g->lda * size));
+	return hash_mix(h, hash_operand(op->use[1], g->b, b_rows, b_columns * size, g->ldb * size));
 }
 
 static uint64_t value_bytes(const struct dev_gemm *g)
@@ -96,9 +123,10 @@ static void evict_until_fits(uint64_t bytes)
 	}
 }
 
-struct sim_gemm_result *sim_gemm_cache_begin(const struct dev_gemm *g)
+struct sim_gemm_result *sim_gemm_cache_begin(const struct op *op)
 {
-	uint64_t key = key_of(g), bytes = (uint64_t)g->m * g->n * value_bytes(g);
+	const struct dev_gemm *g = &op->gemm;
+	uint64_t key = key_of(op), bytes = (uint64_t)g->m * g->n * value_bytes(g);
 	struct sim_gemm_result *p;
 	for (struct sim_gemm_result **at = &results; *at; at = &(*at)->next) {
 		p = *at;
@@ -133,14 +161,15 @@ const struct sim_narrow *sim_gemm_cache_narrow(const struct sim_gemm_result *p)
 
 void *sim_gemm_cache_values(struct sim_gemm_result *p) { return p + 1; }
 
-void sim_gemm_cache_end(struct sim_gemm_result *p, const struct dev_gemm *g, bool done)
+void sim_gemm_cache_end(const struct op *op)
 {
+	struct sim_gemm_result *p = op->gemm_result;
 	if (!p)
 		return;
 	p->users--;
 	sim_narrow_close(&p->narrow);
 	/* If a matrix was changed meanwhile, the result belongs to neither content. */
-	p->complete = p->complete || (done && key_of(g) == p->key);
+	p->complete = p->complete || (op->blocks_left == 0 && key_of(op) == p->key);
 	if (p->users > 0 || (p->complete && kept_bytes <= KEEP_BYTES))
 		return;
 	struct sim_gemm_result **at = &results;

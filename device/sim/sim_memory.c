@@ -60,6 +60,17 @@ bool sim_memory_moves(const struct sim_dev *d, uint64_t bytes)
 	return d->model.data == SIM_DATA_REAL || bytes <= SIM_MOVED_BYTES;
 }
 
+static uint64_t versions;
+
+void sim_memory_changed(struct alloc *a) { a->version = ++versions; }
+
+void sim_memory_changed_by(const struct op *op)
+{
+	for (unsigned i = 0; i < op->uses; i++)
+		if (!op->tiles || i >= 2)
+			sim_memory_changed(op->use[i]);
+}
+
 static uint64_t padded_bytes(uint64_t bytes) { return (bytes + ALIGN - 1) / ALIGN * ALIGN; }
 
 /* NULL: there is none. Small pages: of a large one a stamp would make all of it resident. */
@@ -131,7 +142,8 @@ int sim_memory_alloc(struct sim_dev *d, enum dev_mem kind, uint32_t node, uint64
 	struct alloc *a = calloc(1, sizeof(*a));
 	if (!a)
 		return err_note(-ENOMEM, "sim:%u: allocate: out of memory", d->base.index);
-	*a = (struct alloc){.bytes = bytes, .kind = kind, .node = node, .dev = d};
+	*a = (struct alloc){
+		.bytes = bytes, .kind = kind, .node = node, .dev = d, .version = ++versions};
 	open_base(a);
 	if (!a->base || address_table_add(&allocs, a->base, a)) {
 		close_base(a);

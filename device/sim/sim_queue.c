@@ -423,13 +423,15 @@ int sim_post_value(struct dev *dev, uint32_t *at, uint32_t value)
 	int status = sim_call_begin(d);
 	if (status)
 		return sim_call_end(status);
-	if (!sim_memory_find(d, at, sizeof(*at), "post a value"))
+	struct alloc *a = sim_memory_find(d, at, sizeof(*at), "post a value");
+	if (!a)
 		return sim_call_end(-EFAULT);
 	if ((uintptr_t)at % sizeof(*at))
 		return sim_call_end(err_note(-EINVAL,
 					     "sim:%u: a value must be aligned to %zu bytes",
 					     dev->index, sizeof(*at)));
 	*at = value;
+	sim_memory_changed(a);
 	sim_engine_written();
 	sim_engine_run(sim_engine.now_ns);
 	return sim_call_end(0);
