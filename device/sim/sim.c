@@ -169,11 +169,9 @@ static void apply_lacks(struct sim_model *m)
 static int add_device(struct sim_dev *d)
 {
 	const struct sim_model *m = &d->model;
-	const size_t slots = (size_t)m->units * m->slots_per_unit;
-	int status = sim_engine_reserve(slots);
+	int status = sim_tasks_open(d);
 	if (status)
-		return err_note(status, "sim:%u: open: out of memory for %zu slots", d->base.index,
-				slots);
+		return status;
 	set_resources(d);
 	set_props(d);
 	d->kernels = kernels_fill(d->kernel, m->data == SIM_DATA_REAL);
@@ -278,7 +276,8 @@ static void sim_close(struct dev *dev)
 	while (*at != d)
 		at = &(*at)->next;
 	*at = d->next;
-	sim_engine_unreserve((size_t)d->model.units * d->model.slots_per_unit + streams);
+	sim_engine_unreserve(streams);
+	sim_tasks_close(d);
 	free(d->unit_class);
 	free(d);
 	pthread_mutex_unlock(&lock);

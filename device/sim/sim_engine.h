@@ -285,6 +285,7 @@ struct dev_stream {
 	int priority;
 	struct op *head, *tail;
 	uint32_t queued;
+	struct sim_task task;   /* of its first operation, but for blocks */
 	struct sim_task *tasks; /* of its first operation */
 	uint64_t order;         /* among all streams */
 	uint64_t pass;          /* in which it is looked at, if it is ready */
@@ -335,6 +336,10 @@ struct sim_dev {
 
 	struct unit_class *unit_class; /* as many as units */
 	struct unit_class *classes, *classes_idle;
+	/* Of groups: one for each slot, so that running never allocates. Pages of those that never
+	 * were in use cost nothing. */
+	struct sim_task *tasks, **tasks_idle;
+	size_t tasks_idle_count;
 	struct resource memory, llc, link_up, link_down, far_up, far_down, peer_in, peer_out;
 	struct resource to_peer[DEV_MAX]; /* by the other device's index */
 };
@@ -345,10 +350,10 @@ struct sim_engine {
 	struct sim_dev *devs;
 	bool devs_changed;
 	struct resource host_memory;
-	/* Every stream and every slot has at most one task, so that running never allocates. */
-	struct sim_task **heap, **finished, **idle;
+	/* As long as there can be tasks: one of each stream and each slot. */
+	struct sim_task **heap, **finished;
 	struct flow **flows;
-	size_t running, idle_count, reserved;
+	size_t running, reserved;
 	uint64_t started;
 	struct sim_task *held;
 	/* Streams that may be able to go on, by pass and order. */
@@ -396,10 +401,13 @@ void op_end(struct op *op);
 /* Change the number of tasks that can be active. */
 int sim_engine_reserve(size_t more);
 void sim_engine_unreserve(size_t fewer);
+int sim_tasks_open(struct sim_dev *d);
+void sim_tasks_close(struct sim_dev *d);
 
 /* A task of an operation lasts for a delay, or until its flow has passed. Then `then` continues or
  * ends it. */
 struct sim_task *sim_task_begin(struct op *op);
+struct sim_task *sim_task_begin_group(struct op *op); /* of blocks */
 void sim_task_start_delay(struct sim_task *task, double ns, void (*then)(struct sim_task *task));
 void sim_task_start_flow(struct sim_task *task, void (*then)(struct sim_task *task));
 void sim_task_end(struct sim_task *task);

@@ -3,6 +3,7 @@
  * Tasks: what takes time. Those that run are in a heap by the time at which they finish.
  */
 #include "device/sim/sim_engine.h"
+#include "lib/err.h"
 
 #include <errno.h>
 #include <math.h>
@@ -31,18 +32,9 @@ int sim_engine_reserve(size_t more)
 	struct sim_engine *engine = &sim_engine;
 	size_t capacity = engine->reserved + more;
 	if (grow_array(&engine->heap, capacity) || grow_array(&engine->finished, capacity) ||
-	    grow_array(&engine->idle, capacity) || grow_array(&engine->flows, capacity) ||
-	    grow_array(&engine->ready, capacity))
+	    grow_array(&engine->flows, capacity) || grow_array(&engine->ready, capacity))
 		return -ENOMEM;
-	while (engine->reserved < capacity) {
-		struct sim_task *task = calloc(1, sizeof(*task));
-		if (!task) {
-			sim_engine_unreserve(engine->reserved + more - capacity);
-			return -ENOMEM;
-		}
-		engine->idle[engine->idle_count++] = task;
-		engine->reserved++;
-	}
+	engine->reserved = capacity;
 	return 0;
 }
 
@@ -50,23 +42,42 @@ void sim_engine_unreserve(size_t fewer)
 {
 	struct sim_engine *engine = &sim_engine;
 	sim_task_set_rates(); /* resources that are freed next are not looked at later */
-	for (; fewer > 0 && engine->idle_count > 0; fewer--, engine->reserved--)
-		free(engine->idle[--engine->idle_count]);
+	engine->reserved -= fewer;
 	if (engine->reserved > 0)
 		return;
 	free(engine->heap);
 	free(engine->finished);
-	free(engine->idle);
 	free(engine->flows);
 	free(engine->ready);
 	sim_gemm_cache_clear();
 	memset(engine, 0, sizeof(*engine));
 }
 
-struct sim_task *sim_task_begin(struct op *op)
+int sim_tasks_open(struct sim_dev *d)
 {
-	struct sim_engine *engine = &sim_engine;
-	struct sim_task *task = engine->idle[--engine->idle_count];
+	const size_t slots = (size_t)d->model.units * d->model.slots_per_unit;
+	d->tasks = calloc(slots, sizeof(*d->tasks));
+	d->tasks_idle = calloc(slots, sizeof(*d->tasks_idle));
+	if (!d->tasks || !d->tasks_idle || sim_engine_reserve(slots)) {
+		free(d->tasks);
+		free(d->tasks_idle);
+		return err_note(-ENOMEM, "sim:%u: open: out of memory for %zu slots", d->base.index,
+				slots);
+	}
+	for (size_t i = slots; i > 0; i--)
+		d->tasks_idle[d->tasks_idle_count++] = &d->tasks[i - 1];
+	return 0;
+}
+
+void sim_tasks_close(struct sim_dev *d)
+{
+	sim_engine_unreserve((size_t)d->model.units * d->model.slots_per_unit);
+	free(d->tasks);
+	free(d->tasks_idle);
+}
+
+static struct sim_task *begin_task(struct sim_task *task, struct op *op)
+{
 	memset(task, 0, offsetof(struct sim_task, flow));
 	task->op = op;
 	task->stretch = op->stretch;
@@ -78,15 +89,25 @@ struct sim_task *sim_task_begin(struct op *op)
 	return task;
 }
 
+struct sim_task *sim_task_begin(struct op *op) { return begin_task(&op->stream->task, op); }
+
+struct sim_task *sim_task_begin_group(struct op *op)
+{
+	struct sim_dev *d = op->stream->dev;
+	return begin_task(d->tasks_idle[--d->tasks_idle_count], op);
+}
+
 void sim_task_end(struct sim_task *task)
 {
+	struct dev_stream *s = task->op->stream;
 	if (task->next_of_stream)
 		task->next_of_stream->previous_of_stream = task->previous_of_stream;
 	if (task->previous_of_stream)
 		task->previous_of_stream->next_of_stream = task->next_of_stream;
 	else
-		task->op->stream->tasks = task->next_of_stream;
-	sim_engine.idle[sim_engine.idle_count++] = task;
+		s->tasks = task->next_of_stream;
+	if (task != &s->task)
+		s->dev->tasks_idle[s->dev->tasks_idle_count++] = task;
 }
 
 /* ------------------------------------------------------------------ the heap */

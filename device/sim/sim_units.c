@@ -128,7 +128,7 @@ static void leave_class(struct sim_task *group)
 /* The part of a running group that is on units which become a class of their own. */
 static void split_group(struct sim_task *group, struct unit_class *to)
 {
-	struct sim_task *part = sim_task_begin(group->op);
+	struct sim_task *part = sim_task_begin_group(group->op);
 	if (group->is_flow) {
 		sim_task_update_left(group);
 		flow_leave(&group->flow);
@@ -230,7 +230,7 @@ static void place_on_class(struct op *op, struct unit_class *c)
 	op->next_block += c->units;
 	if (add_to_group(c, op, block, part))
 		return;
-	struct sim_task *group = sim_task_begin(op);
+	struct sim_task *group = sim_task_begin_group(op);
 	group->block = block;
 	group->part = part;
 	group->units = c->units;
