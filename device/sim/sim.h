@@ -34,8 +34,7 @@
  *   own memory      every byte read or written: memory_bandwidth; a copy inside it counts twice
  *   cache           instead of own memory, for launches that touch at most llc_bytes of it and are
  *                   not "_nt": llc_bandwidth. The cache is always warm, unless llc_tracked is 1:
- *                   then it holds what operations used last, whole ranges up to llc_bytes, and a
- *                   launch that misses any of its own memory takes all from there
+ *                   then see CACHE
  *   pinned memory   link_down_bandwidth (read) or link_up_bandwidth (write), and host_bandwidth; on
  *                   another NUMA node than the device's, which is its index modulo numa_nodes,
  *                   far_bandwidth in either direction, too. dev_alloc() takes the device's node
@@ -48,12 +47,36 @@
  * A GEMM cuts C into tiles of gemm_tile^2 (halved until there are enough blocks); an edge tile
  * costs a whole one. A tile of r x c moves (r + c) * k elements of A and B and r * c of C (2 r * c
  * with beta) through the cache, each of its own type's bytes, and runs at gemm_efficiency * flops
- * of its type. Matrices larger than llc_bytes, and with llc_tracked those that are not in the
- * cache, also pass memory once (C twice with beta). `tiled`, counting rows and a transposed B cost
+ * of its type. Matrices larger than llc_bytes also pass memory once (C twice with beta), unless
+ * llc_tracked is 1. `tiled`, counting rows and a transposed B cost
  * nothing. With tile_k the tiles are DEV_GEMM_TILE^2, tile_k costs its claim alone, and the tiles
  * of a block are one flow. Types without a rate of their own (flops_bf16 ...) are -ENOTSUP. Narrow
  * A and B are decoded, tf32 rounded to its bits; every product and sum is rounded to f32, and C to
  * its type, to nearest. A GEMM of a narrow type reads A and B when its first block ends.
+ *
+ * CACHE, with llc_tracked = 1. The last-level cache of a device holds the llc_bytes of the device's
+ * memory that were used last, in at most 512 ranges; what was used first goes first, a range from
+ * its start. An operation uses it when it starts: what it reads, then what it writes, each in the
+ * order of its arguments (a GEMM: A, B, C), each array as one range; a matrix takes the gaps
+ * between its rows along. What counts as no traffic (results, flags, the ring of a chase) does not
+ * use it.
+ *
+ *   read      all bytes pass the cache, and those that are missing memory, too, once for all
+ *             repetitions
+ *   write     all bytes pass the cache, and none is read from memory. llc_writes = back: they are
+ *             dirty, and pass memory with the operation that evicts them. llc_writes = through:
+ *             they pass memory at once
+ *   too much  An operation whose arrays in this cache have more than llc_bytes finds nothing: in
+ *             every repetition all that it reads and writes passes memory, too. With llc_writes =
+ *             back, what it leaves dirty passes later, and what was dirty before passes now
+ *   "_nt"     bytes pass memory instead of the cache. What is dirty of a range that is read passes
+ *             memory first and stays in the cache, clean; of a range that is written the cache
+ *             forgets all
+ *
+ * engine_cache = bypass: copies and fills, with and without engines, pass every cache by as "_nt",
+ * and so do kernels and GEMMs that of a peer. engine_cache = through: they use the cache of the
+ * device whose memory it is, at its llc_bandwidth. dev_free() and dev_reseed() forget, without
+ * traffic.
  *
  * SHARING is max-min fair: the level of all flows rises together until a resource is full; its
  * flows stay there and the others rise on. A flow's level is its largest share of any memory, cache

@@ -1,80 +1,303 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the last-level cache holds, for models with `llc_tracked`: the ranges of own memory that
- * were used last, as many whole ones as fit.
+ * The last-level caches of models with `llc_tracked`: which bytes they hold, and what passes memory
+ * because of it. sim.h has the laws. d->cached[] has the ranges, the oldest first; they do not
+ * overlap.
  */
 #include "device/sim/sim_engine.h"
 
+#include <math.h>
 #include <string.h>
 
-static uint64_t overlap_bytes(const struct sim_range *r, const char *at, uint64_t bytes)
+/* What one operation moves between a cache and its memory, beyond what it asks for. */
+struct exchange {
+	struct sim_dev *d;
+	double read, written;
+};
+
+static const char *end_of(const struct sim_cached *r) { return r->at + r->bytes; }
+
+static uint64_t overlap_bytes(const struct sim_cached *r, const char *at, uint64_t bytes)
 {
 	const char *from = r->at > at ? r->at : at,
-		   *to = r->at + r->bytes < at + bytes ? r->at + r->bytes : at + bytes;
+		   *to = end_of(r) < at + bytes ? end_of(r) : at + bytes;
 	return to > from ? (uint64_t)(to - from) : 0;
 }
 
-/* Ranges do not overlap each other. */
-static bool cache_holds(const struct sim_dev *d, const char *at, uint64_t bytes)
+/* ------------------------------------------------------------------ ranges */
+
+static void remove_oldest(struct sim_dev *d, size_t count)
 {
-	uint64_t left = d->model.llc_bytes, found = 0;
-	for (size_t i = 0; i < d->cached_count && d->cached[i].bytes <= left; i++) {
-		left -= d->cached[i].bytes;
-		found += overlap_bytes(&d->cached[i], at, bytes);
-	}
-	return found == bytes;
+	d->cached_count -= count;
+	memmove(d->cached, d->cached + count, d->cached_count * sizeof(*d->cached));
 }
 
-/* Beyond the limit the oldest range is forgotten. */
-static void insert_range(struct sim_dev *d, size_t at, const char *start, uint64_t bytes)
+static void evict_down_to(struct exchange *x, uint64_t limit_bytes)
 {
+	struct sim_dev *d = x->d;
+	size_t gone = 0;
+	while (d->cached_bytes > limit_bytes) {
+		struct sim_cached *oldest = &d->cached[gone];
+		uint64_t bytes = d->cached_bytes - limit_bytes;
+		if (bytes >= oldest->bytes) {
+			bytes = oldest->bytes;
+			gone++;
+		}
+		if (oldest->dirty)
+			x->written += (double)bytes;
+		oldest->at += bytes;
+		oldest->bytes -= bytes;
+		d->cached_bytes -= bytes;
+	}
+	if (gone)
+		remove_oldest(d, gone);
+}
+
+static void keep_ranges(struct exchange *x, size_t most)
+{
+	while (x->d->cached_count > most)
+		evict_down_to(x, x->d->cached_bytes - x->d->cached[0].bytes);
+}
+
+static void insert_range(struct sim_dev *d, size_t i, struct sim_cached r)
+{
+	memmove(d->cached + i + 1, d->cached + i, (d->cached_count - i) * sizeof(*d->cached));
+	d->cached[i] = r;
+	d->cached_count++;
+}
+
+/* The range is not there. It extends the latest one if it continues that. */
+static void append_range(struct exchange *x, const char *at, uint64_t bytes, bool dirty)
+{
+	struct sim_dev *d = x->d;
 	if (bytes == 0)
 		return;
-	size_t moved = d->cached_count - at;
-	if (d->cached_count == SIM_CACHED)
-		moved -= moved > 0;
-	else
-		d->cached_count++;
-	memmove(d->cached + at + 1, d->cached + at, moved * sizeof(*d->cached));
-	d->cached[at] = (struct sim_range){start, bytes};
+	struct sim_cached *latest = d->cached_count ? &d->cached[d->cached_count - 1] : NULL;
+	if (latest && end_of(latest) == at && latest->dirty == dirty) {
+		latest->bytes += bytes;
+	} else {
+		keep_ranges(x, SIM_CACHED - 1);
+		d->cached[d->cached_count++] = (struct sim_cached){at, bytes, dirty};
+	}
+	d->cached_bytes += bytes;
 }
 
-/* What is left of a range before and after stays where it is in the order. */
+/* Dirty parts of a range, by address. */
+struct parts {
+	struct sim_cached at[SIM_CACHED + SIM_CACHED_SPARE];
+	size_t count;
+};
+
+static void add_part(struct parts *parts, const char *at, uint64_t bytes)
+{
+	size_t i = parts->count++;
+	for (; i > 0 && parts->at[i - 1].at > at; i--)
+		parts->at[i] = parts->at[i - 1];
+	parts->at[i] = (struct sim_cached){at, bytes, true};
+}
+
+/* What is left of a range before and after stays where it is in the order. Returns how many bytes
+ * were there; `dirty` may be NULL. */
+static uint64_t take_out(struct sim_dev *d, const char *at, uint64_t bytes, struct parts *dirty)
+{
+	uint64_t found = 0;
+	size_t keep = 0;
+	for (size_t i = 0; i < d->cached_count; i++) {
+		const struct sim_cached r = d->cached[i];
+		const uint64_t overlap = overlap_bytes(&r, at, bytes);
+		if (overlap == 0) {
+			d->cached[keep++] = r;
+			continue;
+		}
+		found += overlap;
+		if (dirty && r.dirty)
+			add_part(dirty, r.at > at ? r.at : at, overlap);
+		const bool before = at > r.at;
+		const bool after = end_of(&r) > at + bytes;
+		/* Then no other range overlaps, and nothing was removed. */
+		if (before && after)
+			insert_range(d, ++i, r);
+		if (before)
+			d->cached[keep++] =
+				(struct sim_cached){r.at, (uint64_t)(at - r.at), r.dirty};
+		if (after)
+			d->cached[keep++] = (struct sim_cached){
+				at + bytes, (uint64_t)(end_of(&r) - at) - bytes, r.dirty};
+	}
+	d->cached_count = keep;
+	d->cached_bytes -= found;
+	return found;
+}
+
 void sim_cache_forget(struct sim_dev *d, const char *at, uint64_t bytes)
 {
-	for (size_t i = d->cached_count; i-- > 0;) {
-		const struct sim_range r = d->cached[i];
-		if (overlap_bytes(&r, at, bytes) == 0)
-			continue;
-		d->cached_count--;
-		memmove(d->cached + i, d->cached + i + 1,
-			(d->cached_count - i) * sizeof(*d->cached));
-		if (r.at + r.bytes > at + bytes)
-			insert_range(d, i, at + bytes, (uint64_t)(r.at + r.bytes - at) - bytes);
-		if (r.at < at)
-			insert_range(d, i, r.at, (uint64_t)(at - r.at));
+	struct exchange lost = {.d = d};
+	if (d->cached_count == 0)
+		return;
+	take_out(d, at, bytes, NULL);
+	keep_ranges(&lost, SIM_CACHED);
+}
+
+/* ------------------------------------------------------------------ uses */
+
+static void use_read(struct exchange *x, const struct sim_range *r)
+{
+	struct parts dirty;
+	dirty.count = 0;
+	const char *at = r->at;
+	x->read += (double)(r->bytes - take_out(x->d, r->at, r->bytes, &dirty));
+	for (size_t i = 0; i < dirty.count; i++) {
+		append_range(x, at, (uint64_t)(dirty.at[i].at - at), false);
+		append_range(x, dirty.at[i].at, dirty.at[i].bytes, true);
+		at = end_of(&dirty.at[i]);
 	}
+	append_range(x, at, (uint64_t)(r->at + r->bytes - at), false);
+}
+
+static void use_write(struct exchange *x, const struct sim_range *r)
+{
+	take_out(x->d, r->at, r->bytes, NULL);
+	append_range(x, r->at, r->bytes, !x->d->model.llc_writes);
+}
+
+/* What is dirty of a range is written back and stays where it is in the order. */
+static void write_back(struct exchange *x, const struct sim_range *range)
+{
+	struct sim_dev *d = x->d;
+	for (size_t i = 0; i < d->cached_count; i++) {
+		const struct sim_cached r = d->cached[i];
+		const uint64_t overlap = r.dirty ? overlap_bytes(&r, range->at, range->bytes) : 0;
+		if (overlap == 0)
+			continue;
+		const char *from = r.at > range->at ? r.at : range->at, *to = from + overlap;
+		x->written += (double)overlap;
+		d->cached[i] = (struct sim_cached){from, overlap, false};
+		if (end_of(&r) > to)
+			insert_range(d, i + 1,
+				     (struct sim_cached){to, (uint64_t)(end_of(&r) - to), true});
+		if (r.at < from)
+			insert_range(d, i++,
+				     (struct sim_cached){r.at, (uint64_t)(from - r.at), true});
+	}
+}
+
+/* ------------------------------------------------------------------ operations */
+
+/* Whose cache could hold it; NULL: nobody's. */
+static struct sim_dev *cache_of(const struct op *op, unsigned i)
+{
+	const struct alloc *a = op->traffic[i].at;
+	return a->kind == DEV_MEM_DEVICE && a->dev->model.llc_tracked ? a->dev : NULL;
+}
+
+static bool passes_by(const struct op *op, const struct sim_dev *owner)
+{
+	const struct sim_dev *d = op->stream->dev;
+	const bool by_engine = op->kind != OP_LAUNCH || op->type == &kernel_copy_type;
+	if (op->type && op->type->signature && op->type->signature->streaming)
+		return true;
+	return (by_engine || owner != d) && !d->model.engine_cache;
+}
+
+/* The next traffic from *i_p on that is of this memory and in this direction. */
+static bool next_traffic(const struct op *op, const struct sim_dev *owner, bool write,
+			 unsigned *i_p)
+{
+	for (; *i_p < op->traffics; ++*i_p)
+		if (cache_of(op, *i_p) == owner && op->traffic[*i_p].write == write &&
+		    op->traffic[*i_p].volume > 0)
+			return true;
+	return false;
+}
+
+static const struct sim_range *range_of(const struct op *op, unsigned i)
+{
+	return &op->range[op->traffic[i].use];
+}
+
+/* Every array counts once. */
+static bool arrays_fit(const struct op *op, const struct sim_dev *owner)
+{
+	uint64_t bytes = 0;
+	unsigned seen = 0;
+	for (int write = 0; write < 2; write++) {
+		for (unsigned i = 0; next_traffic(op, owner, write, &i); i++) {
+			const unsigned use = 1u << op->traffic[i].use;
+			bytes += seen & use ? 0 : range_of(op, i)->bytes;
+			seen |= use;
+		}
+	}
+	return bytes <= owner->model.llc_bytes;
+}
+
+static double memory_bytes(const struct op *op, unsigned i)
+{
+	return op->tiles ? sim_gemm_memory_bytes(op, i) : op->traffic[i].volume;
+}
+
+/* What does not fit finds nothing: every pass evicts what it will use next. */
+static void pass_through(struct exchange *x, const struct op *op)
+{
+	const bool fit = arrays_fit(op, x->d), through = x->d->model.llc_writes;
+	double all = 0;
+	if (!fit)
+		evict_down_to(x, 0);
+	for (unsigned i = 0; next_traffic(op, x->d, false, &i); i++) {
+		use_read(x, range_of(op, i));
+		all += memory_bytes(op, i);
+	}
+	if (!fit)
+		x->read = all;
+	for (unsigned i = 0; next_traffic(op, x->d, true, &i); i++) {
+		const double bytes = memory_bytes(op, i);
+		use_write(x, range_of(op, i));
+		if (through)
+			x->written += bytes;
+		else if (!fit) /* The last pass is dirty until it is evicted. */
+			x->written += fmax(0, bytes - (double)range_of(op, i)->bytes);
+	}
+	evict_down_to(x, x->d->model.llc_bytes);
+	keep_ranges(x, SIM_CACHED);
+}
+
+/* Reads come first: what they find dirty may be what is overwritten. */
+static void pass_by(struct exchange *x, const struct op *op)
+{
+	for (unsigned i = 0; next_traffic(op, x->d, false, &i); i++)
+		write_back(x, range_of(op, i));
+	for (unsigned i = 0; next_traffic(op, x->d, true, &i); i++)
+		take_out(x->d, range_of(op, i)->at, range_of(op, i)->bytes, NULL);
+	keep_ranges(x, SIM_CACHED);
+}
+
+static bool is_first_of(const struct op *op, unsigned i, const struct sim_dev *owner)
+{
+	for (unsigned before = 0; before < i; before++)
+		if (cache_of(op, before) == owner)
+			return false;
+	return true;
 }
 
 void sim_cache_start(struct op *op)
 {
-	struct sim_dev *d = op->stream->dev;
-	bool missing[OP_USES] = {false}, any = false;
-	if (!d->model.llc_tracked)
+	const unsigned asked = op->traffics;
+	if (!op->stream->dev->model.llc_tracked)
 		return;
-	for (unsigned i = 0; i < op->uses; i++) {
-		bool own = op->use[i]->dev == d && op->use[i]->kind == DEV_MEM_DEVICE;
-		missing[i] = own && !cache_holds(d, op->range[i].at, op->range[i].bytes);
-		any = any || missing[i];
-	}
-	if (op->tiles)
-		sim_gemm_refill(op, missing);
-	for (unsigned i = 0; any && !op->tiles && i < op->traffics; i++)
-		op->traffic[i].path = PATH_MEMORY;
-	for (unsigned i = 0; i < op->uses; i++) {
-		if (op->use[i]->dev != d || op->use[i]->kind != DEV_MEM_DEVICE)
+	for (unsigned i = 0; i < asked; i++) {
+		struct exchange x = {.d = cache_of(op, i)};
+		if (!x.d)
 			continue;
-		sim_cache_forget(d, op->range[i].at, op->range[i].bytes);
-		insert_range(d, 0, op->range[i].at, op->range[i].bytes);
+		const bool by = passes_by(op, x.d);
+		op->traffic[i].path = by ? PATH_MEMORY : PATH_CACHE;
+		if (!is_first_of(op, i, x.d))
+			continue;
+		if (by)
+			pass_by(&x, op);
+		else
+			pass_through(&x, op);
+		if (x.read > 0)
+			op_traffic(op, op->traffic[i].use, x.read, false, PATH_REFILL);
+		if (x.written > 0)
+			op_traffic(op, op->traffic[i].use, x.written, true, PATH_REFILL);
 	}
 }

@@ -89,14 +89,14 @@ struct event_stamp {
 };
 
 #define OP_USES DEV_KERNEL_MAX_ARGS
-#define OP_TRAFFIC (2 * DEV_KERNEL_MAX_ARGS)
+/* Of every array what is read, what is written, and both between its cache and its memory. */
+#define OP_TRAFFIC (4 * DEV_KERNEL_MAX_ARGS)
 
-/* Paths of traffic to own device memory. To other memory, the first two go over the links, and the
- * last one counts nothing. */
+/* Paths of traffic. The cache and the memory are those of the device whose memory it is. */
 enum path {
-	PATH_MEMORY, /* unit and memory */
-	PATH_CACHE,  /* unit and last level cache */
-	PATH_REFILL, /* memory alone, into the cache */
+	PATH_MEMORY, /* unit or engine, links, memory */
+	PATH_CACHE,  /* unit or engine, links, last-level cache; of device memory alone */
+	PATH_REFILL, /* between that cache and its memory */
 };
 
 struct kernel_type;
@@ -105,6 +105,12 @@ struct sim_gemm_result;
 struct sim_range {
 	const char *at;
 	uint64_t bytes;
+};
+
+struct sim_cached {
+	const char *at;
+	uint64_t bytes;
+	bool dirty; /* memory does not have it yet */
 };
 
 struct op {
@@ -137,9 +143,10 @@ struct op {
 	uint32_t tile_rows, tile_columns, tiles; /* of a GEMM; block i has tiles i, i + grid, ... */
 	uint32_t grid, next_block, blocks_left;
 	uint64_t claim_bytes, register_bytes;
-	/* traffic of the whole launch */
+	/* traffic of the whole operation */
 	struct {
 		struct alloc *at;
+		unsigned use; /* of which it is */
 		double volume;
 		bool write;
 		enum path path;
@@ -185,10 +192,8 @@ void kernel_corrupt(struct op *op);
 /* flop/s of one unit; 0: the device has no GEMM of this type. */
 double sim_gemm_flops(const struct sim_model *m, enum dev_type type);
 int sim_gemm_prepare(struct sim_dev *d, struct op *op, const struct dev_gemm *g);
-/* A, B and C pass memory where they are missing from the cache; matrices larger than it do so
- * already.
- */
-void sim_gemm_refill(struct op *op, const bool missing[3]);
+/* How much of this traffic passes memory where the matrices are larger than the cache. */
+double sim_gemm_memory_bytes(const struct op *op, unsigned traffic);
 extern const struct kernel_type kernel_copy_type;
 
 /* sim_narrow.c: types with fewer bits of mantissa than f32. */
@@ -222,15 +227,22 @@ const struct sim_narrow *sim_gemm_cache_narrow(const struct sim_gemm_result *p);
 void sim_gemm_cache_end(const struct op *op);
 void sim_gemm_cache_clear(void);
 
-/* sim_cache.c: where the model tracks the cache. What an operation that starts misses passes
- * memory, and all that it uses is in the cache from then on. Memory that is freed is not. */
+/* sim_cache.c: where the model tracks the cache. Choose the paths of an operation that starts, add
+ * what passes between caches and their memories, and change what the caches hold. */
 void sim_cache_start(struct op *op);
+/* The cache loses a range, without a write-back. */
 void sim_cache_forget(struct sim_dev *d, const char *at, uint64_t bytes);
 
-/* Add `bytes` at `at` to the memory that the operation uses; add to the traffic of a launch. */
+/* Device memory of `d` itself. */
+static inline bool sim_is_own(const struct sim_dev *d, const struct alloc *a)
+{
+	return a->dev == d && a->kind == DEV_MEM_DEVICE;
+}
+
+/* Add `bytes` at `at` to the memory that the operation uses; add traffic of a use. */
 int op_use(struct sim_dev *d, struct op *op, const void *at, uint64_t bytes, const char *what,
 	   struct alloc **a_p);
-void op_traffic(struct op *op, struct alloc *a, double volume, bool write, enum path path);
+void op_traffic(struct op *op, unsigned use, double volume, bool write, enum path path);
 
 /* ------------------------------------------------------------------ the engine (sim_engine.c) */
 
@@ -304,6 +316,8 @@ struct dev_event {
 #define SIM_PEERS 128
 #define SIM_QUARANTINE 64
 #define SIM_CACHED 512
+/* An operation may cut a range twice to write back what it reads, once to forget what it writes. */
+#define SIM_CACHED_SPARE (3 * OP_USES)
 
 struct sim_dev {
 	struct dev base; /* first */
@@ -331,8 +345,9 @@ struct sim_dev {
 	int violation;
 	char violation_text[160];
 
-	struct sim_range cached[SIM_CACHED]; /* latest use first; sim_cache.c */
+	struct sim_cached cached[SIM_CACHED + SIM_CACHED_SPARE]; /* oldest use first; sim_cache.c */
 	size_t cached_count;
+	uint64_t cached_bytes;
 
 	struct unit_class *unit_class; /* as many as units */
 	struct unit_class *classes, *classes_idle;

@@ -15,7 +15,7 @@ static struct sim_dev *dev_of(const struct op *op) { return op->stream->dev; }
 /* ------------------------------------------------------------------ what flows need */
 
 static void need_memory(struct sim_dev *d, struct flow *f, const struct alloc *a, double volume,
-			bool write)
+			bool write, enum path path)
 {
 	if (a->kind == DEV_MEM_PINNED) {
 		flow_need(f, &sim_engine.host_memory, volume);
@@ -24,14 +24,28 @@ static void need_memory(struct sim_dev *d, struct flow *f, const struct alloc *a
 			flow_need(f, write ? &d->far_up : &d->far_down, volume);
 		return;
 	}
-	flow_need(f, &a->dev->memory, volume);
-	if (a->dev != d) {
+	flow_need(f, path == PATH_CACHE ? &a->dev->llc : &a->dev->memory, volume);
+	if (a->dev != d && path != PATH_REFILL) {
 		flow_need(f, write ? &d->peer_out : &d->peer_in, volume);
 		flow_need(f, write ? &a->dev->peer_in : &a->dev->peer_out, volume);
 		flow_need(f,
 			  write ? &d->to_peer[a->dev->base.index] : &a->dev->to_peer[d->base.index],
 			  volume);
 	}
+}
+
+/* Returns how much of it passes the unit or engine. */
+static double need_traffic(struct flow *f, const struct op *op, double part)
+{
+	double through = 0;
+	for (unsigned i = 0; i < op->traffics; i++) {
+		const double volume = op->traffic[i].volume * part;
+		need_memory(dev_of(op), f, op->traffic[i].at, volume, op->traffic[i].write,
+			    op->traffic[i].path);
+		if (op->traffic[i].path != PATH_REFILL)
+			through += volume;
+	}
+	return through;
 }
 
 static void limit_block(struct sim_dev *d, struct flow *f, struct resource *r, double volume)
@@ -46,21 +60,10 @@ void sim_exec_block_flow(struct sim_task *task)
 {
 	const struct op *op = task->op;
 	struct sim_dev *d = dev_of(op);
-	double through_unit = 0;
 	flow_begin(&task->flow);
 	task->flow.blocks = task->units * task->per_unit;
 	task->flow.per_unit = task->per_unit;
-	for (unsigned i = 0; i < op->traffics; i++) {
-		double volume = op->traffic[i].volume * task->part;
-		const struct alloc *at = op->traffic[i].at;
-		bool own = at->dev == d && at->kind == DEV_MEM_DEVICE;
-		if (own && op->traffic[i].path == PATH_CACHE)
-			flow_need(&task->flow, &d->llc, volume);
-		else if (own || op->traffic[i].path != PATH_REFILL)
-			need_memory(d, &task->flow, at, volume, op->traffic[i].write);
-		if (op->traffic[i].path != PATH_REFILL)
-			through_unit += volume;
-	}
+	const double through_unit = need_traffic(&task->flow, op, task->part);
 	limit_block(d, &task->flow, &task->class->load_store, through_unit);
 	if (op->block_flops > 0)
 		limit_block(d, &task->flow, &task->class->compute,
@@ -123,9 +126,8 @@ void sim_exec_start_transfer(struct sim_task *task)
 	double volume = (double)op->bytes;
 	sim_cache_start(op);
 	flow_begin(&task->flow);
-	need_memory(d, &task->flow, op->use[0], volume, true);
+	need_traffic(&task->flow, op, 1);
 	if (op->kind == OP_COPY) {
-		need_memory(d, &task->flow, op->use[1], volume, false);
 		task->flow.min_ns = volume / (d->model.engine_bandwidth * 1e-9);
 		task->flow.weight = d->model.engine_weight;
 	}

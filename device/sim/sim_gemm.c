@@ -220,48 +220,48 @@ static int use_operands(struct sim_dev *d, struct op *op)
 	return status;
 }
 
-static double operand_bytes(const struct dev_gemm *g)
+/* Without gaps, of A, B or C, which are the first uses. */
+static double operand_of(const struct dev_gemm *g, unsigned use)
 {
-	return (double)dev_type_bytes(g->type) * ((double)g->m * g->k + (double)g->k * g->n) +
-	       (double)dev_type_result_bytes(g->type) * ((double)g->m * g->n);
+	const double size = dev_type_bytes(g->type);
+	return use == 0   ? size * g->m * g->k
+	       : use == 1 ? size * g->k * g->n
+			  : (double)dev_type_result_bytes(g->type) * g->m * g->n;
 }
 
-/* A, B and C, which are the first uses. */
-static void refill_matrices(struct op *op, const bool which[3])
+/* Of a cache that is not tracked. */
+static void pass_memory_once(struct sim_dev *d, struct op *op)
 {
-	const struct dev_gemm *g = &op->gemm;
-	const double size = dev_type_bytes(g->type), c_size = dev_type_result_bytes(g->type),
-		     c_passes = is_zero(g->beta) ? 1 : 2;
-	if (which[0])
-		op_traffic(op, op->use[0], size * g->m * g->k, false, PATH_REFILL);
-	if (which[1])
-		op_traffic(op, op->use[1], size * g->k * g->n, false, PATH_REFILL);
-	if (which[2])
-		op_traffic(op, op->use[2], c_passes * c_size * g->m * g->n, true, PATH_REFILL);
+	const double c_passes = is_zero(op->gemm.beta) ? 1 : 2;
+	for (unsigned use = 0; use < 3; use++)
+		if (sim_is_own(d, op->use[use]))
+			op_traffic(op, use, (use == 2 ? c_passes : 1) * operand_of(&op->gemm, use),
+				   use == 2, PATH_REFILL);
 }
 
 static void add_traffic(struct sim_dev *d, struct op *op)
 {
-	static const bool all[3] = {true, true, true};
 	const struct dev_gemm *g = &op->gemm;
 	const uint64_t size = dev_type_bytes(g->type);
-	struct alloc *a = op->use[0], *b = op->use[1], *c = op->use[2];
+	enum path path[3];
+	for (unsigned use = 0; use < 3; use++)
+		path[use] = sim_is_own(d, op->use[use]) ? PATH_CACHE : PATH_MEMORY;
 	double per_row = (double)op->tiles * (double)g->k * (double)size;
 	double tile = (double)op->tiles * op->tile_rows * op->tile_columns *
 		      dev_type_result_bytes(g->type);
-	op_traffic(op, a, per_row * op->tile_rows, false, PATH_CACHE);
-	op_traffic(op, b, per_row * op->tile_columns, false, PATH_CACHE);
-	op_traffic(op, c, tile, true, PATH_CACHE);
+	op_traffic(op, 0, per_row * op->tile_rows, false, path[0]);
+	op_traffic(op, 1, per_row * op->tile_columns, false, path[1]);
+	op_traffic(op, 2, tile, true, path[2]);
 	if (!is_zero(g->beta))
-		op_traffic(op, c, tile, false, PATH_CACHE);
-	if (operand_bytes(g) > (double)d->model.llc_bytes)
-		refill_matrices(op, all);
+		op_traffic(op, 2, tile, false, path[2]);
+	if (!d->model.llc_tracked &&
+	    operand_of(g, 0) + operand_of(g, 1) + operand_of(g, 2) > (double)d->model.llc_bytes)
+		pass_memory_once(d, op);
 }
 
-void sim_gemm_refill(struct op *op, const bool missing[3])
+double sim_gemm_memory_bytes(const struct op *op, unsigned traffic)
 {
-	if (operand_bytes(&op->gemm) <= (double)op->stream->dev->model.llc_bytes)
-		refill_matrices(op, missing);
+	return operand_of(&op->gemm, op->traffic[traffic].use);
 }
 
 int sim_gemm_prepare(struct sim_dev *d, struct op *op, const struct dev_gemm *g)

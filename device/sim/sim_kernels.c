@@ -23,9 +23,10 @@ int op_use(struct sim_dev *d, struct op *op, const void *at, uint64_t bytes, con
 	return 0;
 }
 
-void op_traffic(struct op *op, struct alloc *a, double volume, bool write, enum path path)
+void op_traffic(struct op *op, unsigned use, double volume, bool write, enum path path)
 {
-	op->traffic[op->traffics].at = a;
+	op->traffic[op->traffics].at = op->use[use];
+	op->traffic[op->traffics].use = use;
 	op->traffic[op->traffics].volume = volume;
 	op->traffic[op->traffics].path = path;
 	op->traffic[op->traffics++].write = write;
@@ -58,14 +59,12 @@ static void choose_traffic_path(struct sim_dev *d, struct op *op, uint64_t bytes
 {
 	uint64_t footprint = 0;
 	for (unsigned i = 0; i < op->traffics; i++)
-		footprint +=
-			op->traffic[i].at->dev == d && op->traffic[i].at->kind == DEV_MEM_DEVICE
-				? bytes
-				: 0;
+		footprint += sim_is_own(d, op->traffic[i].at) ? bytes : 0;
 	if (footprint > d->model.llc_bytes || op->type->signature->streaming)
 		return;
 	for (unsigned i = 0; i < op->traffics; i++)
-		op->traffic[i].path = PATH_CACHE;
+		if (sim_is_own(d, op->traffic[i].at))
+			op->traffic[i].path = PATH_CACHE;
 }
 
 /* Blocks get whole lines; the last block also gets the rest. */
@@ -125,15 +124,14 @@ static void count_traffic(struct sim_dev *d, struct op *op)
 	unsigned uses = 0;
 	for (unsigned i = 0; i < DEV_KERNEL_MAX_ARGS; i++) {
 		if (p[i].access)
-			op_traffic(op, op->use[uses], volume, p[i].access & KERNEL_WRITES,
-				   PATH_MEMORY);
+			op_traffic(op, uses, volume, p[i].access & KERNEL_WRITES, PATH_MEMORY);
 		uses += p[i].extent != KERNEL_EXTENT_NONE;
 	}
 	choose_traffic_path(d, op, bytes_argument(op));
 	uses = 0;
 	for (unsigned i = 0; i < DEV_KERNEL_MAX_ARGS; i++) {
 		if (p[i].access == (KERNEL_READS | KERNEL_WRITES))
-			op_traffic(op, op->use[uses], volume, false, op->traffic[0].path);
+			op_traffic(op, uses, volume, false, op->traffic[0].path);
 		uses += p[i].extent != KERNEL_EXTENT_NONE;
 	}
 }
@@ -289,7 +287,7 @@ static void finish_reduce_add(struct op *op, uint32_t block)
 
 static int prepare_chase(struct sim_dev *d, struct op *op)
 {
-	const bool own = op->use[0]->dev == d && op->use[0]->kind == DEV_MEM_DEVICE;
+	const bool own = sim_is_own(d, op->use[0]);
 	const double near_ns = op->arg[1].u64 <= d->model.llc_bytes ? d->model.llc_latency_ns
 								    : d->model.memory_latency_ns;
 	const bool peer = op->use[0]->dev != d && op->use[0]->kind == DEV_MEM_DEVICE;

@@ -81,11 +81,10 @@ static double access_latency_ns(const struct sim_dev *d, const struct alloc *a, 
 double sim_op_latency_ns(const struct sim_dev *d, const struct op *op)
 {
 	double longest = 0;
-	for (unsigned i = 0; op->kind == OP_LAUNCH && i < op->traffics; i++)
-		longest = fmax(longest,
-			       access_latency_ns(d, op->traffic[i].at, op->traffic[i].write));
-	for (unsigned i = 0; op->kind != OP_LAUNCH && i < op->uses; i++)
-		longest = fmax(longest, access_latency_ns(d, op->use[i], i == 0));
+	for (unsigned i = 0; i < op->traffics; i++)
+		if (op->traffic[i].path != PATH_REFILL)
+			longest = fmax(longest, access_latency_ns(d, op->traffic[i].at,
+								  op->traffic[i].write));
 	return longest;
 }
 

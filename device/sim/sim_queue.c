@@ -126,6 +126,7 @@ void sim_reseed(struct dev *dev, uint64_t seed)
 	d->seed = d->model.seed + ((uint64_t)d->base.index << 54) + seed;
 	d->serial = 0;
 	d->cached_count = 0;
+	d->cached_bytes = 0;
 	sim_engine_begin_epoch();
 	sim_call_end(0);
 }
@@ -214,6 +215,10 @@ int sim_copy(struct dev *dev, struct dev_stream *s, void *dst, const void *src, 
 	op->dst = dst;
 	op->src = src;
 	op->bytes = bytes;
+	if (!status) {
+		op_traffic(op, 0, (double)bytes, true, PATH_MEMORY);
+		op_traffic(op, 1, (double)bytes, false, PATH_MEMORY);
+	}
 	if (!status && op->kind == OP_LAUNCH) {
 		op->type = &kernel_copy_type;
 		op->grid = d->model.units;
@@ -221,8 +226,6 @@ int sim_copy(struct dev *dev, struct dev_stream *s, void *dst, const void *src, 
 		memcpy(&op->arg[1].pointer, &src, sizeof(src));
 		op->arg[2].u64 = bytes;
 		op->arg[3].u32 = 1;
-		op_traffic(op, op->use[0], (double)bytes, true, PATH_MEMORY);
-		op_traffic(op, op->use[1], (double)bytes, false, PATH_MEMORY);
 	}
 	apply_slow_down(d, op, "engine");
 	return sim_call_end(op_queue(d, op, status));
@@ -239,6 +242,8 @@ int sim_fill(struct dev *dev, struct dev_stream *s, void *dst, uint8_t byte, uin
 	op->dst = dst;
 	op->bytes = bytes;
 	op->value = byte;
+	if (!status)
+		op_traffic(op, 0, (double)bytes, true, PATH_MEMORY);
 	apply_slow_down(d, op, "fill");
 	return sim_call_end(op_queue(d, op, status));
 }

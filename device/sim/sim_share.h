@@ -34,8 +34,8 @@ struct resource {
 };
 
 /* Of a block: its unit, its device and its links, and of every array of a kernel the other device
- * with its link and the pair. */
-#define FLOW_DEMANDS (10 + 4 * DEV_KERNEL_MAX_ARGS)
+ * and its cache, with its link and the pair. */
+#define FLOW_DEMANDS (10 + 5 * DEV_KERNEL_MAX_ARGS)
 
 /* One copy, or blocks that move and compute the same at the same time. */
 struct flow {
