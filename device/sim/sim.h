@@ -68,7 +68,8 @@
  *             they pass memory at once
  *   too much  An operation whose arrays in this cache have more than llc_bytes finds nothing: in
  *             every repetition all that it reads and writes passes memory, too. With llc_writes =
- *             back, what it leaves dirty passes later, and what was dirty before passes now
+ *             back, what it leaves dirty passes later, and what was dirty before passes now. But of
+ *             a GEMM A, B and C pass a few times, below
  *   "_nt"     bytes pass memory instead of the cache. What is dirty of a range that is read passes
  *             memory first and stays in the cache, clean; of a range that is written the cache
  *             forgets all
@@ -77,6 +78,14 @@
  * and so do kernels and GEMMs that of a peer. engine_cache = through: they use the cache of the
  * device whose memory it is, at its llc_bandwidth. dev_free() and dev_reseed() forget, without
  * traffic.
+ *
+ * A GEMM M x N x K whose matrices are too much runs in waves. A wave is sm x sn tiles of r x c, as
+ * square as the blocks w allow that are resident at once (units * blocks of one unit, at most the
+ * grid): sm = floor(sqrt(w)) and sn = floor(w / sm), neither more than C has tiles, and then sm =
+ * floor(w / sn), too. Waves go along N first. A passes memory ceil(N / (sn * c)) times, but once
+ * if sm * r rows of it take at most half of llc_bytes; B ceil(M / (sm * r)) times, but once if all
+ * of it takes at most half of llc_bytes; C once, and once more with beta. That is never more than
+ * what the tiles move. Then the cache has the last of A, B and C, used in this order.
  *
  * SHARING is max-min fair: the level of all flows rises together until a resource is full; its
  * flows stay there and the others rise on. A flow's level is its largest share of any memory, cache

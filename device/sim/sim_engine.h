@@ -468,6 +468,8 @@ double sim_op_latency_ns(const struct sim_dev *d, const struct op *op);
 /* ------------------------------------------------------------------ engines and units
  * (sim_execution.c) */
 
+/* Blocks of a launch that a unit without other blocks can hold at once (sim.c). */
+
 /* Random factor of an operation's durations. */
 double op_stretch(struct sim_dev *d, uint64_t serial);
 

@@ -3,6 +3,7 @@
 #include "lib/err.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -259,9 +260,39 @@ static void add_traffic(struct sim_dev *d, struct op *op)
 		pass_memory_once(d, op);
 }
 
+/* ------------------------------------------------------------------ waves */
+
+struct wave {
+	double rows, columns; /* of C */
+};
+
+static struct wave wave_of(const struct op *op)
+{
+	const struct dev_gemm *g = &op->gemm;
+	const struct sim_dev *d = op->stream->dev;
+	const double down = ceil((double)g->m / op->tile_rows),
+		     across = ceil((double)g->n / op->tile_columns),
+		     blocks = fmin((double)d->model.units * sim_units_residents(d, op->claim_bytes,
+										op->register_bytes),
+				   op->grid);
+	double sm = fmin(floor(sqrt(blocks)), down), sn = fmin(floor(blocks / sm), across);
+	sm = fmin(floor(blocks / sn), down);
+	return (struct wave){sm * op->tile_rows, sn * op->tile_columns};
+}
+
 double sim_gemm_memory_bytes(const struct op *op, unsigned traffic)
 {
-	return operand_of(&op->gemm, op->traffic[traffic].use);
+	const struct dev_gemm *g = &op->gemm;
+	const unsigned use = op->traffic[traffic].use;
+	const double half = (double)op->use[use]->dev->model.llc_bytes / 2,
+		     once = operand_of(g, use);
+	const struct wave w = wave_of(op);
+	double passes = 1;
+	if (use == 0 && once / g->m * fmin(w.rows, g->m) > half)
+		passes = ceil(g->n / w.columns);
+	if (use == 1 && once > half)
+		passes = ceil(g->m / w.rows);
+	return passes * once;
 }
 
 int sim_gemm_prepare(struct sim_dev *d, struct op *op, const struct dev_gemm *g)
