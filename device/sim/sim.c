@@ -197,6 +197,9 @@ static int sim_open(const char *model, unsigned index, unsigned count, uint32_t 
 	d->base.ops = &sim_ops;
 	d->base.index = index;
 	int status = sim_model_load(model, &d->model);
+	if (!status && index >= d->model.devices)
+		status = err_note(-ENODEV, "sim: model '%s' has devices 0 to %u", d->model.name,
+				  d->model.devices - 1);
 	if (status)
 		goto free_dev;
 	apply_lacks(&d->model);

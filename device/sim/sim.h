@@ -126,7 +126,8 @@
  * `slow_down` and `lacks`. `peer_bandwidth` and `peer_latency_ns` hold for every ordered pair of
  * devices, but for those with a line of their own: `peer_bandwidth 0>3 = 12.5e9` is from device 0
  * to device 3. The model of the source decides. injection_bandwidth is all that leaves a device for
- * others, or comes from them; without the key it is peer_bandwidth.
+ * others, or comes from them; without the key it is peer_bandwidth. A model that contradicts itself
+ * is refused. `devices` are 0 to devices - 1; to open another one is -ENODEV.
  */
 #ifndef GPUSIG_SIM_H
 #define GPUSIG_SIM_H
@@ -144,6 +145,7 @@ enum { SIM_DATA_REAL, SIM_DATA_NONE };
 struct sim_pair {
 	uint32_t from, to;
 	double bandwidth, latency_ns;
+	int bandwidth_line, latency_line; /* of the model's text; 0: not there */
 };
 
 struct sim_model {

@@ -169,19 +169,58 @@ int sim_model_builtin(const char *name, struct sim_model *m)
 
 /* ------------------------------------------------------------------ whole models */
 
-static int check_whole(const char *where, const struct sim_model *m)
+static int line_of(const struct sim_position *p, const char *key)
+{
+	size_t i = 0;
+	while (strcmp(sim_keys[i].name, key) != 0)
+		i++;
+	return p->seen[i];
+}
+
+/* The text has one of the two keys, because the built-in models are without contradiction. */
+static int note_too_large(const struct sim_position *p, const char *key, uint64_t value,
+			  const char *limit, uint64_t most)
+{
+	return err_note(-EINVAL, "%s:%d: %s = %llu is more than %s = %llu", p->where,
+			line_of(p, key) ? line_of(p, key) : line_of(p, limit), key,
+			(unsigned long long)value, limit, (unsigned long long)most);
+}
+
+static int note_needs_data(const struct sim_position *p, const char *key)
+{
+	return err_note(-EINVAL, "%s:%d: %s needs data = real", p->where, line_of(p, key), key);
+}
+
+static int check_pairs(const struct sim_position *p, const struct sim_model *m)
+{
+	for (uint32_t i = 0; i < m->pairs; i++) {
+		const struct sim_pair *pair = &m->pair[i];
+		const bool bandwidth = pair->bandwidth_line != 0;
+		if (pair->from >= m->devices || pair->to >= m->devices)
+			return err_note(-EINVAL, "%s:%d: %s %u>%u: devices are 0 to %u", p->where,
+					bandwidth ? pair->bandwidth_line : pair->latency_line,
+					bandwidth ? "peer_bandwidth" : "peer_latency_ns",
+					pair->from, pair->to, m->devices - 1);
+	}
+	return 0;
+}
+
+static int check_whole(const struct sim_position *p, const struct sim_model *m)
 {
 	if (m->priorities == 2)
-		return err_note(-EINVAL, "%s: priorities = 2; only 1 and 3 are possible", where);
+		return err_note(-EINVAL, "%s:%d: priorities = 2; only 1 and 3 are possible",
+				p->where, line_of(p, "priorities"));
 	if (m->shared_per_block_bytes > m->shared_per_unit_bytes)
-		return err_note(-EINVAL,
-				"%s: shared_per_block_bytes is more than shared_per_unit_bytes",
-				where);
-	if (m->data == SIM_DATA_NONE && (m->corrupt_copy_every || m->corrupt_launch_every))
-		return err_note(-EINVAL, "%s: %s needs data = real", where,
-				m->corrupt_copy_every ? "corrupt_copy_every"
-						      : "corrupt_launch_every");
-	return 0;
+		return note_too_large(p, "shared_per_block_bytes", m->shared_per_block_bytes,
+				      "shared_per_unit_bytes", m->shared_per_unit_bytes);
+	if (m->llc_bytes > m->memory_bytes)
+		return note_too_large(p, "llc_bytes", m->llc_bytes, "memory_bytes",
+				      m->memory_bytes);
+	if (m->data == SIM_DATA_NONE && m->corrupt_copy_every)
+		return note_needs_data(p, "corrupt_copy_every");
+	if (m->data == SIM_DATA_NONE && m->corrupt_launch_every)
+		return note_needs_data(p, "corrupt_launch_every");
+	return check_pairs(p, m);
 }
 
 int sim_model_parse(const char *text, const char *where, struct sim_model *model_p)
@@ -210,7 +249,7 @@ int sim_model_parse(const char *text, const char *where, struct sim_model *model
 		first = false;
 	}
 	snprintf(m.name, sizeof(m.name), "%.63s", slash ? slash + 1 : where);
-	int status = check_whole(where, &m);
+	int status = check_whole(&p, &m);
 	if (!status)
 		*model_p = m;
 	return status;

@@ -203,6 +203,7 @@ static int set_pair(const struct sim_position *p, const struct sim_key *k, const
 		return err_note(-EINVAL, "%s:%d: %s %s is set twice", p->where, p->line, k->name,
 				text);
 	*field = number;
+	*(bandwidth ? &entry->bandwidth_line : &entry->latency_line) = p->line;
 	return 0;
 }
 

@@ -57,13 +57,22 @@ static const struct {
 	{"memory_bandwidth = inf", "is not a number"},
 	{"memory_bandwidth = 1e999", "is not a number"},
 	{"block_share = 1.1", "is outside"},
-	{"priorities = 2", "only 1 and 3 are possible"},
+	{"units = 3\npriorities = 2", "x:2: priorities = 2; only 1 and 3 are possible"},
 	{"units = 3\nunits = 3", "x:2: units is set twice"},
 	{"units = 3\nlike = quiet", "x:2: 'like' must be the first line"},
 	{"like = loud", "models: default, quiet"},
-	{"shared_per_unit_bytes = 1K\nshared_per_block_bytes = 2K", "is more than"},
-	{"data = none\ncorrupt_copy_every = 2", "x: corrupt_copy_every needs data = real"},
-	{"corrupt_launch_every = 2\ndata = none", "corrupt_launch_every needs data = real"},
+	{"data = none\ncorrupt_copy_every = 2", "x:2: corrupt_copy_every needs data = real"},
+	{"corrupt_launch_every = 2\ndata = none", "x:1: corrupt_launch_every needs data = real"},
+	{"shared_per_unit_bytes = 1K\nshared_per_block_bytes = 2K",
+	 "x:2: shared_per_block_bytes = 2048 is more than shared_per_unit_bytes = 1024"},
+	{"units = 3\nshared_per_unit_bytes = 1K",
+	 "x:2: shared_per_block_bytes = 49152 is more than shared_per_unit_bytes = 1024"},
+	{"llc_bytes = 1M\nmemory_bytes = 1000K",
+	 "x:1: llc_bytes = 1048576 is more than memory_bytes = 1024000"},
+	{"memory_bytes = 1M", "x:1: llc_bytes = 4194304 is more than memory_bytes = 1048576"},
+	{"peer_bandwidth 0>3 = 1e9\ndevices = 3", "x:1: peer_bandwidth 0>3: devices are 0 to 2"},
+	{"devices = 3\npeer_latency_ns 3>0 = 1", "x:2: peer_latency_ns 3>0: devices are 0 to 2"},
+	{"devices = 65", "x:1: devices = 65 is outside 1 to 64"},
 	{"slow_down = gemm", "needs a name and a factor"},
 	{"slow_down = gem 2", "unknown name 'gem'; names: read write write_nt "},
 	{"slow_down = gemm 0", "is not a factor"},
@@ -112,6 +121,10 @@ static void models_by_name(void)
 	ok(dev_open("sim:quiet:3,1", 0, &set));
 	expect(set.count == 2 && set.dev[0]->index == 3 && set.dev[1]->index == 1);
 	dev_close(&set);
+	ok(sim_try("devices = 3\n", ":2"));
+	sim_end();
+	expect_error(sim_try("devices = 3\n", ":3"), -ENODEV);
+	expect(strstr(err_text(), ".model' has devices 0 to 2") != NULL);
 	ok(sim_try("units = 5\nslots_per_unit = 3\n", ":0-2"));
 	expect(sim.set.count == 3 && dev_props(sim.d)->units == 5);
 	expect(strstr(dev_props(sim.d)->name, ".model") != NULL);
