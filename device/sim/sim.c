@@ -31,6 +31,8 @@ int sim_call_end(int status)
 	return status;
 }
 
+void sim_lock(void) { pthread_mutex_lock(&lock); }
+
 void sim_lock_and_pass_time(struct sim_dev *d)
 {
 	pthread_mutex_lock(&lock);
@@ -99,8 +101,6 @@ static void set_resources(struct sim_dev *d)
 	resource_set(&d->far_down, m->far_bandwidth, false);
 	resource_set(&d->peer_in, sim_injection_bandwidth(m), false);
 	resource_set(&d->peer_out, sim_injection_bandwidth(m), false);
-	for (unsigned i = 0; i < DEV_MAX; i++)
-		resource_set(&d->to_peer[i], sim_pair_bandwidth(m, d->base.index, i), false);
 	for (uint32_t i = 0; i < m->units; i++) {
 		struct unit_class *c = &d->unit_class[i];
 		c->dev = d;
@@ -183,6 +183,7 @@ static int add_device(struct sim_dev *d)
 	while (*end)
 		end = &(*end)->next;
 	*end = d;
+	sim_links_open(d);
 	return 0;
 }
 
@@ -279,6 +280,7 @@ static void sim_close(struct dev *dev)
 	while (*at != d)
 		at = &(*at)->next;
 	*at = d->next;
+	sim_links_close(d->base.index);
 	sim_engine_unreserve(streams);
 	sim_tasks_close(d);
 	free(d->unit_class);

@@ -25,9 +25,9 @@
  *                        else memory_latency_ns; link_latency_ns in pinned memory, and in peer
  *                        memory link_latency_ns + peer
  *
- * `peer` is peer_latency_ns of the ordered pair of devices between which bytes move, source first;
- * of several pairs the largest one, and 0 where all memory is own or pinned. The start of a chase
- * has none.
+ * `peer` is the sum of peer_latency_ns of the links on the way between the devices between which
+ * bytes move; of several ways the largest sum, and 0 where all memory is own or pinned. The start
+ * of a chase has none.
  *
  * A flow alone takes the maximum of volume / capacity over everything that it passes:
  *
@@ -38,8 +38,8 @@
  *   pinned memory   link_down_bandwidth (read) or link_up_bandwidth (write), and host_bandwidth; on
  *                   another NUMA node than the device's, which is its index modulo numa_nodes,
  *                   far_bandwidth in either direction, too. dev_alloc() takes the device's node
- *   peer memory     peer_bandwidth of the ordered pair, injection_bandwidth out of the source and
- *                   into the target, and the other's memory
+ *   peer memory     peer_bandwidth of every link on the way, injection_bandwidth out of the source
+ *                   and into the target, and the other's memory
  *   engine          engine_bandwidth, for copies
  *   unit            unit_bandwidth and the flops_* of the type, shared by its resident blocks; one
  *                   block gets at most block_share of either
@@ -93,8 +93,31 @@
  * of it. The copy of an engine counts engine_weight times. Levels change only when a flow starts or
  * ends.
  *
- * LINKS. A device reports one link to the host, of kind "link", at the model's rates, and a path to
- * every other device at the least of the pair's bandwidth and what both inject, all divided by the
+ * LINKS between devices are directed. `links` of the model says which ones there are:
+ *
+ *   switch (default)  from every device to every other one
+ *   mesh              the same, and without the key injection_bandwidth nothing limits what all
+ *                     links of a device carry together
+ *   ring              from device i to i - 1 and i + 1 modulo `devices`
+ *   torus:AxB, AxBxC  rings of A devices in the first dimension, of B in the second: device
+ *                     x + A * y. The product is `devices`. A way passes the dimensions in their
+ *                     order, each in the shorter direction; half of a ring is passed upwards, and
+ *                     downwards from coordinate A / 2, as SimGrid does. A ring is the same of one
+ *                     dimension
+ *   FILE              a name with '/' or '.', relative to the folder of the model: lines
+ *                     `0>1 = 50e9 700` are links with their bytes/s and, unless they have
+ *                     peer_latency_ns, their latency; `0-1 = ...` is both directions. A way has the
+ *                     fewest links, and of several such ways the next device of the lowest number
+ *
+ * What moves between two devices takes the capacity of every link on the way, and nothing of the
+ * devices between. Only a switch has injection_bandwidth without the key. Devices that no links
+ * join cannot be peers (-ENOTSUP). So is an operation that passes more than about 70 links. Links
+ * belong to the machine: all that is open shares them. The model of the device that they leave
+ * decides what they are, or if several are open with its index, the first one; if none is, the
+ * model of the source. The source's model chooses the way.
+ *
+ * A device reports one link to the host, of kind "link", at the model's rates, and a path to every
+ * other device at the least of the bandwidths of its links and what both inject, all divided by the
  * device's draw of open_sigma. Reading takes no time. Jitter makes single copies faster than the
  * link, and with more than some per cent of it, or a negative drift, also a median of few.
  *
@@ -123,19 +146,21 @@
  * has lines `key = value` and comments after '#'. A missing key is as in "default", or as in the
  * model of a first line `like = NAME`. Sizes may end in K, M, G (powers of 1024). Units are base
  * units: bytes, nanoseconds, bytes/s, flop/s. The keys are the fields of struct sim_model, and
- * `slow_down` and `lacks`. `peer_bandwidth` and `peer_latency_ns` hold for every ordered pair of
- * devices, but for those with a line of their own: `peer_bandwidth 0>3 = 12.5e9` is from device 0
- * to device 3. The model of the source decides. injection_bandwidth is all that leaves a device for
- * others, or comes from them; without the key it is peer_bandwidth. A model that contradicts itself
- * is refused. `devices` are 0 to devices - 1; to open another one is -ENODEV.
+ * `slow_down`, `lacks` and `links`. `peer_bandwidth` and `peer_latency_ns` hold for every link, but
+ * for those with a line of their own: `peer_bandwidth 0>3 = 12.5e9` is from device 0 to device 3.
+ * injection_bandwidth is all that leaves a device for others, or comes from them; without the key
+ * it is peer_bandwidth. A model that contradicts itself is refused. `devices` are 0 to devices - 1;
+ * to open another one is -ENODEV.
  */
 #ifndef GPUSIG_SIM_H
 #define GPUSIG_SIM_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define SIM_SLOW_DOWNS 16
-#define SIM_PAIRS 512
+#define SIM_PAIRS 4032 /* all of 64 devices */
+#define SIM_TORUS_DIMENSIONS 3
 /* Without data, copies and fills of more bytes move nothing. */
 #define SIM_MOVED_BYTES (64u << 10)
 
@@ -143,9 +168,18 @@ enum { SIM_DATA_REAL, SIM_DATA_NONE };
 
 /* One ordered pair of devices, by index; NaN: as every pair. */
 struct sim_pair {
-	uint32_t from, to;
+	uint8_t from, to;
+	bool linked; /* in a file of links */
 	double bandwidth, latency_ns;
 	int bandwidth_line, latency_line; /* of the model's text; 0: not there */
+};
+
+enum sim_links {
+	SIM_LINKS_SWITCH,
+	SIM_LINKS_MESH,
+	SIM_LINKS_RING, /* as read; then a torus */
+	SIM_LINKS_TORUS,
+	SIM_LINKS_FILE,
 };
 
 struct sim_model {
@@ -207,7 +241,9 @@ struct sim_model {
 		double factor;
 	} slow_down[SIM_SLOW_DOWNS];
 	uint32_t slow_downs;
-	struct sim_pair pair[SIM_PAIRS];
+	enum sim_links links;
+	uint32_t torus[SIM_TORUS_DIMENSIONS]; /* devices a side; 1: none */
+	struct sim_pair pair[SIM_PAIRS];      /* by `from`, then by `to` */
 	uint32_t pairs;
 	/* `lacks = gemm priority ...`: capabilities that this device does not have, of
 	 * SIM_CAN_LACK. */

@@ -251,7 +251,7 @@ static bool op_start(struct op *op)
 		break;
 	case OP_FILL:
 		sim_task_start_delay(sim_task_begin(op),
-				     (d->model.launch_ns + sim_op_latency_ns(d, op)) * op->stretch,
+				     (d->model.launch_ns + sim_op_latency_ns(op)) * op->stretch,
 				     sim_exec_start_transfer);
 		break;
 	case OP_LAUNCH:

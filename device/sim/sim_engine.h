@@ -16,7 +16,8 @@
  *   sim_units.c      blocks on units
  *   sim_execution.c  copies and blocks: what they need, and how they begin and end
  *   sim_share.c      max-min fair rates of the flows
- *   sim_peers.c      ordered pairs of devices; links
+ *   sim_peers.c      ordered pairs of devices; the operations on them
+ *   sim_links.c      links between devices and the ways over them
  *
  * One lock protects everything below; sim.c takes it in every operation.
  */
@@ -356,7 +357,7 @@ struct sim_dev {
 	struct sim_task *tasks, **tasks_idle;
 	size_t tasks_idle_count;
 	struct resource memory, llc, link_up, link_down, far_up, far_down, peer_in, peer_out;
-	struct resource to_peer[DEV_MAX]; /* by the other device's index */
+	uint8_t way[DEV_MAX][DEV_MAX]; /* device on the way from one to another; or SIM_NO_WAY */
 };
 
 struct sim_engine {
@@ -456,14 +457,39 @@ uint32_t sim_units_residents(const struct sim_dev *d, uint64_t claim_bytes,
 
 /* Parse "0>3"; nothing is set of it. */
 int sim_pair_parse(const char *text, struct sim_pair *pair_p);
-/* The model's entry of this pair, added if there is none; NULL if there is no space. */
+/* The model's entry of this pair, added if there is none. */
 struct sim_pair *sim_pair_entry(struct sim_model *m, const struct sim_pair *pair);
 
+/* Of a link, by the model of the device that it leaves. */
+double sim_link_bandwidth(const struct sim_model *m, unsigned from, unsigned to);
+double sim_link_latency_ns(const struct sim_model *m, unsigned from, unsigned to);
+
+/* INFINITY: no limit. */
 double sim_injection_bandwidth(const struct sim_model *m);
-double sim_pair_bandwidth(const struct sim_model *m, unsigned from, unsigned to);
-double sim_pair_latency_ns(const struct sim_dev *from, const struct sim_dev *to);
+/* What a flow needs of everything between two devices. */
+void sim_peer_need(struct flow *f, struct sim_dev *from, struct sim_dev *to, double volume);
 /* `peer` of sim.h: of a copy, a fill, or a block of a launch on `d`. */
-double sim_op_latency_ns(const struct sim_dev *d, const struct op *op);
+double sim_op_latency_ns(const struct op *op);
+/* -ENOTSUP: a flow of the operation would pass more links than FLOW_DEMANDS holds. */
+int sim_op_check_links(const struct sim_dev *d, const struct op *op);
+
+/* ------------------------------------------------------------------ ways (sim_links.c) */
+
+#define SIM_NO_WAY UINT8_MAX
+
+/* After a device was added to those of the engine; after it was removed. */
+void sim_links_open(struct sim_dev *d);
+void sim_links_close(unsigned index);
+
+/* The way from one device to another is by the source's model. All but the first of these need one
+ * that exists. */
+bool sim_way_exists(const struct sim_dev *from, const struct sim_dev *to);
+double sim_way_latency_ns(const struct sim_dev *from, const struct sim_dev *to);
+double sim_way_bandwidth(const struct sim_dev *from, const struct sim_dev *to, unsigned *hops_p);
+void sim_way_need(struct flow *f, const struct sim_dev *from, const struct sim_dev *to,
+		  double volume);
+/* Mark its links in a bit of `marks` each, DEV_MAX words; returns how many were not marked. */
+unsigned sim_way_mark(const struct sim_dev *from, const struct sim_dev *to, uint64_t *marks);
 
 /* ------------------------------------------------------------------ engines and units
  * (sim_execution.c) */

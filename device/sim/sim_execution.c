@@ -25,13 +25,8 @@ static void need_memory(struct sim_dev *d, struct flow *f, const struct alloc *a
 		return;
 	}
 	flow_need(f, path == PATH_CACHE ? &a->dev->llc : &a->dev->memory, volume);
-	if (a->dev != d && path != PATH_REFILL) {
-		flow_need(f, write ? &d->peer_out : &d->peer_in, volume);
-		flow_need(f, write ? &a->dev->peer_in : &a->dev->peer_out, volume);
-		flow_need(f,
-			  write ? &d->to_peer[a->dev->base.index] : &a->dev->to_peer[d->base.index],
-			  volume);
-	}
+	if (a->dev != d && path != PATH_REFILL)
+		sim_peer_need(f, write ? d : a->dev, write ? a->dev : d, volume);
 }
 
 /* Returns how much of it passes the unit or engine. */
@@ -142,7 +137,7 @@ void sim_exec_start_copies(struct sim_dev *d)
 		d->engines_busy++;
 		op->has_engine = true;
 		struct sim_task *task = sim_task_begin(op);
-		double delay_ns = d->model.copy_ns + sim_op_latency_ns(d, op);
+		double delay_ns = d->model.copy_ns + sim_op_latency_ns(op);
 		sim_task_start_delay(task, delay_ns * task->stretch, sim_exec_start_transfer);
 	}
 }
@@ -229,7 +224,7 @@ void sim_exec_start_group(struct sim_task *group)
 double sim_exec_block_delay_ns(const struct op *op)
 {
 	const struct sim_dev *d = dev_of(op);
-	return d->model.block_ns + sim_op_latency_ns(d, op);
+	return d->model.block_ns + sim_op_latency_ns(op);
 }
 
 void sim_exec_mark_launch_ready(struct sim_task *task)

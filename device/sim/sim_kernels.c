@@ -292,7 +292,7 @@ static int prepare_chase(struct sim_dev *d, struct op *op)
 								    : d->model.memory_latency_ns;
 	const bool peer = op->use[0]->dev != d && op->use[0]->kind == DEV_MEM_DEVICE;
 	const double far_ns =
-		d->model.link_latency_ns + (peer ? sim_pair_latency_ns(op->use[0]->dev, d) : 0);
+		d->model.link_latency_ns + (peer ? sim_way_latency_ns(op->use[0]->dev, d) : 0);
 	op->first_block_ns = (double)op->arg[2].u64 * (own ? near_ns : far_ns);
 	return 0;
 }

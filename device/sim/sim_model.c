@@ -191,20 +191,6 @@ static int note_needs_data(const struct sim_position *p, const char *key)
 	return err_note(-EINVAL, "%s:%d: %s needs data = real", p->where, line_of(p, key), key);
 }
 
-static int check_pairs(const struct sim_position *p, const struct sim_model *m)
-{
-	for (uint32_t i = 0; i < m->pairs; i++) {
-		const struct sim_pair *pair = &m->pair[i];
-		const bool bandwidth = pair->bandwidth_line != 0;
-		if (pair->from >= m->devices || pair->to >= m->devices)
-			return err_note(-EINVAL, "%s:%d: %s %u>%u: devices are 0 to %u", p->where,
-					bandwidth ? pair->bandwidth_line : pair->latency_line,
-					bandwidth ? "peer_bandwidth" : "peer_latency_ns",
-					pair->from, pair->to, m->devices - 1);
-	}
-	return 0;
-}
-
 static int check_whole(const struct sim_position *p, const struct sim_model *m)
 {
 	if (m->priorities == 2)
@@ -220,43 +206,80 @@ static int check_whole(const struct sim_position *p, const struct sim_model *m)
 		return note_needs_data(p, "corrupt_copy_every");
 	if (m->data == SIM_DATA_NONE && m->corrupt_launch_every)
 		return note_needs_data(p, "corrupt_launch_every");
-	return check_pairs(p, m);
+	return 0;
+}
+
+int sim_model_each_line(const char *text, struct sim_position *p,
+			int (*read)(struct sim_position *p, char *line, struct sim_model *m),
+			struct sim_model *m)
+{
+	while (*text) {
+		char line[SIM_LINE];
+		size_t length = strcspn(text, "\n");
+		p->line++;
+		if (length >= sizeof(line))
+			return err_note(-EINVAL, "%s:%d: the line is longer than %zu characters",
+					p->where, p->line, sizeof(line) - 1);
+		memcpy(line, text, length);
+		line[length] = '\0';
+		text += length + (text[length] == '\n');
+		line[strcspn(line, "#")] = '\0';
+		char *content = sim_model_trim(line);
+		int status = *content ? read(p, content, m) : 0;
+		if (status)
+			return status;
+	}
+	return 0;
 }
 
 int sim_model_parse(const char *text, const char *where, struct sim_model *model_p)
 {
 	struct sim_model m = default_model;
 	struct sim_position p = {.where = where};
-	bool first = true;
 	const char *slash = strrchr(where, '/');
-	while (*text) {
-		char line[512];
-		size_t length = strcspn(text, "\n");
-		p.line++;
-		if (length >= sizeof(line))
-			return err_note(-EINVAL, "%s:%d: the line is longer than %zu characters",
-					where, p.line, sizeof(line) - 1);
-		memcpy(line, text, length);
-		line[length] = '\0';
-		text += length + (text[length] == '\n');
-		line[strcspn(line, "#")] = '\0';
-		char *content = sim_model_trim(line);
-		if (!*content)
-			continue;
-		int status = sim_model_read_line(&p, content, first, &m);
-		if (status)
-			return status;
-		first = false;
-	}
-	snprintf(m.name, sizeof(m.name), "%.63s", slash ? slash + 1 : where);
-	int status = check_whole(&p, &m);
+	int status = sim_model_each_line(text, &p, sim_model_read_line, &m);
 	if (!status)
-		*model_p = m;
+		status = sim_links_complete(&p, &m);
+	if (!status)
+		status = check_whole(&p, &m);
+	if (status)
+		return status;
+	snprintf(m.name, sizeof(m.name), "%.63s", slash ? slash + 1 : where);
+	*model_p = m;
+	return 0;
+}
+
+int sim_model_read_text(const char *what, const char *path, char **text_p)
+{
+	char *text = malloc(MODEL_FILE_BYTES + 1);
+	if (!text)
+		return err_note(-ENOMEM, "%s %s: out of memory", what, path);
+	FILE *file = fopen(path, "r");
+	int status = 0;
+	if (!file) {
+		status = err_note(-EINVAL, "%s %s: %s", what, path, strerror(errno));
+		goto free_text;
+	}
+	size_t length = fread(text, 1, MODEL_FILE_BYTES + 1, file);
+	if (ferror(file))
+		status = err_note(-EINVAL, "%s %s: %s", what, path, strerror(errno));
+	else if (length > MODEL_FILE_BYTES || memchr(text, '\0', length))
+		status = err_note(-EINVAL, "%s %s: not a text file of at most %d bytes", what, path,
+				  MODEL_FILE_BYTES);
+	fclose(file);
+	if (!status) {
+		text[length] = '\0';
+		*text_p = text;
+		return 0;
+	}
+free_text:
+	free(text);
 	return status;
 }
 
 int sim_model_load(const char *name, struct sim_model *model_p)
 {
+	char *text;
 	if (!name)
 		name = "default";
 	if (!strpbrk(name, "/.")) {
@@ -268,28 +291,10 @@ int sim_model_load(const char *name, struct sim_model *model_p)
 			"with '/' or '.')",
 			name);
 	}
-	char *text = malloc(MODEL_FILE_BYTES + 1);
-	if (!text)
-		return err_note(-ENOMEM, "sim: read model %s: out of memory", name);
-	FILE *file = fopen(name, "r");
-	int status = 0;
-	if (!file) {
-		status = err_note(-EINVAL, "sim: read model %s: %s", name, strerror(errno));
-		goto free_text;
-	}
-	size_t length = fread(text, 1, MODEL_FILE_BYTES + 1, file);
-	if (ferror(file))
-		status = err_note(-EINVAL, "sim: read model %s: %s", name, strerror(errno));
-	else if (length > MODEL_FILE_BYTES || memchr(text, '\0', length))
-		status =
-			err_note(-EINVAL, "sim: read model %s: not a text file of at most %d bytes",
-				 name, MODEL_FILE_BYTES);
-	fclose(file);
-	if (!status) {
-		text[length] = '\0';
-		status = sim_model_parse(text, name, model_p);
-	}
-free_text:
+	int status = sim_model_read_text("sim: read model", name, &text);
+	if (status)
+		return status;
+	status = sim_model_parse(text, name, model_p);
 	free(text);
 	return status;
 }

@@ -25,15 +25,44 @@ struct sim_key {
 extern const struct sim_key sim_keys[];
 extern const size_t sim_key_count;
 
+#define SIM_RATE(key)                                                                              \
+	{                                                                                          \
+		.name = (key), .type = KEY_REAL, .min = 1, .max = 1e18                             \
+	}
+#define SIM_TIME(key)                                                                              \
+	{                                                                                          \
+		.name = (key), .type = KEY_REAL, .min = 0, .max = 1e12                             \
+	}
+
+#define SIM_LINE 512
+
 /* Where a text is read, and the line of each key, 0 where the text has none. */
 struct sim_position {
 	const char *where;
-	int line;
+	int line, lines_read;
 	int seen[SIM_KEYS_MAX];
+	int links_line;
+	char links[SIM_LINE]; /* as the text has it */
 };
 
 /* One line without comment and blanks around it, which is changed. -EINVAL with a text. */
-int sim_model_read_line(struct sim_position *p, char *line, bool first, struct sim_model *m);
+int sim_model_read_line(struct sim_position *p, char *line, struct sim_model *m);
+
+/* Give every such line of a text to `read`, until one fails. */
+int sim_model_each_line(const char *text, struct sim_position *p,
+			int (*read)(struct sim_position *p, char *line, struct sim_model *m),
+			struct sim_model *m);
+
+/* All of a file; the caller frees it. Messages begin with `what`. */
+int sim_model_read_text(const char *what, const char *path, char **text_p);
+
+/* A number within the limits of the key. */
+int sim_model_read_value(const struct sim_position *p, const struct sim_key *k, const char *text,
+			 double *value_p);
+
+/* sim_links.c: the value of the key `links`; what all of a text says about links. */
+int sim_links_read_key(struct sim_position *p, const char *text, struct sim_model *m);
+int sim_links_complete(const struct sim_position *p, struct sim_model *m);
 
 /* Without the blanks before and after it. */
 char *sim_model_trim(char *text);

@@ -27,10 +27,11 @@ static int note_unknown_key(struct sim_position *p, const char *key)
 		if (strncmp(sim_keys[i].name, key, 3) == 0)
 			near_used += (size_t)snprintf(near + near_used, sizeof(near) - near_used,
 						      "%s ", sim_keys[i].name);
-	return err_note(-EINVAL,
-			"%s:%d: unknown key '%.40s'; %s%s%sknown keys: like slow_down lacks %s",
-			p->where, p->line, key, near[0] ? "perhaps " : "", near,
-			near[0] ? "; " : "", known);
+	return err_note(
+		-EINVAL,
+		"%s:%d: unknown key '%.40s'; %s%s%sknown keys: like slow_down lacks links %s",
+		p->where, p->line, key, near[0] ? "perhaps " : "", near, near[0] ? "; " : "",
+		known);
 }
 
 static int read_number(const char *text, bool bytes, double *value_p)
@@ -51,8 +52,8 @@ static int read_number(const char *text, bool bytes, double *value_p)
 	return 0;
 }
 
-static int read_value(const struct sim_position *p, const struct sim_key *k, const char *text,
-		      double *value_p)
+int sim_model_read_value(const struct sim_position *p, const struct sim_key *k, const char *text,
+			 double *value_p)
 {
 	double value;
 	bool whole = k->type != KEY_REAL;
@@ -89,7 +90,7 @@ static int set_field(const struct sim_position *p, const struct sim_key *k, cons
 		     struct sim_model *m)
 {
 	double value = 0;
-	if (k->words ? read_word(p, k, text, &value) : read_value(p, k, text, &value))
+	if (k->words ? read_word(p, k, text, &value) : sim_model_read_value(p, k, text, &value))
 		return -EINVAL;
 	char *field = (char *)m + k->offset;
 	if (k->type == KEY_U32 || k->type == KEY_WORD)
@@ -193,11 +194,9 @@ static int set_pair(const struct sim_position *p, const struct sim_key *k, const
 			p->where, p->line, k->name);
 	if (sim_pair_parse(text, &pair))
 		return err_note(-EINVAL, "%s:%d: %s %s", p->where, p->line, k->name, err_text());
-	if (read_value(p, k, value, &number))
+	if (sim_model_read_value(p, k, value, &number))
 		return -EINVAL;
 	struct sim_pair *entry = sim_pair_entry(m, &pair);
-	if (!entry)
-		return err_note(-EINVAL, "%s:%d: more than %d pairs", p->where, p->line, SIM_PAIRS);
 	double *field = bandwidth ? &entry->bandwidth : &entry->latency_ns;
 	if (!isnan(*field))
 		return err_note(-EINVAL, "%s:%d: %s %s is set twice", p->where, p->line, k->name,
@@ -216,8 +215,9 @@ char *sim_model_trim(char *text)
 	return text;
 }
 
-int sim_model_read_line(struct sim_position *p, char *line, bool first, struct sim_model *m)
+int sim_model_read_line(struct sim_position *p, char *line, struct sim_model *m)
 {
+	const bool first = p->lines_read++ == 0;
 	char *value = strchr(line, '=');
 	if (!value)
 		return err_note(-EINVAL, "%s:%d: '%.40s' is not 'key = value'", p->where, p->line,
@@ -240,6 +240,8 @@ int sim_model_read_line(struct sim_position *p, char *line, bool first, struct s
 		return set_slow_down(p, value, m);
 	if (strcmp(key, "lacks") == 0)
 		return set_lacks(p, value, m);
+	if (strcmp(key, "links") == 0)
+		return sim_links_read_key(p, value, m);
 	char *pair = key + strcspn(key, " \t");
 	const bool of_pair = *pair != '\0';
 	if (of_pair)

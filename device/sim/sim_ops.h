@@ -16,6 +16,7 @@ struct sim_dev *sim_of(struct dev *dev);
 int sim_call_begin(struct sim_dev *d);
 int sim_call_begin_on_stream(struct sim_dev *d, struct dev_stream *s);
 void sim_lock_and_pass_time(struct sim_dev *d); /* for calls without a result */
+void sim_lock(void);                            /* for calls that take no time */
 int sim_call_end(int status);
 
 /* 0, or -EINVAL: closed, or of another device. */

@@ -9,12 +9,27 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The position of a pair, or where it is missing: the pairs are in order. */
+static uint32_t pair_position(const struct sim_model *m, unsigned from, unsigned to, bool *found_p)
+{
+	uint32_t low = 0, high = m->pairs;
+	while (low < high) {
+		const uint32_t middle = (low + high) / 2;
+		const struct sim_pair *pair = &m->pair[middle];
+		if (pair->from < from || (pair->from == from && pair->to < to))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	*found_p = low < m->pairs && m->pair[low].from == from && m->pair[low].to == to;
+	return low;
+}
+
 static const struct sim_pair *find_pair(const struct sim_model *m, unsigned from, unsigned to)
 {
-	for (uint32_t i = 0; i < m->pairs; i++)
-		if (m->pair[i].from == from && m->pair[i].to == to)
-			return &m->pair[i];
-	return NULL;
+	bool found;
+	const uint32_t at = pair_position(m, from, to, &found);
+	return found ? &m->pair[at] : NULL;
 }
 
 /* ------------------------------------------------------------------ lines of a model */
@@ -42,55 +57,95 @@ int sim_pair_parse(const char *text, struct sim_pair *pair_p)
 	if (from == to)
 		return err_note(-EINVAL, "'%.40s': a pair is of two devices", text);
 	*pair_p = (struct sim_pair){
-		.from = (uint32_t)from, .to = (uint32_t)to, .bandwidth = NAN, .latency_ns = NAN};
+		.from = (uint8_t)from, .to = (uint8_t)to, .bandwidth = NAN, .latency_ns = NAN};
 	return 0;
 }
 
 struct sim_pair *sim_pair_entry(struct sim_model *m, const struct sim_pair *pair)
 {
-	for (uint32_t i = 0; i < m->pairs; i++)
-		if (m->pair[i].from == pair->from && m->pair[i].to == pair->to)
-			return &m->pair[i];
-	if (m->pairs == SIM_PAIRS)
-		return NULL;
-	m->pair[m->pairs] = *pair;
-	return &m->pair[m->pairs++];
+	bool found;
+	const uint32_t at = pair_position(m, pair->from, pair->to, &found);
+	if (found)
+		return &m->pair[at];
+	memmove(&m->pair[at + 1], &m->pair[at], (m->pairs++ - at) * sizeof(*pair));
+	m->pair[at] = *pair;
+	m->pair[at].linked = false;
+	m->pair[at].bandwidth = m->pair[at].latency_ns = NAN;
+	return &m->pair[at];
 }
 
 /* ------------------------------------------------------------------ what the model says */
 
-double sim_pair_bandwidth(const struct sim_model *m, unsigned from, unsigned to)
+double sim_link_bandwidth(const struct sim_model *m, unsigned from, unsigned to)
 {
 	const struct sim_pair *pair = find_pair(m, from, to);
 	return pair && !isnan(pair->bandwidth) ? pair->bandwidth : m->peer_bandwidth;
 }
 
-double sim_pair_latency_ns(const struct sim_dev *from, const struct sim_dev *to)
+double sim_link_latency_ns(const struct sim_model *m, unsigned from, unsigned to)
 {
-	const struct sim_pair *pair = find_pair(&from->model, from->base.index, to->base.index);
-	return pair && !isnan(pair->latency_ns) ? pair->latency_ns : from->model.peer_latency_ns;
-}
-
-static double access_latency_ns(const struct sim_dev *d, const struct alloc *a, bool write)
-{
-	if (a->dev == d || a->kind != DEV_MEM_DEVICE)
-		return 0;
-	return write ? sim_pair_latency_ns(d, a->dev) : sim_pair_latency_ns(a->dev, d);
-}
-
-double sim_op_latency_ns(const struct sim_dev *d, const struct op *op)
-{
-	double longest = 0;
-	for (unsigned i = 0; i < op->traffics; i++)
-		if (op->traffic[i].path != PATH_REFILL)
-			longest = fmax(longest, access_latency_ns(d, op->traffic[i].at,
-								  op->traffic[i].write));
-	return longest;
+	const struct sim_pair *pair = find_pair(m, from, to);
+	return pair && !isnan(pair->latency_ns) ? pair->latency_ns : m->peer_latency_ns;
 }
 
 double sim_injection_bandwidth(const struct sim_model *m)
 {
-	return m->injection_bandwidth > 0 ? m->injection_bandwidth : m->peer_bandwidth;
+	if (m->injection_bandwidth > 0)
+		return m->injection_bandwidth;
+	return m->links == SIM_LINKS_SWITCH ? m->peer_bandwidth : INFINITY;
+}
+
+/* ------------------------------------------------------------------ what operations pass */
+
+void sim_peer_need(struct flow *f, struct sim_dev *from, struct sim_dev *to, double volume)
+{
+	if (!isinf(sim_injection_bandwidth(&from->model)))
+		flow_need(f, &from->peer_out, volume);
+	if (!isinf(sim_injection_bandwidth(&to->model)))
+		flow_need(f, &to->peer_in, volume);
+	sim_way_need(f, from, to, volume);
+}
+
+/* Bytes between two devices. */
+struct passage {
+	const struct sim_dev *from, *to;
+};
+
+/* False: number `i` of the traffic stays on a device or goes to the host. */
+static bool passage_of(const struct op *op, unsigned i, struct passage *p)
+{
+	const struct sim_dev *d = op->stream->dev;
+	const struct alloc *a = op->traffic[i].at;
+	*p = op->traffic[i].write ? (struct passage){d, a->dev} : (struct passage){a->dev, d};
+	return a->dev != d && a->kind == DEV_MEM_DEVICE && op->traffic[i].path != PATH_REFILL;
+}
+
+double sim_op_latency_ns(const struct op *op)
+{
+	struct passage p;
+	double longest = 0;
+	for (unsigned i = 0; i < op->traffics; i++)
+		if (passage_of(op, i, &p))
+			longest = fmax(longest, sim_way_latency_ns(p.from, p.to));
+	return longest;
+}
+
+int sim_op_check_links(const struct sim_dev *d, const struct op *op)
+{
+	uint64_t marks[DEV_MAX] = {0};
+	struct passage p;
+	unsigned links = 0;
+	const unsigned most = FLOW_DEMANDS - FLOW_OWN - FLOW_PEER * op->uses;
+	if (d->peers == 0)
+		return 0;
+	for (unsigned i = 0; i < op->traffics; i++)
+		if (passage_of(op, i, &p))
+			links += sim_way_mark(p.from, p.to, marks);
+	return links <= most ? 0
+			     : err_note(-ENOTSUP,
+					"sim:%u: an operation passes %u links between devices; the "
+					"limit is %u",
+					d->base.index, links, most);
 }
 
 /* ------------------------------------------------------------------ operations */
@@ -106,6 +161,10 @@ int sim_peer_enable(struct dev *dev, struct dev *other)
 			return sim_call_end(0);
 	if (status || a == b)
 		return sim_call_end(status);
+	if (!sim_way_exists(a, b) || !sim_way_exists(b, a))
+		return sim_call_end(err_note(-ENOTSUP, "sim:%u: no links lead %s sim:%u",
+					     dev->index, sim_way_exists(a, b) ? "here from" : "to",
+					     other->index));
 	if (a->peers == SIM_PEERS || b->peers == SIM_PEERS)
 		return sim_call_end(
 			err_note(-ENOMEM, "sim:%u: more than %d peers", dev->index, SIM_PEERS));
@@ -137,15 +196,15 @@ int sim_path_read(struct dev *dev, struct dev *other, struct dev_path *path)
 	const double injection =
 		fmin(sim_injection_bandwidth(&from->model), sim_injection_bandwidth(&to->model));
 	memset(path, 0, sizeof(*path));
-	if (!dev_can(dev, DEV_CAP_PEER) || !dev_can(other, DEV_CAP_PEER)) {
+	if (!dev_can(dev, DEV_CAP_PEER) || !dev_can(other, DEV_CAP_PEER) ||
+	    !sim_way_exists(from, to) || !sim_way_exists(to, from)) {
 		snprintf(path->access, sizeof(path->access), "not_supported");
 		return 0;
 	}
 	snprintf(path->kind, sizeof(path->kind), "link");
 	snprintf(path->access, sizeof(path->access), "yes");
-	path->hops = 1;
-	path->bytes_per_s = fmin(sim_pair_bandwidth(&from->model, from->base.index, to->base.index),
-				 injection) /
+	sim_lock();
+	path->bytes_per_s = fmin(sim_way_bandwidth(from, to, &path->hops), injection) /
 			    fmin(from->open_factor, to->open_factor);
-	return 0;
+	return sim_call_end(0);
 }

@@ -165,6 +165,8 @@ static bool is_every_nth(uint64_t count, uint64_t period) { return period && cou
 /* Enqueue an operation. If `status` is an error, free the operation and return it. */
 static int op_queue(struct sim_dev *d, struct op *op, int status)
 {
+	if (!status)
+		status = sim_op_check_links(d, op);
 	if (status) {
 		event_stamp_release(op->stamp);
 		free(op);

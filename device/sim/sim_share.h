@@ -5,9 +5,6 @@
 #ifndef GPUSIG_SIM_SHARE_H
 #define GPUSIG_SIM_SHARE_H
 
-#include "device/dev_lists.h"
-#include "device/kernels.h"
-
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -33,9 +30,11 @@ struct resource {
 	uint64_t round, search;
 };
 
-/* Of a block: its unit, its device and its links, and of every array of a kernel the other device
- * and its cache, with its link and the pair. */
-#define FLOW_DEMANDS (10 + 5 * DEV_KERNEL_MAX_ARGS)
+/* Of a block at most FLOW_OWN for its unit and its device, and FLOW_PEER for every array in another
+ * device's memory. The rest is for links; sim_peers.c refuses operations that pass more. */
+#define FLOW_DEMANDS 96
+#define FLOW_OWN 16
+#define FLOW_PEER 4
 
 /* One copy, or blocks that move and compute the same at the same time. */
 struct flow {
