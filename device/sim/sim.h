@@ -8,8 +8,9 @@
  * TIME. All simulated devices of the process share one virtual clock, also across dev_sets. It only
  * moves inside calls: each call costs host_call_ns (dev_clock_ns: host_clock_ns), a wait runs to
  * its end and costs host_sync_ns more. So a loop that polls memory must call dev_clock_ns() or
- * dev_event_query(). A wait that no scheduled work can end is -EDEADLK; the work stays queued and
- * may still be released.
+ * dev_event_query(). A wait that no scheduled work can end is -EDEADLK, with a text that says what
+ * each stream waits for; streams are numbered in the order of their opening. The work stays queued
+ * and may still be released.
  *
  * COST of an operation from the moment when it is the first of its stream. Jitter J is one draw per
  * operation, j one per block.

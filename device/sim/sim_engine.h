@@ -5,6 +5,7 @@
  *   sim.c            the operation table; devices
  *   sim_queue.c      streams, events, queued operations
  *   sim_handles.c    which of them are open
+ *   sim_deadlock.c   what the streams of a deadlock wait for
  *   sim_model.c      models: keys and files; sim_model_line.c: one line
  *   sim_memory.c     allocations and who uses them
  *   sim_kernels.c    kernels: arguments, traffic, results
@@ -295,6 +296,7 @@ struct sim_task {
 struct dev_stream {
 	struct sim_dev *dev;
 	struct dev_stream *next;
+	uint32_t number; /* in the order of opening, from 0 */
 	int priority;
 	struct op *head, *tail;
 	uint32_t queued;
@@ -337,6 +339,7 @@ struct sim_dev {
 	struct dev_event *events;
 	struct dev_stream *closed; /* oldest first */
 	size_t closed_streams;
+	uint32_t streams_opened;
 	struct sim_dev *peer[SIM_PEERS];
 	unsigned peers;
 	struct dev_kernel kernel[KERNELS];

@@ -28,6 +28,9 @@ int sim_check_kernel(struct sim_dev *d, const struct dev_kernel *k);
 /* Set the claim of a block. -EINVAL: more than a block may have. */
 int sim_check_block(struct sim_dev *d, uint32_t block, uint64_t shared_bytes, uint64_t *claim_p);
 
+/* -EDEADLK with a text that lists the streams that wait, `first` before the others. */
+int sim_note_deadlock(const struct sim_dev *d, const char *what, const struct dev_stream *first);
+
 void sim_reseed(struct dev *dev, uint64_t seed);
 int sim_stream_open(struct dev *dev, int priority, struct dev_stream **s_p);
 void sim_stream_close(struct dev *dev, struct dev_stream *s);

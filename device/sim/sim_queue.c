@@ -7,18 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int note_deadlock(struct sim_dev *d, const char *what, const struct dev_stream *s)
-{
-	const struct op *op = s ? s->head : NULL;
-	if (op && op->kind == OP_WAIT_VALUE)
-		return err_note(
-			-EDEADLK,
-			"sim:%u: %s: deadlock: no scheduled work writes value %u (it is %u)",
-			d->base.index, what, op->value, *(const uint32_t *)(const void *)op->dst);
-	return err_note(-EDEADLK, "sim:%u: %s: deadlock: no scheduled work can end the wait",
-			d->base.index, what);
-}
-
 /* ------------------------------------------------------------------ streams */
 
 int sim_stream_open(struct dev *dev, int priority, struct dev_stream **s_p)
@@ -39,6 +27,7 @@ int sim_stream_open(struct dev *dev, int priority, struct dev_stream **s_p)
 			err_note(-ENOMEM, "sim:%u: open a stream: out of memory", dev->index));
 	}
 	s->dev = d;
+	s->number = d->streams_opened++;
 	s->priority = priority;
 	s->order = sim_engine.streams_opened++;
 	struct dev_stream **end = &d->streams;
@@ -103,7 +92,7 @@ int sim_stream_sync(struct dev *dev, struct dev_stream *s)
 		return sim_call_end(status);
 	while (s->head)
 		if (!sim_engine_step() && s->head)
-			return sim_call_end(note_deadlock(d, "synchronise a stream", s));
+			return sim_call_end(sim_note_deadlock(d, "synchronise a stream", s));
 	sim_engine_run(sim_engine.now_ns + d->model.host_sync_ns);
 	status = s->failed;
 	s->failed = 0;
@@ -188,8 +177,9 @@ static int op_queue(struct sim_dev *d, struct op *op, int status)
 			for (unsigned i = 0; i < op->uses; i++)
 				op->use[i]->users--;
 			return op_queue(d, op,
-					note_deadlock(d, "queue an operation: the queue is full",
-						      op->stream));
+					sim_note_deadlock(d,
+							  "queue an operation: the queue is full",
+							  op->stream));
 		}
 	}
 	sim_engine_enqueue(op);
@@ -349,7 +339,7 @@ int sim_event_sync(struct dev *dev, struct dev_event *e)
 	while (!e->latest->done)
 		if (!sim_engine_step() && !e->latest->done)
 			return sim_call_end(
-				note_deadlock(d, "synchronise an event", e->latest->stream));
+				sim_note_deadlock(d, "synchronise an event", e->latest->stream));
 	sim_engine_run(sim_engine.now_ns + d->model.host_sync_ns);
 	return sim_call_end(0);
 }
