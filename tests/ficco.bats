@@ -178,7 +178,7 @@ all_right() {
 }
 
 @test "what does not go together is 2, and what the device lacks 77" {
-	for bad in "sim:0,1 --peers 3" "sim --peers 1" "sim --peers 17" "sim --copy-method engine --blocks 4" "sim --op nonsense" \
+	for bad in "sim:0,1 --peers 3" "sim --peers 1" "sim --peers 65" "sim --copy-method engine --blocks 4" "sim --op nonsense" \
 		"sim --schedule nonsense"; do
 		# shellcheck disable=SC2086 # a device and options
 		measure $bad

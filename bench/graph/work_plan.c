@@ -1,33 +1,68 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "bench/graph/work_internals.h"
+#include "lib/vec.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Queue entries of a lane in addition to a run's: the gate or the wait for the begin event, and
  * the begin and end events. */
 #define LANE_EXTRA 3u
 
-/* For every node and lane, the number of nodes of that lane (counted by their last index + 1)
- * that are complete when the node starts. Rows of nodes, columns of lanes. */
-struct history {
-	uint32_t *known;
-	size_t lanes;
+/* A lane of which all nodes with an index below `end` are complete. */
+struct known {
+	uint32_t lane, end;
 };
 
-static uint32_t *known_before(const struct history *h, uint32_t node)
+/* For every node what is complete when it starts, but for its own lane, where all earlier nodes
+ * are. Most nodes know no more than the one before them in their lane and share its entries. */
+struct history {
+	struct known *entries;
+	size_t count, capacity;
+	struct {
+		size_t first, count;
+	} * of; /* by node */
+	/* Of the node that is looked at: 0 or `end`, by lane; lanes that are not 0. */
+	uint32_t *end, *lanes;
+	size_t lane_count;
+};
+
+static void learn_lane(struct history *h, uint32_t lane, uint32_t end)
 {
-	return h->known + node * h->lanes;
+	if (h->end[lane] == 0)
+		h->lanes[h->lane_count++] = lane;
+	h->end[lane] = end > h->end[lane] ? end : h->end[lane];
 }
 
-/* When `from` is complete, so is everything that was complete before it. */
-static void learn_from(const struct history *h, uint32_t *known, uint32_t from, uint32_t lane)
+static void learn_before(struct history *h, uint32_t node)
 {
-	const uint32_t *before = known_before(h, from);
-	for (size_t i = 0; i < h->lanes; i++)
-		known[i] = before[i] > known[i] ? before[i] : known[i];
-	known[lane] = from + 1;
+	for (size_t i = 0; i < h->of[node].count; i++) {
+		const struct known *k = &h->entries[h->of[node].first + i];
+		learn_lane(h, k->lane, k->end);
+	}
+}
+
+/* Keeps what the node that was looked at knows, without its own lane. */
+static int keep_known(struct history *h, uint32_t node, uint32_t lane)
+{
+	h->of[node].first = h->count;
+	for (size_t i = 0; i < h->lane_count; i++) {
+		if (h->lanes[i] == lane)
+			continue;
+		struct known *grown = vec_grow(h->entries, h->count, &h->capacity, sizeof(*grown));
+		if (!grown)
+			return -ENOMEM;
+		h->entries = grown;
+		h->entries[h->count++] = (struct known){h->lanes[i], h->end[h->lanes[i]]};
+	}
+	h->of[node].count = h->count - h->of[node].first;
+	return 0;
+}
+
+static void forget_lanes(struct history *h)
+{
+	while (h->lane_count)
+		h->end[h->lanes[--h->lane_count]] = 0;
 }
 
 /* Sorts by target, then by source, the latest source first: it may imply the others. */
@@ -41,18 +76,18 @@ static int compare_edges(const void *left, const void *right)
 
 /* Keeps the edges to a node that nothing before implies. *next_p: the first edge that leads to the
  * node or to a later one. */
-static void keep_needed_edges(struct work_graph *g, const struct history *h, uint32_t to,
-			      size_t *next_p, size_t *kept_p, size_t count)
+static void keep_needed_edges(struct work_graph *g, struct history *h, uint32_t to, size_t *next_p,
+			      size_t *kept_p, size_t count)
 {
 	struct node *node = &g->nodes[to];
-	uint32_t *known = known_before(h, to);
 	node->first_wait = (uint32_t)*kept_p;
 	for (; *next_p < count && g->edges[*next_p].to == to; ++*next_p) {
 		struct edge e = g->edges[*next_p];
 		uint32_t lane = g->nodes[e.from].lane;
-		if (known[lane] > e.from)
+		if (lane == node->lane || h->end[lane] > e.from)
 			continue;
-		learn_from(h, known, e.from, lane);
+		learn_before(h, e.from);
+		learn_lane(h, lane, e.from + 1);
 		g->edges[(*kept_p)++] = e;
 		node->waits++;
 	}
@@ -63,38 +98,52 @@ static bool follows_own_device(const struct work_graph *g, const struct history 
 {
 	const struct lane *lanes = g->all->lanes;
 	bool follows = false;
-	for (size_t i = 0; i < h->lanes; i++)
-		follows = follows || (known_before(h, node)[i] &&
-				      lanes[i].device == lanes[g->nodes[node].lane].device);
+	for (size_t i = 0; i < h->lane_count; i++)
+		follows = follows || lanes[h->lanes[i]].device == lanes[g->nodes[node].lane].device;
 	return follows;
 }
 
 /* Drops implied edges, and finds each lane's first and last node. */
-static int trace_nodes(struct work_graph *g)
+static int trace_nodes(struct work_graph *g, struct history *h)
 {
-	struct history h = {.lanes = g->lane_count};
 	size_t next = 0, kept = 0, count = g->edge_count;
-	h.known = calloc(g->node_count * h.lanes + 1, sizeof(*h.known));
-	if (!h.known)
-		return err_note(-ENOMEM, "%zu nodes in %zu lanes: out of memory", g->node_count,
-				h.lanes);
+	int status = 0;
 	if (count)
 		qsort(g->edges, count, sizeof(*g->edges), compare_edges);
-	for (uint32_t i = 0; i < g->node_count; i++) {
-		struct lane_work *work = &g->work[g->nodes[i].lane];
+	for (uint32_t i = 0; status == 0 && i < g->node_count; i++) {
+		const uint32_t lane = g->nodes[i].lane;
+		struct lane_work *work = &g->work[lane];
 		bool is_first = work->queued++ == 0;
 		if (is_first)
 			work->first_node = i;
 		else
-			learn_from(&h, known_before(&h, i), work->last_node, g->nodes[i].lane);
+			h->of[i] = h->of[work->last_node];
+		learn_before(h, i);
 		work->last_node = i;
-		keep_needed_edges(g, &h, i, &next, &kept, count);
+		keep_needed_edges(g, h, i, &next, &kept, count);
 		if (is_first)
-			work->waits_for_begin = !follows_own_device(g, &h, i);
+			work->waits_for_begin = !follows_own_device(g, h, i);
+		if (g->nodes[i].waits)
+			status = keep_known(h, i, lane);
+		forget_lanes(h);
 	}
 	g->edge_count = kept;
-	free(h.known);
-	return 0;
+	return status;
+}
+
+static int trace_graph(struct work_graph *g)
+{
+	struct history h = {.of = calloc(g->node_count + 1, sizeof(*h.of)),
+			    .end = calloc(g->lane_count + 1, sizeof(*h.end)),
+			    .lanes = calloc(g->lane_count + 1, sizeof(*h.lanes))};
+	int status = h.of && h.end && h.lanes ? trace_nodes(g, &h) : -ENOMEM;
+	free(h.of);
+	free(h.end);
+	free(h.lanes);
+	free(h.entries);
+	return status ? err_note(status, "%zu nodes in %zu lanes: out of memory", g->node_count,
+				 g->lane_count)
+		      : 0;
 }
 
 /* The first lane of a device is that of its first node. */
@@ -116,8 +165,6 @@ static void find_first_lanes(struct work_graph *g)
 static int open_events(struct work_graph *g)
 {
 	int status = 0;
-	for (size_t i = 0; i < g->edge_count; i++)
-		g->nodes[g->edges[i].from].stamped = true;
 	for (size_t i = 0; status == 0 && i < g->node_count; i++)
 		if (g->nodes[i].stamped)
 			status = dev_event_open(work_lane_device(g->all, g->nodes[i].lane),
@@ -145,6 +192,8 @@ static int prepare_nodes(struct work_graph *g)
 
 static int check_queues(struct work_graph *g)
 {
+	for (size_t i = 0; i < g->edge_count; i++)
+		g->nodes[g->edges[i].from].stamped = true;
 	for (size_t i = 0; i < g->node_count; i++) {
 		const struct node *n = &g->nodes[i];
 		/* Each node was counted before as one entry; a mark alone has none of its own, but
@@ -165,12 +214,12 @@ int work_plan(struct work_graph *g)
 {
 	g->lane_count = g->all->count;
 	g->work = calloc(g->lane_count + 1, sizeof(*g->work));
-	int status = g->work ? trace_nodes(g) : err_note(-ENOMEM, "a graph: out of memory");
+	int status = g->work ? trace_graph(g) : err_note(-ENOMEM, "a graph: out of memory");
 	if (status)
 		return status;
 	find_first_lanes(g);
-	status = open_events(g);
+	status = check_queues(g);
 	if (status == 0)
-		status = prepare_nodes(g);
-	return status ? status : check_queues(g);
+		status = open_events(g);
+	return status ? status : prepare_nodes(g);
 }

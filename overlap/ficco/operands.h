@@ -20,8 +20,8 @@
 #include "bench/graph/bench_graph.h"
 #include "overlap/ficco/decomposition.h"
 
-/* Enough for any node; each further rank needs G more streams. */
-#define OPERANDS_MAX_RANKS 16u
+/* As many as a list of devices or a plan has. Each rank needs G + 2 streams. */
+#define OPERANDS_MAX_RANKS FICCO_MAX_DEVICES
 
 enum { LANE_SETUP, LANE_COMPUTE, LANE_ADD, LANE_LINK };
 #define RANK_LANES (LANE_LINK + OPERANDS_MAX_RANKS - 1)

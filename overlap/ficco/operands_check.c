@@ -56,22 +56,41 @@ int operands_expect(struct operands *o, struct bench_case *c)
 	return 0;
 }
 
+/* A chunk that is checked, and where the other devices have its partial sums: of the chunks with
+ * sums in their own group alone. */
+struct checked_chunk {
+	const struct ficco_chunk *chunk, *partial[OPERANDS_MAX_RANKS];
+	uint32_t partials;
+};
+
+static struct checked_chunk find_partials(const struct operands *o, const struct ficco_plan *p,
+					  const struct ficco_chunk *chunk)
+{
+	struct checked_chunk found = {.chunk = chunk};
+	for (uint32_t i = 0; o->sums && chunk->group == chunk->device && i < p->chunk_count; i++) {
+		const struct ficco_chunk *other = &p->chunks[i];
+		if (other->group == chunk->group && other->first == chunk->first &&
+		    other->device != chunk->device && other->device < o->devices)
+			found.partial[found.partials++] = other;
+	}
+	return found;
+}
+
 /* A row of the sum consists of the partial sums of all devices, each of which stores this part at
  * rows of its own, and of all peers in host memory. */
 static double expected_row(const struct operands *o, const struct ficco_plan *p,
-			   const struct ficco_chunk *chunk, uint32_t row)
+			   const struct checked_chunk *checked, uint32_t row)
 {
+	const struct ficco_chunk *chunk = checked->chunk;
 	const double *own = o->rank[chunk->device].expected;
 	if (!o->sums)
 		return own[(uint64_t)chunk->group * p->problem.m + chunk->first + row];
 	double sum = own[chunk->at + row];
 	if (chunk->group != chunk->device)
 		return sum;
-	for (uint32_t i = 0; i < p->chunk_count; i++) {
-		const struct ficco_chunk *other = &p->chunks[i];
-		if (other->group == chunk->group && other->first == chunk->first &&
-		    other->device != chunk->device && other->device < o->devices)
-			sum += o->rank[other->device].expected[other->at + row];
+	for (uint32_t i = 0; i < checked->partials; i++) {
+		const struct ficco_chunk *other = checked->partial[i];
+		sum += o->rank[other->device].expected[other->at + row];
 	}
 	for (uint32_t i = o->devices; i < o->ranks; i++)
 		sum += o->rank[i].expected[chunk->first + row];
@@ -84,12 +103,13 @@ static double expected_row(const struct operands *o, const struct ficco_plan *p,
  * a narrow C, each addition rounds: random sums of -3..3 x -3..3 reach about 4 sqrt(K), and hardly
  * ever 8 times that. */
 static int check_row(const struct operands *o, const struct ficco_plan *p,
-		     const struct ficco_chunk *chunk, uint32_t row, const char *c)
+		     const struct checked_chunk *checked, uint32_t row, const char *c)
 {
+	const struct ficco_chunk *chunk = checked->chunk;
 	enum dev_type type = dev_types[o->type].result;
 	uint64_t at = (uint64_t)(chunk->at + row) * p->problem.n;
 	double sum = 0.0, rounds = 0.0, walk = 32.0 * sqrt(p->problem.k),
-	       expected = expected_row(o, p, chunk, row);
+	       expected = expected_row(o, p, checked, row);
 	for (uint32_t i = 0; i < p->problem.n; i++) {
 		double value = element_load(type, c, at + i);
 		sum += value * o->t[i];
@@ -117,9 +137,10 @@ static int check_chunk(const struct operands *o, const struct ficco_plan *p,
 {
 	uint64_t row_bytes = p->problem.n * o->result_bytes;
 	const char *received = o->rank[chunk->group].received;
+	const struct checked_chunk checked = find_partials(o, p, chunk);
 	int status = 0;
 	for (uint32_t row = 0; status == 0 && row < chunk->rows; row++)
-		status = check_row(o, p, chunk, row, c);
+		status = check_row(o, p, &checked, row, c);
 	if (status == 0 && o->sums && chunk->group >= o->devices)
 		status = check_received(chunk->group, received + chunk->first * row_bytes,
 					c + chunk->at * row_bytes, chunk->rows * row_bytes);
