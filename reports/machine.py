@@ -15,6 +15,8 @@ from reports.records import CONTENDED, GRADES
 from reports.signature import Signature
 from reports.state import Item, items
 
+_TIME_ONLY = "time_only"  # the capability of a device without data
+
 
 @dataclass(frozen=True)
 class Note:
@@ -123,11 +125,17 @@ def _disturbed(signature: Json) -> List[Note]:
     return notes
 
 
+def _simulated(signature: Json) -> Note:
+    text = "These numbers come from a model in virtual time and say nothing about a real machine."
+    if any(_TIME_ONLY in (device.get("capabilities") or []) for device in signature["devices"].values()):
+        text += " The model has no data, so no result was verified."
+    return Note("failed", "Simulated: not a measurement.", text)
+
+
 def warnings(signature: Json) -> List[Note]:
     notes: List[Note] = []
     if signature["simulated"]:
-        notes.append(Note("failed", "Simulated: not a measurement.",
-                          "These numbers come from a model in virtual time and say nothing about a real machine."))
+        notes.append(_simulated(signature))
     notes += [Note("warning", finding["head"], finding["text"]) for finding in signature["findings"]]
     notes += _disturbed(signature)
     changed = signature["provenance"]["changed_between_runs"]

@@ -206,3 +206,62 @@ all_right() {
 	[ "$status" = 1 ]
 	[[ $stderr == *"wrong result"* ]]
 }
+
+# without_data LINE...: a model of time alone, "quiet" but for these lines
+without_data() { model 'data = none' "$@"; }
+
+@test "without data the paper's size takes no memory, mechanisms are verified, and no result is claimed" {
+	without_data 'memory_bytes = 192G' 'units = 2' 'slots_per_unit = 1' 'gemm_tile = 4096' 'flops_bf16 = 1e12'
+	# shellcheck disable=SC2086 # QUICK is a list of words
+	run --separate-stderr timeout "$HANGS_S" "$TEST_PYTHON" -c 'import resource, subprocess, sys
+code = subprocess.call(sys.argv[1:])
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 10, file=sys.stderr)
+sys.exit(code)' "$program" --device "$machine:0,1" $QUICK --shape g1 --mflop 0 --type bf16 --op ag-gemm --min-samples 1 --max-samples 1
+	echo "$status $stderr"
+	[ "$status" = 3 ]
+	[ "${stderr_lines[-1]}" -lt 256 ]
+	json 'len(cases) == 2' 'all(r["status"] == "ok" and (r["facts"]["m"], r["facts"]["n"], r["facts"]["k"]) == (16384, 16384, 131072)
+		for r in cases)' \
+		'all((r["check"]["status"], r["check"]["checked"], r["check"]["untimed"]) == ("skipped", 0, 0) for r in cases)' \
+		'all([(f["flag"], f["variant"], f["reason"]) for f in r["validity"]["flags"] if f["flag"] not in ("noisy", "few_samples")]
+			== [("unverified", None, "the device simulates time without data")] for r in cases)' \
+		'not any(r["validity"]["valid"] or d["valid"] for r in cases for d in r["derived"])' \
+		'all(m["observed"] for r in cases for m in r["mechanism"])' '[len(r["mechanism"]) for r in cases] == [1, 0]' \
+		'all(v["median_s"] > 1 for r in cases for v in r["variants"] if v["name"] in ("serial", "gemm"))' \
+		'"time_only" in rows[0]["device"][0]["capabilities"] and rows[0]["options"]["check"] is False' <<<"$output"
+}
+
+@test "times without data are those with data" {
+	local options='--op ag-gemm,gemm-rs --shape 96x64x192 --copy-method engine,kernel --operands warm,cold --check'
+	model
+	# shellcheck disable=SC2086 # options are words
+	measure "$machine:0-2" $options off
+	[ "$status" = 3 ]
+	printf '%s\n' "$output" >"$BATS_TEST_TMPDIR/with.jsonl"
+	for check in off every; do
+		without_data
+		# shellcheck disable=SC2086
+		measure "$machine:0-2" $options $check
+		[ "$status" = 3 ]
+		printf '%s\n' "$output" | cat "$BATS_TEST_TMPDIR/with.jsonl" - | json 'len(cases) == 16 and {r["status"] for r in cases} == {"ok"}' \
+			'all(abs(a["median_s"] / b["median_s"] - 1) < 1e-6 and a["name"] == b["name"]
+				for r, s in zip(cases[:8], cases[8:]) for a, b in zip(r["variants"], s["variants"]))'
+	done
+}
+
+@test "more than memory is skipped without data, too, with the size" {
+	without_data 'memory_bytes = 192G' 'units = 2' 'gemm_tile = 4096' 'flops_bf16 = 1e12'
+	measure "$machine:0,1" --shape g13 --mflop 0 --type bf16 --op ag-gemm --copy-method engine
+	[ "$status" = 77 ]
+	json 'cases[0]["status"] == "skipped" and "1607680x57344x8192 needs 2" in cases[0]["reason"]' <<<"$output"
+}
+
+@test "64 devices or peers take part" {
+	measure sim:quiet --peers 64 --shape 64x64x64 --op ag-gemm,gemm-rs --copy-method engine --schedule serial
+	[ "$status" = 0 ]
+	all_right 2
+	measure sim:quiet:0-63 --shape 64x64x64 --op gemm-rs --copy-method engine --schedule serial --min-samples 1 --max-samples 1
+	[ "$status" = 0 ]
+	all_right 1
+	json 'cases[0]["facts"]["ranks"] == 64' <<<"$output"
+}

@@ -234,8 +234,22 @@ class Page(workplace.Scratch):
         _, out, _ = self.run_build(everything(spec="sim", simulated=True))
         self.assertIn("Simulated: not a measurement.", out)
         self.assertIn("Simulated: not a measurement.", self.page())
+        self.assertNotIn("no result was verified", out)
         self.run_build(everything())
         self.assertNotIn("Simulated: not", self.page())
+
+    def test_a_model_without_data_gives_no_verified_value(self) -> None:
+        w = launch(spec="sim", simulated=True, device={"capabilities": ["gemm", "virtual_time", "time_only"]})
+        why = "the device simulates time without data"
+        w.lines[1]["check"].update(status="skipped", detail=why, checked=0, untimed=0, by_fingerprint=0)
+        w.lines[1]["validity"] = {"valid": False, "flags": [{"flag": "unverified", "variant": None, "reason": why}]}
+        code, out, _ = self.run_build(w.text())
+        self.assertEqual(code, 3)
+        for said in (out, self.page()):
+            said = " ".join(said.split())
+            self.assertIn("The model has no data, so no result was verified.", said)
+            self.assertIn("values invalid: unverified", said)
+            self.assertIn(why, said)
 
     def test_contention_is_a_warning(self) -> None:
         w = launch()

@@ -168,6 +168,7 @@ static void kernels_and_gemms_leave_memory_alone(void)
 	ok(launch_kernel(s, "read", 2, 0, sum));
 	ok(launch_kernel(s, "chase", 1, 0, chase)); /* of a ring of zeros */
 	struct dev_gemm g = counting_gemm(&o);
+	g.a = o.b;
 	ok(dev_gemm(sim.d, s, &g));
 	g.done = NULL;
 	ok(dev_gemm(sim.d, s, &g));
