@@ -3,7 +3,8 @@
  * Internals of the simulator, shared by the files of this folder. sim.h says what is simulated.
  *
  *   sim.c            the operation table; devices
- *   sim_queue.c      streams, events, queued operations
+ *   sim_queue.c      streams, queued operations
+ *   sim_events.c     events
  *   sim_handles.c    which of them are open
  *   sim_deadlock.c   what the streams of a deadlock wait for
  *   sim_model.c      models: keys and files; sim_model_line.c: one line
@@ -28,6 +29,8 @@
 #include "device/dev.h"
 #include "device/kernel_signature.h"
 #include "device/sim/sim.h"
+#include "device/sim/sim_gemm.h"
+#include "device/sim/sim_links.h"
 #include "device/sim/sim_share.h"
 #include "lib/rng.h"
 
@@ -191,43 +194,7 @@ double kernel_part(const struct op *op, uint32_t block);
 uint32_t kernel_blocks_alike(const struct op *op, uint32_t block);
 bool kernel_is_released(const struct op *op); /* of a kernel that holds */
 void kernel_corrupt(struct op *op);
-/* flop/s of one unit; 0: the device has no GEMM of this type. */
-double sim_gemm_flops(const struct sim_model *m, enum dev_type type);
-int sim_gemm_prepare(struct sim_dev *d, struct op *op, const struct dev_gemm *g);
-/* How much of this traffic passes memory where the matrices are larger than the cache. */
-double sim_gemm_memory_bytes(const struct op *op, unsigned traffic);
 extern const struct kernel_type kernel_copy_type;
-
-/* sim_narrow.c: types with fewer bits of mantissa than f32. */
-bool sim_narrow_is(enum dev_type type);
-/* Whether the values of a result are rounded to C's type: of a narrow GEMM that adds to no C. */
-bool sim_narrow_is_rounded(const struct dev_gemm *g);
-
-/* A and B of a narrow GEMM as f32, without gaps, B as k x n; memory for alpha*A*B where the values
- * of the result are rounded. One allocation. */
-struct sim_narrow {
-	float *a, *b, *ab;
-};
-bool sim_narrow_open(struct sim_narrow *w, const struct dev_gemm *g); /* false: out of memory */
-void sim_narrow_close(struct sim_narrow *w);
-/* The same GEMM, in f32 of what was decoded. */
-struct dev_gemm sim_narrow_decoded(const struct sim_narrow *w, const struct dev_gemm *g);
-/* To f32, f16 or bf16, the types of a C. */
-void sim_narrow_round(enum dev_type result, const float *from, uint32_t count, void *to);
-/* Part of a row: C := from + beta*C. */
-void sim_narrow_add_row(const struct dev_gemm *g, const float *from, void *c, uint32_t count);
-
-/* alpha*A*B of a GEMM, m x n without gaps: in f64 of f64, in C's type where
- * sim_narrow_is_rounded(), else in f32. It is complete if the same GEMM was computed before; else
- * the caller fills it in. NULL if memory is exhausted. At the end it is complete if all blocks are
- * done. */
-struct sim_gemm_result *sim_gemm_cache_begin(const struct op *op);
-bool sim_gemm_cache_is_complete(const struct sim_gemm_result *p);
-void *sim_gemm_cache_values(struct sim_gemm_result *p);
-/* Of a narrow GEMM whose result is not complete: its operands as they were when it began. */
-const struct sim_narrow *sim_gemm_cache_narrow(const struct sim_gemm_result *p);
-void sim_gemm_cache_end(const struct op *op);
-void sim_gemm_cache_clear(void);
 
 /* sim_cache.c: where the model tracks the cache. Choose the paths of an operation that starts, add
  * what passes between caches and their memories, and change what the caches hold. */
@@ -456,48 +423,8 @@ void sim_units_leave(struct sim_task *group);
 uint32_t sim_units_residents(const struct sim_dev *d, uint64_t claim_bytes,
 			     uint64_t register_bytes);
 
-/* ------------------------------------------------------------------ pairs (sim_peers.c) */
-
-/* Parse "0>3"; nothing is set of it. */
-int sim_pair_parse(const char *text, struct sim_pair *pair_p);
-/* The model's entry of this pair, added if there is none. */
-struct sim_pair *sim_pair_entry(struct sim_model *m, const struct sim_pair *pair);
-
-/* Of a link, by the model of the device that it leaves. */
-double sim_link_bandwidth(const struct sim_model *m, unsigned from, unsigned to);
-double sim_link_latency_ns(const struct sim_model *m, unsigned from, unsigned to);
-
-/* INFINITY: no limit. */
-double sim_injection_bandwidth(const struct sim_model *m);
-/* What a flow needs of everything between two devices. */
-void sim_peer_need(struct flow *f, struct sim_dev *from, struct sim_dev *to, double volume);
-/* `peer` of sim.h: of a copy, a fill, or a block of a launch on `d`. */
-double sim_op_latency_ns(const struct op *op);
-/* -ENOTSUP: a flow of the operation would pass more links than FLOW_DEMANDS holds. */
-int sim_op_check_links(const struct sim_dev *d, const struct op *op);
-
-/* ------------------------------------------------------------------ ways (sim_links.c) */
-
-#define SIM_NO_WAY UINT8_MAX
-
-/* After a device was added to those of the engine; after it was removed. */
-void sim_links_open(struct sim_dev *d);
-void sim_links_close(unsigned index);
-
-/* The way from one device to another is by the source's model. All but the first of these need one
- * that exists. */
-bool sim_way_exists(const struct sim_dev *from, const struct sim_dev *to);
-double sim_way_latency_ns(const struct sim_dev *from, const struct sim_dev *to);
-double sim_way_bandwidth(const struct sim_dev *from, const struct sim_dev *to, unsigned *hops_p);
-void sim_way_need(struct flow *f, const struct sim_dev *from, const struct sim_dev *to,
-		  double volume);
-/* Mark its links in a bit of `marks` each, DEV_MAX words; returns how many were not marked. */
-unsigned sim_way_mark(const struct sim_dev *from, const struct sim_dev *to, uint64_t *marks);
-
 /* ------------------------------------------------------------------ engines and units
  * (sim_execution.c) */
-
-/* Blocks of a launch that a unit without other blocks can hold at once (sim.c). */
 
 /* Random factor of an operation's durations. */
 double op_stretch(struct sim_dev *d, uint64_t serial);

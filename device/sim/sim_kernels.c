@@ -88,12 +88,20 @@ uint32_t kernel_block_tiles(const struct op *op, uint32_t block)
 	return op->tiles ? (op->tiles - block - 1) / op->grid + 1 : 1;
 }
 
+/* Without data, blocks that differ by a line of memory count as equal, so that they are one group.
+ */
+static bool has_equal_blocks(const struct op *op)
+{
+	const struct sim_model *m = &op->stream->dev->model;
+	return m->data == SIM_DATA_NONE && m->block_jitter_sigma <= 0;
+}
+
 double kernel_part(const struct op *op, uint32_t block)
 {
 	const uint64_t bytes = op->type->signature ? bytes_argument(op) : op->bytes;
 	if (op->tiles)
 		return (double)kernel_block_tiles(op, block) / op->tiles;
-	if (op->stream->dev->model.data)
+	if (has_equal_blocks(op))
 		return 1.0 / op->grid;
 	return bytes ? block_fraction(op, bytes, block) : 1.0 / op->grid;
 }
@@ -108,7 +116,7 @@ uint32_t kernel_blocks_alike(const struct op *op, uint32_t block)
 		const uint32_t longer = op->tiles % op->grid;
 		return block < longer ? longer - block : op->grid - block;
 	}
-	if (op->stream->dev->model.data || !bytes)
+	if (has_equal_blocks(op) || !bytes)
 		return op->grid - block;
 	if (lines % op->grid)
 		return 1;

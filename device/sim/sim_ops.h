@@ -31,6 +31,12 @@ int sim_check_block(struct sim_dev *d, uint32_t block, uint64_t shared_bytes, ui
 /* -EDEADLK with a text that lists the streams that wait, `first` before the others. */
 int sim_note_deadlock(const struct sim_dev *d, const char *what, const struct dev_stream *first);
 
+/* Begin a call that enqueues. NULL, with the error in *status_p: the stream is not valid. The lock
+ * is held in either case. */
+struct op *sim_op_begin(struct sim_dev *d, struct dev_stream *s, enum op_kind kind, int *status_p);
+/* Enqueue an operation. If `status` is an error, free the operation and return it. */
+int sim_op_queue(struct sim_dev *d, struct op *op, int status);
+
 void sim_reseed(struct dev *dev, uint64_t seed);
 int sim_stream_open(struct dev *dev, int priority, struct dev_stream **s_p);
 void sim_stream_close(struct dev *dev, struct dev_stream *s);

@@ -120,10 +120,7 @@ void sim_reseed(struct dev *dev, uint64_t seed)
 	sim_call_end(0);
 }
 
-/* Begin a call that enqueues. NULL, with the error in *status_p: the stream is not valid. The lock
- * is held in either case. */
-static struct op *op_begin(struct sim_dev *d, struct dev_stream *s, enum op_kind kind,
-			   int *status_p)
+struct op *sim_op_begin(struct sim_dev *d, struct dev_stream *s, enum op_kind kind, int *status_p)
 {
 	*status_p = sim_call_begin_on_stream(d, s);
 	if (*status_p)
@@ -151,8 +148,7 @@ static void apply_slow_down(const struct sim_dev *d, struct op *op, const char *
 
 static bool is_every_nth(uint64_t count, uint64_t period) { return period && count % period == 0; }
 
-/* Enqueue an operation. If `status` is an error, free the operation and return it. */
-static int op_queue(struct sim_dev *d, struct op *op, int status)
+int sim_op_queue(struct sim_dev *d, struct op *op, int status)
 {
 	if (!status)
 		status = sim_op_check_links(d, op);
@@ -176,10 +172,10 @@ static int op_queue(struct sim_dev *d, struct op *op, int status)
 		if (!sim_engine_step() && op->stream->queued >= d->model.max_queued) {
 			for (unsigned i = 0; i < op->uses; i++)
 				op->use[i]->users--;
-			return op_queue(d, op,
-					sim_note_deadlock(d,
-							  "queue an operation: the queue is full",
-							  op->stream));
+			return sim_op_queue(
+				d, op,
+				sim_note_deadlock(d, "queue an operation: the queue is full",
+						  op->stream));
 		}
 	}
 	sim_engine_enqueue(op);
@@ -195,7 +191,7 @@ int sim_copy(struct dev *dev, struct dev_stream *s, void *dst, const void *src, 
 {
 	struct sim_dev *d = sim_of(dev);
 	int status;
-	struct op *op = op_begin(d, s, d->model.copy_engines ? OP_COPY : OP_LAUNCH, &status);
+	struct op *op = sim_op_begin(d, s, d->model.copy_engines ? OP_COPY : OP_LAUNCH, &status);
 	if (!op)
 		return sim_call_end(status);
 	status = op_use(d, op, dst, bytes, "copy to", NULL);
@@ -220,14 +216,14 @@ int sim_copy(struct dev *dev, struct dev_stream *s, void *dst, const void *src, 
 		op->arg[3].u32 = 1;
 	}
 	apply_slow_down(d, op, "engine");
-	return sim_call_end(op_queue(d, op, status));
+	return sim_call_end(sim_op_queue(d, op, status));
 }
 
 int sim_fill(struct dev *dev, struct dev_stream *s, void *dst, uint8_t byte, uint64_t bytes)
 {
 	struct sim_dev *d = sim_of(dev);
 	int status;
-	struct op *op = op_begin(d, s, OP_FILL, &status);
+	struct op *op = sim_op_begin(d, s, OP_FILL, &status);
 	if (!op)
 		return sim_call_end(status);
 	status = op_use(d, op, dst, bytes, "fill", NULL);
@@ -237,149 +233,7 @@ int sim_fill(struct dev *dev, struct dev_stream *s, void *dst, uint8_t byte, uin
 	if (!status)
 		op_traffic(op, 0, (double)bytes, true, PATH_MEMORY);
 	apply_slow_down(d, op, "fill");
-	return sim_call_end(op_queue(d, op, status));
-}
-
-/* ------------------------------------------------------------------ events */
-
-int sim_event_open(struct dev *dev, struct dev_event **e_p)
-{
-	struct sim_dev *d = sim_of(dev);
-	int status = sim_call_begin(d);
-	if (status)
-		return sim_call_end(status);
-	struct dev_event *e = calloc(1, sizeof(*e));
-	if (!e || sim_handle_add(d, e)) {
-		free(e);
-		return sim_call_end(
-			err_note(-ENOMEM, "sim:%u: open an event: out of memory", dev->index));
-	}
-	e->dev = d;
-	e->next = d->events;
-	if (e->next)
-		e->next->previous = e;
-	d->events = e;
-	*e_p = e;
-	return sim_call_end(0);
-}
-
-void sim_event_close(struct dev *dev, struct dev_event *e)
-{
-	struct sim_dev *d = sim_of(dev);
-	sim_lock_and_pass_time(d);
-	if (sim_handle_owner(e) == d) {
-		sim_handle_remove(e);
-		if (e->next)
-			e->next->previous = e->previous;
-		if (e->previous)
-			e->previous->next = e->next;
-		else
-			d->events = e->next;
-		event_stamp_release(e->latest);
-		free(e);
-	}
-	sim_call_end(0);
-}
-
-int sim_event_record(struct dev *dev, struct dev_stream *s, struct dev_event *e)
-{
-	struct sim_dev *d = sim_of(dev);
-	int status;
-	struct op *op = op_begin(d, s, OP_RECORD, &status);
-	if (!op)
-		return sim_call_end(status);
-	status = sim_check_event(d, e);
-	struct event_stamp *stamp = status ? NULL : calloc(1, sizeof(*stamp));
-	if (!status && !stamp)
-		status = err_note(-ENOMEM, "sim:%u: record an event: out of memory", dev->index);
-	if (!stamp)
-		return sim_call_end(op_queue(d, op, status));
-	stamp->holders = 2;
-	stamp->stream = s;
-	op->stamp = stamp;
-	status = op_queue(d, op, 0);
-	if (status) {
-		event_stamp_release(stamp);
-		return sim_call_end(status);
-	}
-	event_stamp_release(e->latest);
-	e->latest = stamp;
-	return sim_call_end(0);
-}
-
-static int note_never_recorded(struct sim_dev *d, const char *what)
-{
-	return err_note(-EINVAL, "sim:%u: %s an event that was never recorded", d->base.index,
-			what);
-}
-
-int sim_event_query(struct dev *dev, struct dev_event *e)
-{
-	struct sim_dev *d = sim_of(dev);
-	int status = sim_call_begin(d);
-	if (!status)
-		status = sim_check_any_event(d, e);
-	if (status)
-		return sim_call_end(status);
-	if (!e->latest)
-		return sim_call_end(note_never_recorded(d, "query"));
-	return sim_call_end(e->latest->done ? 0 : -EAGAIN);
-}
-
-int sim_event_sync(struct dev *dev, struct dev_event *e)
-{
-	struct sim_dev *d = sim_of(dev);
-	int status = sim_call_begin(d);
-	if (!status)
-		status = sim_check_any_event(d, e);
-	if (status)
-		return sim_call_end(status);
-	if (!e->latest)
-		return sim_call_end(note_never_recorded(d, "synchronise"));
-	while (!e->latest->done)
-		if (!sim_engine_step() && !e->latest->done)
-			return sim_call_end(
-				sim_note_deadlock(d, "synchronise an event", e->latest->stream));
-	sim_engine_run(sim_engine.now_ns + d->model.host_sync_ns);
-	return sim_call_end(0);
-}
-
-int sim_event_elapsed_ns(struct dev *dev, struct dev_event *from, struct dev_event *to,
-			 double *ns_p)
-{
-	struct sim_dev *d = sim_of(dev);
-	int status = sim_call_begin(d);
-	if (!status)
-		status = sim_check_any_event(d, from);
-	if (!status)
-		status = sim_check_any_event(d, to);
-	if (status)
-		return sim_call_end(status);
-	if (!from->latest || !to->latest)
-		return sim_call_end(note_never_recorded(d, "measure from or to"));
-	if (!from->latest->done || !to->latest->done)
-		return sim_call_end(-EAGAIN);
-	*ns_p = to->latest->at_ns - from->latest->at_ns;
-	if (to->latest->epoch_ns != from->latest->epoch_ns)
-		*ns_p += (double)to->latest->epoch_ns - (double)from->latest->epoch_ns;
-	return sim_call_end(0);
-}
-
-int sim_stream_wait(struct dev *dev, struct dev_stream *s, struct dev_event *e)
-{
-	struct sim_dev *d = sim_of(dev);
-	int status;
-	struct op *op = op_begin(d, s, OP_WAIT, &status);
-	if (!op)
-		return sim_call_end(status);
-	status = sim_check_any_event(d, e);
-	if (status)
-		return sim_call_end(op_queue(d, op, status));
-	/* Without a record there is nothing to wait for, but it still takes a queue entry. */
-	op->stamp = e->latest;
-	if (op->stamp)
-		op->stamp->holders++;
-	return sim_call_end(op_queue(d, op, 0));
+	return sim_call_end(sim_op_queue(d, op, status));
 }
 
 /* ------------------------------------------------------------------ values */
@@ -388,7 +242,7 @@ static int queue_value_op(struct sim_dev *d, struct dev_stream *s, enum op_kind 
 			  uint32_t value)
 {
 	int status;
-	struct op *op = op_begin(d, s, kind, &status);
+	struct op *op = sim_op_begin(d, s, kind, &status);
 	if (!op)
 		return status;
 	if (!dev_can(&d->base, DEV_CAP_WAIT_VALUE))
@@ -401,7 +255,7 @@ static int queue_value_op(struct sim_dev *d, struct dev_stream *s, enum op_kind 
 				  d->base.index, sizeof(*at));
 	op->dst = (char *)at;
 	op->value = value;
-	return op_queue(d, op, status);
+	return sim_op_queue(d, op, status);
 }
 
 int sim_wait_value(struct dev *dev, struct dev_stream *s, uint32_t *at, uint32_t value)
@@ -441,7 +295,7 @@ int sim_launch(struct dev *dev, struct dev_stream *s, struct dev_kernel *k,
 {
 	struct sim_dev *d = sim_of(dev);
 	int status;
-	struct op *op = op_begin(d, s, OP_LAUNCH, &status);
+	struct op *op = sim_op_begin(d, s, OP_LAUNCH, &status);
 	if (!op)
 		return sim_call_end(status);
 	status = sim_check_kernel(d, k);
@@ -451,18 +305,18 @@ int sim_launch(struct dev *dev, struct dev_stream *s, struct dev_kernel *k,
 		status = err_note(-EINVAL, "sim:%u: launch %s: the grid is 0", dev->index,
 				  k->type->name);
 	if (status)
-		return sim_call_end(op_queue(d, op, status));
+		return sim_call_end(sim_op_queue(d, op, status));
 	op->type = k->type;
 	op->grid = l->grid;
 	apply_slow_down(d, op, k->type->name);
-	return sim_call_end(op_queue(d, op, kernel_prepare(d, op, l->args)));
+	return sim_call_end(sim_op_queue(d, op, kernel_prepare(d, op, l->args)));
 }
 
 int sim_gemm(struct dev *dev, struct dev_stream *s, const struct dev_gemm *g)
 {
 	struct sim_dev *d = sim_of(dev);
 	int status;
-	struct op *op = op_begin(d, s, OP_LAUNCH, &status);
+	struct op *op = sim_op_begin(d, s, OP_LAUNCH, &status);
 	if (!op)
 		return sim_call_end(status);
 	if (!dev_can(dev, DEV_CAP_GEMM))
@@ -479,5 +333,5 @@ int sim_gemm(struct dev *dev, struct dev_stream *s, const struct dev_gemm *g)
 	if (!status)
 		status = sim_gemm_prepare(d, op, g);
 	apply_slow_down(d, op, "gemm");
-	return sim_call_end(op_queue(d, op, status));
+	return sim_call_end(sim_op_queue(d, op, status));
 }

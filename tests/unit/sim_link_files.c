@@ -124,7 +124,7 @@ static void a_way_that_is_too_long_is_refused(void)
 	expect_error(
 		dev_copy(sim.d, node.stream[0][1], node.memory[1], node.memory[1] + BYTES, BYTES),
 		-ENOTSUP);
-	expect(strstr(err_text(), "passes 126 links between devices; the limit is 74"));
+	expect(strstr(err_text(), "passes 126 links between devices; the limit is 72"));
 	sync_streams();
 	sim_end();
 	unlink(links_path);
