@@ -401,17 +401,17 @@ static int sim_occupancy(struct dev *dev, struct dev_kernel *k, uint32_t block,
 	if (!status)
 		status = sim_check_block(d, block, shared_bytes, &claim);
 	if (!status)
-		*blocks_p = sim_units_residents(d, claim, 0);
+		*blocks_p = sim_units_residents(d, claim, d->model.block_register_bytes);
 	return status;
 }
 
 static int sim_gemm_occupancy(struct dev *dev, const struct dev_gemm *g, uint32_t *blocks_p)
 {
 	struct sim_dev *d = sim_of(dev);
-	uint64_t claim = 0;
-	int status = sim_check_block(d, 0, dev_gemm_tile_bytes(g) + g->shared_bytes, &claim);
+	uint64_t claim = 0, registers = 0;
+	int status = sim_gemm_claims(d, g, &claim, &registers);
 	if (!status)
-		*blocks_p = sim_units_residents(d, claim, 0);
+		*blocks_p = sim_units_residents(d, claim, registers);
 	return status;
 }
 

@@ -45,8 +45,10 @@
  *   unit            unit_bandwidth and the flops_* of the type, shared by its resident blocks; one
  *                   block gets at most block_share of either
  *
- * A GEMM cuts C into tiles of gemm_tile^2 (halved until there are enough blocks); an edge tile
- * costs a whole one. A tile of r x c moves (r + c) * k elements of A and B and r * c of C (2 r * c
+ * A GEMM cuts C into tiles of gemm_tile x gemm_tile_columns. The longer side is halved until there
+ * are enough blocks, the sums of a tile fit into the registers and, with gemm_tile_min, there is a
+ * tile for every unit, but then to no side below that. An edge tile costs a whole one. A tile of
+ * r x c moves (r + c) * k elements of A and B and r * c of C (2 r * c
  * with beta) through the cache, each of its own type's bytes, and runs at gemm_efficiency * flops
  * of its type. Matrices larger than llc_bytes also pass memory once (C twice with beta), unless
  * llc_tracked is 1. `tiled`, counting rows and a transposed B cost
@@ -124,19 +126,28 @@
  *
  * RESIDENCE. A pending launch of higher priority goes first, then the one that became ready first.
  * If its next block fits on no unit, nothing behind it starts. A block goes to the unit with the
- * fewest residents (the lowest number among equals). Without engines (copy_engines = 0) a copy is a
- * launch of one block per unit.
+ * fewest residents (the lowest number among equals). A unit has slots_per_unit slots,
+ * shared_per_unit_bytes and registers_per_unit_bytes (0: enough). A block takes a slot, its claim
+ * of shared memory and block_register_bytes; one of a GEMM also the sums of a tile, r * c floats
+ * (f64: doubles), and without tile_k gemm_tile_shared_bytes. Without engines (copy_engines = 0) a
+ * copy is a launch of one block per unit.
  *
  * FAILURES. A failure that the model requests drops the rest of its stream until the next sync, as
  * dev.h says. A dropped event record still completes, so that no other stream waits for ever.
  *
- * DATA. With `data = none` the device has DEV_CAP_TIME_ONLY: every time is the same, and memory is
- * address space, of which the host pays for the pages that are written. Copies and fills of at most
- * SIM_MOVED_BYTES do their work. Larger ones move nothing, kernels move and compute nothing, GEMMs
- * compute nothing, and `chase` follows no ring. Real is what streams write and wait for, what
- * `signal`, `stamp`, `blocking_kernel` and `await` write, and what a GEMM counts in `done`. Fresh
- * memory is 0. The address space that the process may have is the limit, and -ENOMEM says so. A
- * model that corrupts results needs `data = real`.
+ * BLOCKS that begin together and are alike, on units that hold the same, are simulated as one,
+ * which changes no time. With block_jitter_sigma each is simulated by itself.
+ *
+ * DATA. With `data = none` the device has DEV_CAP_TIME_ONLY. With block_jitter_sigma every time is
+ * as with data. Without it blocks that differ by a line of memory count as equal, and waves of a
+ * launch that nothing disturbs are simulated together, each as long as the others; whoever shares a
+ * resource with them does not see the block_ns between waves. That changes times by less than 1 %.
+ * Memory is address space, of which the host pays for the pages that are written. Copies and fills
+ * of at most SIM_MOVED_BYTES do their work. Larger ones move nothing, kernels move and compute
+ * nothing, GEMMs compute nothing, and `chase` follows no ring. Real is what streams write and wait
+ * for, what `signal`, `stamp`, `blocking_kernel` and `await` write, and what a GEMM counts in
+ * `done`. Fresh memory is 0. The address space that the process may have is the limit, and -ENOMEM
+ * says so. A model that corrupts results needs `data = real`.
  *
  * MISUSE is an error. -EFAULT and -EBUSY are as in dev.h. Overlapping copies, misaligned or missing
  * arguments, and a closed or foreign stream, event or kernel are -EINVAL. A ring with an entry that
@@ -201,6 +212,7 @@ struct sim_model {
 	uint64_t registers_per_unit_bytes;     /* 0: they limit nothing */
 	uint64_t block_register_bytes;         /* of a block, without the accumulators of a GEMM */
 	uint32_t gemm_tile, gemm_tile_columns; /* of the library's GEMM; 0 columns: as rows */
+	uint32_t gemm_tile_min;                /* 0: always tiles of that size */
 	uint64_t gemm_tile_shared_bytes;       /* that a block of it claims */
 	/* latencies, ns */
 	double launch_ns, copy_ns, block_ns, event_ns, value_ns;

@@ -298,7 +298,7 @@ struct sim_dev {
 	uint32_t engines_busy;
 	bool changed; /* engines or units may be free, or work for them is ready */
 	bool launch_arrived;
-	uint32_t groups_with_rounds;
+	uint32_t groups_with_rounds, groups_since_launch;
 
 	struct sim_model model;
 	double open_factor;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "device/sim/sim_engine.h"
+#include "device/sim/sim_ops.h"
 #include "lib/err.h"
 
 #include <errno.h>
@@ -157,12 +157,34 @@ static int set_textbook_tiles(struct op *op)
 	return 0;
 }
 
+static uint64_t register_bytes(const struct sim_dev *d, const struct dev_gemm *g, uint32_t rows,
+			       uint32_t columns)
+{
+	const uint64_t sum_bytes = g->type == DEV_F64 ? sizeof(double) : sizeof(float);
+	return d->model.block_register_bytes + (uint64_t)rows * columns * sum_bytes;
+}
+
+/* Where registers are limited, the sums of a tile must fit; where gemm_tile_min is set, the library
+ * has smaller tiles for GEMMs that have fewer large ones than units. */
+static bool is_too_large(const struct sim_dev *d, const struct dev_gemm *g, uint32_t rows,
+			 uint32_t columns)
+{
+	const struct sim_model *m = &d->model;
+	const uint64_t tiles = count_tiles(g, rows, columns);
+	const uint32_t longer = rows > columns ? rows : columns;
+	return tiles < g->blocks ||
+	       (m->registers_per_unit_bytes &&
+		register_bytes(d, g, rows, columns) > m->registers_per_unit_bytes) ||
+	       (m->gemm_tile_min && tiles < m->units && longer >= 2 * m->gemm_tile_min);
+}
+
 /* Halves the longer side first: a square tile moves the fewest bytes. */
 static int choose_tiles(struct sim_dev *d, struct op *op)
 {
 	const struct dev_gemm *g = &op->gemm;
-	uint32_t rows = d->model.gemm_tile, columns = d->model.gemm_tile;
-	while (count_tiles(g, rows, columns) < g->blocks && (rows > 1 || columns > 1)) {
+	uint32_t rows = d->model.gemm_tile,
+		 columns = d->model.gemm_tile_columns ? d->model.gemm_tile_columns : rows;
+	while (is_too_large(d, g, rows, columns) && (rows > 1 || columns > 1)) {
 		bool rows_idle = rows > g->m && rows > 1,
 		     columns_idle = columns > g->n && columns > 1;
 		if (rows_idle || (!columns_idle && rows >= columns))
@@ -176,6 +198,28 @@ static int choose_tiles(struct sim_dev *d, struct op *op)
 	op->tile_rows = rows;
 	op->tile_columns = columns;
 	op->grid = op->tiles = (uint32_t)count_tiles(g, rows, columns);
+	return 0;
+}
+
+int sim_gemm_claims(struct sim_dev *d, const struct dev_gemm *g, uint64_t *shared_p,
+		    uint64_t *registers_p)
+{
+	const uint32_t side = DEV_GEMM_TILE;
+	const uint64_t own = g->tile_k ? dev_gemm_tile_bytes(g) : d->model.gemm_tile_shared_bytes;
+	struct op op = {.gemm = *g, .tile_rows = side, .tile_columns = side};
+	int status = sim_check_block(d, 0, own + g->shared_bytes, shared_p);
+	if (!status && !g->tile_k)
+		status = choose_tiles(d, &op);
+	if (status)
+		return status;
+	const uint64_t registers = register_bytes(d, g, op.tile_rows, op.tile_columns);
+	if (d->model.registers_per_unit_bytes && registers > d->model.registers_per_unit_bytes)
+		return err_note(-EINVAL,
+				"sim:%u: a block of a gemm needs %llu bytes of registers; a unit "
+				"has %llu",
+				d->base.index, (unsigned long long)registers,
+				(unsigned long long)d->model.registers_per_unit_bytes);
+	*registers_p = registers;
 	return 0;
 }
 

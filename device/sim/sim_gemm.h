@@ -16,6 +16,9 @@ struct sim_gemm_result;
 
 /* flop/s of one unit; 0: the device has no GEMM of this type. */
 double sim_gemm_flops(const struct sim_model *m, enum dev_type type);
+/* What a block of it claims. -EINVAL: more than a block may have. */
+int sim_gemm_claims(struct sim_dev *d, const struct dev_gemm *g, uint64_t *shared_p,
+		    uint64_t *registers_p);
 int sim_gemm_prepare(struct sim_dev *d, struct op *op, const struct dev_gemm *g);
 /* How much of this traffic passes memory where the matrices are larger than the cache. */
 double sim_gemm_memory_bytes(const struct op *op, unsigned traffic);

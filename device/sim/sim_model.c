@@ -53,6 +53,7 @@ const struct sim_key sim_keys[] = {
 	KEY(BYTES, block_register_bytes, 0, 0x1p40),
 	KEY(U32, gemm_tile, 1, 4096),
 	KEY(U32, gemm_tile_columns, 0, 4096),
+	KEY(U32, gemm_tile_min, 0, 4096),
 	KEY(BYTES, gemm_tile_shared_bytes, 0, 0x1p40),
 	TIME(launch_ns),
 	TIME(copy_ns),

@@ -308,6 +308,7 @@ int sim_launch(struct dev *dev, struct dev_stream *s, struct dev_kernel *k,
 		return sim_call_end(sim_op_queue(d, op, status));
 	op->type = k->type;
 	op->grid = l->grid;
+	op->register_bytes = d->model.block_register_bytes;
 	apply_slow_down(d, op, k->type->name);
 	return sim_call_end(sim_op_queue(d, op, kernel_prepare(d, op, l->args)));
 }
@@ -328,8 +329,7 @@ int sim_gemm(struct dev *dev, struct dev_stream *s, const struct dev_gemm *g)
 			"device",
 			dev->index);
 	if (!status)
-		status = sim_check_block(d, 0, dev_gemm_tile_bytes(g) + g->shared_bytes,
-					 &op->claim_bytes);
+		status = sim_gemm_claims(d, g, &op->claim_bytes, &op->register_bytes);
 	if (!status)
 		status = sim_gemm_prepare(d, op, g);
 	apply_slow_down(d, op, "gemm");

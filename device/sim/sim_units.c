@@ -14,6 +14,7 @@
 #include <string.h>
 
 #define WORD_BITS 64u
+#define UNDISTURBED_ROUNDS 8u
 
 /* ------------------------------------------------------------------ sets of units */
 
@@ -237,6 +238,7 @@ static void place_on_class(struct op *op, struct unit_class *c)
 	group->stretch = sim_exec_block_stretch(op, block);
 	join_class(group, c);
 	load_class(c, op, 1);
+	c->dev->groups_since_launch++;
 	sim_task_start_delay(group, sim_exec_block_delay_ns(op) * group->stretch,
 			     sim_exec_start_group);
 }
@@ -323,25 +325,32 @@ static void take_rounds_of_group(struct sim_dev *d, struct sim_task *g)
 	op->next_block -= later * g->units * g->per_unit;
 }
 
-/* Blocks that have not begun go back to their launches, or to one launch. */
-static void take_rounds_back(struct sim_dev *d, const struct op *only)
+/* Blocks that have not begun go back to their launches. */
+static void take_rounds_back(struct sim_dev *d, bool (*of)(const struct op *op))
 {
 	for (struct unit_class *c = d->classes; c && d->groups_with_rounds; c = c->next)
 		for (struct sim_task *g = c->groups; g; g = g->next_of_class)
-			if (g->has_later_rounds && (!only || g->op == only))
+			if (g->has_later_rounds && of(g->op))
 				take_rounds_of_group(d, g);
 }
 
-/* What is left of a launch whose blocks have every slot, for the groups that have just begun. Where
- * there are several, they get half of it, so that none waits long for the others. */
+static bool is_any(const struct op *op) { return op != NULL; }
+static bool gave_all(const struct op *op) { return op->next_block == op->grid; }
+
+/* What is left of a launch that has more than two waves to go, for the groups that have just begun.
+ * Several groups get half of it, so that none waits long for the others, and only where no launch
+ * came for some waves: what waits for slots depends on the phases of waves, which pauses that are
+ * spread over a round shift. */
 static void give_rounds(struct sim_dev *d, struct op *op)
 {
+	const uint32_t left = op->grid - op->next_block;
 	uint32_t resident = 0, groups = 0;
 	for (const struct sim_task *g = op->stream->tasks; g; g = g->next_of_stream, groups++)
 		resident += g->units * g->per_unit;
-	if (!resident)
+	if (left < 2 * d->model.units || !resident ||
+	    (groups > 1 && d->groups_since_launch < UNDISTURBED_ROUNDS * groups))
 		return;
-	const uint32_t rounds = (op->grid - op->next_block) / resident / (groups > 1 ? 2 : 1);
+	const uint32_t rounds = left / resident / (groups > 1 ? 2 : 1);
 	for (struct sim_task *g = op->stream->tasks; g && rounds; g = g->next_of_stream) {
 		if (!has_just_begun(g) || g->rounds > 1)
 			continue;
@@ -357,8 +366,10 @@ static void give_rounds(struct sim_dev *d, struct op *op)
 
 void sim_units_start_blocks(struct sim_dev *d)
 {
-	if (d->launch_arrived)
-		take_rounds_back(d, NULL);
+	if (d->launch_arrived) {
+		take_rounds_back(d, is_any);
+		d->groups_since_launch = 0;
+	}
 	d->launch_arrived = false;
 	while (d->launches_ready) {
 		struct op *op = d->launches_ready;
@@ -383,7 +394,6 @@ void sim_units_leave(struct sim_task *group)
 	leave_class(group);
 	merge_idle(d, group->class);
 	sim_dev_changed(d);
-	/* Groups that are slower leave their next blocks to the units that are free now. */
-	if (op->next_block == op->grid)
-		take_rounds_back(d, op);
+	/* Slots are free for blocks that wait for those of another group to end. */
+	take_rounds_back(d, gave_all);
 }
