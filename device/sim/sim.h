@@ -154,10 +154,12 @@
  * points outside fails its launch with -EFAULT. Closing a stream with queued work drops the work
  * and makes the device's next operation -EBUSY. Fresh memory of real data is filled with 0xa5.
  *
- * MODELS are "default", "quiet" (the same without jitter) and files: a name with '/' or '.'. A file
- * has lines `key = value` and comments after '#'. A missing key is as in "default", or as in the
- * model of a first line `like = NAME`. Sizes may end in K, M, G (powers of 1024). Units are base
- * units: bytes, nanoseconds, bytes/s, flop/s. The keys are the fields of struct sim_model, and
+ * MODELS are "default", "quiet" (the same without jitter), those of device/sim/models, which are in
+ * the programs, and files: a name with '/' or '.'.
+ *
+ * A file has lines `key = value` and comments after '#'. A missing key is as in "default", or as in
+ * the model of a first line `like = NAME`. Sizes may end in K, M, G (powers of 1024). Units are
+ * base units: bytes, nanoseconds, bytes/s, flop/s. The keys are the fields of struct sim_model, and
  * `slow_down`, `lacks` and `links`. `peer_bandwidth` and `peer_latency_ns` hold for every link, but
  * for those with a line of their own: `peer_bandwidth 0>3 = 12.5e9` is from device 0 to device 3.
  * injection_bandwidth is all that leaves a device for others, or comes from them; without the key

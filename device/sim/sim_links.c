@@ -129,6 +129,11 @@ static int read_link(struct sim_position *p, char *line, struct sim_model *m)
 static int read_links_file(const struct sim_position *p, struct sim_model *m)
 {
 	char path[1024], what[256], *text;
+	const char *builtin = strpbrk(p->where, "/.") ? NULL : sim_model_text(p->links);
+	if (builtin) {
+		struct sim_position inside = {.where = p->links};
+		return sim_model_each_line(builtin, &inside, read_link, m);
+	}
 	const char *slash = strrchr(p->where, '/');
 	const int folder = slash && p->links[0] != '/' ? (int)(slash + 1 - p->where) : 0;
 	if (snprintf(path, sizeof(path), "%.*s%s", folder, p->where, p->links) >= (int)sizeof(path))
@@ -185,7 +190,8 @@ static int check_pairs(const struct sim_position *p, const struct sim_model *m)
 					line, key, pair->from, pair->to, m->devices - 1);
 		if (!has_link(m, pair))
 			return err_note(-EINVAL, "%s:%d: %s %u>%u: no link of '%.200s'", p->where,
-					line, key, pair->from, pair->to, p->links);
+					line, key, pair->from, pair->to,
+					p->links_line ? p->links : m->name);
 	}
 	return 0;
 }
@@ -203,7 +209,8 @@ int sim_links_complete(const struct sim_position *p, struct sim_model *m)
 	if (m->links == SIM_LINKS_TORUS && nodes != m->devices)
 		return err_note(-EINVAL, "%s:%d: links = %.40s has %u devices; devices = %u",
 				p->where, p->links_line, p->links, nodes, m->devices);
-	int status = m->links == SIM_LINKS_FILE ? read_links_file(p, m) : 0;
+	/* A model that this one is like has read its own file. */
+	int status = m->links == SIM_LINKS_FILE && p->links_line ? read_links_file(p, m) : 0;
 	return status ? status : check_pairs(p, m);
 }
 

@@ -160,6 +160,9 @@ int sim_model_builtin(const char *name, struct sim_model *m)
 	*m = default_model;
 	if (strcmp(name, "default") == 0)
 		return 0;
+	const char *text = sim_model_text(name);
+	if (text)
+		return sim_model_parse(text, name, m);
 	if (strcmp(name, "quiet") != 0)
 		return -EINVAL;
 	m->jitter_sigma = 0;
@@ -192,8 +195,11 @@ static int note_needs_data(const struct sim_position *p, const char *key)
 	return err_note(-EINVAL, "%s:%d: %s needs data = real", p->where, line_of(p, key), key);
 }
 
-static int check_whole(const struct sim_position *p, const struct sim_model *m)
+int sim_model_complete(const struct sim_position *p, struct sim_model *m)
 {
+	int status = sim_links_complete(p, m);
+	if (status)
+		return status;
 	if (m->priorities == 2)
 		return err_note(-EINVAL, "%s:%d: priorities = 2; only 1 and 3 are possible",
 				p->where, line_of(p, "priorities"));
@@ -240,9 +246,7 @@ int sim_model_parse(const char *text, const char *where, struct sim_model *model
 	const char *slash = strrchr(where, '/');
 	int status = sim_model_each_line(text, &p, sim_model_read_line, &m);
 	if (!status)
-		status = sim_links_complete(&p, &m);
-	if (!status)
-		status = check_whole(&p, &m);
+		status = sim_model_complete(&p, &m);
 	if (status)
 		return status;
 	snprintf(m.name, sizeof(m.name), "%.63s", slash ? slash + 1 : where);
@@ -286,11 +290,10 @@ int sim_model_load(const char *name, struct sim_model *model_p)
 	if (!strpbrk(name, "/.")) {
 		if (sim_model_builtin(name, model_p) == 0)
 			return 0;
-		return err_note(
-			-EINVAL,
-			"sim: unknown model '%.64s'; models: default, quiet, or a file (a name "
-			"with '/' or '.')",
-			name);
+		return err_note(-EINVAL,
+				"sim: unknown model '%.64s'; models: %s, or a file (a name with "
+				"'/' or '.')",
+				name, sim_model_names);
 	}
 	int status = sim_model_read_text("sim: read model", name, &text);
 	if (status)

@@ -53,6 +53,9 @@ int sim_model_each_line(const char *text, struct sim_position *p,
 			int (*read)(struct sim_position *p, char *line, struct sim_model *m),
 			struct sim_model *m);
 
+/* After the last line: what follows from all, and whether it fits together. */
+int sim_model_complete(const struct sim_position *p, struct sim_model *m);
+
 /* All of a file; the caller frees it. Messages begin with `what`. */
 int sim_model_read_text(const char *what, const char *path, char **text_p);
 
@@ -67,7 +70,13 @@ int sim_links_complete(const struct sim_position *p, struct sim_model *m);
 /* Without the blanks before and after it. */
 char *sim_model_trim(char *text);
 
-/* A model that is built in; -EINVAL without a text: there is none of this name. */
+/* A model that is built in. -EINVAL without a text: there is none of this name. */
 int sim_model_builtin(const char *name, struct sim_model *m);
+
+/* Of a file of device/sim/models, by its name without ".model"; NULL: there is none. */
+const char *sim_model_text(const char *name);
+
+/* All that are built in, for messages: "default, quiet, ...". */
+extern const char sim_model_names[];
 
 #endif

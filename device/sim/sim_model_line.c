@@ -231,11 +231,12 @@ int sim_model_read_line(struct sim_position *p, char *line, struct sim_model *m)
 	if (strcmp(key, "like") == 0 && !first)
 		return err_note(-EINVAL, "%s:%d: 'like' must be the first line", p->where, p->line);
 	if (strcmp(key, "like") == 0)
-		return sim_model_builtin(value, m) ? err_note(-EINVAL,
-							      "%s:%d: like: unknown model '%.40s'; "
-							      "models: default, quiet",
-							      p->where, p->line, value)
-						   : 0;
+		return sim_model_builtin(value, m)
+			       ? err_note(-EINVAL,
+					  "%s:%d: like: unknown model '%.40s'; "
+					  "models: %s",
+					  p->where, p->line, value, sim_model_names)
+			       : 0;
 	if (strcmp(key, "slow_down") == 0)
 		return set_slow_down(p, value, m);
 	if (strcmp(key, "lacks") == 0)

@@ -224,6 +224,16 @@ def include_guard(_path: str, text: str) -> Iterator[Breach]:
         yield 1, "no include guard"
 
 
+def numbers_without_source(_path: str, text: str) -> Iterator[Breach]:
+    """Of the model of a real machine: a comment on the line of a key, or on the one above it."""
+    above = ""
+    for number, line in enumerate(text.splitlines(), 1):
+        content, _, comment = line.partition("#")
+        if content.strip() and not comment.strip() and not re.match(r"\s*#.*\w", above):
+            yield number, f"{content.strip()}: where is this from?"
+        above = line
+
+
 WRITERS = ("bench/out.c", "lib/err.c", "bench/bench*.c")
 
 RULES = (
@@ -271,6 +281,8 @@ RULES = (
     Rule("line-length", "at most 130 columns", (*PYTHON, "tests/*.py", "*.sh", "gpusig"), (), check=columns_above(130, 4)),
     Rule("folder-size", "at most 35 sources in a folder", C_ALL, ("tests/unit/*",), files_in_folder=35),
     Rule("vendor-folder-size", "at most 13 sources for a vendor", ("device/gpu/cuda/*.[ch]",), (), files_in_folder=13),
+    Rule("model-sources", "every number of a real machine has its source, or says that it is assumed",
+         ("device/sim/models/*",), (), check=numbers_without_source),
     Rule("no-trailing-blanks", "no blanks at the end of a line", SOURCES, (), r"[ \t]+$"),
 )
 

@@ -153,6 +153,10 @@ class Rules(unittest.TestCase):
         self.catches("file-names", "suite/common.py", "")
         self.catches("include-guard", "lib/a.h", "int x;")
         self.catches("no-trailing-blanks", "lib/a.c", "int x; ")
+        for text in ("units = 304", "# data sheet\n\nunits = 304", "units = 304 #", "units = 304  # data sheet\ndevices = 8"):
+            self.catches("model-sources", "device/sim/models/a.model", text)
+        self.catches("model-sources", "device/sim/models/a.links", "0-1 = 50e9")
+        self.allows("model-sources", "device/sim/models/a.model", "# A.\n\nunits = 304  # data sheet\n# Assumed.\ndevices = 8")
         self.allows("spdx", "lib/a.c", "/* SPDX-License-Identifier: BSD-3-Clause */")
         self.allows("file-names", "lib/unused.c", "")
 

@@ -2,6 +2,7 @@
  *
  * Models of the simulator: what the parser accepts, and the messages about what it rejects.
  */
+#include "device/sim/sim_model.h"
 #include "device/sim/sim.h"
 #include "tests/unit/sim.h"
 
@@ -145,6 +146,40 @@ static void models_by_name(void)
 	sim_end();
 }
 
+static void built_in_models(void)
+{
+	struct sim_model m;
+	char names[256], *rest;
+	unsigned count = 0;
+	snprintf(names, sizeof(names), "%s", sim_model_names);
+	for (char *name = strtok_r(names, ", ", &rest); name; name = strtok_r(NULL, ", ", &rest)) {
+		char spec[96], line[96];
+		struct dev_set set;
+		err_clear();
+		ok(sim_model_load(name, &m));
+		expect_str(m.name, name);
+		snprintf(spec, sizeof(spec), "sim:%s:0-%u", name, m.devices - 1);
+		ok(dev_open(spec, DEV_CAP_ALL, &set));
+		expect(set.count == m.devices);
+		for (size_t i = 0; i < set.count; i++)
+			for (size_t j = 0; j < set.count; j++)
+				if (i != j && dev_peer_enable(set.dev[i], set.dev[j]))
+					expect_str(err_text(), "");
+		dev_close(&set);
+		snprintf(line, sizeof(line), "like = %s\nlaunch_ns = 7\n", name);
+		ok(sim_model_parse(line, "x", &m));
+		expect_near(m.launch_ns, 7, 0);
+		count++;
+	}
+	expect(count == 9);
+	ok(sim_model_parse("like = mi300x\n", "x", &m));
+	expect(m.units == 304 && m.devices == 8 && m.data == SIM_DATA_NONE &&
+	       m.links == SIM_LINKS_MESH);
+	ok(sim_model_parse("like = mi250x\n", "x", &m));
+	expect(m.links == SIM_LINKS_FILE && m.pairs == 24 && m.pair[0].linked);
+	expect_near(m.pair[0].bandwidth, 200e9, 0);
+}
+
 static void capabilities_that_a_model_lacks_are_absent(void)
 {
 	double hz;
@@ -241,6 +276,7 @@ int main(void)
 	test(good_models);
 	test(bad_models);
 	test(models_by_name);
+	test(built_in_models);
 	test(capabilities_that_a_model_lacks_are_absent);
 	test(gemms_without_tiles_are_plain);
 	test(reserved_shared_memory_counts);
