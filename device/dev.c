@@ -173,6 +173,18 @@ static int parse_indices(const char *text, const char *at, struct spec *s)
 			INDEX_LIMIT);
 }
 
+/* Up to the indices. What follows a '?' may have colons of its own. */
+static size_t model_length(const char *rest)
+{
+	const size_t length = strcspn(rest, ":");
+	const char *last = strrchr(rest, ':');
+	if (!memchr(rest, '?', length))
+		return length;
+	return last && last[1] && has_only_index_characters(last + 1, strlen(last + 1))
+		       ? (size_t)(last - rest)
+		       : strlen(rest);
+}
+
 static int parse_spec(const char *text, struct spec *s)
 {
 	size_t name = strcspn(text, ":");
@@ -187,7 +199,7 @@ static int parse_spec(const char *text, struct spec *s)
 	}
 	const char *rest = text + name;
 	if (*rest == ':' && !has_only_index_characters(rest + 1, strcspn(rest + 1, ":"))) {
-		size_t model = strcspn(++rest, ":");
+		size_t model = model_length(++rest);
 		if (model >= sizeof(s->model))
 			return err_note(
 				-EINVAL,

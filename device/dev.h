@@ -157,7 +157,8 @@ struct dev_ipc {
 /* ------------------------------------------------------------------ devices */
 
 /* A list of devices as users write it: NAME, NAME:I, NAME:I,J or NAME:I-J. NAME is a backend
- * ("host", "sim", ...). A backend may take a model in between: "sim:MODEL:0-3".
+ * ("host", "sim", ...). A backend may take a model in between: "sim:MODEL:0-3". A model ends at its
+ * first colon, or if it has a '?', at the last one that only indices follow.
  * host divides this machine's cores evenly among the devices listed: "host:0,1" is two devices of
  * half the cores each. Its indices must be 0..n-1. */
 #define DEV_MAX 64

@@ -155,7 +155,10 @@
  * and makes the device's next operation -EBUSY. Fresh memory of real data is filled with 0xa5.
  *
  * MODELS are "default", "quiet" (the same without jitter), those of device/sim/models, which are in
- * the programs, and files: a name with '/' or '.'.
+ * the programs, and files: a name with '/' or '.'. A spec may change a model: "NAME?KEY=VALUE", and
+ * several with ',' or '&' between. There a number before an 'x' multiplies the model's value:
+ * "mi300x?peer_bandwidth=2x,units=152". That of `peer_bandwidth` or `peer_latency_ns` multiplies
+ * those of single links as well, and with `links` the model loses all lines of single links.
  *
  * A file has lines `key = value` and comments after '#'. A missing key is as in "default", or as in
  * the model of a first line `like = NAME`. Sizes may end in K, M, G (powers of 1024). Units are
@@ -265,8 +268,9 @@ struct sim_model {
 	uint32_t lacks;
 };
 
-/* The model that a spec names, built in or a file; NULL is "default". -EINVAL with a text. */
-int sim_model_load(const char *name, struct sim_model *model_p);
+/* The model that a spec names, built in or a file, with its changes; NULL is "default". -EINVAL
+ * with a text. */
+int sim_model_load(const char *spec, struct sim_model *model_p);
 
 /* Parse a model from text; `where` names it in messages ("where:line: ..."). */
 int sim_model_parse(const char *text, const char *where, struct sim_model *model_p);

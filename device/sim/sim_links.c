@@ -134,7 +134,7 @@ static int read_links_file(const struct sim_position *p, struct sim_model *m)
 		struct sim_position inside = {.where = p->links};
 		return sim_model_each_line(builtin, &inside, read_link, m);
 	}
-	const char *slash = strrchr(p->where, '/');
+	const char *slash = p->in_spec ? NULL : strrchr(p->where, '/');
 	const int folder = slash && p->links[0] != '/' ? (int)(slash + 1 - p->where) : 0;
 	if (snprintf(path, sizeof(path), "%.*s%s", folder, p->where, p->links) >= (int)sizeof(path))
 		return err_note(-EINVAL, "%s:%d: links: the path is too long", p->where,

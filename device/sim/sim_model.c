@@ -282,11 +282,9 @@ free_text:
 	return status;
 }
 
-int sim_model_load(const char *name, struct sim_model *model_p)
+static int load_unchanged(const char *name, struct sim_model *model_p)
 {
 	char *text;
-	if (!name)
-		name = "default";
 	if (!strpbrk(name, "/.")) {
 		if (sim_model_builtin(name, model_p) == 0)
 			return 0;
@@ -301,4 +299,29 @@ int sim_model_load(const char *name, struct sim_model *model_p)
 	status = sim_model_parse(text, name, model_p);
 	free(text);
 	return status;
+}
+
+int sim_model_load(const char *spec, struct sim_model *model_p)
+{
+	char name[1024];
+	struct sim_model m;
+	if (!spec)
+		spec = "default";
+	const size_t length = strcspn(spec, "?");
+	if (!spec[length])
+		return load_unchanged(spec, model_p);
+	if (length >= sizeof(name))
+		return err_note(-EINVAL, "sim: the model is longer than %zu characters",
+				sizeof(name) - 1);
+	memcpy(name, spec, length);
+	name[length] = '\0';
+	int status = load_unchanged(name, &m);
+	if (!status)
+		status = sim_model_override(name, spec + length + 1, &m);
+	if (status)
+		return status;
+	const char *slash = strrchr(name, '/');
+	snprintf(m.name, sizeof(m.name), "%.63s", slash ? spec + (slash + 1 - name) : spec);
+	*model_p = m;
+	return 0;
 }

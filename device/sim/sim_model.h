@@ -42,6 +42,7 @@ struct sim_position {
 	int line, lines_read;
 	int seen[SIM_KEYS_MAX];
 	int links_line;
+	bool in_spec;         /* no text: files are relative to the current folder */
 	char links[SIM_LINE]; /* as the text has it */
 };
 
@@ -78,5 +79,11 @@ const char *sim_model_text(const char *name);
 
 /* All that are built in, for messages: "default, quiet, ...". */
 extern const char sim_model_names[];
+
+#define SIM_OVERRIDE 256
+
+/* Change the model `name` by "KEY=VALUE", several with ',' or '&' between. -EINVAL with a text;
+ * then the model holds anything. */
+int sim_model_override(const char *name, const char *text, struct sim_model *m);
 
 #endif

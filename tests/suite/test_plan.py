@@ -66,7 +66,9 @@ class Time(unittest.TestCase):
         self.assertTrue(devices.is_virtual("sim:quiet:0") and not devices.is_virtual("host:0"))
 
     def test_devices_of_a_list_are_counted(self):
-        lists = {"host": 1, "cuda:3": 1, "host:0,1": 2, "cuda:0-7": 8, "sim:quiet": 1, "sim:quiet:0-3": 4, "sim:a/b-1.model": 1}
+        lists = {"host": 1, "cuda:3": 1, "host:0,1": 2, "cuda:0-7": 8, "sim:quiet": 1, "sim:quiet:0-3": 4, "sim:a/b-1.model": 1,
+                 "sim:mi300x?peer_bandwidth=2x": 1, "sim:mi300x?peer_bandwidth=2x,units=3:0-7": 8, "sim:q?links=torus:2x4:0,1": 2,
+                 "sim:q?links=torus:2x4": 1}
         self.assertEqual({name: devices.count(name) for name in lists}, lists)
 
     def test_what_needs_several_devices_is_left_out_of_a_run_on_one(self):

@@ -27,6 +27,10 @@ static void good_lists(void)
 		{"sim:9,0-1", 3, {9, 0, 1}},
 		{"sim:quiet", 1, {0}},
 		{"sim:quiet:2-3", 2, {2, 3}},
+		{"sim:quiet?units=3", 1, {0}},
+		{"sim:quiet?units=3,launch_ns=2x:2-3", 2, {2, 3}},
+		{"sim:quiet?links=torus:8x8", 1, {0}},
+		{"sim:quiet?links=torus:8x8:9", 1, {9}},
 		{"sim:0-63", 64, {0, 1, 2, 3}},
 	};
 	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
@@ -63,6 +67,8 @@ static const struct {
 	{"sim:quiet:", -EINVAL, "malformed"},
 	{"sim:quiet:x", -EINVAL, "malformed"},
 	{"sim:quiet:0:1", -EINVAL, "malformed"},
+	{"sim:quiet?units=3:", -EINVAL, "units = '3:' is not a whole number"},
+	{"sim:quiet?units=3:1,,2", -EINVAL, "malformed"},
 	{"sim:0,", -EINVAL, "malformed"},
 	{"sim:,0", -EINVAL, "malformed"},
 	{"sim:0,,1", -EINVAL, "malformed"},

@@ -180,6 +180,68 @@ static void built_in_models(void)
 	expect_near(m.pair[0].bandwidth, 200e9, 0);
 }
 
+static const struct {
+	const char *spec, *says;
+} bad_changes[] = {
+	{"quiet?", "sim: quiet?: '' is not 'key = value'"},
+	{"quiet?units", "sim: quiet?units: 'units' is not 'key = value'"},
+	{"quiet?units=3,", "sim: quiet?: '' is not 'key = value'"},
+	{"quiet?peer_bandwith=2x", "sim: quiet?peer_bandwith=2x: unknown key 'peer_bandwith'; "},
+	{"quiet?units=three", "sim: quiet?units=three: units = 'three' is not a whole number"},
+	{"quiet?units=0.3x", "sim: quiet?units=0.3x: units = '2.4' is not a whole number"},
+	{"quiet?units=1000x", "sim: quiet?units=1000x: units = 8000 is outside 1 to 1024"},
+	{"quiet?units=2xx", "units = '2xx' is not a whole number"},
+	{"quiet?units=0x10", "units = '0x10' is not a whole number"},
+	{"quiet?units=-1x", "units = '-1x' is not a whole number"},
+	{"quiet?units=x", "units = 'x' is not a whole number"},
+	{"quiet?units=3&launch_ns=1,units=4", "sim: quiet?units=4: units is set twice"},
+	{"quiet?like=mi300x", "sim: quiet?like=mi300x: 'like' must be the first line"},
+	{"quiet?llc_writes=2x", "sim: quiet?llc_writes=2x: llc_writes: unknown word '2x'; "},
+	{"quiet?injection_bandwidth=2x", "injection_bandwidth is 0, there is nothing to multiply"},
+	{"quiet?launch_ns=1,memory_bytes=1M",
+	 "sim: quiet?launch_ns=1,memory_bytes=1M: llc_bytes = 4194304 is more than "},
+	{"quiet?links=torus:3x3", "links = torus:3x3 has 9 devices; devices = 64"},
+	{"mi250x?peer_bandwidth 0>3=1e9", "peer_bandwidth 0>3: no link of 'mi250x'"},
+	{"loud?units=3", "sim: unknown model 'loud'"},
+};
+
+static void specs_change_models(void)
+{
+	struct sim_model m, like;
+	ok(sim_model_load("mi300x", &like));
+	ok(sim_model_load("mi300x?peer_bandwidth=2x,units=0.5x&llc_writes=through,llc_bytes=64K",
+			  &m));
+	expect_near(m.peer_bandwidth, 2 * like.peer_bandwidth, 0);
+	expect(m.units == 152 && m.llc_writes == 1 && m.llc_bytes == 64 << 10);
+	expect(m.slots_per_unit == like.slots_per_unit && like.llc_writes == 0);
+	expect_str(m.name, "mi300x?peer_bandwidth=2x,units=0.5x&llc_writes=through,llc_byte");
+	ok(sim_model_load("default?launch_ns = 1.5x, lacks = gemm peer,slow_down=gemm 2", &m));
+	expect_near(m.launch_ns, 3000, 0);
+	expect(m.lacks == (DEV_CAP_GEMM | DEV_CAP_PEER) && m.slow_downs == 1 && m.jitter_sigma > 0);
+	/* Pairs: a factor for all holds for all, and a pair may be set again. */
+	ok(sim_model_load("mi250x?peer_bandwidth=2x,peer_bandwidth 0>1=7e9,peer_bandwidth 1>0=3x",
+			  &m));
+	expect(m.pairs == 24 && m.pair[0].to == 1 && m.pair[1].to == 2 && m.pair[3].from == 1);
+	expect_near(m.peer_bandwidth, 100e9, 0);
+	expect_near(m.pair[0].bandwidth, 7e9, 0);
+	expect_near(m.pair[1].bandwidth, 100e9, 0);
+	expect_near(m.pair[3].bandwidth, 1200e9, 0);
+	/* Other links have nothing of the old ones. */
+	ok(sim_model_load("mi250x?links=torus:2x4", &m));
+	expect(m.links == SIM_LINKS_TORUS && m.pairs == 0);
+	for (size_t i = 0; i < sizeof(bad_changes) / sizeof(bad_changes[0]); i++) {
+		expect_error(sim_model_load(bad_changes[i].spec, &m), -EINVAL);
+		if (!strstr(err_text(), bad_changes[i].says))
+			printf("# '%s' says: %s\n", bad_changes[i].spec, err_text());
+		expect(strstr(err_text(), bad_changes[i].says) != NULL);
+		expect(strchr(err_text(), '\n') == NULL);
+	}
+	ok(sim_try("units = 5\n", "?units=2x:0,1"));
+	expect(sim.set.count == 2 && dev_props(sim.d)->units == 10);
+	expect(strstr(dev_props(sim.d)->name, ".model?units=2x)") != NULL);
+	sim_end();
+}
+
 static void capabilities_that_a_model_lacks_are_absent(void)
 {
 	double hz;
@@ -277,6 +339,7 @@ int main(void)
 	test(bad_models);
 	test(models_by_name);
 	test(built_in_models);
+	test(specs_change_models);
 	test(capabilities_that_a_model_lacks_are_absent);
 	test(gemms_without_tiles_are_plain);
 	test(reserved_shared_memory_counts);
