@@ -77,6 +77,8 @@ void bench_device_list(void)
 		json_string(&j, "name", info[i].name);
 		json_integer(&j, "devices", info[i].devices);
 		json_string(&j, "why", info[i].why);
+		if (dev_backend_models(info[i].name))
+			json_string(&j, "models", dev_backend_models(info[i].name));
 		json_object_end(&j);
 		if (json_finish(&j) == 0)
 			out_write(j.text, j.length);

@@ -324,6 +324,10 @@ void bench_options_help(const struct bench *b)
 		out_wrap(option_hang, "  --%-11s %-10s %s", options[i].name,
 			 options[i].value ? options[i].value : "", options[i].help);
 	out_print("\n");
+	out_wrap("",
+		 "Models of simulated devices: %s, or a file (a name with '/' or '.'); "
+		 "sim:MODEL?KEY=VALUE,KEY=2x changes one.",
+		 dev_backend_models("sim"));
 	out_wrap("", "Sizes take k M G T, powers of two; lists are 1,2,4 or 4K:64M:x4 or parts of "
 		     "a capacity: L2/2, 4LLC; default,8M adds to the default list.");
 	out_wrap("", "Tables mark what is invalid with INVALID or !, and derived values that are "

@@ -100,6 +100,14 @@ size_t dev_backends(struct dev_backend_info *info, size_t capacity)
 	return i;
 }
 
+const char *dev_backend_models(const char *backend)
+{
+	for (size_t i = 0; backends[i]; i++)
+		if (strcmp(backends[i]->name, backend) == 0)
+			return backends[i]->models;
+	return NULL;
+}
+
 /* ------------------------------------------------------------------ specs */
 
 static void note_unknown_backend(const char *spec, size_t name_length)

@@ -196,12 +196,16 @@ struct dev_backend_info {
 };
 size_t dev_backends(struct dev_backend_info *info, size_t capacity);
 
+/* The models that specs of a backend may name: "default, quiet, ..."; NULL: it takes none. */
+const char *dev_backend_models(const char *backend);
+
 /* ------------------------------------------------------------------ the table a backend fills */
 
 /* Programs never touch it; they call the functions below. */
 struct dev_ops {
 	const char *name;
 	bool always_checked; /* its operations check for misuse, with DEV_CHECKED or without */
+	const char *models;  /* that a spec may name, for messages; NULL: it takes none */
 
 	/* Required. */
 

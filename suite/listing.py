@@ -29,6 +29,8 @@ def command(bin_dir: Path, sources: Path | None, names: list[str], markdown: boo
     found = _chosen(found, names)
     width = min(_WIDTH, shutil.get_terminal_size().columns) if sys.stdout.isatty() else _WIDTH
     print(_markdown(found) if markdown else _table(found, width, verbose or bool(names)))
+    if not markdown and not names:
+        print(*_models(found, width), sep="\n", end="")
     return 1 if any(p.error for p in found) else 0
 
 
@@ -37,6 +39,16 @@ def _chosen(found: list[Program], names: list[str]) -> list[Program]:
         if not programs.matching(found, name):
             raise CommandError(f"unknown program '{name}'; programs: {' '.join(p.name for p in found)}")
     return programs.select(found, names)
+
+
+def _models(found: list[Program], width: int) -> list[str]:
+    """A line with the models that are built in, where a program tells them."""
+    for program in found:
+        for backend in [] if program.error or program.unbuilt else programs.backends(program):
+            if backend.extra.get("models"):
+                said = f"models for --device {backend.name}:MODEL: {backend.extra['models']}, or a file"
+                return ["", *textwrap.wrap(said, width, subsequent_indent="  "), ""]
+    return []
 
 
 def _row(program: Program) -> tuple[str, ...]:

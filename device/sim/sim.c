@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "device/sim/sim.h"
 #include "device/backends.h"
+#include "device/sim/sim_model.h"
 #include "device/sim/sim_ops.h"
 #include "lib/err.h"
 
@@ -420,6 +421,7 @@ static int sim_gemm_occupancy(struct dev *dev, const struct dev_gemm *g, uint32_
 const struct dev_ops sim_ops = {
 	.name = "sim",
 	.always_checked = true,
+	.models = sim_model_names,
 	.probe = sim_probe,
 	.open = sim_open,
 	.close = sim_close,

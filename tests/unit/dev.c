@@ -126,6 +126,9 @@ static void backends_are_listed(void)
 	expect(dev_backends(info, 1) == count);
 	expect(info[0].name && !info[1].name);
 	expect(dev_backends(NULL, 0) == count);
+	const char *models = dev_backend_models("sim");
+	expect(models && strstr(models, "default, quiet, a100") && strstr(models, "mi300x"));
+	expect(!dev_backend_models("host") && !dev_backend_models("cuba"));
 }
 
 static void an_unknown_backend_lists_the_known(void)
