@@ -9,7 +9,7 @@
 
 #define PICOSECOND 1e-3
 
-static uint32_t residents(const char *kernel, uint64_t shared_bytes)
+static uint32_t kernel_residents(const char *kernel, uint64_t shared_bytes)
 {
 	struct dev_kernel *k = NULL;
 	uint32_t blocks = 0;
@@ -44,8 +44,8 @@ static void slots_shared_memory_and_registers_decide_residents(void)
 			"shared_granularity_bytes = 128\nregisters_per_unit_bytes = 256K\n"
 			"block_register_bytes = 32K\ngemm_tile = 128\ngemm_tile_columns = 64\n"
 			"gemm_tile_shared_bytes = 24K\n");
-	expect(residents("copy", 0) == 6);
-	expect(residents("copy", 24 << 10) == 4);
+	expect(kernel_residents("copy", 0) == 6);
+	expect(kernel_residents("copy", 24 << 10) == 4);
 	expect(gemm_residents(DEV_F32, 32, 0) == 5);        /* 17 KiB, 48 KiB of registers */
 	expect(gemm_residents(DEV_F32, 64, 0) == 3);        /* 33 KiB */
 	expect(gemm_residents(DEV_F32, 32, 24 << 10) == 2); /* 41 KiB */
