@@ -328,7 +328,8 @@ static int run_program(struct bench_run *r)
 		return BENCH_USAGE;
 	select_variants(r);
 	bench_options_resolve(&r->o, bench_virtual(r));
-	if (!bench_has_results(&r->c))
+	r->time_only = !bench_has_results(&r->c) && r->o.check != BENCH_CHECK_OFF;
+	if (r->time_only)
 		r->o.check = BENCH_CHECK_OFF;
 	status = choose_cases(r);
 	r->interrupted = status == -EINTR;

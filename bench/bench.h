@@ -225,8 +225,9 @@ void bench_queue_entries(struct bench_case *c, unsigned variant, unsigned per_it
 void bench_max_iterations(struct bench_case *c, unsigned variant, uint64_t max_iterations);
 
 /* ---- whether there are results: not where a device of the case simulates time alone
- * (DEV_CAP_TIME_ONLY). Then nothing is poisoned or checked, memory may be larger than that of the
- * host, and setup draws, copies and keeps nothing on the host that grows with it. */
+ * (DEV_CAP_TIME_ONLY). Then nothing is poisoned or checked, which makes no case invalid, memory may
+ * be larger than that of the host, and setup draws, copies and keeps nothing on the host that grows
+ * with it. */
 bool bench_has_results(const struct bench_case *c);
 
 /* ---- whether results are checked: where there are some, but not with --check off. */

@@ -169,6 +169,7 @@ struct bench_run {
 	char skipped_backends[400]; /* why the default is no other backend */
 	struct axis_capacities known;
 	bool gpu_class;
+	bool time_only; /* a device has no results to check, and --check off was not given */
 	struct axis_list axes[BENCH_AXES];
 	size_t axis_count, variant_count;
 	uint64_t selected; /* variants the user wants, bit mask */

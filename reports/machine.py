@@ -15,8 +15,6 @@ from reports.records import CONTENDED, GRADES
 from reports.signature import Signature
 from reports.state import Item, items
 
-_TIME_ONLY = "time_only"  # the capability of a device without data
-
 
 @dataclass(frozen=True)
 class Note:
@@ -127,7 +125,7 @@ def _disturbed(signature: Json) -> List[Note]:
 
 def _simulated(signature: Json) -> Note:
     text = "These numbers come from a model in virtual time and say nothing about a real machine."
-    if any(_TIME_ONLY in (device.get("capabilities") or []) for device in signature["devices"].values()):
+    if signature["unverified"]:
         text += " The model has no data, so no result was verified."
     return Note("failed", "Simulated: not a measurement.", text)
 

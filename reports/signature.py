@@ -28,6 +28,11 @@ _SAME_MEMORY = 1.1  # times as much: a kernel keeps more or less of it for itsel
 _VOLATILE = ("load_average", "load_1min")  # differ between any two runs; not worth a line
 
 
+def _is_time_only(device: Mapping[str, Any]) -> bool:
+    """A device without data, which has no results to check."""
+    return isinstance(device.get("capabilities"), list) and "time_only" in device["capabilities"]
+
+
 class MixedMachines(ValueError):
     """The records cannot be one machine's signature."""
 
@@ -236,7 +241,8 @@ def build(records: Records) -> Signature:
     bad_records = [{"reason": reason, "lines": len(numbers), "first_line": numbers[0]}
                 for reason, numbers in sorted(records.bad_records.items())]
     result = {
-        "simulated": any(r.simulated for r in here), "device": main,
+        "simulated": any(r.simulated for r in here),
+        "unverified": any(map(_is_time_only, devices.values())), "device": main,
         "devices": devices, "provenance": _provenance(here), "runs": [_run_json(records, r) for r in runs],
         "programs": {_section_name(s, main): _section_json(s) for s in sections}, "metrics": metrics,
         "run_spread": spread, "primary_missing": missing, "findings": [_finding_json(s, f) for s in sections for f in s.findings],

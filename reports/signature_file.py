@@ -16,7 +16,7 @@ from reports.jsonl import Json, is_number
 from reports.metrics import metric_name, of_many
 from reports.packing import pack, split_columns, spread, unpack
 
-SCHEMA, VERSION, READS = "gpusig.signature", "2.1.0", "2."
+SCHEMA, VERSION, READS = "gpusig.signature", "2.2.0", "2."
 LIMIT = 200_000  # bytes
 
 

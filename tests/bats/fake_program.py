@@ -24,7 +24,7 @@ def leave(code, message=""):
 
 
 def record(kind, **more):
-    return {"schema": "gpusig.record", "version": "1.0.0", "kind": kind, "run": f"r{os.getpid()}", "program": name, **more}
+    return {"schema": "gpusig.record", "version": "1.1.0", "kind": kind, "run": f"r{os.getpid()}", "program": name, **more}
 
 
 def put(row):

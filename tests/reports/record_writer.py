@@ -42,7 +42,7 @@ class Writer:
                         "environment": {"OMP_NUM_THREADS": "2"}})]
 
     def _head(self, kind: str) -> Json:
-        return {"schema": "gpusig.record", "version": "1.0.0", "kind": kind, "run": self.run, "program": self.program}
+        return {"schema": "gpusig.record", "version": "1.1.0", "kind": kind, "run": self.run, "program": self.program}
 
     def variant(self, name: str, seconds: float, moved: Optional[float] = None, noise: float = 0.002) -> Json:
         drawn = [1 + noise * self.random.uniform(-1, 1) for _ in range(20)]

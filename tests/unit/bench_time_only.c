@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The harness on a device without data: nothing is poisoned or checked, and cases stay valid.
+ */
+#include "bench/bench_alloc.h"
+#include "lib/err.h"
+#include "tests/unit/bench_output.h"
+#include "tests/unit/test.h"
+
+#define UNCHECKED                                                                                  \
+	"\"check\":{\"status\":\"unverified\",\"detail\":\"the device simulates time without "     \
+	"data\""
+
+static unsigned setups, calls;
+
+static int setup(struct bench_case *c)
+{
+	setups++;
+	if (bench_has_results(c) || bench_checked(c))
+		return err_note(-EFAULT, "there is data");
+	*(void **)c->state = bench_alloc(c, DEV_MEM_DEVICE, 8192);
+	return 0;
+}
+
+static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
+{
+	char *const *memory = c->state, *bytes = *memory;
+	int status = 0;
+	for (uint64_t i = 0; status == 0 && i < iterations; i++)
+		status = dev_copy(c->dev, c->stream, bytes, bytes + 4096, 4096 >> variant);
+	return status;
+}
+
+static int poison(struct bench_case *c, unsigned variant)
+{
+	(void)c, (void)variant;
+	calls++;
+	return 0;
+}
+
+static int check(struct bench_case *c, unsigned variant)
+{
+	(void)c, (void)variant;
+	calls++;
+	return bench_wrong("nothing is right");
+}
+
+static const struct bench_variant variants[] = {{.name = "copy", .timing = BENCH_DEVICE}, {0}};
+
+static const struct bench bench = {
+	.name = "test/time_only",
+	.question = "does the harness need data?",
+	.formula = "seconds",
+	.timed = "copies",
+	.variants = variants,
+	.state_bytes = sizeof(void *),
+	.setup = setup,
+	.body = body,
+	.poison = poison,
+	.check = check,
+};
+
+static char output[1 << 16];
+
+static int run_with_check(const char *when)
+{
+	char path[] = "/tmp/gpusig-XXXXXX.model", device[64];
+	int file = mkstemps(path, 6);
+	require(file >= 0 && dprintf(file, "like = quiet\ndata = none\n") > 0);
+	close(file);
+	snprintf(device, sizeof(device), "sim:%s", path);
+	char *argv[] = {"time_only",
+			"--device",
+			device,
+			"--format",
+			"json",
+			"--check",
+			(char *)(uintptr_t)when};
+	setups = calls = 0;
+	int code = run_captured(&bench, 7, argv, output, sizeof(output));
+	unlink(path);
+	require(setups == 1);
+	return code;
+}
+
+static void nothing_is_checked_and_no_case_is_flagged(void)
+{
+	static const char *const when[] = {"rounds", "every", "end"};
+	for (size_t i = 0; i < 3; i++) {
+		expect(run_with_check(when[i]) == 0);
+		expect(calls == 0);
+		expect(strstr(output, UNCHECKED) != NULL);
+		expect(strstr(output, "\"validity\":{\"valid\":true,\"flags\":[]}") != NULL);
+	}
+}
+
+static void checks_that_are_switched_off_are_a_flag(void)
+{
+	expect(run_with_check("off") == 3);
+	expect(strstr(output, "\"check\":{\"status\":\"skipped\",\"detail\":\"--check off\"") !=
+	       NULL);
+	expect(strstr(output, "\"flag\":\"unverified\"") != NULL);
+}
+
+int main(void)
+{
+	test(nothing_is_checked_and_no_case_is_flagged);
+	test(checks_that_are_switched_off_are_a_flag);
+	return test_done();
+}
