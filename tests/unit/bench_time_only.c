@@ -11,6 +11,8 @@
 	"\"check\":{\"status\":\"unverified\",\"detail\":\"the device simulates time without "     \
 	"data\""
 
+#define COPY (UINT64_C(64) << 30)
+
 static unsigned setups, calls;
 
 static int setup(struct bench_case *c)
@@ -18,7 +20,7 @@ static int setup(struct bench_case *c)
 	setups++;
 	if (bench_has_results(c) || bench_checked(c))
 		return err_note(-EFAULT, "there is data");
-	*(void **)c->state = bench_alloc(c, DEV_MEM_DEVICE, 8192);
+	*(void **)c->state = bench_alloc(c, DEV_MEM_DEVICE, 2 * COPY);
 	return 0;
 }
 
@@ -27,7 +29,7 @@ static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
 	char *const *memory = c->state, *bytes = *memory;
 	int status = 0;
 	for (uint64_t i = 0; status == 0 && i < iterations; i++)
-		status = dev_copy(c->dev, c->stream, bytes, bytes + 4096, 4096 >> variant);
+		status = dev_copy(c->dev, c->stream, bytes, bytes + COPY, COPY >> variant);
 	return status;
 }
 
@@ -66,7 +68,8 @@ static int run_with_check(const char *when)
 {
 	char path[] = "/tmp/gpusig-XXXXXX.model", device[64];
 	int file = mkstemps(path, 6);
-	require(file >= 0 && dprintf(file, "like = quiet\ndata = none\n") > 0);
+	require(file >= 0 &&
+		dprintf(file, "like = quiet\ndata = none\nmemory_bytes = 1024G\n") > 0);
 	close(file);
 	snprintf(device, sizeof(device), "sim:%s", path);
 	char *argv[] = {"time_only",
@@ -94,6 +97,15 @@ static void nothing_is_checked_and_no_case_is_flagged(void)
 	}
 }
 
+static void a_long_case_takes_its_minimum_of_samples(void)
+{
+	expect(run_with_check("rounds") == 0);
+	expect(strstr(output, "\"n\":10,") != NULL);
+	const char *median = strstr(output, "\"median_s\":");
+	require(median != NULL);
+	expect(strtod(median + strlen("\"median_s\":"), NULL) > 0.5);
+}
+
 static void checks_that_are_switched_off_are_a_flag(void)
 {
 	expect(run_with_check("off") == 3);
@@ -105,6 +117,7 @@ static void checks_that_are_switched_off_are_a_flag(void)
 int main(void)
 {
 	test(nothing_is_checked_and_no_case_is_flagged);
+	test(a_long_case_takes_its_minimum_of_samples);
 	test(checks_that_are_switched_off_are_a_flag);
 	return test_done();
 }
