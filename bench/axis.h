@@ -71,8 +71,8 @@ struct axis_capacities {
 	size_t node_count;
 };
 
-/* The default list: full or quick, of a GPU-class device or another one, where time is virtual
- * or real. */
+/* The default list: full or quick, of a GPU-class device or another one; `simulated`: where time
+ * is virtual and results are computed. */
 const char *axis_default(const struct axis *axis, bool full, bool gpu_class, bool simulated);
 
 /* Whether the word is one of "a,b,c". */

@@ -20,7 +20,8 @@
 /* The share of a case that holds a headline number, where another one's is 1. */
 #define HEADLINE_WEIGHT 4.0
 /* A device with at least this many threads, one block of the usual size on every unit, is
- * GPU-class (bench/axis.h). CPUs stay far below. */
+ * GPU-class (bench/axis.h), and so is one without data, on which large work takes no longer. CPUs
+ * stay far below. */
 #define GPU_CLASS_THREADS 4096u
 /* More than any sample takes that is worth waiting for. */
 #define GRACE_S 10
@@ -94,13 +95,15 @@ static int resolve_axes(struct bench_run *r)
 		.devices = r->set.count,
 	};
 	r->known.node_count = dev_numa_nodes(r->c.dev, r->known.nodes, AXIS_NODES);
-	r->gpu_class = (uint64_t)p->units * p->block_threads >= GPU_CLASS_THREADS;
+	bool computes = bench_has_results(&r->c);
+	r->simulated_lists = bench_virtual(r) && computes;
+	r->gpu_class = !computes || (uint64_t)p->units * p->block_threads >= GPU_CLASS_THREADS;
 	r->count.total = 1;
 	for (size_t a = 0; a < r->axis_count; a++) {
 		const struct axis *axis = &r->b->axes[a];
 		const char *given = r->o.axis[a];
 		const char *defaults =
-			axis_default(axis, r->o.full, r->gpu_class, bench_virtual(r));
+			axis_default(axis, r->o.full, r->gpu_class, r->simulated_lists);
 		int status = given ? axis_parse_given(axis, given, defaults, &r->known, &r->axes[a])
 				   : axis_parse(axis, defaults, false, &r->known, &r->axes[a]);
 		if (status)

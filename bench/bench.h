@@ -103,8 +103,8 @@ struct bench_model {
  * kind of device, or missing with the reason; never another case in its place. `where` names the
  * case by the axes that have several values in a default list, "op=triad footprint=16LLC". Where
  * kinds of devices differ an axis has three values: "shape=n2048|n8192|n1024" is n8192 on a
- * GPU-class device, n1024 where time is virtual and n2048 elsewhere. Every default list for that
- * kind must hold the case (tests/headlines.bats). */
+ * GPU-class device, n1024 where time is virtual and results are computed, and n2048 elsewhere.
+ * Every default list for that kind must hold the case (tests/headlines.bats). */
 struct bench_metric {
 	const char *metric;  /* name in the signature */
 	const char *derived; /* which derived quantity */

@@ -17,7 +17,7 @@ static char *of_this_kind(const struct bench_run *r, char *values)
 		return values;
 	assert(gpu_class != simulated);
 	*gpu_class++ = *simulated++ = '\0';
-	return bench_virtual(r) ? simulated : r->gpu_class ? gpu_class : values;
+	return r->simulated_lists ? simulated : r->gpu_class ? gpu_class : values;
 }
 
 /* A term of `where`, "footprint=16LLC", as the device resolves it. A capacity that it does not

@@ -168,7 +168,7 @@ struct bench_run {
 	bool is_default_device;     /* no --device was given */
 	char skipped_backends[400]; /* why the default is no other backend */
 	struct axis_capacities known;
-	bool gpu_class;
+	bool gpu_class, simulated_lists; /* which default lists; neither: those of a CPU */
 	bool time_only; /* a device has no results to check, and --check off was not given */
 	struct axis_list axes[BENCH_AXES];
 	size_t axis_count, variant_count;

@@ -36,7 +36,17 @@ on() {
 # Several devices, since their lists hold those of one and more.
 @test "of the host" { on host:0,1; }
 @test "of simulated devices" { on sim:0,1; }
-@test "of GPU-class devices" { on cuda:0,1; }
+@test "of the fake GPU, which is too small to be GPU-class" { on cuda:0,1; }
+
+# A device without data has the lists of GPU-class devices, whatever its size.
+@test "of GPU-class devices" {
+	printf '%s\n' 'like = quiet' 'data = none' 'memory_bytes = 192G' >a.model
+	on "sim:$PWD/a.model:0,1"
+	"$bin/gemm/efficiency" --device "sim:$PWD/a.model" --list >list
+	grep -qx 'type=f32 shape=n8192 mflop=2000000' list
+	"$bin/gemm/efficiency" --device sim:quiet --list >list
+	run ! grep -q n8192 list
+}
 
 @test "every one is a case somewhere" {
 	[ -s "$BATS_FILE_TMPDIR/seen" ] || skip 'needs the tests above'
