@@ -84,34 +84,33 @@ static int sim_probe(unsigned *count_p)
 	return 0;
 }
 
-static void resource_set(struct resource *r, double per_second, bool measures)
+static void resource_set(struct resource *r, double per_second)
 {
 	memset(r, 0, sizeof(*r));
 	r->capacity = per_second * 1e-9;
-	r->measures = measures;
 }
 
 static void set_resources(struct sim_dev *d)
 {
 	const struct sim_model *m = &d->model;
-	resource_set(&d->memory, m->memory_bandwidth, true);
-	resource_set(&d->llc, m->llc_bandwidth, true);
-	resource_set(&d->link_up, m->link_up_bandwidth, false);
-	resource_set(&d->link_down, m->link_down_bandwidth, false);
-	resource_set(&d->far_up, m->far_bandwidth, false);
-	resource_set(&d->far_down, m->far_bandwidth, false);
-	resource_set(&d->peer_in, sim_injection_bandwidth(m), false);
-	resource_set(&d->peer_out, sim_injection_bandwidth(m), false);
+	resource_set(&d->memory, m->memory_bandwidth);
+	resource_set(&d->llc, m->llc_bandwidth);
+	resource_set(&d->link_up, m->link_up_bandwidth);
+	resource_set(&d->link_down, m->link_down_bandwidth);
+	resource_set(&d->far_up, m->far_bandwidth);
+	resource_set(&d->far_down, m->far_bandwidth);
+	resource_set(&d->peer_in, sim_injection_bandwidth(m));
+	resource_set(&d->peer_out, sim_injection_bandwidth(m));
 	for (uint32_t i = 0; i < m->units; i++) {
 		struct unit_class *c = &d->unit_class[i];
 		c->dev = d;
 		/* in ns of the unit, so that work of both types shares it */
-		resource_set(&c->compute, 1e9, true);
-		resource_set(&c->load_store, m->unit_bandwidth, false);
+		resource_set(&c->compute, 1e9);
+		resource_set(&c->load_store, m->unit_bandwidth);
 	}
 	sim_units_open(d);
 	if (!sim_engine.devs)
-		resource_set(&sim_engine.host_memory, m->host_bandwidth, true);
+		resource_set(&sim_engine.host_memory, m->host_bandwidth);
 }
 
 static void set_props(struct sim_dev *d)

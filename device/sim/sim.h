@@ -90,11 +90,11 @@
  * of it takes at most half of llc_bytes; C once, and once more with beta. That is never more than
  * what the tiles move. Then the cache has the last of A, B and C, used in this order.
  *
- * SHARING is max-min fair: the level of all flows rises together until a resource is full; its
- * flows stay there and the others rise on. A flow's level is its largest share of any memory, cache
- * or unit (of the others if it passes none), so flows with one common bottleneck get equal shares
- * of it. The copy of an engine counts engine_weight times. Levels change only when a flow starts or
- * ends.
+ * SHARING is max-min fair on every resource. A resource that is full gives all of its flows the
+ * same, but less to those that something else holds below that; the copy of an engine gets
+ * engine_weight times as much as a block. So each flow is held by its own limit (block_share, the
+ * engine) or by one full resource, of which no other flow has more. Rates change only when a flow
+ * starts or ends.
  *
  * LINKS between devices are directed. `links` of the model says which ones there are:
  *

@@ -6,9 +6,10 @@
 #include "device/sim/sim_share.h"
 
 #include <assert.h>
+#include <math.h>
 
-/* Levels this close count as equal, so that rounding does not split them. */
-#define SAME_LEVEL (1.0 + 1e-12)
+/* Rates this close count as equal, so that rounding does not split them. */
+#define SAME_RATE (1.0 + 1e-12)
 
 static uint64_t rounds, searches;
 static struct resource *changed; /* resources that flows joined or left since the last search */
@@ -20,6 +21,7 @@ void flow_begin(struct flow *f)
 	f->weight = 1;
 	f->rate = 0;
 	f->blocks = f->per_unit = 1;
+	f->is_open = false;
 }
 
 static void add_need(struct flow *f, struct resource *at, double volume, double times)
@@ -121,61 +123,58 @@ size_t flow_find_changed(struct flow **flows)
 
 /* ------------------------------------------------------------------ rates */
 
-/* The rate of a flow at level 1. */
-static double flow_speed(const struct flow *f)
+static void begin_rates(struct flow *const *flows, size_t count)
 {
-	double level = 0, any = f->min_ns;
-	for (int i = 0; i < f->demands; i++) {
-		double alone_ns = f->demand[i].volume / f->demand[i].at->capacity;
-		if (f->demand[i].at->measures && alone_ns > level)
-			level = alone_ns;
-		if (alone_ns > any)
-			any = alone_ns;
-	}
-	return f->weight / (level > 0 ? level : any);
-}
-
-static void sum_rises(struct flow *const *flows, size_t count)
-{
-	rounds++;
 	for (size_t i = 0; i < count; i++) {
 		for (int j = 0; j < flows[i]->demands; j++) {
-			const struct flow_demand *d = &flows[i]->demand[j];
-			if (d->at->round != rounds) {
-				d->at->round = rounds;
-				d->at->rise = 0;
-			}
-			d->at->rise += d->volume * d->times * flows[i]->speed;
+			struct flow_demand *d = &flows[i]->demand[j];
+			d->at->left = d->at->capacity;
+			d->rate_of_share = flows[i]->weight / d->volume;
 		}
 	}
 }
 
-/* The level at which the first resource of the flow is full. */
-static double flow_limit_level(const struct flow *f)
+/* What a resource gives a flow of weight 1, if all of its flows that are open take as much. */
+static void find_shares(struct flow *const *flows, size_t count)
 {
-	double lowest = f->min_ns > 0 ? 1 / (f->min_ns * f->speed) : -1;
-	for (int j = 0; j < f->demands; j++) {
-		double level = f->demand[j].at->left / f->demand[j].at->rise;
-		if (lowest < 0 || level < lowest)
-			lowest = level;
-	}
-	return lowest;
-}
-
-static double lowest_limit(struct flow *const *flows, size_t count)
-{
-	double lowest = -1;
+	rounds++;
 	for (size_t i = 0; i < count; i++) {
-		flows[i]->limit = flow_limit_level(flows[i]);
-		if (lowest < 0 || flows[i]->limit < lowest)
-			lowest = flows[i]->limit;
+		for (int j = 0; j < flows[i]->demands; j++) {
+			struct resource *r = flows[i]->demand[j].at;
+			if (r->round != rounds) {
+				r->round = rounds;
+				r->weights = 0;
+				r->is_passed = false;
+			}
+			r->weights += flows[i]->weight * flows[i]->demand[j].times;
+		}
 	}
-	return lowest;
+	for (size_t i = 0; i < count; i++)
+		for (int j = 0; j < flows[i]->demands; j++)
+			flows[i]->demand[j].at->share =
+				flows[i]->demand[j].at->left / flows[i]->demand[j].at->weights;
 }
 
-static void fix_rate(struct flow *f, double level)
+/* Which resource holds a flow, or its own limit: NULL. Those that would give it more are passed. */
+static void find_bottleneck(struct flow *f)
 {
-	f->rate = level * f->speed;
+	f->limit = f->min_ns > 0 ? 1 / f->min_ns : INFINITY;
+	f->bottleneck = NULL;
+	for (int j = 0; j < f->demands; j++) {
+		const double rate = f->demand[j].rate_of_share * f->demand[j].at->share;
+		if (rate < f->limit) {
+			f->limit = rate;
+			f->bottleneck = f->demand[j].at;
+		}
+	}
+	for (int j = 0; j < f->demands; j++)
+		if (f->demand[j].rate_of_share * f->demand[j].at->share > f->limit * SAME_RATE)
+			f->demand[j].at->is_passed = true;
+}
+
+static void fix_rate(struct flow *f)
+{
+	f->rate = f->limit;
 	for (int j = 0; j < f->demands; j++) {
 		struct resource *r = f->demand[j].at;
 		double left = r->left - f->demand[j].volume * f->demand[j].times * f->rate;
@@ -183,28 +182,133 @@ static void fix_rate(struct flow *f, double level)
 	}
 }
 
-/* Progressive filling: raise the level of all flows until a resource is full, fix the rates of its
- * flows, and continue with the others. */
+/* Whether the flow's rate is final: its own limit, or its share of a resource that holds all of its
+ * flows, for shares only grow while others are fixed. */
+static bool is_final(const struct flow *f) { return !f->bottleneck || !f->bottleneck->is_passed; }
+
+/* ------------------------------------------------------------------ circles
+ *
+ * Of some sets of resources each holds a flow that another one gives less, so that none is final.
+ * Their shares are found by iteration. */
+
+#define SWEEPS 100u
+#define CONVERGED 1e-13
+
+/* What holds a flow besides a resource. */
+static double limit_elsewhere(const struct flow *f, const struct resource *but)
+{
+	double limit = f->min_ns > 0 ? 1 / f->min_ns : INFINITY;
+	for (int j = 0; j < f->demands; j++)
+		if (f->demand[j].at != but)
+			limit = fmin(limit, f->demand[j].rate_of_share * f->demand[j].at->share);
+	return limit;
+}
+
+/* The share at which a resource is full; flows that are held below it leave their part to others.
+ */
+static double full_share(struct resource *r)
+{
+	double share = r->left / r->weights, last;
+	do {
+		double left = r->left, weights = 0;
+		last = share;
+		for (const struct flow_demand *d = r->users; d; d = d->next) {
+			if (!d->flow->is_open)
+				continue;
+			const double limit = limit_elsewhere(d->flow, r);
+			if (limit < d->rate_of_share * share)
+				left -= d->volume * d->times * limit;
+			else
+				weights += d->flow->weight * d->times;
+		}
+		if (!(weights > 0))
+			return INFINITY;
+		share = left / weights;
+	} while (share > last * SAME_RATE);
+	return share;
+}
+
+/* Resources of the flows in a row. */
+static struct resource *list_resources(struct flow *const *flows, size_t count)
+{
+	struct resource *first = NULL;
+	rounds++;
+	for (size_t i = 0; i < count; i++) {
+		for (int j = 0; j < flows[i]->demands; j++) {
+			struct resource *r = flows[i]->demand[j].at;
+			if (r->round == rounds)
+				continue;
+			r->round = rounds;
+			r->listed_next = first;
+			first = r;
+		}
+	}
+	return first;
+}
+
+/* An iteration that was ended early may give more than there is. */
+static void keep_within(struct flow *const *flows, size_t count, struct resource *all)
+{
+	for (struct resource *r = all; r; r = r->listed_next) {
+		double used = 0;
+		for (const struct flow_demand *d = r->users; d; d = d->next)
+			used += d->flow->is_open ? d->volume * d->times * d->flow->limit : 0;
+		r->share = used > r->left ? r->left / used : 1;
+	}
+	for (size_t i = 0; i < count; i++) {
+		double part = 1;
+		for (int j = 0; j < flows[i]->demands; j++)
+			part = fmin(part, flows[i]->demand[j].at->share);
+		flows[i]->limit *= part;
+	}
+}
+
+static void fix_circle(struct flow *const *flows, size_t count)
+{
+	struct resource *all = list_resources(flows, count);
+	double change = 1;
+	for (size_t i = 0; i < count; i++)
+		flows[i]->is_open = true;
+	for (unsigned sweep = 0; sweep < SWEEPS && change > CONVERGED; sweep++) {
+		change = 0;
+		for (struct resource *r = all; r; r = r->listed_next) {
+			const double share = full_share(r);
+			if (share < r->share || share > r->share)
+				change = fmax(change, isinf(share) || isinf(r->share)
+							      ? 1
+							      : fabs(share / r->share - 1));
+			r->share = share;
+		}
+	}
+	for (size_t i = 0; i < count; i++)
+		find_bottleneck(flows[i]);
+	keep_within(flows, count, all);
+	for (size_t i = 0; i < count; i++) {
+		fix_rate(flows[i]);
+		flows[i]->is_open = false;
+	}
+}
+
 void flow_set_rates(struct flow **flows, size_t count)
 {
-	for (size_t i = 0; i < count; i++) {
-		flows[i]->speed = flow_speed(flows[i]);
-		for (int j = 0; j < flows[i]->demands; j++)
-			flows[i]->demand[j].at->left = flows[i]->demand[j].at->capacity;
-	}
+	begin_rates(flows, count);
 	for (size_t open = count; open > 0;) {
-		sum_rises(flows, open);
-		const double level = lowest_limit(flows, open);
-		/* Which flows stop is decided before any of them takes its share. */
 		size_t keep = 0;
+		find_shares(flows, open);
+		for (size_t i = 0; i < open; i++)
+			find_bottleneck(flows[i]);
 		for (size_t i = 0; i < open; i++) {
 			struct flow *f = flows[i];
-			if (f->limit <= level * SAME_LEVEL) {
-				fix_rate(f, level);
+			if (is_final(f)) {
+				fix_rate(f);
 			} else {
 				flows[i] = flows[keep];
 				flows[keep++] = f;
 			}
+		}
+		if (keep == open) {
+			fix_circle(flows, open);
+			return;
 		}
 		open = keep;
 	}

@@ -15,6 +15,7 @@ struct flow;
 struct flow_demand {
 	struct resource *at;
 	double volume, times;
+	double rate_of_share; /* scratch of flow_set_rates() */
 	struct flow *flow;
 	struct flow_demand *next, *previous; /* among the resource's users */
 };
@@ -22,11 +23,13 @@ struct flow_demand {
 /* Something that flows pass: capacity in bytes, or in ns of a unit, per ns. */
 struct resource {
 	double capacity;
-	bool measures; /* defines the level of a flow; other resources only limit it */
-	bool changed;  /* flows joined or left since rates were set */
+	bool changed; /* flows joined or left since rates were set */
 	struct flow_demand *users;
 	struct resource *changed_next;
-	double left, rise; /* scratch of flow_set_rates(), like `round` and `search` */
+	/* scratch of flow_set_rates() and flow_find_changed() */
+	double left, weights, share;
+	bool is_passed;
+	struct resource *listed_next;
 	uint64_t round, search;
 };
 
@@ -45,7 +48,10 @@ struct flow {
 	double blocks, per_unit; /* that pass shared resources, and those of one unit */
 	double rate; /* of each block, in 1/ns; set by flow_set_rates(), in force until a flow that
 			is connected with it starts or ends */
-	double speed, limit; /* scratch of flow_set_rates(), like `search` */
+	/* scratch of flow_set_rates() and flow_find_changed() */
+	double limit;
+	bool is_open;
+	struct resource *bottleneck;
 	uint64_t search;
 };
 
@@ -61,7 +67,7 @@ void flow_leave(struct flow *f);
 /* The flows whose rates may have changed by what joined or left since the last call: those that are
  * connected with it by shared resources. */
 size_t flow_find_changed(struct flow **flows);
-/* Of all flows that share resources. Their order in the list changes. */
+/* Of all flows that share resources, which have joined. Their order in the list changes. */
 void flow_set_rates(struct flow **flows, size_t count);
 
 #endif

@@ -23,7 +23,6 @@ static void make_network(struct network *n, struct rng *r)
 	n->count = 1 + rng_below(r, FLOWS);
 	for (int i = 0; i < RESOURCES; i++) {
 		n->resource[i].capacity = 1 + 99 * rng_unit(r);
-		n->resource[i].measures = i % 2 == 0;
 	}
 	for (size_t i = 0; i < n->count; i++) {
 		struct flow *f = &n->flow[i];
@@ -34,6 +33,7 @@ static void make_network(struct network *n, struct rng *r)
 		f->weight = rng_below(r, 2) ? 1 : 8;
 		f->min_ns = rng_below(r, 3) ? 0 : rng_unit(r);
 		n->list[i] = f;
+		flow_join(f);
 	}
 }
 
@@ -43,30 +43,26 @@ static double used_capacity(const struct network *n, const struct resource *r)
 	for (size_t i = 0; i < n->count; i++)
 		for (int j = 0; j < n->flow[i].demands; j++)
 			sum += n->flow[i].demand[j].at == r
-				       ? n->flow[i].demand[j].volume * n->flow[i].rate
+				       ? n->flow[i].demand[j].volume * n->flow[i].demand[j].times *
+						 n->flow[i].rate
 				       : 0;
 	return sum;
 }
 
-/* As in device/sim/sim.h: the largest share of a resource that measures, else of any, by weight. */
-static double flow_level(const struct flow *f)
+/* By weight; 0: the flow does not pass the resource. */
+static double share_of(const struct flow *f, const struct resource *r)
 {
-	double share_of = 0, any = f->min_ns * f->rate;
-	for (int j = 0; j < f->demands; j++) {
-		double part = f->demand[j].volume * f->rate / f->demand[j].at->capacity;
-		any = fmax(any, part);
-		share_of = fmax(share_of, f->demand[j].at->measures ? part : 0);
-	}
-	return (share_of > 0 ? share_of : any) / f->weight;
+	for (int j = 0; j < f->demands; j++)
+		if (f->demand[j].at == r)
+			return f->demand[j].volume * f->rate / f->weight;
+	return 0;
 }
 
 static bool highest_on(const struct network *n, const struct flow *f, const struct resource *r)
 {
 	for (size_t i = 0; i < n->count; i++)
-		for (int j = 0; j < n->flow[i].demands; j++)
-			if (n->flow[i].demand[j].at == r &&
-			    flow_level(&n->flow[i]) > flow_level(f) * (1 + CLOSE))
-				return false;
+		if (share_of(&n->flow[i], r) > share_of(f, r) * (1 + CLOSE))
+			return false;
 	return true;
 }
 
