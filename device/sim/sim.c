@@ -231,7 +231,7 @@ static void fail_users(struct sim_dev *gone, struct sim_dev *d)
 		bool uses = false;
 		for (const struct op *op = s->head; op; op = op->next)
 			for (unsigned i = 0; i < op->uses; i++)
-				uses |= op->use[i]->dev == gone;
+				uses |= op->work->use[i]->dev == gone;
 		if (!uses)
 			continue;
 		sim_engine_cancel(s);

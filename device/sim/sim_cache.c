@@ -186,7 +186,7 @@ static void write_back(struct exchange *x, const struct sim_range *range)
 /* Whose cache could hold it; NULL: nobody's. */
 static struct sim_dev *cache_of(const struct op *op, unsigned i)
 {
-	const struct alloc *a = op->traffic[i].at;
+	const struct alloc *a = op->work->traffic[i].at;
 	return a->kind == DEV_MEM_DEVICE && a->dev->model.llc_tracked ? a->dev : NULL;
 }
 
@@ -204,15 +204,15 @@ static bool next_traffic(const struct op *op, const struct sim_dev *owner, bool 
 			 unsigned *i_p)
 {
 	for (; *i_p < op->traffics; ++*i_p)
-		if (cache_of(op, *i_p) == owner && op->traffic[*i_p].write == write &&
-		    op->traffic[*i_p].volume > 0)
+		if (cache_of(op, *i_p) == owner && op->work->traffic[*i_p].write == write &&
+		    op->work->traffic[*i_p].volume > 0)
 			return true;
 	return false;
 }
 
 static const struct sim_range *range_of(const struct op *op, unsigned i)
 {
-	return &op->range[op->traffic[i].use];
+	return &op->work->range[op->work->traffic[i].use];
 }
 
 /* Every array counts once. */
@@ -222,7 +222,7 @@ static bool arrays_fit(const struct op *op, const struct sim_dev *owner)
 	unsigned seen = 0;
 	for (int write = 0; write < 2; write++) {
 		for (unsigned i = 0; next_traffic(op, owner, write, &i); i++) {
-			const unsigned use = 1u << op->traffic[i].use;
+			const unsigned use = 1u << op->work->traffic[i].use;
 			bytes += seen & use ? 0 : range_of(op, i)->bytes;
 			seen |= use;
 		}
@@ -232,7 +232,7 @@ static bool arrays_fit(const struct op *op, const struct sim_dev *owner)
 
 static double memory_bytes(const struct op *op, unsigned i)
 {
-	return op->tiles ? sim_gemm_memory_bytes(op, i) : op->traffic[i].volume;
+	return op->tiles ? sim_gemm_memory_bytes(op, i) : op->work->traffic[i].volume;
 }
 
 /* What does not fit finds nothing: every pass evicts what it will use next. */
@@ -288,7 +288,7 @@ void sim_cache_start(struct op *op)
 		if (!x.d)
 			continue;
 		const bool by = passes_by(op, x.d);
-		op->traffic[i].path = by ? PATH_MEMORY : PATH_CACHE;
+		op->work->traffic[i].path = by ? PATH_MEMORY : PATH_CACHE;
 		if (!is_first_of(op, i, x.d))
 			continue;
 		if (by)
@@ -296,8 +296,8 @@ void sim_cache_start(struct op *op)
 		else
 			pass_through(&x, op);
 		if (x.read > 0)
-			op_traffic(op, op->traffic[i].use, x.read, false, PATH_REFILL);
+			op_traffic(op, op->work->traffic[i].use, x.read, false, PATH_REFILL);
 		if (x.written > 0)
-			op_traffic(op, op->traffic[i].use, x.written, true, PATH_REFILL);
+			op_traffic(op, op->work->traffic[i].use, x.written, true, PATH_REFILL);
 	}
 }

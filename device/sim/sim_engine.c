@@ -143,8 +143,9 @@ static void op_free(struct op *op)
 {
 	sim_gemm_cache_end(op);
 	for (unsigned i = 0; i < op->uses; i++)
-		op->use[i]->users--;
+		op->work->use[i]->users--;
 	event_stamp_release(op->stamp);
+	free(op->work);
 	free(op);
 }
 

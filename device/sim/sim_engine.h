@@ -96,6 +96,7 @@ struct event_stamp {
 #define OP_USES DEV_KERNEL_MAX_ARGS
 /* Of every array what is read, what is written, and both between its cache and its memory. */
 #define OP_TRAFFIC (4 * DEV_KERNEL_MAX_ARGS)
+#define OP_TRANSFER_TRAFFIC 8
 
 /* Paths of traffic. The cache and the memory are those of the device whose memory it is. */
 enum path {
@@ -118,6 +119,25 @@ struct sim_cached {
 	bool dirty; /* memory does not have it yet */
 };
 
+struct op_traffic {
+	struct alloc *at;
+	unsigned use; /* of which it is */
+	double volume;
+	bool write;
+	enum path path;
+};
+
+/* What an operation works on; waits and records have none. A simulated run may queue a million of
+ * those, so they are small. */
+struct op_work {
+	struct alloc *use[OP_USES];
+	struct sim_range range[OP_USES]; /* of each use */
+	union kernel_arg arg[DEV_KERNEL_MAX_ARGS];
+	struct dev_gemm gemm;
+	struct op_traffic traffic[]; /* of the whole operation: OP_TRAFFIC of a launch, else
+					OP_TRANSFER_TRAFFIC */
+};
+
 struct op {
 	enum op_kind kind;
 	bool started, has_engine;
@@ -129,9 +149,8 @@ struct op {
 	uint64_t serial;       /* counts operations of the device */
 	double stretch;        /* factor of all its durations */
 	double slow_down;      /* factor of its flow */
-	struct alloc *use[OP_USES];
-	struct sim_range range[OP_USES]; /* of each use */
-	unsigned uses;
+	struct op_work *work;
+	unsigned uses, traffics;
 
 	/* copy, fill, values */
 	char *dst;
@@ -142,21 +161,10 @@ struct op {
 
 	/* launch */
 	const struct kernel_type *type;
-	union kernel_arg arg[DEV_KERNEL_MAX_ARGS];
-	struct dev_gemm gemm;
 	struct sim_gemm_result *gemm_result;
 	uint32_t tile_rows, tile_columns, tiles; /* of a GEMM; block i has tiles i, i + grid, ... */
 	uint32_t grid, next_block, blocks_left;
 	uint64_t claim_bytes, register_bytes;
-	/* traffic of the whole operation */
-	struct {
-		struct alloc *at;
-		unsigned use; /* of which it is */
-		double volume;
-		bool write;
-		enum path path;
-	} traffic[OP_TRAFFIC];
-	unsigned traffics;
 	double block_flops, peak_flops; /* of a block, of a GEMM's tile; of one unit, per ns */
 	double first_block_ns;          /* block 0 takes at least so long */
 	uint32_t until; /* blocking_kernel and await end when *arg[0] is at least this */

@@ -34,10 +34,10 @@ static double need_traffic(struct flow *f, const struct op *op, double part)
 {
 	double through = 0;
 	for (unsigned i = 0; i < op->traffics; i++) {
-		const double volume = op->traffic[i].volume * part;
-		need_memory(dev_of(op), f, op->traffic[i].at, volume, op->traffic[i].write,
-			    op->traffic[i].path);
-		if (op->traffic[i].path != PATH_REFILL)
+		const double volume = op->work->traffic[i].volume * part;
+		need_memory(dev_of(op), f, op->work->traffic[i].at, volume,
+			    op->work->traffic[i].write, op->work->traffic[i].path);
+		if (op->work->traffic[i].path != PATH_REFILL)
 			through += volume;
 	}
 	return through;
@@ -211,8 +211,9 @@ void sim_exec_start_group(struct sim_task *group)
 		op->type->start(op, group->block + i, stamp_now_ns(dev_of(op)));
 	if (op->type->holds) {
 		const bool released = kernel_is_released(op);
-		sim_task_start_delay(
-			group, released ? 0 : fmin((double)op->arg[3].u64, MAX_HOLD_NS), end_group);
+		sim_task_start_delay(group,
+				     released ? 0 : fmin((double)op->work->arg[3].u64, MAX_HOLD_NS),
+				     end_group);
 		if (!released)
 			sim_engine_hold(group);
 		return;

@@ -38,7 +38,7 @@ typedef double vector_f64 __attribute__((vector_size(16)));
 
 static struct tile tile_of(const struct op *op, uint32_t block)
 {
-	const struct dev_gemm *g = &op->gemm;
+	const struct dev_gemm *g = &op->work->gemm;
 	uint32_t across = (g->n - 1) / op->tile_columns + 1;
 	struct tile t = {.row = block / across * op->tile_rows,
 			 .column = block % across * op->tile_columns};
@@ -92,7 +92,7 @@ static void finish_narrow(const struct dev_gemm *g, const struct tile *t,
 
 static void finish_tile(struct op *op, uint32_t tile)
 {
-	const struct dev_gemm *g = &op->gemm;
+	const struct dev_gemm *g = &op->work->gemm;
 	const struct tile t = tile_of(op, tile);
 	const bool computed = sim_gemm_cache_is_complete(op->gemm_result);
 	void *ab = sim_gemm_cache_values(op->gemm_result);
@@ -115,7 +115,7 @@ static void finish_tile(struct op *op, uint32_t tile)
 
 static void finish_gemm(struct op *op, uint32_t block)
 {
-	const struct dev_gemm *g = &op->gemm;
+	const struct dev_gemm *g = &op->work->gemm;
 	if (op->blocks_left == op->grid)
 		op->gemm_result = sim_gemm_cache_begin(op);
 	if (!op->gemm_result) {
@@ -132,7 +132,7 @@ static void finish_counts(struct op *op, uint32_t block)
 {
 	for (uint32_t at = block; at < op->tiles; at += op->grid) {
 		const struct tile t = tile_of(op, at);
-		count_done(&op->gemm, &t);
+		count_done(&op->work->gemm, &t);
 	}
 }
 
@@ -146,16 +146,11 @@ static uint64_t count_tiles(const struct dev_gemm *g, uint32_t rows, uint32_t co
 	return (uint64_t)((g->m - 1) / rows + 1) * ((g->n - 1) / columns + 1);
 }
 
-static int set_textbook_tiles(struct op *op)
-{
-	const struct dev_gemm *g = &op->gemm;
-	if (dev_gemm_tiles(g) > UINT32_MAX)
-		return err_note(-EINVAL, "sim: gemm %u x %u has more than 2^32 tiles", g->m, g->n);
-	op->tile_rows = op->tile_columns = DEV_GEMM_TILE;
-	op->tiles = (uint32_t)dev_gemm_tiles(g);
-	op->grid = g->grid && g->grid < op->tiles ? g->grid : op->tiles;
-	return 0;
-}
+/* How C is cut. */
+struct cut {
+	uint32_t rows, columns; /* of a tile */
+	uint64_t tiles;
+};
 
 static uint64_t register_bytes(const struct sim_dev *d, const struct dev_gemm *g, uint32_t rows,
 			       uint32_t columns)
@@ -179,9 +174,8 @@ static bool is_too_large(const struct sim_dev *d, const struct dev_gemm *g, uint
 }
 
 /* Halves the longer side first: a square tile moves the fewest bytes. */
-static int choose_tiles(struct sim_dev *d, struct op *op)
+static struct cut cut_by_model(const struct sim_dev *d, const struct dev_gemm *g)
 {
-	const struct dev_gemm *g = &op->gemm;
 	uint32_t rows = d->model.gemm_tile,
 		 columns = d->model.gemm_tile_columns ? d->model.gemm_tile_columns : rows;
 	while (is_too_large(d, g, rows, columns) && (rows > 1 || columns > 1)) {
@@ -192,27 +186,47 @@ static int choose_tiles(struct sim_dev *d, struct op *op)
 		else
 			columns /= 2;
 	}
-	if (count_tiles(g, rows, columns) > UINT32_MAX || count_tiles(g, rows, columns) < g->blocks)
+	return (struct cut){rows, columns, count_tiles(g, rows, columns)};
+}
+
+static int choose_cut(const struct sim_dev *d, const struct dev_gemm *g, struct cut *cut_p)
+{
+	const struct cut textbook = {DEV_GEMM_TILE, DEV_GEMM_TILE, dev_gemm_tiles(g)};
+	*cut_p = g->tile_k ? textbook : cut_by_model(d, g);
+	if (cut_p->tiles > UINT32_MAX)
+		return err_note(-EINVAL, "sim:%u: gemm %u x %u has more than 2^32 tiles",
+				d->base.index, g->m, g->n);
+	if (cut_p->tiles < g->blocks)
 		return err_note(-EINVAL, "sim:%u: gemm %u x %u cannot be cut into %u blocks",
 				d->base.index, g->m, g->n, g->blocks);
-	op->tile_rows = rows;
-	op->tile_columns = columns;
-	op->grid = op->tiles = (uint32_t)count_tiles(g, rows, columns);
+	return 0;
+}
+
+static int set_tiles(struct sim_dev *d, struct op *op)
+{
+	const struct dev_gemm *g = &op->work->gemm;
+	struct cut cut;
+	int status = choose_cut(d, g, &cut);
+	if (status)
+		return status;
+	op->tile_rows = cut.rows;
+	op->tile_columns = cut.columns;
+	op->tiles = (uint32_t)cut.tiles;
+	op->grid = g->tile_k && g->grid && g->grid < op->tiles ? g->grid : op->tiles;
 	return 0;
 }
 
 int sim_gemm_claims(struct sim_dev *d, const struct dev_gemm *g, uint64_t *shared_p,
 		    uint64_t *registers_p)
 {
-	const uint32_t side = DEV_GEMM_TILE;
 	const uint64_t own = g->tile_k ? dev_gemm_tile_bytes(g) : d->model.gemm_tile_shared_bytes;
-	struct op op = {.gemm = *g, .tile_rows = side, .tile_columns = side};
+	struct cut cut;
 	int status = sim_check_block(d, 0, own + g->shared_bytes, shared_p);
-	if (!status && !g->tile_k)
-		status = choose_tiles(d, &op);
+	if (!status)
+		status = choose_cut(d, g, &cut);
 	if (status)
 		return status;
-	const uint64_t registers = register_bytes(d, g, op.tile_rows, op.tile_columns);
+	const uint64_t registers = register_bytes(d, g, cut.rows, cut.columns);
 	if (d->model.registers_per_unit_bytes && registers > d->model.registers_per_unit_bytes)
 		return err_note(-EINVAL,
 				"sim:%u: a block of a gemm needs %llu bytes of registers; a unit "
@@ -244,10 +258,10 @@ static int check_gemm(const struct sim_dev *d, const struct dev_gemm *g)
 	return 0;
 }
 
-/* The first three of op->use[] become A, B and C. */
+/* The first three of op->work->use[] become A, B and C. */
 static int use_operands(struct sim_dev *d, struct op *op)
 {
-	const struct dev_gemm *g = &op->gemm;
+	const struct dev_gemm *g = &op->work->gemm;
 	const uint64_t size = dev_type_bytes(g->type);
 	const uint32_t b_rows = g->b_transposed ? g->n : g->k,
 		       b_columns = g->b_transposed ? g->k : g->n;
@@ -277,20 +291,21 @@ static double operand_of(const struct dev_gemm *g, unsigned use)
 /* Of a cache that is not tracked. */
 static void pass_memory_once(struct sim_dev *d, struct op *op)
 {
-	const double c_passes = is_zero(op->gemm.beta) ? 1 : 2;
+	const double c_passes = is_zero(op->work->gemm.beta) ? 1 : 2;
 	for (unsigned use = 0; use < 3; use++)
-		if (sim_is_own(d, op->use[use]))
-			op_traffic(op, use, (use == 2 ? c_passes : 1) * operand_of(&op->gemm, use),
+		if (sim_is_own(d, op->work->use[use]))
+			op_traffic(op, use,
+				   (use == 2 ? c_passes : 1) * operand_of(&op->work->gemm, use),
 				   use == 2, PATH_REFILL);
 }
 
 static void add_traffic(struct sim_dev *d, struct op *op)
 {
-	const struct dev_gemm *g = &op->gemm;
+	const struct dev_gemm *g = &op->work->gemm;
 	const uint64_t size = dev_type_bytes(g->type);
 	enum path path[3];
 	for (unsigned use = 0; use < 3; use++)
-		path[use] = sim_is_own(d, op->use[use]) ? PATH_CACHE : PATH_MEMORY;
+		path[use] = sim_is_own(d, op->work->use[use]) ? PATH_CACHE : PATH_MEMORY;
 	double per_row = (double)op->tiles * (double)g->k * (double)size;
 	double tile = (double)op->tiles * op->tile_rows * op->tile_columns *
 		      dev_type_result_bytes(g->type);
@@ -312,7 +327,7 @@ struct wave {
 
 static struct wave wave_of(const struct op *op)
 {
-	const struct dev_gemm *g = &op->gemm;
+	const struct dev_gemm *g = &op->work->gemm;
 	const struct sim_dev *d = op->stream->dev;
 	const double down = ceil((double)g->m / op->tile_rows),
 		     across = ceil((double)g->n / op->tile_columns),
@@ -326,9 +341,9 @@ static struct wave wave_of(const struct op *op)
 
 double sim_gemm_memory_bytes(const struct op *op, unsigned traffic)
 {
-	const struct dev_gemm *g = &op->gemm;
-	const unsigned use = op->traffic[traffic].use;
-	const double half = (double)op->use[use]->dev->model.llc_bytes / 2,
+	const struct dev_gemm *g = &op->work->gemm;
+	const unsigned use = op->work->traffic[traffic].use;
+	const double half = (double)op->work->use[use]->dev->model.llc_bytes / 2,
 		     once = operand_of(g, use);
 	const struct wave w = wave_of(op);
 	double passes = 1;
@@ -347,10 +362,10 @@ int sim_gemm_prepare(struct sim_dev *d, struct op *op, const struct dev_gemm *g)
 	op->type = d->model.data == SIM_DATA_REAL ? &gemm_type
 		   : g->done                      ? &counting_type
 						  : &timed_type;
-	op->gemm = *g;
+	op->work->gemm = *g;
 	status = use_operands(d, op);
 	if (!status)
-		status = g->tile_k ? set_textbook_tiles(op) : choose_tiles(d, op);
+		status = set_tiles(d, op);
 	if (status)
 		return status;
 	add_traffic(d, op);

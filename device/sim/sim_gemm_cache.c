@@ -78,7 +78,7 @@ static uint64_t hash_operand(const struct alloc *in, const void *at, uint64_t ro
 
 static uint64_t key_of(const struct op *op)
 {
-	const struct dev_gemm *g = &op->gemm;
+	const struct dev_gemm *g = &op->work->gemm;
 	const uint64_t size = dev_type_bytes(g->type);
 	const uint32_t b_rows = g->b_transposed ? g->n : g->k,
 		       b_columns = g->b_transposed ? g->k : g->n;
@@ -89,8 +89,9 @@ static uint64_t key_of(const struct op *op)
 	uint64_t h = 1 + g->b_transposed;
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 		h = hash_mix(h, words[i]);
-	h = hash_mix(h, hash_operand(op->use[0], g->a, g->m, g->k * size, g->lda * size));
-	return hash_mix(h, hash_operand(op->use[1], g->b, b_rows, b_columns * size, g->ldb * size));
+	h = hash_mix(h, hash_operand(op->work->use[0], g->a, g->m, g->k * size, g->lda * size));
+	return hash_mix(
+		h, hash_operand(op->work->use[1], g->b, b_rows, b_columns * size, g->ldb * size));
 }
 
 static uint64_t value_bytes(const struct dev_gemm *g)
@@ -125,7 +126,7 @@ static void evict_until_fits(uint64_t bytes)
 
 struct sim_gemm_result *sim_gemm_cache_begin(const struct op *op)
 {
-	const struct dev_gemm *g = &op->gemm;
+	const struct dev_gemm *g = &op->work->gemm;
 	uint64_t key = key_of(op), bytes = (uint64_t)g->m * g->n * value_bytes(g);
 	struct sim_gemm_result *p;
 	for (struct sim_gemm_result **at = &results; *at; at = &(*at)->next) {

@@ -16,8 +16,8 @@ int op_use(struct sim_dev *d, struct op *op, const void *at, uint64_t bytes, con
 	struct alloc *a = sim_memory_find(d, at, bytes, what);
 	if (!a)
 		return -EFAULT;
-	op->range[op->uses] = (struct sim_range){at, bytes};
-	op->use[op->uses++] = a;
+	op->work->range[op->uses] = (struct sim_range){at, bytes};
+	op->work->use[op->uses++] = a;
 	if (a_p)
 		*a_p = a;
 	return 0;
@@ -25,11 +25,11 @@ int op_use(struct sim_dev *d, struct op *op, const void *at, uint64_t bytes, con
 
 void op_traffic(struct op *op, unsigned use, double volume, bool write, enum path path)
 {
-	op->traffic[op->traffics].at = op->use[use];
-	op->traffic[op->traffics].use = use;
-	op->traffic[op->traffics].volume = volume;
-	op->traffic[op->traffics].path = path;
-	op->traffic[op->traffics++].write = write;
+	op->work->traffic[op->traffics].at = op->work->use[use];
+	op->work->traffic[op->traffics].use = use;
+	op->work->traffic[op->traffics].volume = volume;
+	op->work->traffic[op->traffics].path = path;
+	op->work->traffic[op->traffics++].write = write;
 }
 
 /* ------------------------------------------------------------------ costs of a launch, from the
@@ -41,7 +41,7 @@ static uint64_t bytes_argument(const struct op *op)
 	const struct kernel_signature *k = op->type->signature;
 	for (unsigned i = 0; i < DEV_KERNEL_MAX_ARGS; i++)
 		if (k->parameters[i].bytes)
-			return op->arg[i].u64;
+			return op->work->arg[i].u64;
 	return 0;
 }
 
@@ -51,7 +51,7 @@ static uint32_t reps_argument(const struct op *op)
 	const struct kernel_signature *k = op->type->signature;
 	for (unsigned i = 0; i < DEV_KERNEL_MAX_ARGS; i++)
 		if (k->parameters[i].reps)
-			return op->arg[i].u32;
+			return op->work->arg[i].u32;
 	return 1;
 }
 
@@ -59,12 +59,12 @@ static void choose_traffic_path(struct sim_dev *d, struct op *op, uint64_t bytes
 {
 	uint64_t footprint = 0;
 	for (unsigned i = 0; i < op->traffics; i++)
-		footprint += sim_is_own(d, op->traffic[i].at) ? bytes : 0;
+		footprint += sim_is_own(d, op->work->traffic[i].at) ? bytes : 0;
 	if (footprint > d->model.llc_bytes || op->type->signature->streaming)
 		return;
 	for (unsigned i = 0; i < op->traffics; i++)
-		if (sim_is_own(d, op->traffic[i].at))
-			op->traffic[i].path = PATH_CACHE;
+		if (sim_is_own(d, op->work->traffic[i].at))
+			op->work->traffic[i].path = PATH_CACHE;
 }
 
 /* Blocks get whole lines; the last block also gets the rest. */
@@ -139,7 +139,7 @@ static void count_traffic(struct sim_dev *d, struct op *op)
 	uses = 0;
 	for (unsigned i = 0; i < DEV_KERNEL_MAX_ARGS; i++) {
 		if (p[i].access == (KERNEL_READS | KERNEL_WRITES))
-			op_traffic(op, uses, volume, false, op->traffic[0].path);
+			op_traffic(op, uses, volume, false, op->work->traffic[0].path);
 		uses += p[i].extent != KERNEL_EXTENT_NONE;
 	}
 }
@@ -150,7 +150,7 @@ static void count_flops(struct sim_dev *d, struct op *op)
 	for (unsigned i = 0; i < DEV_KERNEL_MAX_ARGS; i++) {
 		if (!p[i].fma_bytes)
 			continue;
-		op->block_flops = 2.0 * (double)op->arg[i].u64;
+		op->block_flops = 2.0 * (double)op->work->arg[i].u64;
 		op->peak_flops = (p[i].fma_bytes == sizeof(double) ? d->model.flops_f64
 								   : d->model.flops_f32) *
 				 1e-9;
@@ -162,11 +162,12 @@ int kernel_prepare(struct sim_dev *d, struct op *op, const void *const *args)
 	const struct kernel_signature *k = op->type->signature;
 	int status = kernel_args_check(k, args);
 	if (!status)
-		kernel_args_copy(k, args, op->arg);
+		kernel_args_copy(k, args, op->work->arg);
 	for (unsigned i = 0; i < DEV_KERNEL_MAX_ARGS && !status; i++)
 		if (k->parameters[i].extent)
-			status = op_use(d, op, op->arg[i].pointer,
-					kernel_args_extent(k, op->arg, i, op->grid), k->name, NULL);
+			status = op_use(d, op, op->work->arg[i].pointer,
+					kernel_args_extent(k, op->work->arg, i, op->grid), k->name,
+					NULL);
 	if (status)
 		return status;
 	count_traffic(d, op);
@@ -186,7 +187,7 @@ bool kernel_has_flow(const struct kernel_signature *k)
 
 static void start_stamp(struct op *op, uint32_t block, uint64_t now_ns)
 {
-	((uint64_t *)op->arg[0].pointer)[block] = now_ns;
+	((uint64_t *)op->work->arg[0].pointer)[block] = now_ns;
 }
 
 static int prepare_blocking(struct sim_dev *d, struct op *op)
@@ -198,36 +199,36 @@ static int prepare_blocking(struct sim_dev *d, struct op *op)
 
 static void start_blocking(struct op *op, uint32_t block, uint64_t now_ns)
 {
-	((uint64_t *)op->arg[2].pointer)[block] = now_ns;
-	((uint32_t *)op->arg[1].pointer)[0]++;
+	((uint64_t *)op->work->arg[2].pointer)[block] = now_ns;
+	((uint32_t *)op->work->arg[1].pointer)[0]++;
 }
 
 static void finish_blocking(struct op *op, uint32_t block)
 {
 	(void)block;
 	if (!kernel_is_released(op))
-		((uint32_t *)op->arg[1].pointer)[1]++;
+		((uint32_t *)op->work->arg[1].pointer)[1]++;
 }
 
 /* ------------------------------------------------------------------ signal, await */
 
 bool kernel_is_released(const struct op *op)
 {
-	return *(const uint32_t *)op->arg[0].pointer >= op->until;
+	return *(const uint32_t *)op->work->arg[0].pointer >= op->until;
 }
 
 static void finish_signal(struct op *op, uint32_t block)
 {
 	if (block)
 		return;
-	*(uint32_t *)op->arg[0].pointer = op->arg[1].u32;
+	*(uint32_t *)op->work->arg[0].pointer = op->work->arg[1].u32;
 	sim_engine_written();
 }
 
 static int prepare_await(struct sim_dev *d, struct op *op)
 {
 	(void)d;
-	op->until = op->arg[1].u32;
+	op->until = op->work->arg[1].u32;
 	return 0;
 }
 
@@ -235,7 +236,7 @@ static void finish_await(struct op *op, uint32_t block)
 {
 	(void)block;
 	if (!kernel_is_released(op))
-		++*(uint32_t *)op->arg[2].pointer;
+		++*(uint32_t *)op->work->arg[2].pointer;
 }
 
 /* ------------------------------------------------------------------ read, write, copy, triad */
@@ -244,49 +245,49 @@ static void finish_read(struct op *op, uint32_t block)
 {
 	uint64_t from, to;
 	uint32_t sum = 0;
-	const uint32_t *src = op->arg[0].pointer;
-	block_range(op, op->arg[1].u64, block, &from, &to);
+	const uint32_t *src = op->work->arg[0].pointer;
+	block_range(op, op->work->arg[1].u64, block, &from, &to);
 	for (uint64_t i = from / 4; i < to / 4; i++)
 		sum += src[i];
-	if (op->arg[2].u32)
-		*(uint32_t *)op->arg[3].pointer += sum;
+	if (op->work->arg[2].u32)
+		*(uint32_t *)op->work->arg[3].pointer += sum;
 }
 
 static void finish_write(struct op *op, uint32_t block)
 {
 	uint64_t from, to;
-	uint32_t *dst = op->arg[0].pointer;
-	block_range(op, op->arg[1].u64, block, &from, &to);
-	for (uint64_t i = from / 4; i < to / 4 && op->arg[2].u32; i++)
-		dst[i] = op->arg[3].u32;
+	uint32_t *dst = op->work->arg[0].pointer;
+	block_range(op, op->work->arg[1].u64, block, &from, &to);
+	for (uint64_t i = from / 4; i < to / 4 && op->work->arg[2].u32; i++)
+		dst[i] = op->work->arg[3].u32;
 }
 
 static void finish_copy(struct op *op, uint32_t block)
 {
 	uint64_t from, to;
-	block_range(op, op->arg[2].u64, block, &from, &to);
-	if (to > from && op->arg[3].u32)
-		memmove((char *)op->arg[0].pointer + from, (const char *)op->arg[1].pointer + from,
-			to - from);
+	block_range(op, op->work->arg[2].u64, block, &from, &to);
+	if (to > from && op->work->arg[3].u32)
+		memmove((char *)op->work->arg[0].pointer + from,
+			(const char *)op->work->arg[1].pointer + from, to - from);
 }
 
 static void finish_triad(struct op *op, uint32_t block)
 {
 	uint64_t from, to;
-	float *a = op->arg[0].pointer;
-	const float *b = op->arg[1].pointer, *c = op->arg[2].pointer;
-	block_range(op, op->arg[3].u64, block, &from, &to);
-	for (uint64_t i = from / 4; i < to / 4 && op->arg[4].u32; i++)
-		a[i] = b[i] + op->arg[5].f32 * c[i];
+	float *a = op->work->arg[0].pointer;
+	const float *b = op->work->arg[1].pointer, *c = op->work->arg[2].pointer;
+	block_range(op, op->work->arg[3].u64, block, &from, &to);
+	for (uint64_t i = from / 4; i < to / 4 && op->work->arg[4].u32; i++)
+		a[i] = b[i] + op->work->arg[5].f32 * c[i];
 }
 
 static void finish_reduce_add(struct op *op, uint32_t block)
 {
 	uint64_t from, to;
-	float *dst = op->arg[0].pointer;
-	const float *src = op->arg[1].pointer;
-	block_range(op, op->arg[2].u64, block, &from, &to);
-	for (uint32_t rep = 0; rep < op->arg[3].u32; rep++)
+	float *dst = op->work->arg[0].pointer;
+	const float *src = op->work->arg[1].pointer;
+	block_range(op, op->work->arg[2].u64, block, &from, &to);
+	for (uint32_t rep = 0; rep < op->work->arg[3].u32; rep++)
 		for (uint64_t i = from / 4; i < to / 4; i++)
 			dst[i] += src[i];
 }
@@ -295,20 +296,21 @@ static void finish_reduce_add(struct op *op, uint32_t block)
 
 static int prepare_chase(struct sim_dev *d, struct op *op)
 {
-	const bool own = sim_is_own(d, op->use[0]);
-	const double near_ns = op->arg[1].u64 <= d->model.llc_bytes ? d->model.llc_latency_ns
-								    : d->model.memory_latency_ns;
-	const bool peer = op->use[0]->dev != d && op->use[0]->kind == DEV_MEM_DEVICE;
-	const double far_ns =
-		d->model.link_latency_ns + (peer ? sim_way_latency_ns(op->use[0]->dev, d) : 0);
-	op->first_block_ns = (double)op->arg[2].u64 * (own ? near_ns : far_ns);
+	const bool own = sim_is_own(d, op->work->use[0]);
+	const double near_ns = op->work->arg[1].u64 <= d->model.llc_bytes
+				       ? d->model.llc_latency_ns
+				       : d->model.memory_latency_ns;
+	const bool peer = op->work->use[0]->dev != d && op->work->use[0]->kind == DEV_MEM_DEVICE;
+	const double far_ns = d->model.link_latency_ns +
+			      (peer ? sim_way_latency_ns(op->work->use[0]->dev, d) : 0);
+	op->first_block_ns = (double)op->work->arg[2].u64 * (own ? near_ns : far_ns);
 	return 0;
 }
 
 static void finish_chase(struct op *op, uint32_t block)
 {
-	const uint64_t ring = (uintptr_t)op->arg[0].pointer, bytes = op->arg[1].u64;
-	uint64_t at = ring, steps = op->arg[2].u64;
+	const uint64_t ring = (uintptr_t)op->work->arg[0].pointer, bytes = op->work->arg[1].u64;
+	uint64_t at = ring, steps = op->work->arg[2].u64;
 	if (block)
 		return;
 	/* The unsigned difference is also too large for an address before the ring. */
@@ -321,18 +323,18 @@ static void finish_chase(struct op *op, uint32_t block)
 			 (unsigned long long)at, (unsigned long long)ring);
 		return;
 	}
-	*(uint64_t *)op->arg[3].pointer = at;
+	*(uint64_t *)op->work->arg[3].pointer = at;
 }
 
 /* ------------------------------------------------------------------ fma */
 
 static void finish_fma_f32(struct op *op, uint32_t block)
 {
-	((float *)op->arg[0].pointer)[block] = 0.5f;
+	((float *)op->work->arg[0].pointer)[block] = 0.5f;
 }
 static void finish_fma_f64(struct op *op, uint32_t block)
 {
-	((double *)op->arg[0].pointer)[block] = 0.5;
+	((double *)op->work->arg[0].pointer)[block] = 0.5;
 }
 
 /* ------------------------------------------------------------------ the table */
@@ -380,7 +382,7 @@ static void finish_on_cpu(struct op *op, uint32_t block)
 	size_t count;
 	const size_t number = (size_t)(op->type->signature - kernel_signatures(&count));
 	const struct host_block b = {
-		.index = block, .grid = op->grid, .args = op->arg, .cancelled = &never};
+		.index = block, .grid = op->grid, .args = op->work->arg, .cancelled = &never};
 	const int status = host_kernel_body((enum kernel_number)number)(&b);
 	if (!status)
 		return;
@@ -428,5 +430,6 @@ void kernel_corrupt(struct op *op)
 		flip_exponent_bit(op->dst, op->bytes);
 	for (unsigned i = 0; k && i < DEV_KERNEL_MAX_ARGS; i++)
 		if (k->parameters[i].corruptible)
-			flip_exponent_bit(op->arg[i].pointer, kernel_args_extent(k, op->arg, i, 1));
+			flip_exponent_bit(op->work->arg[i].pointer,
+					  kernel_args_extent(k, op->work->arg, i, 1));
 }

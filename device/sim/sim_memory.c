@@ -68,7 +68,7 @@ void sim_memory_changed_by(const struct op *op)
 {
 	for (unsigned i = 0; i < op->uses; i++)
 		if (!op->tiles || i >= 2)
-			sim_memory_changed(op->use[i]);
+			sim_memory_changed(op->work->use[i]);
 }
 
 static uint64_t padded_bytes(uint64_t bytes) { return (bytes + ALIGN - 1) / ALIGN * ALIGN; }

@@ -120,12 +120,26 @@ void sim_reseed(struct dev *dev, uint64_t seed)
 	sim_call_end(0);
 }
 
+/* NULL: out of memory. */
+static struct op *alloc_op(enum op_kind kind)
+{
+	const size_t traffic = kind == OP_LAUNCH ? OP_TRAFFIC : OP_TRANSFER_TRAFFIC;
+	struct op *op = calloc(1, sizeof(*op));
+	if (!op || kind == OP_RECORD || kind == OP_WAIT)
+		return op;
+	op->work = calloc(1, sizeof(*op->work) + traffic * sizeof(op->work->traffic[0]));
+	if (op->work)
+		return op;
+	free(op);
+	return NULL;
+}
+
 struct op *sim_op_begin(struct sim_dev *d, struct dev_stream *s, enum op_kind kind, int *status_p)
 {
 	*status_p = sim_call_begin_on_stream(d, s);
 	if (*status_p)
 		return NULL;
-	struct op *op = calloc(1, sizeof(*op));
+	struct op *op = alloc_op(kind);
 	if (!op) {
 		*status_p = err_note(-ENOMEM, "sim:%u: queue an operation: out of memory",
 				     d->base.index);
@@ -154,11 +168,12 @@ int sim_op_queue(struct sim_dev *d, struct op *op, int status)
 		status = sim_op_check_links(d, op);
 	if (status) {
 		event_stamp_release(op->stamp);
+		free(op->work);
 		free(op);
 		return status;
 	}
 	for (unsigned i = 0; i < op->uses; i++)
-		op->use[i]->users++;
+		op->work->use[i]->users++;
 	if (op->kind == OP_LAUNCH) {
 		op->blocks_left = op->grid;
 		op->fails = ++d->launches == d->model.fail_launch_at;
@@ -171,7 +186,7 @@ int sim_op_queue(struct sim_dev *d, struct op *op, int status)
 	while (op->stream->queued >= d->model.max_queued) {
 		if (!sim_engine_step() && op->stream->queued >= d->model.max_queued) {
 			for (unsigned i = 0; i < op->uses; i++)
-				op->use[i]->users--;
+				op->work->use[i]->users--;
 			return sim_op_queue(
 				d, op,
 				sim_note_deadlock(d, "queue an operation: the queue is full",
@@ -210,10 +225,10 @@ int sim_copy(struct dev *dev, struct dev_stream *s, void *dst, const void *src, 
 	if (!status && op->kind == OP_LAUNCH) {
 		op->type = &kernel_copy_type;
 		op->grid = d->model.units;
-		op->arg[0].pointer = dst;
-		memcpy(&op->arg[1].pointer, &src, sizeof(src));
-		op->arg[2].u64 = bytes;
-		op->arg[3].u32 = 1;
+		op->work->arg[0].pointer = dst;
+		memcpy(&op->work->arg[1].pointer, &src, sizeof(src));
+		op->work->arg[2].u64 = bytes;
+		op->work->arg[3].u32 = 1;
 	}
 	apply_slow_down(d, op, "engine");
 	return sim_call_end(sim_op_queue(d, op, status));
