@@ -95,7 +95,7 @@ struct event_stamp {
 
 #define OP_USES DEV_KERNEL_MAX_ARGS
 /* Of every array what is read, what is written, and both between its cache and its memory. */
-#define OP_TRAFFIC (4 * DEV_KERNEL_MAX_ARGS)
+#define OP_TRAFFIC 20
 #define OP_TRANSFER_TRAFFIC 8
 
 /* Paths of traffic. The cache and the memory are those of the device whose memory it is. */

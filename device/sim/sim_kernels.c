@@ -3,6 +3,7 @@
 #include "device/sim/sim_engine.h"
 #include "lib/err.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -25,6 +26,7 @@ int op_use(struct sim_dev *d, struct op *op, const void *at, uint64_t bytes, con
 
 void op_traffic(struct op *op, unsigned use, double volume, bool write, enum path path)
 {
+	assert(op->traffics < (op->kind == OP_LAUNCH ? OP_TRAFFIC : OP_TRANSFER_TRAFFIC));
 	op->work->traffic[op->traffics].at = op->work->use[use];
 	op->work->traffic[op->traffics].use = use;
 	op->work->traffic[op->traffics].volume = volume;
