@@ -12,7 +12,9 @@
 #define SAME_RATE (1.0 + 1e-12)
 
 static uint64_t rounds, searches;
-static struct resource *changed; /* resources that flows joined or left since the last search */
+/* Since the last search: resources that flows joined or left, and flows that joined. */
+static struct resource *changed;
+static struct flow *joined;
 
 void flow_begin(struct flow *f)
 {
@@ -51,17 +53,35 @@ void flow_need_unit(struct flow *f, struct resource *at, double volume)
 
 /* ------------------------------------------------------------------ who shares what */
 
+/* Whether it can hold a flow. */
+static bool is_crowded(const struct resource *r) { return r->load > r->capacity * SAME_RATE; }
+
 static void mark_changed(struct resource *r)
 {
-	if (r->changed)
+	if (r->changed || !is_crowded(r))
 		return;
 	r->changed = true;
 	r->changed_next = changed;
 	changed = r;
 }
 
+static double rate_alone(const struct flow *f)
+{
+	double rate = f->min_ns > 0 ? 1 / f->min_ns : INFINITY;
+	for (int i = 0; i < f->demands; i++)
+		rate = fmin(rate, f->demand[i].at->capacity / f->demand[i].volume);
+	return rate;
+}
+
 void flow_join(struct flow *f)
 {
+	f->alone = rate_alone(f);
+	f->has_joined = true;
+	f->joined_previous = NULL;
+	f->joined_next = joined;
+	if (joined)
+		joined->joined_previous = f;
+	joined = f;
 	for (int i = 0; i < f->demands; i++) {
 		struct flow_demand *d = &f->demand[i];
 		d->next = d->at->users;
@@ -69,21 +89,37 @@ void flow_join(struct flow *f)
 		if (d->next)
 			d->next->previous = d;
 		d->at->users = d;
+		d->at->load += d->volume * d->times * f->alone;
 		mark_changed(d->at);
 	}
 }
 
+static void forget_joined(struct flow *f)
+{
+	if (f->joined_next)
+		f->joined_next->joined_previous = f->joined_previous;
+	if (f->joined_previous)
+		f->joined_previous->joined_next = f->joined_next;
+	else
+		joined = f->joined_next;
+	f->has_joined = false;
+}
+
 void flow_leave(struct flow *f)
 {
+	if (f->has_joined)
+		forget_joined(f);
 	for (int i = 0; i < f->demands; i++) {
 		struct flow_demand *d = &f->demand[i];
+		mark_changed(d->at);
 		if (d->next)
 			d->next->previous = d->previous;
 		if (d->previous)
 			d->previous->next = d->next;
 		else
 			d->at->users = d->next;
-		mark_changed(d->at);
+		/* So that rounding never adds up. */
+		d->at->load = d->at->users ? d->at->load - d->volume * d->times * f->alone : 0;
 	}
 }
 
@@ -102,6 +138,11 @@ size_t flow_find_changed(struct flow **flows)
 {
 	size_t count = 0;
 	searches++;
+	for (; joined; joined = joined->joined_next) {
+		joined->has_joined = false;
+		joined->search = searches;
+		flows[count++] = joined;
+	}
 	while (changed) {
 		struct resource *r = changed;
 		changed = r->changed_next;
@@ -112,7 +153,7 @@ size_t flow_find_changed(struct flow **flows)
 	for (size_t i = 0; i < count; i++) {
 		for (int j = 0; j < flows[i]->demands; j++) {
 			struct resource *r = flows[i]->demand[j].at;
-			if (r->search == searches)
+			if (r->search == searches || !is_crowded(r))
 				continue;
 			r->search = searches;
 			count = add_users(r, flows, count);
@@ -128,6 +169,7 @@ static void begin_rates(struct flow *const *flows, size_t count)
 	for (size_t i = 0; i < count; i++) {
 		for (int j = 0; j < flows[i]->demands; j++) {
 			struct flow_demand *d = &flows[i]->demand[j];
+			d->holds = is_crowded(d->at);
 			d->at->left = d->at->capacity;
 			d->rate_of_share = flows[i]->weight / d->volume;
 		}
@@ -141,6 +183,8 @@ static void find_shares(struct flow *const *flows, size_t count)
 	for (size_t i = 0; i < count; i++) {
 		for (int j = 0; j < flows[i]->demands; j++) {
 			struct resource *r = flows[i]->demand[j].at;
+			if (!flows[i]->demand[j].holds)
+				continue;
 			if (r->round != rounds) {
 				r->round = rounds;
 				r->weights = 0;
@@ -151,24 +195,26 @@ static void find_shares(struct flow *const *flows, size_t count)
 	}
 	for (size_t i = 0; i < count; i++)
 		for (int j = 0; j < flows[i]->demands; j++)
-			flows[i]->demand[j].at->share =
-				flows[i]->demand[j].at->left / flows[i]->demand[j].at->weights;
+			if (flows[i]->demand[j].holds)
+				flows[i]->demand[j].at->share = flows[i]->demand[j].at->left /
+								flows[i]->demand[j].at->weights;
 }
 
 /* Which resource holds a flow, or its own limit: NULL. Those that would give it more are passed. */
 static void find_bottleneck(struct flow *f)
 {
-	f->limit = f->min_ns > 0 ? 1 / f->min_ns : INFINITY;
+	f->limit = f->alone;
 	f->bottleneck = NULL;
 	for (int j = 0; j < f->demands; j++) {
 		const double rate = f->demand[j].rate_of_share * f->demand[j].at->share;
-		if (rate < f->limit) {
+		if (f->demand[j].holds && rate < f->limit) {
 			f->limit = rate;
 			f->bottleneck = f->demand[j].at;
 		}
 	}
 	for (int j = 0; j < f->demands; j++)
-		if (f->demand[j].rate_of_share * f->demand[j].at->share > f->limit * SAME_RATE)
+		if (f->demand[j].holds &&
+		    f->demand[j].rate_of_share * f->demand[j].at->share > f->limit * SAME_RATE)
 			f->demand[j].at->is_passed = true;
 }
 
@@ -178,7 +224,8 @@ static void fix_rate(struct flow *f)
 	for (int j = 0; j < f->demands; j++) {
 		struct resource *r = f->demand[j].at;
 		double left = r->left - f->demand[j].volume * f->demand[j].times * f->rate;
-		r->left = left > 0 ? left : 0;
+		if (f->demand[j].holds)
+			r->left = left > 0 ? left : 0;
 	}
 }
 
@@ -197,9 +244,9 @@ static bool is_final(const struct flow *f) { return !f->bottleneck || !f->bottle
 /* What holds a flow besides a resource. */
 static double limit_elsewhere(const struct flow *f, const struct resource *but)
 {
-	double limit = f->min_ns > 0 ? 1 / f->min_ns : INFINITY;
+	double limit = f->alone;
 	for (int j = 0; j < f->demands; j++)
-		if (f->demand[j].at != but)
+		if (f->demand[j].holds && f->demand[j].at != but)
 			limit = fmin(limit, f->demand[j].rate_of_share * f->demand[j].at->share);
 	return limit;
 }
@@ -236,7 +283,7 @@ static struct resource *list_resources(struct flow *const *flows, size_t count)
 	for (size_t i = 0; i < count; i++) {
 		for (int j = 0; j < flows[i]->demands; j++) {
 			struct resource *r = flows[i]->demand[j].at;
-			if (r->round == rounds)
+			if (!flows[i]->demand[j].holds || r->round == rounds)
 				continue;
 			r->round = rounds;
 			r->listed_next = first;
@@ -258,7 +305,8 @@ static void keep_within(struct flow *const *flows, size_t count, struct resource
 	for (size_t i = 0; i < count; i++) {
 		double part = 1;
 		for (int j = 0; j < flows[i]->demands; j++)
-			part = fmin(part, flows[i]->demand[j].at->share);
+			if (flows[i]->demand[j].holds)
+				part = fmin(part, flows[i]->demand[j].at->share);
 		flows[i]->limit *= part;
 	}
 }

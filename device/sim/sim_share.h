@@ -15,7 +15,8 @@ struct flow;
 struct flow_demand {
 	struct resource *at;
 	double volume, times;
-	double rate_of_share; /* scratch of flow_set_rates() */
+	double rate_of_share; /* scratch of flow_set_rates(), like `holds` */
+	bool holds;
 	struct flow *flow;
 	struct flow_demand *next, *previous; /* among the resource's users */
 };
@@ -23,7 +24,10 @@ struct flow_demand {
 /* Something that flows pass: capacity in bytes, or in ns of a unit, per ns. */
 struct resource {
 	double capacity;
-	bool changed; /* flows joined or left since rates were set */
+	/* What its flows would need if nothing but they themselves held them. A resource that has
+	 * as much holds nobody, and connects nobody. */
+	double load;
+	bool changed; /* flows that it holds joined or left since rates were set */
 	struct flow_demand *users;
 	struct resource *changed_next;
 	/* scratch of flow_set_rates() and flow_find_changed() */
@@ -46,13 +50,17 @@ struct flow {
 	double min_ns; /* it takes at least so long, whatever else is free */
 	double weight;
 	double blocks, per_unit; /* that pass shared resources, and those of one unit */
-	double rate; /* of each block, in 1/ns; set by flow_set_rates(), in force until a flow that
-			is connected with it starts or ends */
+	double alone; /* rate of each block if no other flow were there; set by flow_join() */
+	double rate;  /* of each block, in 1/ns; set by flow_set_rates(), in force until a flow that
+			 is connected with it starts or ends */
 	/* scratch of flow_set_rates() and flow_find_changed() */
 	double limit;
 	bool is_open;
 	struct resource *bottleneck;
 	uint64_t search;
+	struct flow *joined_next,
+		*joined_previous; /* among those that joined since rates were set */
+	bool has_joined;
 };
 
 /* An empty flow of one block; `blocks` and `per_unit` are set before the first need. */
