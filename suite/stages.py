@@ -23,7 +23,8 @@ _ARCHITECTURES = ("sm_90", "gfx90a")
 ATTACKS = ("kills", "full-disk", "descriptors", "mutations", "options", "faults")  # kinds of tests/attack
 _NO_ANALYZER = "--checks=-clang-analyzer-*"
 _CLANG = ["-std=c11", "-I.", "-D_GNU_SOURCE", "-DHAVE_HWLOC=0", '-DBUILD_CONFIG="tests/lint/config.inc"',
-          '-DGPU_KERNELS_SOURCE="/dev/null"', '-DCUDA_KERNELS_PTX="/dev/null"']
+          '-DGPU_KERNELS_SOURCE="/dev/null"', '-DCUDA_KERNELS_PTX="/dev/null"', '-DSIM_MODEL_TEXTS="/dev/null"',
+          '-DSIM_MODEL_NAMES=""']
 
 
 @dataclass(frozen=True)

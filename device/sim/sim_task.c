@@ -57,7 +57,7 @@ int sim_tasks_open(struct sim_dev *d)
 {
 	const size_t slots = (size_t)d->model.units * d->model.slots_per_unit;
 	d->tasks = calloc(slots, sizeof(*d->tasks));
-	d->tasks_idle = calloc(slots, sizeof(*d->tasks_idle));
+	d->tasks_idle = calloc(slots, sizeof(void *));
 	if (!d->tasks || !d->tasks_idle || sim_engine_reserve(slots)) {
 		free(d->tasks);
 		free(d->tasks_idle);
@@ -242,7 +242,7 @@ void sim_task_complete_at(double now_ns)
 		sim_task_stop(engine->finished[done++]);
 	}
 	if (done > 1)
-		qsort(engine->finished, done, sizeof(*engine->finished), by_number);
+		qsort(engine->finished, done, sizeof(void *), by_number);
 	for (size_t i = 0; i < done; i++)
 		engine->finished[i]->then(engine->finished[i]);
 }
