@@ -122,9 +122,10 @@ static int read_part(struct sim_position *p, const char *name, const char *part,
 	p->where = where;
 	p->line++;
 	p->lines_read = 1;
-	if (!apply_factor(where, line, sizeof(line), m))
-		return -EINVAL;
-	int status = sim_model_read_line(p, sim_model_trim(line), m);
+	int status = apply_factor(where, line, sizeof(line), m)
+			     ? sim_model_read_line(p, sim_model_trim(line), m)
+			     : -EINVAL;
+	p->where = name;
 	return status ? note_without_line(where, status) : 0;
 }
 

@@ -25,13 +25,6 @@ static uint32_t pair_position(const struct sim_model *m, unsigned from, unsigned
 	return low;
 }
 
-static const struct sim_pair *find_pair(const struct sim_model *m, unsigned from, unsigned to)
-{
-	bool found;
-	const uint32_t at = pair_position(m, from, to, &found);
-	return found ? &m->pair[at] : NULL;
-}
-
 /* ------------------------------------------------------------------ lines of a model */
 
 /* A number without sign or blanks, as strtoul() would accept them. */
@@ -78,14 +71,16 @@ struct sim_pair *sim_pair_entry(struct sim_model *m, const struct sim_pair *pair
 
 double sim_link_bandwidth(const struct sim_model *m, unsigned from, unsigned to)
 {
-	const struct sim_pair *pair = find_pair(m, from, to);
-	return pair && !isnan(pair->bandwidth) ? pair->bandwidth : m->peer_bandwidth;
+	bool found;
+	const struct sim_pair *pair = &m->pair[pair_position(m, from, to, &found)];
+	return found && !isnan(pair->bandwidth) ? pair->bandwidth : m->peer_bandwidth;
 }
 
 double sim_link_latency_ns(const struct sim_model *m, unsigned from, unsigned to)
 {
-	const struct sim_pair *pair = find_pair(m, from, to);
-	return pair && !isnan(pair->latency_ns) ? pair->latency_ns : m->peer_latency_ns;
+	bool found;
+	const struct sim_pair *pair = &m->pair[pair_position(m, from, to, &found)];
+	return found && !isnan(pair->latency_ns) ? pair->latency_ns : m->peer_latency_ns;
 }
 
 double sim_injection_bandwidth(const struct sim_model *m)
