@@ -33,7 +33,7 @@
  * one the variant is dropped and flagged "gate". teardown also runs after a partial setup; what was
  * opened with bench/bench_alloc.h needs none.
  *
- * Limits: 8 axes, 64 variants. Flags, mechanisms, derived quantities and facts: memory only;
+ * Limits: 12 axes, 64 variants. Flags, mechanisms, derived quantities and facts: memory only;
  * without it the case ends with -ENOMEM. Longer names are cut: of a quantity or mechanism to 47
  * characters, of a fact to 63, of a unit to 15, of a formula to 159.
  *

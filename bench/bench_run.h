@@ -19,7 +19,7 @@
 
 #include <signal.h>
 
-enum { BENCH_AXES = 8, BENCH_VARIANTS = 64 };
+enum { BENCH_AXES = 12, BENCH_VARIANTS = 64 };
 
 /* Rounding and clock granularity stay far below this share above a bound. */
 #define BENCH_BOUND_TOLERANCE 0.02

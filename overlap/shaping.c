@@ -8,9 +8,10 @@
  * case has its own baselines: plain overlap and the serial pipeline.
  *
  * Scenarios: cb, compute-bound, GEMMs of 8192^3; mb, memory-bound, of 8192 x 57344 x 8192; both
- * divided by the same power of two; with an allreduce (ar) or all-to-all (a2a) of one mb result.
- * Every device runs the pipeline. overlap/shaping/comm_load.h describes the communication: on one
- * device a stand-in, on several the collective; variants library_* use the vendor's.
+ * divided by the same power of two; with an allreduce (ar) or all-to-all (a2a) of one mb result, or
+ * of --message bytes. Every device runs the pipeline. overlap/shaping/comm_load.h describes the
+ * communication: on one device a stand-in, on several the collective; variants library_* use the
+ * vendor's.
  *
  * Timed: rounds of the pipeline by the device's events. Overlap rate, losses and waits are from
  * additional rounds with stamps and events (overlap/shaping/trace.h).
@@ -79,6 +80,11 @@ static const struct axis axes[] = {
 	 .quick = "100",
 	 .simulated = "300",
 	 .gpu_class = "300000"},
+	{.name = "message",
+	 .help = "bytes that a device communicates; 0: those of one mb result. 896M: the paper's, "
+		 "whose elements have two bytes",
+	 .kind = AXIS_SIZE,
+	 .quick = "0"},
 	BENCH_OPERANDS,
 	{0}};
 
@@ -131,7 +137,8 @@ static int setup(struct bench_case *c)
 	double max_flops = 1e6 * (double)axis_u64(c, "mflop");
 	struct shape memory_bound = shaping_gemm(true, max_flops),
 		     gemm = shaping_gemm(scenario == MB_AR || scenario == MB_A2A, max_flops);
-	uint64_t bytes = (uint64_t)memory_bound.m * memory_bound.n * dev_type_bytes(DEV_F32),
+	uint64_t result = (uint64_t)memory_bound.m * memory_bound.n * dev_type_bytes(DEV_F32),
+		 given = axis_u64(c, "message"), bytes = given ? given : result,
 		 grain = comm_load_grain(c->devices->count);
 	p->iterations = (unsigned)axis_u64(c, "iterations");
 	p->claim_bytes = axis_u64(c, "shared");

@@ -143,6 +143,17 @@ lost() {
 	json '[r["status"] for r in cases].count("ok") == 3 and len(cases) == 4' <<<"$output"
 }
 
+@test "a message is one mb result, or what it is told to be; less than the devices can divide is skipped" {
+	# mb is 8192 x 57344 x 8192 over 128, 64 x 448 floats; a part is a multiple of 256 bytes.
+	measure sim:0-2 --scenario cb-ar,mb-a2a --shared 0 --mflop 4 --message 0,100000,100
+	[ "$status" = 0 ]
+	json '{(r["case"]["message"], r["facts"]["message_bytes"]) for r in cases if r["status"] == "ok"} == {(0, 114432), (100000, 99840)}' \
+		'{r["case"]["message"] for r in cases if r["status"] == "skipped"} == {100}' <<<"$output"
+	[[ $output == *"a message of 100 bytes is too short for 3 devices"* ]]
+	measure sim:a40:0-3 --scenario cb-ar --shared 0 --mflop 0 --message 0,896M
+	json '[r["facts"]["message_bytes"] for r in cases] == [8192 * 57344 * 4, 8192 * 57344 * 2]' <<<"$output"
+}
+
 @test "one device is called a stand-in, several run the collective" {
 	for devices in 'sim stand-in' 'sim:0,1 allreduce' 'sim:0-8 allreduce'; do
 		measure "${devices% *}" --scenario mb-ar --shared 0 --mflop 4

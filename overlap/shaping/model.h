@@ -16,8 +16,8 @@ enum { SHAPING_ITERATIONS_MAX = 128 };
 /* The paper's GEMMs: compute-bound 8192^3, memory-bound 8192 x 57344 x 8192. Both are divided by
  * the smallest power of two (512 at most) for which the memory-bound one has 2MNK <= max_flops; 0:
  * not divided.
- * A collective's message in either scenario is the result of the memory-bound one: 896 MiB of
- * two-byte elements at full size. */
+ * A collective's message in either scenario is as long as the result of the memory-bound one: 1792
+ * MiB at full size, and 896 MiB in the paper, whose elements have two bytes. */
 struct shape shaping_gemm(bool memory_bound, double max_flops);
 
 /* Blocks that fit in a unit's shared memory: floor(pool / claim), where the claim is what a block
