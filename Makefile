@@ -284,6 +284,7 @@ hardware-pack: ## everything for a GPU machine without compilers, as build/hardw
 reproduction: all ## docs/reproduction/swing.md: the paper, the model, and simulated ranks where SimGrid is here (minutes)
 	if command -v smpirun >/dev/null; then $(MAKE) --no-print-directory smpi; fi
 	python=$$(sh suite/find_python.sh --any) && "$$python" tests/reproduction/swing.py
+	python=$$(sh suite/find_python.sh --any) && "$$python" tests/reproduction/shaping.py
 
 install: all ## copy the programs to $(DESTDIR)$(PREFIX)/libexec/gpusig
 	for p in $(plain_programs:.c=) $(mpi_programs:.c=); do \
