@@ -38,6 +38,13 @@ model() { printf 'like = quiet\n%s\n' "$1" >"$BATS_TEST_TMPDIR/model.sim"; }
 	json 'sum(r["kind"] == "case" and r["check"]["status"] == "ok" for r in rows) == 14' <<<"$output"
 }
 
+@test "a transfer that goes first has started all of its messages before the GEMM" {
+	measure sim:mi300x:0-7 --type bf16 --shape n8192 --mflop 0 --size 64M --transfer all-gather --copy-method kernel:32
+	[ "$status" = 0 ]
+	json '[[d["value"] < 1.1 for d in r["derived"] if d["name"] == "CIL" and d["variant"] == v] for r in rows if r["kind"] == "case"
+		for v in ("transfer_in_transfer_first", "transfer_in_gemm_first")] == [[True], [False]]' <<<"$output"
+}
+
 @test "a transfer that brings a wrong bit and a wrong GEMM are found" {
 	cd "$BATS_TEST_TMPDIR"
 	model 'corrupt_copy_every = 1'

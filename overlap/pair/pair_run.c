@@ -5,6 +5,7 @@
 #include <math.h>
 
 #define STAMPS_BEHIND 2
+#define STAMPS_BEHIND_MANY 3
 #define FIRST_BYTES (UINT64_C(1) << 20)
 #define TOLERANCE 0.1
 /* A trial far from the target size predicts poorly. */
@@ -23,8 +24,10 @@ static void add_gemms(const struct pair_run *r, struct work_graph *g)
 static void add_stamps_behind(struct pair_run *r, enum pair_variant round, const uint32_t *lane)
 {
 	struct work_graph *g = r->round[round];
+	const int stamps = round == TRANSFER_FIRST && r->transfer.fan_out > 1 ? STAMPS_BEHIND_MANY
+									      : STAMPS_BEHIND;
 	for (size_t i = 0; i < r->transfer.senders; i++)
-		for (int k = 0; k < STAMPS_BEHIND; k++) {
+		for (int k = 0; k < stamps; k++) {
 			r->second_start[round - GEMM_FIRST][i] = work_graph_mark(g, lane[i]);
 			work_graph_stamp_end(g, r->second_start[round - GEMM_FIRST][i]);
 		}

@@ -8,11 +8,12 @@
  * device's begin event, as every lane but the first does, and then records two more events.
  * Recording the begin event may take its own stream longer than the others need to see it. So the
  * first side starts first, by the time that these events take, and both sides are in the round from
- * its start.
+ * its start. A transfer of several messages has lanes that start after an event of its first one: a
+ * GEMM behind it records three more events.
  *
  * Times are from the devices' own events, from the begin event to the end of the later side; with
  * several devices the longest of their times counts. A side's own time begins, as it does alone, at
- * the event before its work: the begin event, or for the second side the last of the two more.
+ * the event before its work: the begin event, or for the second side the last of those more.
  */
 #ifndef GPUSIG_PAIR_RUN_H
 #define GPUSIG_PAIR_RUN_H
