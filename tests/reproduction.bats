@@ -52,6 +52,14 @@ between() { sed -n '/^## Run times at 32 B/,/^## The model against/p' "$1"; }
 	diff <(between "$BATS_TEST_TMPDIR/swing.md") <(between "$root/docs/reproduction/swing.md")
 }
 
+@test "what simulated machines say of FiCCO's links is what the document says" {
+	run "$python" "$root/tests/reproduction/ficco.py" --only links --keep "$BATS_TEST_TMPDIR" --out "$BATS_TEST_TMPDIR/ficco.md"
+	echo "$output"
+	[ "$status" = 0 ]
+	# All until the next section.
+	diff "$BATS_TEST_TMPDIR/ficco.md" <(sed '/^## Schedules/,$d' "$root/docs/reproduction/ficco.md" | sed -e '${/^$/d;}')
+}
+
 @test "./gpusig run has simulated ranks next to the model, or says what they need" {
 	[ -x "$root/bin/collectives/allreduce" ] || skip "collectives/ is not built: no MPI"
 	run suite run --device host --only '*@simgrid' --only topology/torus --budget 20s --out out
