@@ -11,8 +11,8 @@ MIN_S = 1.0  # of a program
 HEADLINE_MIN_S = 0.3  # with --headline, where a program takes what opening and its least samples take
 REPORT_S = 2.0  # to build the report
 # A program ends the case that it began, and one case is always begun: CASE_SECONDS of bench/bench.c. What is simulated takes what
-# it takes, which grows as what devices send to each other: measured as 0.05 s a program on one, 0.8 s on four, 4 s on eight.
-_LAST_CASE_S, _SIMULATED_CASE_S = 0.5, 0.05
+# it takes, which grows as what devices send to each other: measured as 0.03 s a program on one, 0.5 s on four, 1.4 s on eight.
+_LAST_CASE_S, _SIMULATED_CASE_S = 0.5, 0.03
 GRACE_S = 15.0  # a busy machine takes long to compile kernels and to check large results, and only what hangs is to be stopped
 # One case is always simulated, and takes what it takes: overlap/shaping on four simulated devices 11 s of an idle core.
 VIRTUAL_GRACE_S = 90.0

@@ -49,8 +49,8 @@ class Time(unittest.TestCase):
         self.assertAlmostEqual(plan.least_s(22, 0.01), 33.0)
         self.assertAlmostEqual(plan.least_s(22, 3.0), 77.0)  # opening the device is a part of a program's time
         self.assertAlmostEqual(plan.least_s(2, 0.0, plan.HEADLINE_MIN_S), 1.6)
-        self.assertAlmostEqual(plan.least_s(20, 0.0, simulated=1), 21.0)
-        self.assertAlmostEqual(plan.least_s(20, 0.0, simulated=4), 36.0)
+        self.assertAlmostEqual(plan.least_s(20, 0.0, simulated=1), 20.6)
+        self.assertAlmostEqual(plan.least_s(20, 0.0, simulated=4), 29.6)
 
     def test_what_a_program_lacks_is_known_before_it_is_started(self):
         ranks = Program("c/e", Path("/bin/c/e"), needs=("mpi",))
