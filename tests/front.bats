@@ -432,7 +432,7 @@ print(*(o for a in own._actions for o in a.option_strings))' "$root" "$command")
 	[ "${stderr_lines[0]}" = 'gpusig: device sim (asked for), 4 programs' ]
 	[ "${stderr_lines[1]}" = "gpusig: measuring 1 run of about 4 s each, into $PWD/several" ]
 	run --separate-stderr suite run --device sim:0-7 --budget 1s --out eight
-	[ "${stderr_lines[2]}" = 'gpusig: every program gets at least 1 s: this takes about 19 s' ]
+	[ "${stderr_lines[2]}" = 'gpusig: every program gets at least 1 s: this takes about 14 s' ]
 }
 
 # ---- the folder
