@@ -176,6 +176,7 @@
 #include <stdint.h>
 
 #define SIM_SLOW_DOWNS 16
+#define SIM_UNITS 1024
 #define SIM_PAIRS 4032 /* all of 64 devices */
 #define SIM_TORUS_DIMENSIONS 3
 /* Without data, copies and fills of more bytes move nothing. */

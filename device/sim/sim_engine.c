@@ -65,7 +65,7 @@ static void forget_ready(struct dev_stream *s)
 	if (!s->ready)
 		return;
 	s->ready = false;
-	/* In another order it is still a heap: every element is as early as those after it were. */
+	/* The others are entered again. */
 	const size_t count = sim_engine.ready_count;
 	sim_engine.ready_count = 0;
 	for (size_t i = 0; i < count; i++)

@@ -223,8 +223,7 @@ void op_traffic(struct op *op, unsigned use, double volume, bool write, enum pat
 
 /* ------------------------------------------------------------------ the engine (sim_engine.c) */
 
-#define UNITS_MAX 1024u
-#define UNIT_WORDS (UNITS_MAX / 64)
+#define UNIT_WORDS (SIM_UNITS / 64)
 struct unit_set {
 	uint64_t word[UNIT_WORDS];
 };

@@ -76,29 +76,30 @@ static int note_never_recorded(struct sim_dev *d, const char *what)
 			what);
 }
 
-int sim_event_query(struct dev *dev, struct dev_event *e)
+/* As sim_call_begin(). */
+static int begin_on_recorded(struct sim_dev *d, struct dev_event *e, const char *what)
 {
-	struct sim_dev *d = sim_of(dev);
 	int status = sim_call_begin(d);
 	if (!status)
 		status = sim_check_any_event(d, e);
+	return status || e->latest ? status : note_never_recorded(d, what);
+}
+
+int sim_event_query(struct dev *dev, struct dev_event *e)
+{
+	struct sim_dev *d = sim_of(dev);
+	int status = begin_on_recorded(d, e, "query");
 	if (status)
 		return sim_call_end(status);
-	if (!e->latest)
-		return sim_call_end(note_never_recorded(d, "query"));
 	return sim_call_end(e->latest->done ? 0 : -EAGAIN);
 }
 
 int sim_event_sync(struct dev *dev, struct dev_event *e)
 {
 	struct sim_dev *d = sim_of(dev);
-	int status = sim_call_begin(d);
-	if (!status)
-		status = sim_check_any_event(d, e);
+	int status = begin_on_recorded(d, e, "synchronise");
 	if (status)
 		return sim_call_end(status);
-	if (!e->latest)
-		return sim_call_end(note_never_recorded(d, "synchronise"));
 	while (!e->latest->done)
 		if (!sim_engine_step() && !e->latest->done)
 			return sim_call_end(

@@ -15,6 +15,8 @@ struct sim_dev;
 
 /* Parse "0>3"; nothing is set of it. */
 int sim_pair_parse(const char *text, struct sim_pair *pair_p);
+/* The model's entry of this pair; NULL if there is none. */
+struct sim_pair *sim_pair_find(struct sim_model *m, const struct sim_pair *pair);
 /* The model's entry of this pair, added if there is none. */
 struct sim_pair *sim_pair_entry(struct sim_model *m, const struct sim_pair *pair);
 

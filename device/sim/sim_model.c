@@ -32,7 +32,7 @@ static const char *const engine_words[] = {"bypass", "through", NULL};
 const struct sim_key sim_keys[] = {
 	WORD(data, data_words),
 	KEY(U32, devices, 1, DEV_MAX),
-	KEY(U32, units, 1, 1024),
+	KEY(U32, units, 1, SIM_UNITS),
 	KEY(U32, slots_per_unit, 1, 256),
 	KEY(U32, copy_engines, 0, 64),
 	KEY(U32, priorities, 1, 3),

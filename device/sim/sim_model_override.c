@@ -43,14 +43,9 @@ static double *pair_value(const struct sim_key *k, struct sim_pair *pair)
 static double *known_pair_value(struct sim_model *m, const struct sim_key *k, const char *text)
 {
 	struct sim_pair pair;
-	double *value;
-	if (sim_pair_parse(text, &pair))
-		return NULL;
-	for (uint32_t i = 0; i < m->pairs; i++)
-		if (m->pair[i].from == pair.from && m->pair[i].to == pair.to &&
-		    (value = pair_value(k, &m->pair[i])) && !isnan(*value))
-			return value;
-	return NULL;
+	struct sim_pair *known = sim_pair_parse(text, &pair) ? NULL : sim_pair_find(m, &pair);
+	double *value = known ? pair_value(k, known) : NULL;
+	return value && !isnan(*value) ? value : NULL;
 }
 
 static const struct sim_key *numeric_key(const char *name)

@@ -54,6 +54,13 @@ int sim_pair_parse(const char *text, struct sim_pair *pair_p)
 	return 0;
 }
 
+struct sim_pair *sim_pair_find(struct sim_model *m, const struct sim_pair *pair)
+{
+	bool found;
+	const uint32_t at = pair_position(m, pair->from, pair->to, &found);
+	return found ? &m->pair[at] : NULL;
+}
+
 struct sim_pair *sim_pair_entry(struct sim_model *m, const struct sim_pair *pair)
 {
 	bool found;

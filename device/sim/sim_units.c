@@ -46,6 +46,12 @@ static void keep_lowest(struct unit_set *s, uint32_t count)
 	}
 }
 
+static void add_units(struct unit_set *to, const struct unit_set *these)
+{
+	for (unsigned i = 0; i < UNIT_WORDS; i++)
+		to->word[i] |= these->word[i];
+}
+
 static bool remove_units(struct unit_set *from, const struct unit_set *these)
 {
 	uint64_t rest = 0;
@@ -101,8 +107,7 @@ static void merge_idle(struct sim_dev *d, struct unit_class *c)
 	for (struct unit_class *other = d->classes; other && !c->groups; other = other->next) {
 		if (other == c || other->groups)
 			continue;
-		for (unsigned i = 0; i < UNIT_WORDS; i++)
-			other->set.word[i] |= c->set.word[i];
+		add_units(&other->set, &c->set);
 		other->units += c->units;
 		give_back_class(d, c);
 		return;
@@ -251,10 +256,9 @@ static bool choose_units(const struct sim_dev *d, const struct op *op, struct un
 	for (const struct unit_class *c = d->classes; c; c = c->next)
 		if (c->load.residents < fewest && class_fits(d, c, op))
 			fewest = c->load.residents;
-	for (const struct unit_class *c = d->classes; fewest < UINT32_MAX && c; c = c->next)
-		for (unsigned i = 0;
-		     c->load.residents == fewest && class_fits(d, c, op) && i < UNIT_WORDS; i++)
-			chosen->word[i] |= c->set.word[i];
+	for (const struct unit_class *c = d->classes; c; c = c->next)
+		if (c->load.residents == fewest && class_fits(d, c, op))
+			add_units(chosen, &c->set);
 	return fewest < UINT32_MAX;
 }
 
