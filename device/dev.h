@@ -75,6 +75,7 @@
 #include "device/dev_lists.h"
 #include "device/dev_numa.h"
 #include "device/dev_telemetry.h"
+#include "device/dev_tracking.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -114,17 +115,18 @@ struct dev_props {
 			       several times as much comes from memory */
 	int priority_low, priority_normal, priority_high;
 	/* Bit sets of 1u << enum dev_type: */
-	uint32_t gemm_types;       /* dev_gemm() by the library */
-	uint32_t gemm_tiled_types; /* dev_gemm() with `tiled` */
-	uint32_t gemm_fast_types;  /* dev_gemm() with `fast_accumulation` */
-	uint32_t fma_peak_types;   /* those of gemm_types whose GEMMs are multiplied by the units of
-				      kernel fma_*, so that its rate bounds theirs. No API says so:
-				      a GPU with GEMMs of narrow types is assumed to have matrix
-				      units and to use them for every type */
-	uint32_t mma_types;        /* kernels mma_* (device/kernels.h) */
-	uint32_t wgmma_types;      /* kernels wgmma_* */
-	uint32_t mma_peak_types;   /* those of mma_types that are known to reach the units' peak;
-				      all of wgmma_types do */
+	uint32_t gemm_types;        /* dev_gemm() by the library */
+	uint32_t gemm_tiled_types;  /* dev_gemm() with `tiled` */
+	uint32_t gemm_fast_types;   /* dev_gemm() with `fast_accumulation` */
+	uint32_t gemm_adding_types; /* dev_gemm() with `tiled` and `adds` */
+	uint32_t fma_peak_types; /* those of gemm_types whose GEMMs are multiplied by the units of
+				    kernel fma_*, so that its rate bounds theirs. No API says so:
+				    a GPU with GEMMs of narrow types is assumed to have matrix
+				    units and to use them for every type */
+	uint32_t mma_types;      /* kernels mma_* (device/kernels.h) */
+	uint32_t wgmma_types;    /* kernels wgmma_* */
+	uint32_t mma_peak_types; /* those of mma_types that are known to reach the units' peak;
+				    all of wgmma_types do */
 	uint32_t gemm_tile_rows; /* rows of C in a block of a tiled GEMM; done_rows is a multiple */
 };
 
@@ -199,16 +201,15 @@ size_t dev_backends(struct dev_backend_info *info, size_t capacity);
 /* The models that specs of a backend may name: "default, quiet, ..."; NULL: it takes none. */
 const char *dev_backend_models(const char *backend);
 
-/* ------------------------------------------------------------------ the table a backend fills */
-
-/* Programs never touch it; they call the functions below. */
+/* ------------------------------------------------------------------ the table a backend fills
+ *
+ * Programs never touch it; they call the functions below. */
 struct dev_ops {
 	const char *name;
 	bool always_checked; /* its operations check for misuse, with DEV_CHECKED or without */
 	const char *models;  /* that a spec may name, for messages; NULL: it takes none */
 
 	/* Required. */
-
 	/* Number of devices usable now; if 0, returns success with the reason in err_text(). */
 	int (*probe)(unsigned *count_p);
 	/* Open device `index`; the spec lists `count` devices. `model` is the text between the
@@ -242,7 +243,6 @@ struct dev_ops {
 		      const struct dev_launch *l);
 
 	/* Optional: NULL where the backend lacks the operation. */
-
 	void (*reseed)(struct dev *dev, uint64_t seed);
 	int (*clock_rate)(struct dev *dev, double *hz_p);
 	int (*wait_value)(struct dev *dev, struct dev_stream *s, uint32_t *at, uint32_t value);
@@ -273,6 +273,7 @@ struct dev_ops {
 	int (*links_read)(struct dev *dev, struct dev_links *links);
 	int (*path_read)(struct dev *dev, struct dev *other, struct dev_path *path);
 	int (*health_read)(struct dev *dev, struct dev_telemetry *samples, size_t *count_p);
+	const struct dev_tracking_ops *tracking; /* where a capability of its is set */
 };
 
 /* First member of every backend's own device struct. */

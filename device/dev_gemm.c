@@ -37,6 +37,24 @@ static int check_textbook(const struct dev_gemm *g)
 	return 0;
 }
 
+static int check_adding(const struct dev *d, const struct dev_gemm *g)
+{
+	if (g->first_row && !dev_can(d, DEV_CAP_TRACKER))
+		return dev_note_not_supported(d, "a gemm that begins with another row");
+	if (g->first_row >= g->m)
+		return err_note(-EINVAL, "gemm %u x %u x %u: it has no row %u", g->m, g->n, g->k,
+				g->first_row);
+	if (!g->adds)
+		return 0;
+	if (!g->tiled || g->tile_k || g->beta < 0 || g->beta > 0)
+		return err_note(-EINVAL, "gemm: adds with beta %g%s%s", g->beta,
+				g->tiled ? "" : ", not tiled", g->tile_k ? ", with tile_k" : "");
+	if (!(d->props.gemm_adding_types >> g->type & 1))
+		return err_note(-ENOTSUP, "%s:%u: a gemm of %s that adds is not supported",
+				d->ops->name, d->index, dev_type_names[g->type]);
+	return 0;
+}
+
 static int check_gemm(const struct dev *d, const struct dev_gemm *g)
 {
 	const uint32_t rows = d->props.gemm_tile_rows;
@@ -62,6 +80,8 @@ static int check_gemm(const struct dev *d, const struct dev_gemm *g)
 				"gemm: done_rows %u is not a multiple of the %u rows of a block",
 				g->done_rows, rows);
 	int status = check_textbook(g);
+	if (!status)
+		status = check_adding(d, g);
 	return status || dev_types[g->type].multiple == 1 ? status : check_multiples(g);
 }
 

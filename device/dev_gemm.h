@@ -56,6 +56,14 @@ struct dev_gemm {
 	 * caller keeps every counter at or below DEV_VALUE_MAX. */
 	uint32_t *done;
 	uint32_t done_rows;
+	/* With `tiled`, where gemm_adding_types has the type: every element of alpha*A*B is added
+	 * to that of C in one piece, so several such GEMMs, also of several devices, may add to one
+	 * C at once, in any order, and nothing is lost. beta must be 0 and is not used. Not with
+	 * tile_k. */
+	bool adds;
+	/* With DEV_CAP_TRACKER: begin with the tiles that have this row of C, go on to the last
+	 * ones and then from the first ones; less than m. Elsewhere 0. */
+	uint32_t first_row;
 };
 
 /* Rows and columns of C in a textbook tile. */

@@ -29,7 +29,10 @@
  *   DEV_CAP_VALUE_IN_QUEUE dev_wait_value() and dev_write_value() take no slot of a unit
  *   DEV_CAP_CARVEOUT       dev_launch.prefer_cache: a unit divides memory between L1 and shared
  *                           memory
- *   DEV_CAP_TIME_ONLY      memory keeps no results: operations take their time and move nothing */
+ *   DEV_CAP_TIME_ONLY      memory keeps no results: operations take their time and move nothing
+ *   DEV_CAP_MEMORY_ADDS    dev_copy_add(), and GEMMs add at the cost of a write
+ *   DEV_CAP_TRACKER        dev_tracker_*(), dev_gemm.first_row
+ *   DEV_CAP_MEMORY_CONTROL dev_memory_control(), dev_memory_bytes(), dev_stream_class() */
 #define DEV_CAPS(CAP)                                                                              \
 	CAP(DEV_CAP_GEMM, "gemm")                                                                  \
 	CAP(DEV_CAP_COPY_ENGINE, "copy_engine")                                                    \
@@ -47,7 +50,10 @@
 	CAP(DEV_CAP_IPC, "ipc")                                                                    \
 	CAP(DEV_CAP_VALUE_IN_QUEUE, "value_in_queue")                                              \
 	CAP(DEV_CAP_CARVEOUT, "carveout")                                                          \
-	CAP(DEV_CAP_TIME_ONLY, "time_only")
+	CAP(DEV_CAP_TIME_ONLY, "time_only")                                                        \
+	CAP(DEV_CAP_MEMORY_ADDS, "memory_adds")                                                    \
+	CAP(DEV_CAP_TRACKER, "tracker")                                                            \
+	CAP(DEV_CAP_MEMORY_CONTROL, "memory_control")
 
 #define DEV_CAP_BIT(capability, name) capability##_BIT,
 enum dev_cap_bit { DEV_CAPS(DEV_CAP_BIT) DEV_CAP_COUNT };
