@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum resource_kind { MEMORY, HOST, STREAM, EVENT, GATE, LANES, GRAPH };
+enum resource_kind { MEMORY, HOST, STREAM, EVENT, GATE, LANES, GRAPH, TRACKER };
 
 struct resource {
 	enum resource_kind kind;
@@ -46,6 +46,9 @@ static int close_resource(const struct resource *o)
 		return 0;
 	case GRAPH:
 		work_graph_close(o->handle);
+		return 0;
+	case TRACKER:
+		dev_tracker_close(o->dev, o->handle);
 		return 0;
 	case HOST:
 		break;
@@ -191,6 +194,16 @@ struct work_graph *bench_graph(struct bench_case *c, struct work_lanes *lanes)
 		return NULL;
 	int status = work_graph_open(lanes, &graph);
 	return keep_resource(c, GRAPH, NULL, graph, status);
+}
+
+struct dev_tracker *bench_tracker_on(struct bench_case *c, struct dev *dev,
+				     const struct dev_tracker_map *map)
+{
+	struct dev_tracker *tracker = NULL;
+	if (!reserve_entry(c))
+		return NULL;
+	int status = dev_tracker_open(dev, map, &tracker);
+	return keep_resource(c, TRACKER, dev, tracker, status);
 }
 
 struct dev_kernel *bench_kernel(struct bench_case *c, const char *name)

@@ -55,6 +55,9 @@ struct dev_stream *bench_stream(struct bench_case *c, int priority);
 struct dev_stream *bench_stream_on(struct bench_case *c, struct dev *dev, int priority);
 struct dev_event *bench_event(struct bench_case *c);
 struct dev_kernel *bench_kernel(struct bench_case *c, const char *name);
+/* As dev_tracker_open(). The memory of the map is allocated before. */
+struct dev_tracker *bench_tracker_on(struct bench_case *c, struct dev *dev,
+				     const struct dev_tracker_map *map);
 /* As gate_open(). */
 struct gate *bench_gate(struct bench_case *c, uint64_t limit_ns);
 

@@ -47,7 +47,7 @@ static bool can_add(struct work_graph *g)
 	return g && g->error.status == 0;
 }
 
-static uint32_t add_node(struct work_graph *g, const struct node *node)
+uint32_t work_node_add(struct work_graph *g, const struct node *node)
 {
 	if (!can_add(g))
 		return 0;
@@ -89,7 +89,7 @@ uint32_t work_graph_kernel(struct work_graph *g, uint32_t lane, const char *kern
 	node.signature = signature;
 	if (status == 0 && dev && grid == 0)
 		node.grid = dev_wave_blocks(dev, node.kernel);
-	return err_keep(&g->error, status) ? 0 : add_node(g, &node);
+	return err_keep(&g->error, status) ? 0 : work_node_add(g, &node);
 }
 
 static uint32_t pass_blocks(struct dev *dev, const char *kernel, uint64_t bytes)
@@ -118,13 +118,13 @@ uint32_t work_graph_copy(struct work_graph *g, uint32_t lane, void *to, const vo
 	const struct node node = {
 		.kind = NODE_COPY, .lane = lane, .to = to, .from = from, .bytes = bytes};
 	return blocks ? work_graph_pass(g, lane, "copy_nt", to, from, bytes, blocks)
-		      : add_node(g, &node);
+		      : work_node_add(g, &node);
 }
 
 uint32_t work_graph_gemm(struct work_graph *g, uint32_t lane, const struct dev_gemm *gemm)
 {
 	const struct node node = {.kind = NODE_GEMM, .lane = lane, .gemm = *gemm};
-	return add_node(g, &node);
+	return work_node_add(g, &node);
 }
 
 uint32_t work_graph_fill(struct work_graph *g, uint32_t lane, void *to, uint8_t byte,
@@ -132,13 +132,13 @@ uint32_t work_graph_fill(struct work_graph *g, uint32_t lane, void *to, uint8_t 
 {
 	const struct node node = {
 		.kind = NODE_FILL, .lane = lane, .to = to, .bytes = bytes, .byte = byte};
-	return add_node(g, &node);
+	return work_node_add(g, &node);
 }
 
 uint32_t work_graph_wait_value(struct work_graph *g, uint32_t lane, uint32_t *at, uint32_t value)
 {
 	const struct node node = {.kind = NODE_WAIT_VALUE, .lane = lane, .at = at, .value = value};
-	return add_node(g, &node);
+	return work_node_add(g, &node);
 }
 
 void work_graph_set_value(struct work_graph *g, uint32_t node, uint32_t value)
@@ -161,7 +161,7 @@ uint32_t work_graph_collective(struct work_graph *g, struct dev_comm *comm,
 					  .sent = from[i],
 					  .received = to[i],
 					  .count = count};
-		uint32_t added = add_node(g, &node);
+		uint32_t added = work_node_add(g, &node);
 		first = i ? first : added;
 	}
 	return first;
@@ -170,7 +170,7 @@ uint32_t work_graph_collective(struct work_graph *g, struct dev_comm *comm,
 uint32_t work_graph_mark(struct work_graph *g, uint32_t lane)
 {
 	const struct node node = {.kind = NODE_MARK, .lane = lane};
-	return add_node(g, &node);
+	return work_node_add(g, &node);
 }
 
 void work_graph_edge(struct work_graph *g, uint32_t from, uint32_t to)
@@ -282,6 +282,10 @@ static int enqueue_work(struct work_graph *g, struct dev *dev, struct dev_stream
 		return dev_launch(dev, stream, n->kernel, &launch);
 	case NODE_WAIT_VALUE:
 		return dev_wait_value(dev, stream, n->at, n->value);
+	case NODE_COPY_ADD:
+	case NODE_ARM:
+	case NODE_TRACKED:
+		return work_enqueue_tracking(dev, stream, n);
 	case NODE_COLLECTIVE:
 	case NODE_MARK:
 		break;

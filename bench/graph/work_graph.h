@@ -100,6 +100,13 @@ void work_graph_set_value(struct work_graph *g, uint32_t node, uint32_t value);
 uint32_t work_graph_collective(struct work_graph *g, struct dev_comm *comm,
 			       enum dev_collective what, const uint32_t *lanes, float *const *from,
 			       float *const *to, uint64_t count);
+/* What device/dev_tracking.h describes: a copy that the target's memory adds to what it holds, of
+ * elements of `type`; a tracker is armed, and waited for. A graph with a tracker works on the
+ * tracker's memory, whatever set rotates. The tracker must outlive the graph. */
+uint32_t work_graph_copy_add(struct work_graph *g, uint32_t lane, void *to, const void *from,
+			     uint64_t bytes, enum dev_type type);
+uint32_t work_graph_arm(struct work_graph *g, uint32_t lane, struct dev_tracker *tracker);
+uint32_t work_graph_tracked(struct work_graph *g, uint32_t lane, struct dev_tracker *tracker);
 /* No work: waits for its edges, and later nodes may wait for it. */
 uint32_t work_graph_mark(struct work_graph *g, uint32_t lane);
 

@@ -32,7 +32,10 @@ enum node_kind {
 	NODE_KERNEL,
 	NODE_WAIT_VALUE,
 	NODE_COLLECTIVE,
-	NODE_MARK
+	NODE_MARK,
+	NODE_COPY_ADD,
+	NODE_ARM,
+	NODE_TRACKED
 };
 
 struct node {
@@ -46,12 +49,14 @@ struct node {
 			void *to;
 			const void *from;
 			uint64_t bytes;
-			uint8_t byte;
+			uint8_t byte;       /* of a fill */
+			enum dev_type type; /* of a copy that is added */
 		};
 		struct {
 			uint32_t *at, value;
 		};
 		struct dev_gemm gemm;
+		struct dev_tracker *tracker;
 		struct {
 			struct dev_comm *comm;
 			enum dev_collective what;
@@ -103,6 +108,12 @@ struct work_graph {
 };
 
 struct dev *work_lane_device(const struct work_lanes *l, size_t lane);
+
+/* Adds a node, and returns its number; after an error it does nothing. */
+uint32_t work_node_add(struct work_graph *g, const struct node *node);
+
+/* work_tracking.c: enqueues a node of one of its kinds. */
+int work_enqueue_tracking(struct dev *dev, struct dev_stream *stream, const struct node *n);
 
 /* work_operands.c: moves the nodes' addresses to the sets of the run that starts. */
 void work_rotate(struct work_graph *g);

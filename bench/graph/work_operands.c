@@ -52,6 +52,7 @@ static void list_node(struct node_operands *to, struct node *n)
 	to->count = 0;
 	switch (n->kind) {
 	case NODE_COPY:
+	case NODE_COPY_ADD:
 		add_operand(to, &n->to, n->bytes);
 		add_operand(to, &n->from, n->bytes);
 		break;
@@ -72,6 +73,8 @@ static void list_node(struct node_operands *to, struct node *n)
 		break;
 	case NODE_WAIT_VALUE:
 	case NODE_MARK:
+	case NODE_ARM:
+	case NODE_TRACKED:
 		break;
 	}
 	bool bypasses = n->kind != NODE_GEMM && (n->kind != NODE_KERNEL || n->signature->streaming);
