@@ -417,6 +417,10 @@ static int sim_gemm_occupancy(struct dev *dev, const struct dev_gemm *g, uint32_
 
 /* ------------------------------------------------------------------ the table */
 
+static const struct dev_tracking_ops tracking_ops = {
+	.stream_units = sim_stream_units,
+};
+
 const struct dev_ops sim_ops = {
 	.name = "sim",
 	.always_checked = true,
@@ -455,4 +459,5 @@ const struct dev_ops sim_ops = {
 	.alloc_on_node = sim_alloc_on_node,
 	.links_read = sim_links_read,
 	.path_read = sim_path_read,
+	.tracking = &tracking_ops,
 };

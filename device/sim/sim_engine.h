@@ -44,7 +44,8 @@ struct op;
 /* What a simulated device can do, unless its model has none of it or lacks it. */
 #define SIM_CAN_LACK                                                                               \
 	(DEV_CAP_GEMM | DEV_CAP_GEMM_TILED | DEV_CAP_COPY_ENGINE | DEV_CAP_PRIORITY |              \
-	 DEV_CAP_WAIT_VALUE | DEV_CAP_PEER | DEV_CAP_OCCUPANCY | DEV_CAP_CLOCK_RATE)
+	 DEV_CAP_WAIT_VALUE | DEV_CAP_PEER | DEV_CAP_OCCUPANCY | DEV_CAP_CLOCK_RATE |              \
+	 DEV_CAP_UNIT_MASK)
 #define SIM_CAPS (SIM_CAN_LACK | DEV_CAP_VIRTUAL_TIME | DEV_CAP_VALUE_IN_QUEUE)
 
 /* Handles that are open (sim_handles.c): -ENOMEM without a text; NULL: it is none. */
@@ -272,6 +273,8 @@ struct dev_stream {
 	struct dev_stream *next;
 	uint32_t number; /* in the order of opening, from 0 */
 	int priority;
+	bool is_masked;        /* by `units` */
+	struct unit_set units; /* that its blocks start on */
 	struct op *head, *tail;
 	uint32_t queued;
 	struct sim_task task;   /* of its first operation, but for blocks */
@@ -426,6 +429,8 @@ void sim_units_open(struct sim_dev *d);
 void sim_units_start_blocks(struct sim_dev *d);
 /* The blocks of a group leave their units. */
 void sim_units_leave(struct sim_task *group);
+/* Those that blocks of the stream may use. */
+uint32_t sim_units_of(const struct dev_stream *s);
 /* Blocks with these claims that one unit holds. */
 uint32_t sim_units_residents(const struct sim_dev *d, uint64_t claim_bytes,
 			     uint64_t register_bytes);

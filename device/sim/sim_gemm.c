@@ -331,9 +331,10 @@ static struct wave wave_of(const struct op *op)
 	const struct sim_dev *d = op->stream->dev;
 	const double down = ceil((double)g->m / op->tile_rows),
 		     across = ceil((double)g->n / op->tile_columns),
-		     blocks = fmin((double)d->model.units * sim_units_residents(d, op->claim_bytes,
-										op->register_bytes),
-				   op->grid);
+		     blocks = fmin(
+			     (double)sim_units_of(op->stream) *
+				     sim_units_residents(d, op->claim_bytes, op->register_bytes),
+			     op->grid);
 	double sm = fmin(floor(sqrt(blocks)), down), sn = fmin(floor(blocks / sm), across);
 	sm = fmin(floor(blocks / sn), down);
 	return (struct wave){sm * op->tile_rows, sn * op->tile_columns};

@@ -57,6 +57,7 @@ int sim_write_value(struct dev *dev, struct dev_stream *s, uint32_t *at, uint32_
 int sim_post_value(struct dev *dev, uint32_t *at, uint32_t value);
 int sim_launch(struct dev *dev, struct dev_stream *s, struct dev_kernel *k,
 	       const struct dev_launch *l);
+int sim_stream_units(struct dev *dev, struct dev_stream *s, uint32_t first, uint32_t count);
 int sim_peer_enable(struct dev *dev, struct dev *other);
 int sim_links_read(struct dev *dev, struct dev_links *links);
 int sim_path_read(struct dev *dev, struct dev *other, struct dev_path *path);

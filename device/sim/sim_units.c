@@ -8,8 +8,10 @@
  * launch costs as many events as it is disturbed, and not as it has waves. They are taken back when
  * something else could use the units.
  */
-#include "device/sim/sim_engine.h"
+#include "device/sim/sim_ops.h"
+#include "lib/err.h"
 
+#include <errno.h>
 #include <math.h>
 #include <string.h>
 
@@ -197,6 +199,26 @@ static bool class_fits(const struct sim_dev *d, const struct unit_class *c, cons
 		op->register_bytes <= m->registers_per_unit_bytes - c->load.register_bytes);
 }
 
+uint32_t sim_units_of(const struct dev_stream *s)
+{
+	return s->is_masked ? count_units(&s->units) : s->dev->model.units;
+}
+
+int sim_stream_units(struct dev *dev, struct dev_stream *s, uint32_t first, uint32_t count)
+{
+	struct sim_dev *d = sim_of(dev);
+	int status = sim_call_begin_on_stream(d, s);
+	if (!status && s->head)
+		status = err_note(-EBUSY, "sim:%u: stream_units: the stream has work", dev->index);
+	if (status)
+		return sim_call_end(status);
+	memset(&s->units, 0, sizeof(s->units));
+	for (uint32_t i = first; i < first + count; i++)
+		s->units.word[i / WORD_BITS] |= UINT64_C(1) << i % WORD_BITS;
+	s->is_masked = count < d->model.units;
+	return sim_call_end(0);
+}
+
 uint32_t sim_units_residents(const struct sim_dev *d, uint64_t claim_bytes, uint64_t register_bytes)
 {
 	const struct sim_model *m = &d->model;
@@ -248,17 +270,27 @@ static void place_on_class(struct op *op, struct unit_class *c)
 			     sim_exec_start_group);
 }
 
+/* Whether the launch's blocks may go to some of these units. */
+static bool may_use(const struct op *op, const struct unit_set *these)
+{
+	const struct unit_set some =
+		op->stream->is_masked ? common_units(these, &op->stream->units) : *these;
+	return count_units(&some) > 0;
+}
+
 /* The units that get the next blocks: of those with the fewest residents, and space, the lowest. */
 static bool choose_units(const struct sim_dev *d, const struct op *op, struct unit_set *chosen)
 {
 	uint32_t fewest = UINT32_MAX;
 	memset(chosen, 0, sizeof(*chosen));
 	for (const struct unit_class *c = d->classes; c; c = c->next)
-		if (c->load.residents < fewest && class_fits(d, c, op))
+		if (c->load.residents < fewest && class_fits(d, c, op) && may_use(op, &c->set))
 			fewest = c->load.residents;
 	for (const struct unit_class *c = d->classes; c; c = c->next)
-		if (c->load.residents == fewest && class_fits(d, c, op))
+		if (c->load.residents == fewest && class_fits(d, c, op) && may_use(op, &c->set))
 			add_units(chosen, &c->set);
+	if (op->stream->is_masked)
+		*chosen = common_units(chosen, &op->stream->units);
 	return fewest < UINT32_MAX;
 }
 
@@ -375,15 +407,25 @@ void sim_units_start_blocks(struct sim_dev *d)
 		d->groups_since_launch = 0;
 	}
 	d->launch_arrived = false;
-	while (d->launches_ready) {
-		struct op *op = d->launches_ready;
+	struct unit_set held = {{0}}; /* by launches whose next block fits nowhere */
+	for (struct op **at = &d->launches_ready; *at;) {
+		struct op *op = *at;
+		if (may_use(op, &held)) {
+			at = &op->ready_next;
+			continue;
+		}
 		while (op->next_block < op->grid && place_blocks(d, op))
 			continue;
 		if (op->next_block < op->grid && takes_rounds(op))
 			give_rounds(d, op);
-		if (op->next_block < op->grid)
+		if (op->next_block == op->grid) {
+			*at = op->ready_next;
+			continue;
+		}
+		if (!op->stream->is_masked)
 			return;
-		d->launches_ready = op->ready_next;
+		add_units(&held, &op->stream->units);
+		at = &op->ready_next;
 	}
 }
 

@@ -104,6 +104,57 @@ static void occupancy_equals_resident_blocks(void)
 	dev_stream_close(on.d, s);
 }
 
+/* ------------------------------------------------------------------ some of the units */
+
+static void check_units_are_refused(struct dev_stream *s)
+{
+	const uint32_t units = dev_props(on.d)->units;
+	expect_error(dev_stream_units(on.d, s, 0, 0), -EINVAL);
+	expect_error(dev_stream_units(on.d, s, 1, units), -EINVAL);
+	expect_error(dev_stream_units(on.d, s, units, 1), -EINVAL);
+}
+
+static struct blocking block_units(struct dev_stream *s, uint32_t first, uint32_t count,
+				   uint32_t expected)
+{
+	ok(dev_stream_units(on.d, s, first, count));
+	struct blocking b = blocking_launch(s, max_resident_blocks(0), 0, GATE_NS);
+	expect(reaches_value(b.arrived, expected));
+	return b;
+}
+
+static void streams_keep_to_their_units(void)
+{
+	const uint32_t units = dev_props(on.d)->units, all = max_resident_blocks(0),
+		       slots = all / units;
+	struct dev_stream *one = open_stream(), *others = open_stream();
+	if (!dev_can(on.d, DEV_CAP_UNIT_MASK)) {
+		expect_error(dev_stream_units(on.d, one, 0, 1), -ENOTSUP);
+	} else {
+		check_units_are_refused(one);
+		struct blocking first = block_units(one, units - 1, 1, slots);
+		expect_error(dev_stream_units(on.d, one, 0, 1), -EBUSY);
+		/* Blocks of the first launch wait for its unit; other units are free. */
+		struct blocking second = block_units(others, 0, units - 1, all - slots);
+		spend_ns(2 * MS);
+		expect(load_acquire(first.arrived) == slots);
+		expect(load_acquire(second.arrived) == all - slots);
+		blocking_release(&first);
+		blocking_release(&second);
+		ok(dev_stream_sync(on.d, one));
+		ok(dev_stream_sync(on.d, others));
+		expect(load_acquire(first.arrived) == all && load_acquire(second.arrived) == all);
+		blocking_free(&first);
+		blocking_free(&second);
+		first = block_units(one, 0, units, all);
+		blocking_release(&first);
+		ok(dev_stream_sync(on.d, one));
+		blocking_free(&first);
+	}
+	dev_stream_close(on.d, one);
+	dev_stream_close(on.d, others);
+}
+
 /* ------------------------------------------------------------------ order of blocks */
 
 static void urgent_blocks_start_first(void)
@@ -288,6 +339,7 @@ int main(int argc, char **argv)
 		RULE(occupancy_follows_its_formula),
 		RULE(a_wave_fits_the_resident_blocks),
 		RULE(occupancy_equals_resident_blocks),
+		RULE(streams_keep_to_their_units),
 		RULE(urgent_blocks_start_first),
 		RULE(streams_of_equal_priority_keep_their_order),
 		RULE(running_blocks_are_not_interrupted),

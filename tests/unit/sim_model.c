@@ -247,7 +247,8 @@ static void capabilities_that_a_model_lacks_are_absent(void)
 	double hz;
 	uint32_t blocks;
 	struct dev_kernel *k;
-	sim_begin("lacks = gemm copy_engine priority wait_value occupancy peer clock_rate\n");
+	sim_begin("lacks = gemm copy_engine priority wait_value occupancy peer clock_rate "
+		  "unit_mask\n");
 	const struct dev_props *p = dev_props(sim.d);
 	struct dev_stream *s = open_stream();
 	uint32_t *at = alloc_memory(DEV_MEM_PINNED, 1001),
