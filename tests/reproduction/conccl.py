@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from typing import Iterator
 
-from ficco_runs import Case
+from program_runs import Case
 from ficco_tables import near
 from torus_model import KIB, MIB, size_text, table, time_text, verdict
 

@@ -20,8 +20,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import conccl  # noqa: E402
 import ficco_tables as tables  # noqa: E402
-from ficco_runs import (BIN, MESH, MODELS, ONE_RUN, RANKS, ROOT, SHAPES, SWITCH, Run, as_named, cited, ficco,  # noqa: E402
-                        rows_per_rank, run, sharded, sides)
+from ficco_runs import MESH, RANKS, SHAPES, SWITCH, as_named, cited, ficco, rows_per_rank, run, sharded, sides  # noqa: E402
+from program_runs import BIN, MODELS, ONE_RUN, ROOT, Run  # noqa: E402
 from torus_model import MIB, table, verdict  # noqa: E402
 
 BOTH = ("--copy-method", "engine,kernel")

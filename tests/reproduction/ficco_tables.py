@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from typing import Iterable, Iterator
 
-from ficco_runs import Case
+from program_runs import Case
 from torus_model import table, time_text, verdict
 
 SHARD = "shard"

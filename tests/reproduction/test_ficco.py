@@ -14,7 +14,8 @@ import conccl  # noqa: E402
 import ficco  # noqa: E402
 import ficco_runs  # noqa: E402
 import ficco_tables as tables  # noqa: E402
-from ficco_runs import SHAPES, Case, Run  # noqa: E402
+from ficco_runs import SHAPES  # noqa: E402
+from program_runs import Case, Run  # noqa: E402
 
 MISS = "**miss**"
 
