@@ -12,6 +12,7 @@
  *   sim_kernels.c    kernels: arguments, traffic, results
  *   sim_gemm.c       the same for GEMM
  *   sim_narrow.c     GEMM of types narrower than f32
+ *   sim_add.c        memory that adds
  *   sim_gemm_cache.c GEMM results that were computed before
  *   sim_engine.c     the event loop: time and streams
  *   sim_task.c       what takes time, by when it finishes
@@ -76,6 +77,8 @@ bool sim_memory_moves(const struct sim_dev *d, uint64_t bytes);
 /* It was written; so may have been what an operation uses, but for A and B of a GEMM. */
 void sim_memory_changed(struct alloc *a);
 void sim_memory_changed_by(const struct op *op);
+/* sim_add.c: dst[i] += src[i], each sum rounded to the type, which is that of some GEMM's C. */
+void sim_memory_add(enum dev_type type, void *dst, const void *src, uint64_t elements);
 int sim_memory_free(struct sim_dev *d, void *ptr);
 void sim_memory_free_all(struct sim_dev *d);
 

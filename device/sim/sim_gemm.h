@@ -36,6 +36,8 @@ bool sim_narrow_open(struct sim_narrow *w, const struct dev_gemm *g); /* false: 
 void sim_narrow_close(struct sim_narrow *w);
 /* The same GEMM, in f32 of what was decoded. */
 struct dev_gemm sim_narrow_decoded(const struct sim_narrow *w, const struct dev_gemm *g);
+/* Elements in a row as f32, which is exact; f32 as tf32 is stored are rounded to its bits. */
+void sim_narrow_decode(enum dev_type type, const void *from, uint32_t count, float *to);
 /* To f32, f16 or bf16, the types of a C. */
 void sim_narrow_round(enum dev_type result, const float *from, uint32_t count, void *to);
 /* Part of a row: C := from + beta*C. */

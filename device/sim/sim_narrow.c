@@ -71,7 +71,7 @@ static void encode_f16(const float *from, uint32_t count, uint16_t *to)
 	}
 }
 
-static void decode_row(enum dev_type type, const void *from, uint32_t count, float *to)
+void sim_narrow_decode(enum dev_type type, const void *from, uint32_t count, float *to)
 {
 	const struct minifloat_format format = format_of(type);
 	if (type == DEV_BF16) {
@@ -107,7 +107,7 @@ static bool decode_turned(const struct dev_gemm *g, float *to)
 	if (!column)
 		return false;
 	for (uint32_t j = 0; j < g->n; j++, b += (uint64_t)g->ldb * dev_type_bytes(g->type)) {
-		decode_row(g->type, b, g->k, column);
+		sim_narrow_decode(g->type, b, g->k, column);
 		for (uint32_t k = 0; k < g->k; k++)
 			to[(uint64_t)k * g->n + j] = column[k];
 	}
@@ -120,7 +120,8 @@ static void decode_matrix(enum dev_type type, const void *from, uint32_t rows, u
 {
 	const char *at = from;
 	for (uint32_t i = 0; i < rows; i++, to += columns)
-		decode_row(type, at + (uint64_t)i * leading * dev_type_bytes(type), columns, to);
+		sim_narrow_decode(type, at + (uint64_t)i * leading * dev_type_bytes(type), columns,
+				  to);
 }
 
 bool sim_narrow_open(struct sim_narrow *w, const struct dev_gemm *g)
@@ -173,7 +174,7 @@ void sim_narrow_add_row(const struct dev_gemm *g, const float *from, void *c, ui
 		if (result == DEV_F32)
 			memcpy(old, here, part * sizeof(*old));
 		else
-			decode_row(result, here, part, old);
+			sim_narrow_decode(result, here, part, old);
 		for (uint32_t i = 0; i < part; i++)
 			sum[i] = from[at + i] + beta * old[i];
 		sim_narrow_round(result, sum, part, here);
