@@ -69,7 +69,8 @@ static double rate_alone(const struct flow *f)
 {
 	double rate = f->min_ns > 0 ? 1 / f->min_ns : INFINITY;
 	for (int i = 0; i < f->demands; i++)
-		rate = fmin(rate, f->demand[i].at->capacity / f->demand[i].volume);
+		rate = fmin(rate,
+			    f->demand[i].at->capacity / (f->demand[i].volume * f->demand[i].times));
 	return rate;
 }
 

@@ -50,7 +50,7 @@ struct flow {
 	double min_ns; /* it takes at least so long, whatever else is free */
 	double weight;
 	double blocks, per_unit; /* that pass shared resources, and those of one unit */
-	double alone; /* rate of each block if no other flow were there; set by flow_join() */
+	double alone; /* rate of each of its blocks if no other flow were there; by flow_join() */
 	double rate;  /* of each block, in 1/ns; set by flow_set_rates(), in force until a flow that
 			 is connected with it starts or ends */
 	/* scratch of flow_set_rates() and flow_find_changed() */
