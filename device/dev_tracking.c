@@ -115,10 +115,10 @@ int dev_memory_control(struct dev *d, const struct dev_memory_control *control)
 		return err_note(-EINVAL, "memory_control: no policy %u", (unsigned)control->policy);
 	if (control->policy == DEV_MEMORY_COMPUTE_FIRST &&
 	    !(control->threshold > 0 && control->threshold <= 1 && control->starvation > 0 &&
-	      control->starvation <= 1))
+	      control->starvation < 1))
 		return err_note(-EINVAL,
-				"memory_control: threshold %g and starvation %g; both are above 0 "
-				"and at most 1",
+				"memory_control: threshold %g and starvation %g; both are above "
+				"0, threshold at most 1 and starvation below 1",
 				control->threshold, control->starvation);
 	return d->ops->tracking->memory_control(d, control);
 }

@@ -24,8 +24,10 @@ struct dev_stream;
 
 /* Enqueue a copy that is added to what the target holds, by the target's memory: element by
  * element, each sum rounded to `type`, which is the type of some GEMM's C (else -EINVAL). Several
- * such copies, and GEMMs with `adds`, may add to the same elements at once; nothing is lost. For
- * the rest as dev_copy(). DEV_CAP_MEMORY_ADDS. */
+ * such copies, and GEMMs with `adds`, may add to the same elements at once; nothing is lost. `dst`
+ * is DEVICE memory, of this device or of a peer with the same capability (else -ENOTSUP); both
+ * arrays are aligned to elements (else -EINVAL). For the rest as dev_copy(). DEV_CAP_MEMORY_ADDS.
+ */
 int dev_copy_add(struct dev *d, struct dev_stream *s, void *dst, const void *src, uint64_t bytes,
 		 enum dev_type type);
 
@@ -106,8 +108,8 @@ int dev_tracker_counts(struct dev *d, struct dev_tracker_counts *counts_p);
 
 enum dev_traffic_class { DEV_COMPUTING, DEV_COMMUNICATION, DEV_TRAFFIC_CLASSES };
 
-/* All later work of the stream belongs to this class; at first it is computing. Idle streams only.
- */
+/* All later work of the stream belongs to this class; at first it is computing. A stream with
+ * queued work is -EBUSY. */
 int dev_stream_class(struct dev *d, struct dev_stream *s, enum dev_traffic_class traffic);
 
 enum dev_memory_policy {
@@ -118,18 +120,19 @@ enum dev_memory_policy {
 struct dev_memory_control {
 	enum dev_memory_policy policy;
 	/* With COMPUTE_FIRST: communication is let through while less than this part of the
-	 * memory's queue is in use, but always at this part of its bandwidth; above 0, at most 1.
-	 */
+	 * memory's queue is in use, but always at this part of its bandwidth. Both are above 0,
+	 * `threshold` is at most 1, and `starvation` below 1, for computing goes on, too. */
 	double threshold, starvation;
 };
 
-/* Idle devices only. dev_memory_control_read() gives what is in force; at first it is what the
- * device came with. */
+/* While nothing is queued on the device, and nothing elsewhere that uses its memory; else -EBUSY.
+ * dev_memory_control_read() gives what is in force; at first it is what the device came with. */
 int dev_memory_control(struct dev *d, const struct dev_memory_control *control);
 int dev_memory_control_read(struct dev *d, struct dev_memory_control *control_p);
 
 /* Bytes that passed the device's own memory since it was opened; what its caches kept from it is
- * not among them. What was added was written once. */
+ * not among them. What was added was written once. An operation that has begun may count with all
+ * of its bytes. */
 struct dev_memory_bytes {
 	double read[DEV_TRAFFIC_CLASSES], written[DEV_TRAFFIC_CLASSES];
 };
