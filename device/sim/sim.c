@@ -94,6 +94,7 @@ static void set_resources(struct sim_dev *d)
 {
 	const struct sim_model *m = &d->model;
 	resource_set(&d->memory, m->memory_bandwidth);
+	sim_memory_control_open(d);
 	resource_set(&d->llc, m->llc_bandwidth);
 	resource_set(&d->link_up, m->link_up_bandwidth);
 	resource_set(&d->link_down, m->link_down_bandwidth);
@@ -123,6 +124,7 @@ static void set_props(struct sim_dev *d)
 	p->caps &= ~(m->copy_engines ? 0u : DEV_CAP_COPY_ENGINE);
 	p->caps &= ~(m->priorities > 1 ? 0u : DEV_CAP_PRIORITY);
 	p->caps &= ~(m->shared_per_unit_bytes ? 0u : DEV_CAP_OCCUPANCY);
+	p->caps &= ~(m->memory_control ? 0u : DEV_CAP_MEMORY_CONTROL);
 	p->caps &= ~m->lacks;
 	p->caps |= m->data == SIM_DATA_NONE ? DEV_CAP_TIME_ONLY : 0u;
 	p->units = m->units;
@@ -159,6 +161,8 @@ static void apply_lacks(struct sim_model *m)
 		m->priorities = 1;
 	if (m->lacks & DEV_CAP_OCCUPANCY)
 		m->shared_per_unit_bytes = m->shared_per_block_bytes = m->shared_reserved_bytes = 0;
+	if (m->lacks & DEV_CAP_MEMORY_CONTROL)
+		m->memory_control = m->memory_policy = 0;
 	if (m->lacks & DEV_CAP_WAIT_VALUE)
 		m->lacks |= DEV_CAP_VALUE_IN_QUEUE;
 	if (m->lacks & DEV_CAP_GEMM)
@@ -417,10 +421,6 @@ static int sim_gemm_occupancy(struct dev *dev, const struct dev_gemm *g, uint32_
 
 /* ------------------------------------------------------------------ the table */
 
-static const struct dev_tracking_ops tracking_ops = {
-	.stream_units = sim_stream_units,
-};
-
 const struct dev_ops sim_ops = {
 	.name = "sim",
 	.always_checked = true,
@@ -459,5 +459,5 @@ const struct dev_ops sim_ops = {
 	.alloc_on_node = sim_alloc_on_node,
 	.links_read = sim_links_read,
 	.path_read = sim_path_read,
-	.tracking = &tracking_ops,
+	.tracking = &sim_tracking_ops,
 };

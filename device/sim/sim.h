@@ -48,14 +48,14 @@
  * A GEMM cuts C into tiles of gemm_tile x gemm_tile_columns. The longer side is halved until there
  * are enough blocks, the sums of a tile fit into the registers and, with gemm_tile_min, there is a
  * tile for every unit, but then to no side below that. An edge tile costs a whole one. A tile of
- * r x c moves (r + c) * k elements of A and B and r * c of C (2 r * c
- * with beta) through the cache, each of its own type's bytes, and runs at gemm_efficiency * flops
- * of its type. Matrices larger than llc_bytes also pass memory once (C twice with beta), unless
- * llc_tracked is 1. `tiled`, counting rows and a transposed B cost
- * nothing. With tile_k the tiles are DEV_GEMM_TILE^2, tile_k costs its claim alone, and the tiles
- * of a block are one flow. Types without a rate of their own (flops_bf16 ...) are -ENOTSUP. Narrow
- * A and B are decoded, tf32 rounded to its bits; every product and sum is rounded to f32, and C to
- * its type, to nearest. A GEMM of a narrow type reads A and B when its first block ends.
+ * r x c moves (r + c) * k elements of A and B and r * c of C (2 r * c with beta) through the cache,
+ * each of its own type's bytes, and runs at gemm_efficiency * flops of its type. Matrices larger
+ * than llc_bytes also pass memory once (C twice with beta), unless llc_tracked is 1. `tiled`,
+ * counting rows and a transposed B cost nothing. With tile_k the tiles are DEV_GEMM_TILE^2, tile_k
+ * costs its claim alone, and the tiles of a block are one flow. Types without a rate of their own
+ * (flops_bf16 ...) are -ENOTSUP. Narrow A and B are decoded, tf32 rounded to its bits; every
+ * product and sum is rounded to f32, and C to its type, to nearest. A GEMM of a narrow type reads A
+ * and B when its first block ends.
  *
  * CACHE, with llc_tracked = 1. The last-level cache of a device holds the llc_bytes of the device's
  * memory that were used last, in at most 512 ranges; what was used first goes first, a range from
@@ -95,6 +95,32 @@
  * engine_weight times as much as a block. So each flow is held by its own limit (block_share, the
  * engine) or by one full resource, of which no other flow has more. Rates change only when a flow
  * starts or ends.
+ *
+ * MEMORY of a device is passed by two classes of traffic. Communication is what copies read and
+ * write, with and without engines, what operations of streams of communication do
+ * (dev_stream_class()), and what those of another device do there. All else is computing. What
+ * passes a cache instead of memory has no class.
+ *
+ * The model's memory_policy, memory_threshold t and memory_starvation s hold until
+ * dev_memory_control() changes them. B is memory_bandwidth, and L the most that the flows of
+ * computing can take of it: each no more than alone (blocks that are simulated as one are one
+ * flow), those on one unit together no more than it could move for the one that needs memory most,
+ * and all no more than B.
+ *
+ *   fair           both classes share B as SHARING says
+ *   compute-first  communication has t * B - L, but at least s * B. Computing has B, but where
+ *                  communication has s * B, and at least one flow, (1 - s) * B. Within a class
+ *                  SHARING holds
+ *
+ * While a flow of communication passes memory, the part q of its queue is full: all of it, with
+ * compute-first t. A block of computing that meanwhile reads n bytes from its own device's memory,
+ * for itself or its cache, takes q * queue_wait_ns_per_kib * n / 1024 longer than it would alone:
+ * that is a limit of its own, and sharing may hold it to less. (Accesses leave a queue in the order
+ * in which they came. A burst of communication fills what it is let into, and what reads waits
+ * behind it, however little bandwidth the burst gets.) J, j and slow_down stretch this time, too.
+ *
+ * dev_memory_bytes() counts all of an operation when it starts: a copy or fill when its flow does,
+ * a launch after launch_ns.
  *
  * LINKS between devices are directed. `links` of the model says which ones there are:
  *
@@ -209,10 +235,12 @@ struct sim_model {
 	uint32_t units, slots_per_unit, copy_engines;
 	uint32_t priorities; /* 3 or 1 */
 	uint32_t max_queued;
-	uint32_t llc_tracked;  /* 0: always warm */
-	uint32_t llc_writes;   /* 1: through */
-	uint32_t engine_cache; /* 1: copies of engines go through it */
-	uint32_t numa_nodes;   /* of the host */
+	uint32_t llc_tracked;    /* 0: always warm */
+	uint32_t llc_writes;     /* 1: through */
+	uint32_t engine_cache;   /* 1: copies of engines go through it */
+	uint32_t numa_nodes;     /* of the host */
+	uint32_t memory_control; /* 1: how classes of traffic share memory can be changed */
+	uint32_t memory_policy;  /* enum dev_memory_policy: fair or compute-first */
 	uint64_t shared_per_unit_bytes, shared_per_block_bytes, shared_granularity_bytes,
 		shared_reserved_bytes;
 	uint64_t memory_bytes, host_memory_bytes, llc_bytes, l1_bytes;
@@ -240,6 +268,9 @@ struct sim_model {
 	/* The same of GEMMs in these types; 0, as in "default": the device has none. */
 	double flops_tf32, flops_f16, flops_bf16, flops_f8;
 	double block_share, gemm_efficiency, engine_weight;
+	/* MEMORY */
+	double memory_threshold, memory_starvation;
+	double queue_wait_ns_per_kib;
 	double clock_hz;
 	/* noise: lognormal factors of mean 1 */
 	uint64_t seed;             /* of every case: and what dev_reseed() is given */

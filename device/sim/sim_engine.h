@@ -18,7 +18,8 @@
  *   sim_task.c       what takes time, by when it finishes
  *   sim_units.c      blocks on units
  *   sim_execution.c  copies and blocks: what they need, and how they begin and end
- *   sim_share.c      max-min fair rates of the flows
+ *   sim_memory_control.c  classes of traffic and how they share memory
+ *   sim_share.c      max-min fair rates of the flows; sim_share_pairs.c: what a class leaves
  *   sim_peers.c      ordered pairs of devices; the operations on them
  *   sim_links.c      links between devices and the ways over them
  *
@@ -32,6 +33,7 @@
 #include "device/sim/sim.h"
 #include "device/sim/sim_gemm.h"
 #include "device/sim/sim_links.h"
+#include "device/sim/sim_memory_control.h"
 #include "device/sim/sim_share.h"
 #include "lib/rng.h"
 
@@ -46,7 +48,7 @@ struct op;
 #define SIM_CAN_LACK                                                                               \
 	(DEV_CAP_GEMM | DEV_CAP_GEMM_TILED | DEV_CAP_COPY_ENGINE | DEV_CAP_PRIORITY |              \
 	 DEV_CAP_WAIT_VALUE | DEV_CAP_PEER | DEV_CAP_OCCUPANCY | DEV_CAP_CLOCK_RATE |              \
-	 DEV_CAP_UNIT_MASK)
+	 DEV_CAP_UNIT_MASK | DEV_CAP_MEMORY_CONTROL)
 #define SIM_CAPS (SIM_CAN_LACK | DEV_CAP_VIRTUAL_TIME | DEV_CAP_VALUE_IN_QUEUE)
 
 /* Handles that are open (sim_handles.c): -ENOMEM without a text; NULL: it is none. */
@@ -72,6 +74,8 @@ int sim_memory_alloc(struct sim_dev *d, enum dev_mem kind, uint32_t node, uint64
 		     void **ptr_p);
 /* The NUMA node next to the device. */
 uint32_t sim_near_node(const struct sim_dev *d);
+/* Queued operations, of any device, that use its memory. */
+uint32_t sim_memory_users(const struct sim_dev *d);
 /* Whether copies and fills of so many bytes do their work. */
 bool sim_memory_moves(const struct sim_dev *d, uint64_t bytes);
 /* It was written; so may have been what an operation uses, but for A and B of a GEMM. */
@@ -278,6 +282,7 @@ struct dev_stream {
 	int priority;
 	bool is_masked;        /* by `units` */
 	struct unit_set units; /* that its blocks start on */
+	enum dev_traffic_class traffic;
 	struct op *head, *tail;
 	uint32_t queued;
 	struct sim_task task;   /* of its first operation, but for blocks */
@@ -339,6 +344,7 @@ struct sim_dev {
 	 * were in use cost nothing. */
 	struct sim_task *tasks, **tasks_idle;
 	size_t tasks_idle_count;
+	struct sim_memory_control control;
 	struct resource memory, llc, link_up, link_down, far_up, far_down, peer_in, peer_out;
 	uint8_t way[DEV_MAX][DEV_MAX]; /* device on the way from one to another; or SIM_NO_WAY */
 };

@@ -14,19 +14,32 @@ static struct sim_dev *dev_of(const struct op *op) { return op->stream->dev; }
 
 /* ------------------------------------------------------------------ what flows need */
 
-static void need_memory(struct sim_dev *d, struct flow *f, const struct alloc *a, double volume,
-			bool write, enum path path)
+/* Whether it passes unit or engine, and links. */
+static bool leaves_memory(const struct op_traffic *t) { return t->path != PATH_REFILL; }
+
+static void need_pinned(struct sim_dev *d, struct flow *f, const struct op_traffic *t,
+			double volume)
 {
-	if (a->kind == DEV_MEM_PINNED) {
-		flow_need(f, &sim_engine.host_memory, volume);
-		flow_need(f, write ? &d->link_up : &d->link_down, volume);
-		if (a->node != sim_near_node(d))
-			flow_need(f, write ? &d->far_up : &d->far_down, volume);
+	flow_need(f, &sim_engine.host_memory, volume);
+	flow_need(f, t->write ? &d->link_up : &d->link_down, volume);
+	if (t->at->node != sim_near_node(d))
+		flow_need(f, t->write ? &d->far_up : &d->far_down, volume);
+}
+
+static void need_memory(const struct op *op, struct flow *f, const struct op_traffic *t,
+			double volume)
+{
+	struct sim_dev *d = dev_of(op), *owner = t->at->dev;
+	if (t->at->kind == DEV_MEM_PINNED) {
+		need_pinned(d, f, t, volume);
 		return;
 	}
-	flow_need(f, path == PATH_CACHE ? &a->dev->llc : &a->dev->memory, volume);
-	if (a->dev != d && path != PATH_REFILL)
-		sim_peer_need(f, write ? d : a->dev, write ? a->dev : d, volume);
+	if (t->path == PATH_CACHE)
+		flow_need(f, &owner->llc, volume);
+	else
+		sim_memory_need(f, op, t, volume);
+	if (owner != d && leaves_memory(t))
+		sim_peer_need(f, t->write ? d : owner, t->write ? owner : d, volume);
 }
 
 /* Returns how much of it passes the unit or engine. */
@@ -34,11 +47,10 @@ static double need_traffic(struct flow *f, const struct op *op, double part)
 {
 	double through = 0;
 	for (unsigned i = 0; i < op->traffics; i++) {
-		const double volume = op->work->traffic[i].volume * part;
-		need_memory(dev_of(op), f, op->work->traffic[i].at, volume,
-			    op->work->traffic[i].write, op->work->traffic[i].path);
-		if (op->work->traffic[i].path != PATH_REFILL)
-			through += volume;
+		const struct op_traffic *t = &op->work->traffic[i];
+		need_memory(op, f, t, t->volume * part);
+		if (leaves_memory(t))
+			through += t->volume * part;
 	}
 	return through;
 }
@@ -120,6 +132,7 @@ void sim_exec_start_transfer(struct sim_task *task)
 	struct sim_dev *d = dev_of(op);
 	double volume = (double)op->bytes;
 	sim_cache_start(op);
+	sim_memory_count(op);
 	flow_begin(&task->flow);
 	need_traffic(&task->flow, op, 1);
 	if (op->kind == OP_COPY) {
@@ -234,6 +247,7 @@ void sim_exec_mark_launch_ready(struct sim_task *task)
 	struct sim_dev *d = dev_of(op);
 	sim_task_end(task);
 	sim_cache_start(op);
+	sim_memory_count(op);
 	sim_exec_ready_insert(&d->launches_ready, op);
 	d->launch_arrived = true;
 	sim_dev_changed(d);

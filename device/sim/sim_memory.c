@@ -55,6 +55,16 @@ static uint64_t *used_by(struct sim_dev *d, enum dev_mem kind)
 	return kind == DEV_MEM_DEVICE ? &d->used_bytes : &d->used_host_bytes;
 }
 
+uint32_t sim_memory_users(const struct sim_dev *d)
+{
+	uint32_t users = 0;
+	for (size_t i = 0; i < allocs.count; i++) {
+		const struct alloc *a = allocs.at[i].item;
+		users += a->dev == d ? a->users : 0;
+	}
+	return users;
+}
+
 bool sim_memory_moves(const struct sim_dev *d, uint64_t bytes)
 {
 	return d->model.data == SIM_DATA_REAL || bytes <= SIM_MOVED_BYTES;

@@ -28,6 +28,8 @@
 static const char *const data_words[] = {"real", "none", NULL};
 static const char *const write_words[] = {"back", "through", NULL};
 static const char *const engine_words[] = {"bypass", "through", NULL};
+static const char *const policy_words[] = {
+	[DEV_MEMORY_FAIR] = "fair", [DEV_MEMORY_COMPUTE_FIRST] = "compute-first", NULL};
 
 const struct sim_key sim_keys[] = {
 	WORD(data, data_words),
@@ -48,6 +50,8 @@ const struct sim_key sim_keys[] = {
 	KEY(U32, llc_tracked, 0, 1),
 	WORD(llc_writes, write_words),
 	WORD(engine_cache, engine_words),
+	KEY(U32, memory_control, 0, 1),
+	WORD(memory_policy, policy_words),
 	KEY(BYTES, l1_bytes, 0, 0x1p40),
 	KEY(BYTES, registers_per_unit_bytes, 0, 0x1p40),
 	KEY(BYTES, block_register_bytes, 0, 0x1p40),
@@ -87,6 +91,9 @@ const struct sim_key sim_keys[] = {
 	KEY(REAL, block_share, 1e-6, 1),
 	KEY(REAL, gemm_efficiency, 1e-6, 1),
 	KEY(REAL, engine_weight, 1e-6, 1e6),
+	KEY(REAL, memory_threshold, 1e-6, 1),
+	KEY(REAL, memory_starvation, 1e-6, 0.999),
+	TIME(queue_wait_ns_per_kib),
 	KEY(REAL, clock_hz, 1, 1e12),
 	KEY(U64, seed, 0, 0x1p53),
 	KEY(REAL, jitter_sigma, 0, 2),
@@ -148,6 +155,8 @@ static const struct sim_model default_model = {
 	.block_share = 0.25,
 	.gemm_efficiency = 0.9,
 	.engine_weight = 8,
+	.memory_threshold = 1,
+	.memory_starvation = 0.02,
 	.clock_hz = 1.5e9,
 	.seed = 1,
 	.jitter_sigma = 0.01,
@@ -195,6 +204,24 @@ static int note_needs_data(const struct sim_position *p, const char *key)
 	return err_note(-EINVAL, "%s:%d: %s needs data = real", p->where, line_of(p, key), key);
 }
 
+/* Keys that change nothing without another one. */
+static int check_needs(const struct sim_position *p, const struct sim_model *m)
+{
+	const struct {
+		const char *key, *needs;
+		uint32_t has;
+	} pairs[] = {
+		{"memory_policy", "memory_control", m->memory_control},
+		{"memory_threshold", "memory_control", m->memory_control},
+		{"memory_starvation", "memory_control", m->memory_control},
+	};
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++)
+		if (line_of(p, pairs[i].key) && !pairs[i].has)
+			return err_note(-EINVAL, "%s:%d: %s needs %s = 1", p->where,
+					line_of(p, pairs[i].key), pairs[i].key, pairs[i].needs);
+	return 0;
+}
+
 int sim_model_complete(const struct sim_position *p, struct sim_model *m)
 {
 	int status = sim_links_complete(p, m);
@@ -213,7 +240,7 @@ int sim_model_complete(const struct sim_position *p, struct sim_model *m)
 		return note_needs_data(p, "corrupt_copy_every");
 	if (m->data == SIM_DATA_NONE && m->corrupt_launch_every)
 		return note_needs_data(p, "corrupt_launch_every");
-	return 0;
+	return check_needs(p, m);
 }
 
 int sim_model_each_line(const char *text, struct sim_position *p,

@@ -15,6 +15,8 @@ static uint64_t rounds, searches;
 /* Since the last search: resources that flows joined or left, and flows that joined. */
 static struct resource *changed;
 static struct flow *joined;
+/* Pairs of resources whose capacities may have changed; the ones ahead. */
+static struct resource *stale;
 
 void flow_begin(struct flow *f)
 {
@@ -26,7 +28,7 @@ void flow_begin(struct flow *f)
 	f->is_open = false;
 }
 
-static void add_need(struct flow *f, struct resource *at, double volume, double times)
+static void add_need(struct flow *f, struct resource *at, double volume, bool of_unit)
 {
 	if (volume <= 0)
 		return;
@@ -37,32 +39,100 @@ static void add_need(struct flow *f, struct resource *at, double volume, double 
 		}
 	}
 	assert(f->demands < FLOW_DEMANDS);
-	f->demand[f->demands++] =
-		(struct flow_demand){.at = at, .volume = volume, .times = times, .flow = f};
+	f->demand[f->demands++] = (struct flow_demand){.at = at,
+						       .volume = volume,
+						       .times = of_unit ? f->per_unit : f->blocks,
+						       .of_unit = of_unit,
+						       .flow = f};
 }
 
 void flow_need(struct flow *f, struct resource *at, double volume)
 {
-	add_need(f, at, volume, f->blocks);
+	add_need(f, at, volume, false);
 }
 
 void flow_need_unit(struct flow *f, struct resource *at, double volume)
 {
-	add_need(f, at, volume, f->per_unit);
+	add_need(f, at, volume, true);
+}
+
+void flow_wait(struct flow *f, struct resource *at, double volume)
+{
+	for (int i = 0; i < f->demands; i++)
+		if (f->demand[i].at == at)
+			f->demand[i].waits += volume;
 }
 
 /* ------------------------------------------------------------------ who shares what */
 
-/* Whether it can hold a flow. */
-static bool is_crowded(const struct resource *r) { return r->load > r->capacity * SAME_RATE; }
-
-static void mark_changed(struct resource *r)
+/* What its flows share at present. */
+static double capacity_now(const struct resource *r)
 {
-	if (r->changed || !is_crowded(r))
+	const struct resource *ahead = r->ahead, *behind = r->behind;
+	if (ahead && r->most > 0)
+		return fmax(r->most * ahead->capacity - ahead->taken, r->least * ahead->capacity);
+	if (behind && behind->most > 0 && behind->users &&
+	    r->taken > (behind->most - behind->least) * r->capacity)
+		return (1 - behind->least) * r->capacity;
+	return r->capacity;
+}
+
+/* Whether it can hold a flow. */
+static bool is_crowded(const struct resource *r) { return r->load > capacity_now(r) * SAME_RATE; }
+
+static void add_to_changed(struct resource *r)
+{
+	if (r->changed)
 		return;
 	r->changed = true;
 	r->changed_next = changed;
 	changed = r;
+}
+
+static void mark_changed(struct resource *r)
+{
+	if (is_crowded(r))
+		add_to_changed(r);
+}
+
+/* A flow has joined or left. Nothing of a pair changes while nothing is behind. */
+static void mark_pair(struct resource *r)
+{
+	struct resource *ahead = r->ahead ? r->ahead : r;
+	const struct resource *behind = ahead->behind;
+	const bool concerns = r->ahead ? !r->users || !r->users->next
+				       : behind && behind->users && behind->most > 0;
+	if (!behind || !concerns || ahead->is_stale)
+		return;
+	ahead->is_stale = true;
+	ahead->stale_next = stale;
+	stale = ahead;
+}
+
+static void refresh_pairs(void)
+{
+	for (; stale; stale = stale->stale_next) {
+		struct resource *behind = stale->behind;
+		const bool waits = behind->users && stale->wait_ns > 0;
+		stale->is_stale = false;
+		stale->taken = behind->most > 0 ? resource_most_taken(stale) : 0;
+		const double capacity = capacity_now(stale);
+		if (capacity < stale->in_force || capacity > stale->in_force ||
+		    waits != stale->waits_in_force)
+			add_to_changed(stale);
+		stale->in_force = capacity;
+		stale->waits_in_force = waits;
+		add_to_changed(behind);
+	}
+}
+
+static double own_limit(const struct flow *f)
+{
+	double wait_ns = 0;
+	for (int i = 0; i < f->demands; i++)
+		if (f->demand[i].waits > 0 && f->demand[i].at->behind->users)
+			wait_ns += f->demand[i].waits * f->demand[i].at->wait_ns;
+	return wait_ns > 0 ? 1 / (1 / f->alone + wait_ns) : f->alone;
 }
 
 static double rate_alone(const struct flow *f)
@@ -92,6 +162,7 @@ void flow_join(struct flow *f)
 		d->at->users = d;
 		d->at->load += d->volume * d->times * f->alone;
 		mark_changed(d->at);
+		mark_pair(d->at);
 	}
 }
 
@@ -121,6 +192,7 @@ void flow_leave(struct flow *f)
 			d->at->users = d->next;
 		/* So that rounding never adds up. */
 		d->at->load = d->at->users ? d->at->load - d->volume * d->times * f->alone : 0;
+		mark_pair(d->at);
 	}
 }
 
@@ -139,6 +211,7 @@ size_t flow_find_changed(struct flow **flows)
 {
 	size_t count = 0;
 	searches++;
+	refresh_pairs();
 	for (; joined; joined = joined->joined_next) {
 		joined->has_joined = false;
 		joined->search = searches;
@@ -168,10 +241,11 @@ size_t flow_find_changed(struct flow **flows)
 static void begin_rates(struct flow *const *flows, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
+		flows[i]->own_limit = own_limit(flows[i]);
 		for (int j = 0; j < flows[i]->demands; j++) {
 			struct flow_demand *d = &flows[i]->demand[j];
 			d->holds = is_crowded(d->at);
-			d->at->left = d->at->capacity;
+			d->at->left = capacity_now(d->at);
 			d->rate_of_share = flows[i]->weight / d->volume;
 		}
 	}
@@ -204,7 +278,7 @@ static void find_shares(struct flow *const *flows, size_t count)
 /* Which resource holds a flow, or its own limit: NULL. Those that would give it more are passed. */
 static void find_bottleneck(struct flow *f)
 {
-	f->limit = f->alone;
+	f->limit = f->own_limit;
 	f->bottleneck = NULL;
 	for (int j = 0; j < f->demands; j++) {
 		const double rate = f->demand[j].rate_of_share * f->demand[j].at->share;
@@ -245,7 +319,7 @@ static bool is_final(const struct flow *f) { return !f->bottleneck || !f->bottle
 /* What holds a flow besides a resource. */
 static double limit_elsewhere(const struct flow *f, const struct resource *but)
 {
-	double limit = f->alone;
+	double limit = f->own_limit;
 	for (int j = 0; j < f->demands; j++)
 		if (f->demand[j].holds && f->demand[j].at != but)
 			limit = fmin(limit, f->demand[j].rate_of_share * f->demand[j].at->share);

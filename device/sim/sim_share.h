@@ -15,6 +15,8 @@ struct flow;
 struct flow_demand {
 	struct resource *at;
 	double volume, times;
+	double waits; /* of the volume; for what passes the resource behind */
+	bool of_unit;
 	double rate_of_share; /* scratch of flow_set_rates(), like `holds` */
 	bool holds;
 	struct flow *flow;
@@ -27,6 +29,13 @@ struct resource {
 	/* What its flows would need if nothing but they themselves held them. A resource that has
 	 * as much holds nobody, and connects nobody. */
 	double load;
+	/* NULL, or the other resource of a pair; see resource_divide(). */
+	struct resource *ahead, *behind;
+	double most, least; /* of the one behind */
+	/* Of the one ahead; `taken` is resource_most_taken() while flows are behind. */
+	double wait_ns, taken, in_force;
+	bool waits_in_force, is_stale;
+	struct resource *stale_next;
 	bool changed; /* flows that it holds joined or left since rates were set */
 	struct flow_demand *users;
 	struct resource *changed_next;
@@ -35,13 +44,17 @@ struct resource {
 	bool is_passed;
 	struct resource *listed_next;
 	uint64_t round, search;
+	/* scratch of resource_most_taken() */
+	uint64_t set;
+	unsigned members;
+	double members_load, largest_part;
 };
 
 /* Of a block at most FLOW_OWN for its unit and its device, and FLOW_PEER for every array in another
  * device's memory. The rest is for links; sim_peers.c refuses operations that pass more. */
-#define FLOW_DEMANDS 96
+#define FLOW_DEMANDS 98
 #define FLOW_OWN 16
-#define FLOW_PEER 4
+#define FLOW_PEER 5
 
 /* One copy, or blocks that move and compute the same at the same time. */
 struct flow {
@@ -54,6 +67,7 @@ struct flow {
 	double rate;  /* of each block, in 1/ns; set by flow_set_rates(), in force until a flow that
 			 is connected with it starts or ends */
 	/* scratch of flow_set_rates() and flow_find_changed() */
+	double own_limit; /* `alone`, less for what waits */
 	double limit;
 	bool is_open;
 	struct resource *bottleneck;
@@ -67,6 +81,24 @@ struct flow {
 void flow_begin(struct flow *f);
 void flow_need(struct flow *f, struct resource *at, double volume);
 void flow_need_unit(struct flow *f, struct resource *at, double volume);
+/* So much of what it needs there waits. */
+void flow_wait(struct flow *f, struct resource *at, double volume);
+
+/* Two resources become a pair, which share the capacity of the one ahead. Neither has flows.
+ *
+ *   behind   has what resource_most_taken() ahead leaves of `most` of the capacity, but always
+ *            `least` of it, which is less than all. With `most` 0 it limits nothing, and if wait_ns
+ *            is 0, too, they are no pair
+ *   ahead    has all, but where only `least` is left behind, and flows are there, the rest. As long
+ *            as flows are behind, a flow takes longer by wait_ns for every unit that waits here,
+ *            whatever else holds it */
+void resource_divide(struct resource *ahead, struct resource *behind, double most, double least,
+		     double wait_ns);
+
+/* The most that the flows of a resource can take of it, whatever else passes: each no more than
+ * alone, and those of one unit together no more than if the unit had only what moves the most here
+ * for its time. */
+double resource_most_taken(const struct resource *r);
 
 /* A flow starts or ends to pass its resources. */
 void flow_join(struct flow *f);

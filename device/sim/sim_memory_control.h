@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A device's memory: which class of traffic passes it, how both share it, and how much has passed.
+ */
+#ifndef GPUSIG_SIM_MEMORY_CONTROL_H
+#define GPUSIG_SIM_MEMORY_CONTROL_H
+
+#include "device/dev_tracking.h"
+#include "device/sim/sim_share.h"
+
+struct alloc;
+struct flow;
+struct op;
+struct op_traffic;
+struct sim_dev;
+
+struct sim_memory_control {
+	struct dev_memory_control in_force;
+	/* What communication passes: with `fair` besides memory, if its queue takes time, else
+	 * instead. */
+	struct resource communication;
+	struct dev_memory_bytes passed;
+};
+
+/* What the model says. The device has no work. */
+void sim_memory_control_open(struct sim_dev *d);
+
+/* Of what the operation reads or writes there. */
+enum dev_traffic_class sim_traffic_class(const struct op *op, const struct alloc *a);
+
+/* A flow needs the memory for part of some traffic of the operation. */
+void sim_memory_need(struct flow *f, const struct op *op, const struct op_traffic *t,
+		     double volume);
+
+/* The operation starts to move all of its traffic. */
+void sim_memory_count(const struct op *op);
+
+/* In sim_ops: the operations of device/dev_tracking.h. */
+extern const struct dev_tracking_ops sim_tracking_ops;
+
+#endif
