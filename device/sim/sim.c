@@ -124,6 +124,7 @@ static void set_props(struct sim_dev *d)
 	p->caps &= ~(m->copy_engines ? 0u : DEV_CAP_COPY_ENGINE);
 	p->caps &= ~(m->priorities > 1 ? 0u : DEV_CAP_PRIORITY);
 	p->caps &= ~(m->shared_per_unit_bytes ? 0u : DEV_CAP_OCCUPANCY);
+	p->caps &= ~(m->memory_adds ? 0u : DEV_CAP_MEMORY_ADDS);
 	p->caps &= ~(m->memory_control ? 0u : DEV_CAP_MEMORY_CONTROL);
 	p->caps &= ~m->lacks;
 	p->caps |= m->data == SIM_DATA_NONE ? DEV_CAP_TIME_ONLY : 0u;
@@ -147,6 +148,7 @@ static void set_props(struct sim_dev *d)
 			p->gemm_types |= 1u << type;
 	p->fma_peak_types = p->gemm_types & (1u << DEV_F32 | 1u << DEV_F64);
 	p->gemm_tiled_types = dev_can(&d->base, DEV_CAP_GEMM_TILED) ? p->gemm_types : 0;
+	p->gemm_adding_types = p->gemm_tiled_types;
 	p->gemm_tile_rows = p->gemm_tiled_types ? 1 : 0;
 	p->priority_low = m->priorities > 1 ? -1 : 0;
 	p->priority_high = m->priorities > 1 ? 1 : 0;
@@ -161,6 +163,8 @@ static void apply_lacks(struct sim_model *m)
 		m->priorities = 1;
 	if (m->lacks & DEV_CAP_OCCUPANCY)
 		m->shared_per_unit_bytes = m->shared_per_block_bytes = m->shared_reserved_bytes = 0;
+	if (m->lacks & DEV_CAP_MEMORY_ADDS)
+		m->memory_adds = 0;
 	if (m->lacks & DEV_CAP_MEMORY_CONTROL)
 		m->memory_control = m->memory_policy = 0;
 	if (m->lacks & DEV_CAP_WAIT_VALUE)

@@ -50,12 +50,13 @@
  * tile for every unit, but then to no side below that. An edge tile costs a whole one. A tile of
  * r x c moves (r + c) * k elements of A and B and r * c of C (2 r * c with beta) through the cache,
  * each of its own type's bytes, and runs at gemm_efficiency * flops of its type. Matrices larger
- * than llc_bytes also pass memory once (C twice with beta), unless llc_tracked is 1. `tiled`,
- * counting rows and a transposed B cost nothing. With tile_k the tiles are DEV_GEMM_TILE^2, tile_k
- * costs its claim alone, and the tiles of a block are one flow. Types without a rate of their own
- * (flops_bf16 ...) are -ENOTSUP. Narrow A and B are decoded, tf32 rounded to its bits; every
- * product and sum is rounded to f32, and C to its type, to nearest. A GEMM of a narrow type reads A
- * and B when its first block ends.
+ * than llc_bytes also pass memory once (C twice with beta), unless llc_tracked is 1. Where memory
+ * adds to C (MEMORY), each of its elements passes that memory once, and no cache, so that A and B
+ * alone count as the matrices. `tiled`, counting rows and a transposed B cost nothing. With tile_k
+ * the tiles are DEV_GEMM_TILE^2, tile_k costs its claim alone, and the tiles of a block are one
+ * flow. Types without a rate of their own (flops_bf16 ...) are -ENOTSUP. Narrow
+ * A and B are decoded, tf32 rounded to its bits; every product and sum is rounded to f32, and C to
+ * its type, to nearest. A GEMM of a narrow type reads A and B when its first block ends.
  *
  * CACHE, with llc_tracked = 1. The last-level cache of a device holds the llc_bytes of the device's
  * memory that were used last, in at most 512 ranges; what was used first goes first, a range from
@@ -88,7 +89,8 @@
  * floor(w / sn), too. Waves go along N first. A passes memory ceil(N / (sn * c)) times, but once
  * if sm * r rows of it take at most half of llc_bytes; B ceil(M / (sm * r)) times, but once if all
  * of it takes at most half of llc_bytes; C once, and once more with beta. That is never more than
- * what the tiles move. Then the cache has the last of A, B and C, used in this order.
+ * what the tiles move. Where memory adds to C, C takes no place: then all of llc_bytes counts
+ * instead of half. Then the cache has the last of A, B and C, used in this order.
  *
  * SHARING is max-min fair on every resource. A resource that is full gives all of its flows the
  * same, but less to those that something else holds below that; the copy of an engine gets
@@ -119,8 +121,14 @@
  * in which they came. A burst of communication fills what it is let into, and what reads waits
  * behind it, however little bandwidth the burst gets.) J, j and slow_down stretch this time, too.
  *
+ * With memory_adds = 1 memory adds what dev_copy_add() and GEMMs with `adds` write to it, at its
+ * own device and at others. That takes add_cost times as much of its time as a write, passes links
+ * and units as a write, and reads nothing. It passes every cache by: of its range what is dirty
+ * passes memory first, and the cache forgets all. Where C's memory does not add, a GEMM with `adds`
+ * costs what beta = 1 does, but of a peer's C the read passes neither links nor unit.
+ *
  * dev_memory_bytes() counts all of an operation when it starts: a copy or fill when its flow does,
- * a launch after launch_ns.
+ * a launch after launch_ns. What is added counts once, whatever add_cost is.
  *
  * LINKS between devices are directed. `links` of the model says which ones there are:
  *
@@ -239,6 +247,7 @@ struct sim_model {
 	uint32_t llc_writes;     /* 1: through */
 	uint32_t engine_cache;   /* 1: copies of engines go through it */
 	uint32_t numa_nodes;     /* of the host */
+	uint32_t memory_adds;    /* 1: it adds what is written to it */
 	uint32_t memory_control; /* 1: how classes of traffic share memory can be changed */
 	uint32_t memory_policy;  /* enum dev_memory_policy: fair or compute-first */
 	uint64_t shared_per_unit_bytes, shared_per_block_bytes, shared_granularity_bytes,
@@ -271,6 +280,7 @@ struct sim_model {
 	/* MEMORY */
 	double memory_threshold, memory_starvation;
 	double queue_wait_ns_per_kib;
+	double add_cost; /* memory's time for a byte that it adds / for one that is written */
 	double clock_hz;
 	/* noise: lognormal factors of mean 1 */
 	uint64_t seed;             /* of every case: and what dev_reseed() is given */

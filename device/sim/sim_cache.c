@@ -183,11 +183,16 @@ static void write_back(struct exchange *x, const struct sim_range *range)
 
 /* ------------------------------------------------------------------ operations */
 
+static struct sim_dev *cache_before(const struct alloc *a)
+{
+	return a->kind == DEV_MEM_DEVICE && a->dev->model.llc_tracked ? a->dev : NULL;
+}
+
 /* Whose cache could hold it; NULL: nobody's. */
 static struct sim_dev *cache_of(const struct op *op, unsigned i)
 {
-	const struct alloc *a = op->work->traffic[i].at;
-	return a->kind == DEV_MEM_DEVICE && a->dev->model.llc_tracked ? a->dev : NULL;
+	const struct op_traffic *t = &op->work->traffic[i];
+	return t->adds ? NULL : cache_before(t->at);
 }
 
 static bool passes_by(const struct op *op, const struct sim_dev *owner)
@@ -270,6 +275,20 @@ static void pass_by(struct exchange *x, const struct op *op)
 	keep_ranges(x, SIM_CACHED);
 }
 
+/* Memory that adds needs what is dirty; then the cache forgets all of the range. */
+static void add_past(struct op *op, unsigned i)
+{
+	const struct sim_range *r = range_of(op, i);
+	struct exchange x = {.d = cache_before(op->work->traffic[i].at)};
+	if (!x.d)
+		return;
+	write_back(&x, r);
+	take_out(x.d, r->at, r->bytes, NULL);
+	keep_ranges(&x, SIM_CACHED);
+	if (x.written > 0)
+		op_traffic(op, op->work->traffic[i].use, x.written, true, PATH_REFILL);
+}
+
 static bool is_first_of(const struct op *op, unsigned i, const struct sim_dev *owner)
 {
 	for (unsigned before = 0; before < i; before++)
@@ -300,4 +319,7 @@ void sim_cache_start(struct op *op)
 		if (x.written > 0)
 			op_traffic(op, op->work->traffic[i].use, x.written, true, PATH_REFILL);
 	}
+	for (unsigned i = 0; i < asked; i++)
+		if (op->work->traffic[i].adds)
+			add_past(op, i);
 }

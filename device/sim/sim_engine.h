@@ -48,7 +48,7 @@ struct op;
 #define SIM_CAN_LACK                                                                               \
 	(DEV_CAP_GEMM | DEV_CAP_GEMM_TILED | DEV_CAP_COPY_ENGINE | DEV_CAP_PRIORITY |              \
 	 DEV_CAP_WAIT_VALUE | DEV_CAP_PEER | DEV_CAP_OCCUPANCY | DEV_CAP_CLOCK_RATE |              \
-	 DEV_CAP_UNIT_MASK | DEV_CAP_MEMORY_CONTROL)
+	 DEV_CAP_UNIT_MASK | DEV_CAP_MEMORY_CONTROL | DEV_CAP_MEMORY_ADDS)
 #define SIM_CAPS (SIM_CAN_LACK | DEV_CAP_VIRTUAL_TIME | DEV_CAP_VALUE_IN_QUEUE)
 
 /* Handles that are open (sim_handles.c): -ENOMEM without a text; NULL: it is none. */
@@ -132,6 +132,8 @@ struct op_traffic {
 	unsigned use; /* of which it is */
 	double volume;
 	bool write;
+	bool adds;  /* in that memory, past its cache */
+	bool stays; /* the read of an addition at the far end: it passes no unit and no link */
 	enum path path;
 };
 
@@ -149,7 +151,7 @@ struct op_work {
 struct op {
 	enum op_kind kind;
 	bool started, has_engine;
-	bool fails, corrupts;
+	bool fails, corrupts, adds;
 	struct dev_stream *stream;
 	struct op *next;       /* in the stream */
 	struct op *ready_next; /* among the pending launches or copies of the device */
@@ -164,7 +166,8 @@ struct op {
 	char *dst;
 	const char *src;
 	uint64_t bytes;
-	uint32_t value; /* the byte of a fill */
+	uint32_t value;        /* the byte of a fill */
+	enum dev_type element; /* of a copy that adds */
 	struct event_stamp *stamp;
 
 	/* launch */

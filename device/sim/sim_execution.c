@@ -15,7 +15,10 @@ static struct sim_dev *dev_of(const struct op *op) { return op->stream->dev; }
 /* ------------------------------------------------------------------ what flows need */
 
 /* Whether it passes unit or engine, and links. */
-static bool leaves_memory(const struct op_traffic *t) { return t->path != PATH_REFILL; }
+static bool leaves_memory(const struct op_traffic *t)
+{
+	return t->path != PATH_REFILL && !t->stays;
+}
 
 static void need_pinned(struct sim_dev *d, struct flow *f, const struct op_traffic *t,
 			double volume)
@@ -112,6 +115,9 @@ static void end_transfer(struct sim_task *task)
 	const bool moves = op->bytes && sim_memory_moves(dev_of(op), op->bytes);
 	if (moves && op->kind == OP_FILL)
 		memset(op->dst, (int)op->value, op->bytes);
+	else if (moves && op->adds)
+		sim_memory_add(op->element, op->dst, op->src,
+			       op->bytes / dev_type_bytes(op->element));
 	else if (moves)
 		memcpy(op->dst, op->src, op->bytes);
 	if (op->corrupts)

@@ -288,15 +288,45 @@ static double operand_of(const struct dev_gemm *g, unsigned use)
 			  : (double)dev_type_result_bytes(g->type) * g->m * g->n;
 }
 
+/* Whether C's memory adds to it, past every cache. */
+static bool memory_adds_c(const struct op *op)
+{
+	return op->work->gemm.adds && sim_alloc_adds(op->work->use[2]);
+}
+
 /* Of a cache that is not tracked. */
 static void pass_memory_once(struct sim_dev *d, struct op *op)
 {
 	const double c_passes = is_zero(op->work->gemm.beta) ? 1 : 2;
-	for (unsigned use = 0; use < 3; use++)
+	for (unsigned use = 0; use < (memory_adds_c(op) ? 2 : 3); use++)
 		if (sim_is_own(d, op->work->use[use]))
 			op_traffic(op, use,
 				   (use == 2 ? c_passes : 1) * operand_of(&op->work->gemm, use),
 				   use == 2, PATH_REFILL);
+}
+
+static void mark_latest(struct op *op, bool adds, bool stays)
+{
+	op->work->traffic[op->traffics - 1].adds = adds;
+	op->work->traffic[op->traffics - 1].stays = stays;
+}
+
+static void add_traffic_of_c(struct sim_dev *d, struct op *op, enum path path)
+{
+	const struct dev_gemm *g = &op->work->gemm;
+	const struct alloc *c = op->work->use[2];
+	const double tiles = (double)op->tiles * op->tile_rows * op->tile_columns *
+			     dev_type_result_bytes(g->type);
+	if (memory_adds_c(op)) {
+		op_traffic(op, 2, operand_of(g, 2), true, PATH_MEMORY);
+		mark_latest(op, true, false);
+		return;
+	}
+	op_traffic(op, 2, tiles, true, path);
+	if (is_zero(g->beta))
+		return;
+	op_traffic(op, 2, tiles, false, path);
+	mark_latest(op, false, g->adds && c->dev != d && c->kind == DEV_MEM_DEVICE);
 }
 
 static void add_traffic(struct sim_dev *d, struct op *op)
@@ -307,15 +337,12 @@ static void add_traffic(struct sim_dev *d, struct op *op)
 	for (unsigned use = 0; use < 3; use++)
 		path[use] = sim_is_own(d, op->work->use[use]) ? PATH_CACHE : PATH_MEMORY;
 	double per_row = (double)op->tiles * (double)g->k * (double)size;
-	double tile = (double)op->tiles * op->tile_rows * op->tile_columns *
-		      dev_type_result_bytes(g->type);
+	const double c_bytes = memory_adds_c(op) ? 0 : operand_of(g, 2);
 	op_traffic(op, 0, per_row * op->tile_rows, false, path[0]);
 	op_traffic(op, 1, per_row * op->tile_columns, false, path[1]);
-	op_traffic(op, 2, tile, true, path[2]);
-	if (!is_zero(g->beta))
-		op_traffic(op, 2, tile, false, path[2]);
+	add_traffic_of_c(d, op, path[2]);
 	if (!d->model.llc_tracked &&
-	    operand_of(g, 0) + operand_of(g, 1) + operand_of(g, 2) > (double)d->model.llc_bytes)
+	    operand_of(g, 0) + operand_of(g, 1) + c_bytes > (double)d->model.llc_bytes)
 		pass_memory_once(d, op);
 }
 
@@ -344,13 +371,14 @@ double sim_gemm_memory_bytes(const struct op *op, unsigned traffic)
 {
 	const struct dev_gemm *g = &op->work->gemm;
 	const unsigned use = op->work->traffic[traffic].use;
-	const double half = (double)op->work->use[use]->dev->model.llc_bytes / 2,
+	const double llc_bytes = (double)op->work->use[use]->dev->model.llc_bytes,
+		     most = memory_adds_c(op) ? llc_bytes : llc_bytes / 2,
 		     once = operand_of(g, use);
 	const struct wave w = wave_of(op);
 	double passes = 1;
-	if (use == 0 && once / g->m * fmin(w.rows, g->m) > half)
+	if (use == 0 && once / g->m * fmin(w.rows, g->m) > most)
 		passes = ceil(g->n / w.columns);
-	if (use == 1 && once > half)
+	if (use == 1 && once > most)
 		passes = ceil(g->m / w.rows);
 	return passes * once;
 }
@@ -364,6 +392,8 @@ int sim_gemm_prepare(struct sim_dev *d, struct op *op, const struct dev_gemm *g)
 		   : g->done                      ? &counting_type
 						  : &timed_type;
 	op->work->gemm = *g;
+	if (g->adds)
+		op->work->gemm.beta = 1;
 	status = use_operands(d, op);
 	if (!status)
 		status = set_tiles(d, op);

@@ -371,7 +371,14 @@ static const struct kernel_type own_types[KERNELS] = {
 
 static void finish_engine_copy(struct op *op, uint32_t block)
 {
-	if (sim_memory_moves(op->stream->dev, op->bytes))
+	uint64_t from, to;
+	if (!sim_memory_moves(op->stream->dev, op->bytes))
+		return;
+	block_range(op, op->bytes, block, &from, &to);
+	if (op->adds)
+		sim_memory_add(op->element, op->dst + from, op->src + from,
+			       (to - from) / dev_type_bytes(op->element));
+	else
 		finish_copy(op, block);
 }
 

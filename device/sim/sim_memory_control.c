@@ -7,6 +7,11 @@
 
 /* ------------------------------------------------------------------ what passes memory */
 
+bool sim_alloc_adds(const struct alloc *a)
+{
+	return a->kind == DEV_MEM_DEVICE && a->dev->model.memory_adds;
+}
+
 enum dev_traffic_class sim_traffic_class(const struct op *op, const struct alloc *a)
 {
 	const bool copies = op->kind == OP_COPY || op->type == &kernel_copy_type;
@@ -17,11 +22,12 @@ void sim_memory_need(struct flow *f, const struct op *op, const struct op_traffi
 {
 	struct sim_dev *d = t->at->dev;
 	struct sim_memory_control *c = &d->control;
+	const double cost = volume * (t->adds ? d->model.add_cost : 1);
 	const bool communicates = sim_traffic_class(op, t->at) == DEV_COMMUNICATION;
 	if (!communicates || c->in_force.policy == DEV_MEMORY_FAIR)
-		flow_need(f, &d->memory, volume);
+		flow_need(f, &d->memory, cost);
 	if (communicates && d->memory.behind)
-		flow_need(f, &c->communication, volume);
+		flow_need(f, &c->communication, cost);
 	if (!communicates && !t->write && d->memory.behind)
 		flow_wait(f, &d->memory, volume);
 }
@@ -110,6 +116,7 @@ static int sim_stream_class(struct dev *dev, struct dev_stream *s, enum dev_traf
 
 const struct dev_tracking_ops sim_tracking_ops = {
 	.stream_units = sim_stream_units,
+	.copy_add = sim_copy_add,
 	.stream_class = sim_stream_class,
 	.memory_control = sim_memory_control,
 	.memory_control_read = sim_memory_control_read,

@@ -25,6 +25,9 @@ struct sim_memory_control {
 /* What the model says. The device has no work. */
 void sim_memory_control_open(struct sim_dev *d);
 
+/* Whether this memory adds what is written to it. */
+bool sim_alloc_adds(const struct alloc *a);
+
 /* Of what the operation reads or writes there. */
 enum dev_traffic_class sim_traffic_class(const struct op *op, const struct alloc *a);
 

@@ -50,6 +50,7 @@ const struct sim_key sim_keys[] = {
 	KEY(U32, llc_tracked, 0, 1),
 	WORD(llc_writes, write_words),
 	WORD(engine_cache, engine_words),
+	KEY(U32, memory_adds, 0, 1),
 	KEY(U32, memory_control, 0, 1),
 	WORD(memory_policy, policy_words),
 	KEY(BYTES, l1_bytes, 0, 0x1p40),
@@ -94,6 +95,7 @@ const struct sim_key sim_keys[] = {
 	KEY(REAL, memory_threshold, 1e-6, 1),
 	KEY(REAL, memory_starvation, 1e-6, 0.999),
 	TIME(queue_wait_ns_per_kib),
+	KEY(REAL, add_cost, 1, 1e6),
 	KEY(REAL, clock_hz, 1, 1e12),
 	KEY(U64, seed, 0, 0x1p53),
 	KEY(REAL, jitter_sigma, 0, 2),
@@ -157,6 +159,7 @@ static const struct sim_model default_model = {
 	.engine_weight = 8,
 	.memory_threshold = 1,
 	.memory_starvation = 0.02,
+	.add_cost = 1,
 	.clock_hz = 1.5e9,
 	.seed = 1,
 	.jitter_sigma = 0.01,
@@ -214,6 +217,7 @@ static int check_needs(const struct sim_position *p, const struct sim_model *m)
 		{"memory_policy", "memory_control", m->memory_control},
 		{"memory_threshold", "memory_control", m->memory_control},
 		{"memory_starvation", "memory_control", m->memory_control},
+		{"add_cost", "memory_adds", m->memory_adds},
 	};
 	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++)
 		if (line_of(p, pairs[i].key) && !pairs[i].has)

@@ -43,6 +43,8 @@ void sim_stream_close(struct dev *dev, struct dev_stream *s);
 int sim_stream_sync(struct dev *dev, struct dev_stream *s);
 int sim_stream_query(struct dev *dev, struct dev_stream *s);
 int sim_copy(struct dev *dev, struct dev_stream *s, void *dst, const void *src, uint64_t bytes);
+int sim_copy_add(struct dev *dev, struct dev_stream *s, void *dst, const void *src, uint64_t bytes,
+		 enum dev_type type);
 int sim_fill(struct dev *dev, struct dev_stream *s, void *dst, uint8_t byte, uint64_t bytes);
 int sim_event_open(struct dev *dev, struct dev_event **e_p);
 void sim_event_close(struct dev *dev, struct dev_event *e);

@@ -119,7 +119,8 @@ static bool passage_of(const struct op *op, unsigned i, struct passage *p)
 	const struct sim_dev *d = op->stream->dev;
 	const struct alloc *a = op->work->traffic[i].at;
 	*p = op->work->traffic[i].write ? (struct passage){d, a->dev} : (struct passage){a->dev, d};
-	return a->dev != d && a->kind == DEV_MEM_DEVICE && op->work->traffic[i].path != PATH_REFILL;
+	return a->dev != d && a->kind == DEV_MEM_DEVICE &&
+	       op->work->traffic[i].path != PATH_REFILL && !op->work->traffic[i].stays;
 }
 
 double sim_op_latency_ns(const struct op *op)

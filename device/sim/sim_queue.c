@@ -202,19 +202,15 @@ static bool ranges_overlap(const char *a, const char *b, uint64_t bytes)
 	return a < b ? (uint64_t)(b - a) < bytes : (uint64_t)(a - b) < bytes;
 }
 
-int sim_copy(struct dev *dev, struct dev_stream *s, void *dst, const void *src, uint64_t bytes)
+static int prepare_copy(struct sim_dev *d, struct op *op, void *dst, const void *src,
+			uint64_t bytes)
 {
-	struct sim_dev *d = sim_of(dev);
-	int status;
-	struct op *op = sim_op_begin(d, s, d->model.copy_engines ? OP_COPY : OP_LAUNCH, &status);
-	if (!op)
-		return sim_call_end(status);
-	status = op_use(d, op, dst, bytes, "copy to", NULL);
+	int status = op_use(d, op, dst, bytes, "copy to", NULL);
 	if (!status)
 		status = op_use(d, op, src, bytes, "copy from", NULL);
 	if (!status && ranges_overlap(dst, src, bytes))
 		status = err_note(-EINVAL, "sim:%u: copy %llu bytes: the ranges overlap",
-				  dev->index, (unsigned long long)bytes);
+				  d->base.index, (unsigned long long)bytes);
 	op->dst = dst;
 	op->src = src;
 	op->bytes = bytes;
@@ -231,6 +227,49 @@ int sim_copy(struct dev *dev, struct dev_stream *s, void *dst, const void *src, 
 		op->work->arg[3].u32 = 1;
 	}
 	apply_slow_down(d, op, "engine");
+	return status;
+}
+
+static struct op *begin_copy(struct sim_dev *d, struct dev_stream *s, int *status_p)
+{
+	return sim_op_begin(d, s, d->model.copy_engines ? OP_COPY : OP_LAUNCH, status_p);
+}
+
+int sim_copy(struct dev *dev, struct dev_stream *s, void *dst, const void *src, uint64_t bytes)
+{
+	struct sim_dev *d = sim_of(dev);
+	int status;
+	struct op *op = begin_copy(d, s, &status);
+	if (!op)
+		return sim_call_end(status);
+	return sim_call_end(sim_op_queue(d, op, prepare_copy(d, op, dst, src, bytes)));
+}
+
+static int prepare_addition(struct sim_dev *d, struct op *op, enum dev_type type)
+{
+	const uint32_t size = dev_type_bytes(type);
+	if (!sim_alloc_adds(op->work->use[0]))
+		return err_note(-ENOTSUP, "sim:%u: copy_add: the memory of the target does not add",
+				d->base.index);
+	if ((uintptr_t)op->dst % size || (uintptr_t)op->src % size)
+		return err_note(-EINVAL, "sim:%u: copy_add: an array is not aligned to %u bytes",
+				d->base.index, size);
+	op->adds = op->work->traffic[0].adds = true;
+	op->element = type;
+	return 0;
+}
+
+int sim_copy_add(struct dev *dev, struct dev_stream *s, void *dst, const void *src, uint64_t bytes,
+		 enum dev_type type)
+{
+	struct sim_dev *d = sim_of(dev);
+	int status;
+	struct op *op = begin_copy(d, s, &status);
+	if (!op)
+		return sim_call_end(status);
+	status = prepare_copy(d, op, dst, src, bytes);
+	if (!status)
+		status = prepare_addition(d, op, type);
 	return sim_call_end(sim_op_queue(d, op, status));
 }
 

@@ -29,6 +29,7 @@ static void properties_are_sane(void)
 		expect(!(p->caps & DEV_CAP_GEMM) == (p->gemm_types == 0));
 		expect(!(p->caps & DEV_CAP_GEMM_TILED) == (p->gemm_tiled_types == 0));
 		expect((p->gemm_types | p->gemm_tiled_types) >> DEV_TYPES == 0);
+		expect((p->gemm_adding_types & ~p->gemm_tiled_types) == 0);
 		expect((p->fma_peak_types & ~p->gemm_types) == 0);
 		expect((p->fma_peak_types & ~(1u << DEV_F32 | 1u << DEV_F64)) == 0);
 		expect((p->gemm_fast_types & ~p->gemm_types) == 0);

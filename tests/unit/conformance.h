@@ -13,7 +13,7 @@
  *     conformance_signals      signal and await
  *     conformance_gemm         dev_gemm() in every type
  *     conformance_tiled        tiled GEMM: shaped blocks, counters of finished rows
- *     conformance_tracking     the memory controller
+ *     conformance_tracking     memory that adds, and its controller
  *     conformance_collectives  communicators and their collectives
  *     conformance_optional     what only some devices have
  *     conformance_misuse       handles and arguments that a checked device refuses
