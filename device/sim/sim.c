@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "device/sim/sim.h"
 #include "device/backends.h"
+#include "device/sim/sim_execution.h"
 #include "device/sim/sim_model.h"
 #include "device/sim/sim_ops.h"
 #include "lib/err.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "device/sim/sim_engine.h"
+#include "device/sim/sim_execution.h"
 #include "lib/err.h"
 
 #include <errno.h>

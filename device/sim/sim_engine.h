@@ -433,42 +433,4 @@ double sim_task_next_ns(void);
 /* Let the tasks that finish at this time go on, in the order in which they began. */
 void sim_task_complete_at(double now_ns);
 
-/* ------------------------------------------------------------------ units (sim_units.c) */
-
-/* One class of idle units. */
-void sim_units_open(struct sim_dev *d);
-/* Give free slots to the blocks of ready launches. */
-void sim_units_start_blocks(struct sim_dev *d);
-/* The blocks of a group leave their units. */
-void sim_units_leave(struct sim_task *group);
-/* Those that blocks of the stream may use. */
-uint32_t sim_units_of(const struct dev_stream *s);
-/* Blocks with these claims that one unit holds. */
-uint32_t sim_units_residents(const struct sim_dev *d, uint64_t claim_bytes,
-			     uint64_t register_bytes);
-
-/* ------------------------------------------------------------------ engines and units
- * (sim_execution.c) */
-
-/* Random factor of an operation's durations. */
-double op_stretch(struct sim_dev *d, uint64_t serial);
-
-/* Insert an operation into a ready list of its device, by priority; remove it. */
-void sim_exec_ready_insert(struct op **list, struct op *op);
-void sim_exec_ready_remove(struct op **list, const struct op *op);
-
-/* Give free engines to the copies that are ready. */
-void sim_exec_start_copies(struct sim_dev *d);
-
-/* Continue a copy or fill after its latency, and a launch after its own. */
-void sim_exec_start_transfer(struct sim_task *task);
-void sim_exec_mark_launch_ready(struct sim_task *task);
-
-/* The blocks of a group begin, after their delay. */
-void sim_exec_start_group(struct sim_task *group);
-double sim_exec_block_delay_ns(const struct op *op);
-double sim_exec_block_stretch(const struct op *op, uint32_t block);
-/* What a group's flow needs. */
-void sim_exec_block_flow(struct sim_task *group);
-
 #endif

@@ -2,7 +2,7 @@
  *
  * Copies, fills and the blocks of launches: what they need and how long they take.
  */
-#include "device/sim/sim_engine.h"
+#include "device/sim/sim_execution.h"
 
 #include <math.h>
 #include <string.h>

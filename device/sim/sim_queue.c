@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "device/sim/sim_execution.h"
 #include "device/sim/sim_ops.h"
 #include "lib/err.h"
 

@@ -8,6 +8,7 @@
  * launch costs as many events as it is disturbed, and not as it has waves. They are taken back when
  * something else could use the units.
  */
+#include "device/sim/sim_execution.h"
 #include "device/sim/sim_ops.h"
 #include "lib/err.h"
 
