@@ -4,6 +4,7 @@
 #include "device/sim/sim_execution.h"
 #include "device/sim/sim_model.h"
 #include "device/sim/sim_ops.h"
+#include "device/sim/sim_tracker.h"
 #include "lib/err.h"
 
 #include <errno.h>
@@ -127,6 +128,7 @@ static void set_props(struct sim_dev *d)
 	p->caps &= ~(m->shared_per_unit_bytes ? 0u : DEV_CAP_OCCUPANCY);
 	p->caps &= ~(m->memory_adds ? 0u : DEV_CAP_MEMORY_ADDS);
 	p->caps &= ~(m->memory_control ? 0u : DEV_CAP_MEMORY_CONTROL);
+	p->caps &= ~(m->tracker_entries ? 0u : DEV_CAP_TRACKER);
 	p->caps &= ~m->lacks;
 	p->caps |= m->data == SIM_DATA_NONE ? DEV_CAP_TIME_ONLY : 0u;
 	p->units = m->units;
@@ -168,6 +170,8 @@ static void apply_lacks(struct sim_model *m)
 		m->memory_adds = 0;
 	if (m->lacks & DEV_CAP_MEMORY_CONTROL)
 		m->memory_control = m->memory_policy = 0;
+	if (m->lacks & (DEV_CAP_TRACKER | DEV_CAP_MEMORY_ADDS))
+		m->tracker_entries = 0;
 	if (m->lacks & DEV_CAP_WAIT_VALUE)
 		m->lacks |= DEV_CAP_VALUE_IN_QUEUE;
 	if (m->lacks & DEV_CAP_GEMM)
@@ -181,6 +185,11 @@ static int add_device(struct sim_dev *d)
 	int status = sim_tasks_open(d);
 	if (status)
 		return status;
+	status = sim_trackers_open(d);
+	if (status) {
+		sim_tasks_close(d);
+		return status;
+	}
 	set_resources(d);
 	set_props(d);
 	d->kernels = kernels_fill(d->kernel, m->data == SIM_DATA_REAL);
@@ -238,9 +247,11 @@ static void fail_users(struct sim_dev *gone, struct sim_dev *d)
 {
 	for (struct dev_stream *s = d->streams; s; s = s->next) {
 		bool uses = false;
-		for (const struct op *op = s->head; op; op = op->next)
+		for (const struct op *op = s->head; op; op = op->next) {
+			uses |= op->tracker && sim_tracker_leads_to(op->tracker, gone);
 			for (unsigned i = 0; i < op->uses; i++)
 				uses |= op->work->use[i]->dev == gone;
+		}
 		if (!uses)
 			continue;
 		sim_engine_cancel(s);
@@ -275,6 +286,7 @@ static void sim_close(struct dev *dev)
 	for (struct sim_dev *other = sim_engine.devs; other; other = other->next)
 		if (other != d)
 			fail_users(d, other);
+	sim_trackers_close(d);
 	free_streams(d->streams);
 	free_streams(d->closed);
 	while (d->events) {

@@ -92,6 +92,33 @@
  * what the tiles move. Where memory adds to C, C takes no place: then all of llc_bytes counts
  * instead of half. Then the cache has the last of A, B and C, used in this order.
  *
+ * TRACKER, with tracker_entries of 1 or more. What a GEMM writes is counted when a block ends, by
+ * the rows and columns of its tiles; what a copy or a forward writes, when it ends, by its bytes,
+ * of which only whole elements count; by whichever device. A GEMM belongs to the tracker that is
+ * armed for C when its launch_ns are over: C then must be part of the matrix, in the same type and
+ * with rows of the same distance (else -EINVAL), and its blocks are simulated wave by wave.
+ *
+ *   arm, wait   take no time of their own. Streams that wait for the same tracker all go on. With
+ *               `data = real` arming sets the rows of FORWARD and KEPT to 0
+ *   entries     A tile takes one with its first write and gives it back when it is complete. If
+ *               none is free it is counted as overflowed, and its writes are counted in memory, at
+ *               no cost to them. It gets the entry that is free next, after those that overflowed
+ *               before; but if it is complete before, its copy is ready J * memory_latency_ns
+ *               later. No write ever waits, and nothing waits for an entry
+ *   forward     J * tracker_ns after the tile is complete its copy is ready, but not before those
+ *               of tiles that were complete earlier. It takes a free engine as a copy does that was
+ *               ready then, and J * (peer + flow of the tile's bytes): read once, written once,
+ *               with engine_bandwidth, engine_weight and `slow_down = engine`. J is one draw per
+ *               tile. It bypasses all caches and is added as dev_copy_add() does; no fault of the
+ *               model counts it. Then it is counted where it arrived
+ *   AWAY        The blocks of this device's GEMMs write such rows to the target instead of C: as
+ *               much of C's bytes as the tile has of such rows. `peer` of a block is 0 if all its
+ *               rows stay. Without `adds` beta must be 0. To a tracked cache all of C stays
+ *   too much    Writes beyond `updates` times a tile's elements are not counted, and fail who
+ *               writes with -EINVAL: the stream, or of a forward the wait for its tracker
+ *
+ * A GEMM with first_row computes the rows of tiles in another order, at the same cost.
+ *
  * SHARING is max-min fair on every resource. A resource that is full gives all of its flows the
  * same, but less to those that something else holds below that; the copy of an engine gets
  * engine_weight times as much as a block. So each flow is held by its own limit (block_share, the
@@ -243,13 +270,14 @@ struct sim_model {
 	uint32_t units, slots_per_unit, copy_engines;
 	uint32_t priorities; /* 3 or 1 */
 	uint32_t max_queued;
-	uint32_t llc_tracked;    /* 0: always warm */
-	uint32_t llc_writes;     /* 1: through */
-	uint32_t engine_cache;   /* 1: copies of engines go through it */
-	uint32_t numa_nodes;     /* of the host */
-	uint32_t memory_adds;    /* 1: it adds what is written to it */
-	uint32_t memory_control; /* 1: how classes of traffic share memory can be changed */
-	uint32_t memory_policy;  /* enum dev_memory_policy: fair or compute-first */
+	uint32_t tracker_entries; /* tiles that the tracker counts at once; 0: it has none */
+	uint32_t llc_tracked;     /* 0: always warm */
+	uint32_t llc_writes;      /* 1: through */
+	uint32_t engine_cache;    /* 1: copies of engines go through it */
+	uint32_t numa_nodes;      /* of the host */
+	uint32_t memory_adds;     /* 1: it adds what is written to it */
+	uint32_t memory_control;  /* 1: how classes of traffic share memory can be changed */
+	uint32_t memory_policy;   /* enum dev_memory_policy: fair or compute-first */
 	uint64_t shared_per_unit_bytes, shared_per_block_bytes, shared_granularity_bytes,
 		shared_reserved_bytes;
 	uint64_t memory_bytes, host_memory_bytes, llc_bytes, l1_bytes;
@@ -260,6 +288,7 @@ struct sim_model {
 	uint64_t gemm_tile_shared_bytes;       /* that a block of it claims */
 	/* latencies, ns */
 	double launch_ns, copy_ns, block_ns, event_ns, value_ns;
+	double tracker_ns; /* from the last write of a tile to its copy; 0 in "default" */
 	/* of one load: 500, 250 and 1000 in "default" */
 	double memory_latency_ns, llc_latency_ns, link_latency_ns;
 	double peer_latency_ns; /* 0 in "default" */

@@ -199,7 +199,7 @@ static bool passes_by(const struct op *op, const struct sim_dev *owner)
 {
 	const struct sim_dev *d = op->stream->dev;
 	const bool by_engine = op->kind != OP_LAUNCH || op->type == &kernel_copy_type;
-	if (op->type && op->type->signature && op->type->signature->streaming)
+	if (op->forward || (op->type && op->type->signature && op->type->signature->streaming))
 		return true;
 	return (by_engine || owner != d) && !d->model.engine_cache;
 }

@@ -3,6 +3,7 @@
  * The text of a wait that no scheduled work can end: which streams wait, and for what.
  */
 #include "device/sim/sim_ops.h"
+#include "device/sim/sim_tracker.h"
 #include "lib/err.h"
 
 #include <errno.h>
@@ -41,6 +42,10 @@ static void show_wait(const struct op *op, char *text, size_t size)
 	else if (op->kind == OP_WAIT && op->stamp)
 		snprintf(text, size, "an event of sim:%u stream %u",
 			 op->stamp->stream->dev->base.index, op->stamp->stream->number);
+	else if (op->kind == OP_WAIT_TILES)
+		snprintf(text, size,
+			 "a tracker: %u of %u tiles are incomplete, %u forwards under way",
+			 op->tracker->incomplete, op->tracker->tile_count, op->tracker->forwards);
 	else
 		snprintf(text, size, "a unit or an engine");
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "device/sim/sim_execution.h"
+#include "device/sim/sim_tracker.h"
 #include "lib/err.h"
 
 #include <errno.h>
@@ -98,6 +99,14 @@ static void end_wait(struct dev_stream *s, struct dev_stream **list)
 	s->waits = false;
 }
 
+/* The streams that wait for what this operation waits for. */
+static struct dev_stream **waiters_of(const struct op *op)
+{
+	return op->kind == OP_WAIT         ? &op->stamp->waiters
+	       : op->kind == OP_WAIT_TILES ? &op->tracker->waiters
+					   : &sim_engine.value_waiters;
+}
+
 static bool has_value(const struct op *op)
 {
 	return *(const uint32_t *)(const void *)op->dst >= op->value;
@@ -126,17 +135,22 @@ void event_stamp_release(struct event_stamp *stamp)
 		free(stamp);
 }
 
+void sim_engine_wake(struct dev_stream **waiters)
+{
+	while (*waiters) {
+		struct dev_stream *s = *waiters;
+		*waiters = s->waits_next;
+		s->waits = false;
+		mark_ready(s);
+	}
+}
+
 static void complete_stamp(struct event_stamp *stamp)
 {
 	stamp->done = true;
 	stamp->epoch_ns = sim_engine.epoch_ns;
 	stamp->at_ns = sim_engine.now_ns;
-	while (stamp->waiters) {
-		struct dev_stream *s = stamp->waiters;
-		stamp->waiters = s->waits_next;
-		s->waits = false;
-		mark_ready(s);
-	}
+	sim_engine_wake(&stamp->waiters);
 }
 
 static void op_free(struct op *op)
@@ -145,6 +159,7 @@ static void op_free(struct op *op)
 	for (unsigned i = 0; i < op->uses; i++)
 		op->work->use[i]->users--;
 	event_stamp_release(op->stamp);
+	sim_tracker_release(op->tracker);
 	free(op->work);
 	free(op);
 }
@@ -223,12 +238,10 @@ static void drop_op(struct op *op)
 static bool op_start(struct op *op)
 {
 	struct sim_dev *d = dev_of(op);
-	if (op->kind == OP_WAIT && op->stamp && !op->stamp->done) {
-		begin_wait(op->stream, &op->stamp->waiters);
-		return false;
-	}
-	if (op->kind == OP_WAIT_VALUE && !has_value(op)) {
-		begin_wait(op->stream, &sim_engine.value_waiters);
+	if ((op->kind == OP_WAIT && op->stamp && !op->stamp->done) ||
+	    (op->kind == OP_WAIT_VALUE && !has_value(op)) ||
+	    (op->kind == OP_WAIT_TILES && sim_tracker_holds(op))) {
+		begin_wait(op->stream, waiters_of(op));
 		return false;
 	}
 	op->started = true;
@@ -238,7 +251,12 @@ static bool op_start(struct op *op)
 		sim_task_start_delay(sim_task_begin(op), d->model.event_ns * op->stretch,
 				     end_delay);
 		break;
+	case OP_ARM:
+		sim_tracker_arm_now(op);
+		op_end(op);
+		break;
 	case OP_WAIT:
+	case OP_WAIT_TILES:
 		op_end(op);
 		break;
 	case OP_WAIT_VALUE:
@@ -364,8 +382,7 @@ void sim_engine_cancel(struct dev_stream *s)
 	while (s->tasks)
 		abandon_task(s->tasks);
 	if (s->waits)
-		end_wait(s, s->head->kind == OP_WAIT ? &s->head->stamp->waiters
-						     : &sim_engine.value_waiters);
+		end_wait(s, waiters_of(s->head));
 	for (struct op *op = s->head, *next; op; op = next) {
 		next = op->next;
 		sim_exec_ready_remove(&s->dev->launches_ready, op);

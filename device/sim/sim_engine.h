@@ -18,6 +18,7 @@
  *   sim_task.c       what takes time, by when it finishes
  *   sim_units.c      blocks on units
  *   sim_execution.c  copies and blocks: what they need, and how they begin and end
+ *   tracker/         trackers (sim_tracker.h)
  *   sim_memory_control.c  classes of traffic and how they share memory
  *   sim_share.c      max-min fair rates of the flows; sim_share_pairs.c: what a class leaves
  *   sim_peers.c      ordered pairs of devices; the operations on them
@@ -41,6 +42,9 @@
 
 struct sim_dev;
 struct op;
+struct dev_tracker;
+struct sim_tracked_tile;
+struct sim_trackers;
 
 /* ------------------------------------------------------------------ devices */
 
@@ -48,7 +52,7 @@ struct op;
 #define SIM_CAN_LACK                                                                               \
 	(DEV_CAP_GEMM | DEV_CAP_GEMM_TILED | DEV_CAP_COPY_ENGINE | DEV_CAP_PRIORITY |              \
 	 DEV_CAP_WAIT_VALUE | DEV_CAP_PEER | DEV_CAP_OCCUPANCY | DEV_CAP_CLOCK_RATE |              \
-	 DEV_CAP_UNIT_MASK | DEV_CAP_MEMORY_CONTROL | DEV_CAP_MEMORY_ADDS)
+	 DEV_CAP_UNIT_MASK | DEV_CAP_MEMORY_CONTROL | DEV_CAP_MEMORY_ADDS | DEV_CAP_TRACKER)
 #define SIM_CAPS (SIM_CAN_LACK | DEV_CAP_VIRTUAL_TIME | DEV_CAP_VALUE_IN_QUEUE)
 
 /* Handles that are open (sim_handles.c): -ENOMEM without a text; NULL: it is none. */
@@ -64,8 +68,9 @@ struct alloc {
 	enum dev_mem kind;
 	uint32_t node; /* of pinned memory */
 	struct sim_dev *dev;
-	uint32_t users;   /* queued operations that use it */
-	uint64_t version; /* changes when it is written; no two allocations have the same */
+	uint32_t users;    /* queued operations that use it */
+	uint32_t trackers; /* open ones that name it */
+	uint64_t version;  /* changes when it is written; no two allocations have the same */
 };
 
 /* The allocation that holds all of [at, at + bytes) and that `d` may use; NULL after err_note(). */
@@ -88,7 +93,17 @@ void sim_memory_free_all(struct sim_dev *d);
 
 /* ------------------------------------------------------------------ operations */
 
-enum op_kind { OP_COPY, OP_FILL, OP_LAUNCH, OP_RECORD, OP_WAIT, OP_WAIT_VALUE, OP_WRITE_VALUE };
+enum op_kind {
+	OP_COPY,
+	OP_FILL,
+	OP_LAUNCH,
+	OP_RECORD,
+	OP_WAIT,
+	OP_WAIT_VALUE,
+	OP_WRITE_VALUE,
+	OP_ARM,       /* a tracker */
+	OP_WAIT_TILES /* of a tracker */
+};
 
 /* The stamp of one dev_event_record(). Waiters keep it when the event is recorded again or closed.
  */
@@ -170,10 +185,14 @@ struct op {
 	enum dev_type element; /* of a copy that adds */
 	struct event_stamp *stamp;
 
+	struct dev_tracker *tracker; /* armed or waited for; that starts this copy; of a GEMM's C */
+	struct sim_tracked_tile *forward; /* that is copied without a call */
+
 	/* launch */
 	const struct kernel_type *type;
 	struct sim_gemm_result *gemm_result;
 	uint32_t tile_rows, tile_columns, tiles; /* of a GEMM; block i has tiles i, i + grid, ... */
+	uint32_t first_tile;                     /* row-major, is number 0 */
 	uint32_t grid, next_block, blocks_left;
 	uint64_t claim_bytes, register_bytes;
 	double block_flops, peak_flops; /* of a block, of a GEMM's tile; of one unit, per ns */
@@ -325,7 +344,8 @@ struct sim_dev {
 	double open_factor;
 	uint64_t seed; /* of all draws but that one */
 	struct dev_event *events;
-	struct dev_stream *closed; /* oldest first */
+	struct sim_trackers *trackers; /* NULL: the device has no tracker */
+	struct dev_stream *closed;     /* oldest first */
 	size_t closed_streams;
 	uint32_t streams_opened;
 	struct sim_dev *peer[SIM_PEERS];
@@ -400,6 +420,9 @@ void sim_engine_hold(struct sim_task *group);
 void sim_engine_let_go(struct sim_task *group);
 
 void event_stamp_release(struct event_stamp *stamp);
+
+/* The streams of a list need not wait any longer. */
+void sim_engine_wake(struct dev_stream **waiters);
 
 /* Remove an operation that is the first of its stream and is done or dropped. */
 void op_end(struct op *op);

@@ -3,6 +3,7 @@
  * Copies, fills and the blocks of launches: what they need and how long they take.
  */
 #include "device/sim/sim_execution.h"
+#include "device/sim/sim_tracker.h"
 
 #include <math.h>
 #include <string.h>
@@ -29,8 +30,8 @@ static void need_pinned(struct sim_dev *d, struct flow *f, const struct op_traff
 		flow_need(f, t->write ? &d->far_up : &d->far_down, volume);
 }
 
-static void need_memory(const struct op *op, struct flow *f, const struct op_traffic *t,
-			double volume)
+void sim_exec_need_memory(const struct op *op, struct flow *f, const struct op_traffic *t,
+			  double volume)
 {
 	struct sim_dev *d = dev_of(op), *owner = t->at->dev;
 	if (t->at->kind == DEV_MEM_PINNED) {
@@ -45,15 +46,17 @@ static void need_memory(const struct op *op, struct flow *f, const struct op_tra
 		sim_peer_need(f, t->write ? d : owner, t->write ? owner : d, volume);
 }
 
-/* Returns how much of it passes the unit or engine. */
-static double need_traffic(struct flow *f, const struct op *op, double part)
+/* Of C only `c_part` is written where C is. Returns how much of it passes the unit or engine. */
+static double need_traffic(struct flow *f, const struct op *op, double part, double c_part)
 {
 	double through = 0;
 	for (unsigned i = 0; i < op->traffics; i++) {
 		const struct op_traffic *t = &op->work->traffic[i];
-		need_memory(op, f, t, t->volume * part);
+		const bool is_c = op->tiles && t->use == SIM_GEMM_C;
+		const double volume = t->volume * part * (is_c ? c_part : 1);
+		sim_exec_need_memory(op, f, t, volume);
 		if (leaves_memory(t))
-			through += t->volume * part;
+			through += volume;
 	}
 	return through;
 }
@@ -73,7 +76,9 @@ void sim_exec_block_flow(struct sim_task *task)
 	flow_begin(&task->flow);
 	task->flow.blocks = task->units * task->per_unit;
 	task->flow.per_unit = task->per_unit;
-	const double through_unit = need_traffic(&task->flow, op, task->part);
+	const double away = sim_tracker_need_away(&task->flow, op, task->block),
+		     through_unit = away + need_traffic(&task->flow, op, task->part,
+							sim_tracker_c_part(op, task->block));
 	limit_block(d, &task->flow, &task->class->load_store, through_unit);
 	if (op->block_flops > 0)
 		limit_block(d, &task->flow, &task->class->compute,
@@ -109,17 +114,24 @@ void sim_exec_ready_remove(struct op **list, const struct op *op)
 		*list = op->ready_next;
 }
 
-static void end_transfer(struct sim_task *task)
+static void move_bytes(const struct op *op)
 {
-	struct op *op = task->op;
 	const bool moves = op->bytes && sim_memory_moves(dev_of(op), op->bytes);
-	if (moves && op->kind == OP_FILL)
+	if (op->forward)
+		sim_tracker_move_tile(op);
+	else if (moves && op->kind == OP_FILL)
 		memset(op->dst, (int)op->value, op->bytes);
 	else if (moves && op->adds)
 		sim_memory_add(op->element, op->dst, op->src,
 			       op->bytes / dev_type_bytes(op->element));
 	else if (moves)
 		memcpy(op->dst, op->src, op->bytes);
+}
+
+static void end_transfer(struct sim_task *task)
+{
+	struct op *op = task->op;
+	move_bytes(op);
 	if (op->corrupts)
 		kernel_corrupt(op);
 	sim_memory_changed_by(op);
@@ -129,6 +141,7 @@ static void end_transfer(struct sim_task *task)
 		sim_dev_changed(dev_of(op));
 	}
 	sim_task_end(task);
+	sim_tracker_count_copy(op);
 	op_end(op);
 }
 
@@ -140,7 +153,7 @@ void sim_exec_start_transfer(struct sim_task *task)
 	sim_cache_start(op);
 	sim_memory_count(op);
 	flow_begin(&task->flow);
-	need_traffic(&task->flow, op, 1);
+	need_traffic(&task->flow, op, 1, 1);
 	if (op->kind == OP_COPY) {
 		task->flow.min_ns = volume / (d->model.engine_bandwidth * 1e-9);
 		task->flow.weight = d->model.engine_weight;
@@ -155,8 +168,10 @@ void sim_exec_start_copies(struct sim_dev *d)
 		d->copies_ready = op->ready_next;
 		d->engines_busy++;
 		op->has_engine = true;
+		if (op->forward)
+			sim_tracker_begin_forward(op);
 		struct sim_task *task = sim_task_begin(op);
-		double delay_ns = d->model.copy_ns + sim_op_latency_ns(op);
+		double delay_ns = (op->forward ? 0 : d->model.copy_ns) + sim_op_latency_ns(op);
 		sim_task_start_delay(task, delay_ns * task->stretch, sim_exec_start_transfer);
 	}
 }
@@ -169,16 +184,21 @@ static double draw_lognormal(struct rng *r, double sigma)
 	return sigma > 0 ? exp(sigma * rng_normal(r) - sigma * sigma / 2) : 1;
 }
 
-double op_stretch(struct sim_dev *d, uint64_t serial)
+double op_stretch_of_draw(struct sim_dev *d, uint64_t draw)
 {
 	struct rng r;
-	rng_seed(&r, d->seed, serial << 32);
+	rng_seed(&r, d->seed, draw);
 	double stretch = d->open_factor * draw_lognormal(&r, d->model.jitter_sigma);
 	stretch *= fmax(0.01, 1 + d->model.drift_per_s * 1e-9 *
 					      ((double)sim_engine.epoch_ns + sim_engine.now_ns));
 	if (d->model.outlier_probability > 0 && rng_unit(&r) < d->model.outlier_probability)
 		stretch *= d->model.outlier_factor;
 	return stretch;
+}
+
+double op_stretch(struct sim_dev *d, uint64_t serial)
+{
+	return op_stretch_of_draw(d, serial << 32);
 }
 
 double sim_exec_block_stretch(const struct op *op, uint32_t block)
@@ -210,6 +230,10 @@ static void end_group(struct sim_task *group)
 	}
 	if (!op->type->finish)
 		op->blocks_left -= blocks * group->rounds;
+	for (uint32_t i = 0; op->tracker && i < blocks; i++)
+		sim_tracker_count_block(op, group->block + i);
+	if (op->blocks_left == 0 && op->type == &kernel_copy_type)
+		sim_tracker_count_copy(op);
 	if (group->held)
 		sim_engine_let_go(group);
 	sim_units_leave(group);
@@ -241,10 +265,10 @@ void sim_exec_start_group(struct sim_task *group)
 	sim_task_start_flow(group, end_group);
 }
 
-double sim_exec_block_delay_ns(const struct op *op)
+double sim_exec_block_delay_ns(const struct op *op, uint32_t block)
 {
 	const struct sim_dev *d = dev_of(op);
-	return d->model.block_ns + sim_op_latency_ns(op);
+	return d->model.block_ns + fmax(sim_op_latency_ns(op), sim_tracker_latency_ns(op, block));
 }
 
 void sim_exec_mark_launch_ready(struct sim_task *task)
@@ -252,6 +276,10 @@ void sim_exec_mark_launch_ready(struct sim_task *task)
 	struct op *op = task->op;
 	struct sim_dev *d = dev_of(op);
 	sim_task_end(task);
+	if (op->tiles && sim_tracker_begin_gemm(op)) {
+		op_end(op);
+		return;
+	}
 	sim_cache_start(op);
 	sim_memory_count(op);
 	sim_exec_ready_insert(&d->launches_ready, op);

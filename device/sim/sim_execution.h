@@ -24,8 +24,10 @@ uint32_t sim_units_residents(const struct sim_dev *d, uint64_t claim_bytes,
 /* ------------------------------------------------------------------ engines and units
  * (sim_execution.c) */
 
-/* Random factor of an operation's durations. */
+/* Random factor of an operation's durations; of something else by the number of its draw: an
+ * operation's serial in the upper half, and not 0 in the lower one. */
 double op_stretch(struct sim_dev *d, uint64_t serial);
+double op_stretch_of_draw(struct sim_dev *d, uint64_t draw);
 
 /* Insert an operation into a ready list of its device, by priority; remove it. */
 void sim_exec_ready_insert(struct op **list, struct op *op);
@@ -40,9 +42,12 @@ void sim_exec_mark_launch_ready(struct sim_task *task);
 
 /* The blocks of a group begin, after their delay. */
 void sim_exec_start_group(struct sim_task *group);
-double sim_exec_block_delay_ns(const struct op *op);
+double sim_exec_block_delay_ns(const struct op *op, uint32_t block);
 double sim_exec_block_stretch(const struct op *op, uint32_t block);
 /* What a group's flow needs. */
 void sim_exec_block_flow(struct sim_task *group);
+/* What part of some of its traffic needs. */
+void sim_exec_need_memory(const struct op *op, struct flow *f, const struct op_traffic *t,
+			  double volume);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "device/sim/sim_execution.h"
 #include "device/sim/sim_ops.h"
+#include "device/sim/sim_tracker.h"
 #include "lib/err.h"
 
 #include <errno.h>
@@ -15,10 +16,6 @@ double sim_gemm_flops(const struct sim_model *m, enum dev_type type)
 		[DEV_F16] = m->flops_f16, [DEV_BF16] = m->flops_bf16, [DEV_F8] = m->flops_f8};
 	return flops[type];
 }
-
-struct tile {
-	uint32_t row, rows_end, column, columns_end;
-};
 
 static bool is_zero(double x) { return !(x < 0 || x > 0); }
 
@@ -37,12 +34,13 @@ typedef float vector_f32 __attribute__((vector_size(16)));
 typedef double vector_f64 __attribute__((vector_size(16)));
 #include "device/sim/sim_gemm.inc"
 
-static struct tile tile_of(const struct op *op, uint32_t block)
+struct tile sim_gemm_tile(const struct op *op, uint32_t number)
 {
 	const struct dev_gemm *g = &op->work->gemm;
-	uint32_t across = (g->n - 1) / op->tile_columns + 1;
-	struct tile t = {.row = block / across * op->tile_rows,
-			 .column = block % across * op->tile_columns};
+	const uint32_t across = (g->n - 1) / op->tile_columns + 1,
+		       at = (uint32_t)(((uint64_t)op->first_tile + number) % op->tiles);
+	struct tile t = {.row = at / across * op->tile_rows,
+			 .column = at % across * op->tile_columns};
 	t.rows_end = g->m - t.row < op->tile_rows ? g->m : t.row + op->tile_rows;
 	t.columns_end = g->n - t.column < op->tile_columns ? g->n : t.column + op->tile_columns;
 	return t;
@@ -91,27 +89,39 @@ static void finish_narrow(const struct dev_gemm *g, const struct tile *t,
 	}
 }
 
-static void finish_tile(struct op *op, uint32_t tile)
+static void finish_rows(struct op *op, const struct dev_gemm *g, const struct tile *t)
 {
-	const struct dev_gemm *g = &op->work->gemm;
-	const struct tile t = tile_of(op, tile);
 	const bool computed = sim_gemm_cache_is_complete(op->gemm_result);
 	void *ab = sim_gemm_cache_values(op->gemm_result);
 	if (sim_narrow_is(g->type)) {
-		finish_narrow(g, &t, op->gemm_result);
+		finish_narrow(g, t, op->gemm_result);
 	} else if (g->type == DEV_F32) {
 		if (!computed)
-			multiply_f32(g, &t, ab);
-		finish_f32(g, &t, ab);
+			multiply_f32(g, t, ab);
+		finish_f32(g, t, ab);
 	} else {
 		if (!computed)
-			multiply_f64(g, &t, ab);
-		finish_f64(g, &t, ab);
+			multiply_f64(g, t, ab);
+		finish_f64(g, t, ab);
 	}
 	if (op->corrupts)
-		corrupt_tile(g, &t);
+		corrupt_tile(g, t);
 	if (g->done)
-		count_done(g, &t);
+		count_done(g, t);
+}
+
+/* A tracker may have some of its rows written elsewhere. */
+static void finish_tile(struct op *op, uint32_t number)
+{
+	struct dev_gemm g = op->work->gemm;
+	const struct tile whole = sim_gemm_tile(op, number);
+	struct tile part = whole;
+	for (; part.row < whole.rows_end; part.row = part.rows_end) {
+		const struct sim_rows rows = sim_tracker_rows(op, part.row, whole.rows_end);
+		g.c = rows.c;
+		part.rows_end = rows.end;
+		finish_rows(op, &g, &part);
+	}
 }
 
 static void finish_gemm(struct op *op, uint32_t block)
@@ -132,7 +142,7 @@ static void finish_gemm(struct op *op, uint32_t block)
 static void finish_counts(struct op *op, uint32_t block)
 {
 	for (uint32_t at = block; at < op->tiles; at += op->grid) {
-		const struct tile t = tile_of(op, at);
+		const struct tile t = sim_gemm_tile(op, at);
 		count_done(&op->work->gemm, &t);
 	}
 }
@@ -214,6 +224,7 @@ static int set_tiles(struct sim_dev *d, struct op *op)
 	op->tile_columns = cut.columns;
 	op->tiles = (uint32_t)cut.tiles;
 	op->grid = g->tile_k && g->grid && g->grid < op->tiles ? g->grid : op->tiles;
+	op->first_tile = g->first_row / cut.rows * ((g->n - 1) / cut.columns + 1);
 	return 0;
 }
 

@@ -14,12 +14,22 @@ struct op;
 struct sim_dev;
 struct sim_gemm_result;
 
+/* Of what an operation uses. */
+enum { SIM_GEMM_A, SIM_GEMM_B, SIM_GEMM_C };
+
+/* Rows and columns of C that a block computes. */
+struct tile {
+	uint32_t row, rows_end, column, columns_end;
+};
+
 /* flop/s of one unit; 0: the device has no GEMM of this type. */
 double sim_gemm_flops(const struct sim_model *m, enum dev_type type);
 /* What a block of it claims. -EINVAL: more than a block may have. */
 int sim_gemm_claims(struct sim_dev *d, const struct dev_gemm *g, uint64_t *shared_p,
 		    uint64_t *registers_p);
 int sim_gemm_prepare(struct sim_dev *d, struct op *op, const struct dev_gemm *g);
+/* A tile of a GEMM by its number: number i is of block i % grid. */
+struct tile sim_gemm_tile(const struct op *op, uint32_t number);
 /* How much of this traffic passes memory where the matrices are larger than the cache. */
 double sim_gemm_memory_bytes(const struct op *op, unsigned traffic);
 /* sim_narrow.c: types with fewer bits of mantissa than f32. */

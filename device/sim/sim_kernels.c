@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "device/host/host_block.h"
 #include "device/sim/sim_engine.h"
+#include "device/sim/sim_tracker.h"
 #include "lib/err.h"
 
 #include <assert.h>
@@ -116,7 +117,8 @@ uint32_t kernel_blocks_alike(const struct op *op, uint32_t block)
 		return 1;
 	if (op->tiles) {
 		const uint32_t longer = op->tiles % op->grid;
-		return block < longer ? longer - block : op->grid - block;
+		const uint32_t alike = block < longer ? longer - block : op->grid - block;
+		return op->tracker ? sim_tracker_blocks_alike(op, block, alike) : alike;
 	}
 	if (has_equal_blocks(op) || !bytes)
 		return op->grid - block;

@@ -30,6 +30,8 @@ double sim_injection_bandwidth(const struct sim_model *m);
 void sim_peer_need(struct flow *f, struct sim_dev *from, struct sim_dev *to, double volume);
 /* `peer` of sim.h: of a copy, a fill, or a block of a launch on `d`. */
 double sim_op_latency_ns(const struct op *op);
+/* Links that its flows pass. */
+unsigned sim_op_links(const struct op *op);
 /* -ENOTSUP: a flow of the operation would pass more links than FLOW_DEMANDS holds. */
 int sim_op_check_links(const struct sim_dev *d, const struct op *op);
 

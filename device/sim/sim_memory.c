@@ -181,6 +181,9 @@ int sim_memory_free(struct sim_dev *d, void *ptr)
 		return err_note(-EBUSY,
 				"sim:%u: free %llu bytes: %u queued operations still use them",
 				d->base.index, (unsigned long long)a->bytes, a->users);
+	if (a->trackers)
+		return err_note(-EBUSY, "sim:%u: free %llu bytes: %u open trackers name them",
+				d->base.index, (unsigned long long)a->bytes, a->trackers);
 	release_memory(a);
 	return 0;
 }

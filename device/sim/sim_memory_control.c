@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "device/sim/sim_memory_control.h"
 #include "device/sim/sim_ops.h"
+#include "device/sim/sim_tracker.h"
 #include "lib/err.h"
 
 #include <errno.h>
@@ -32,14 +33,20 @@ void sim_memory_need(struct flow *f, const struct op *op, const struct op_traffi
 		flow_wait(f, &d->memory, volume);
 }
 
+void sim_memory_count_part(const struct op *op, const struct op_traffic *t, double volume)
+{
+	struct dev_memory_bytes *passed = &t->at->dev->control.passed;
+	if (t->at->kind == DEV_MEM_DEVICE && t->path != PATH_CACHE)
+		(t->write ? passed->written : passed->read)[sim_traffic_class(op, t->at)] += volume;
+}
+
 void sim_memory_count(const struct op *op)
 {
+	const uint32_t rows = op->work->gemm.m, kept = op->tiles ? sim_tracker_count_away(op) : 0;
 	for (unsigned i = 0; i < op->traffics; i++) {
 		const struct op_traffic *t = &op->work->traffic[i];
-		struct dev_memory_bytes *passed = &t->at->dev->control.passed;
-		if (t->at->kind == DEV_MEM_DEVICE && t->path != PATH_CACHE)
-			(t->write ? passed->written : passed->read)[sim_traffic_class(op, t->at)] +=
-				t->volume;
+		const bool is_c = op->tiles && t->use == SIM_GEMM_C;
+		sim_memory_count_part(op, t, is_c ? t->volume * kept / rows : t->volume);
 	}
 }
 
@@ -117,6 +124,11 @@ static int sim_stream_class(struct dev *dev, struct dev_stream *s, enum dev_traf
 const struct dev_tracking_ops sim_tracking_ops = {
 	.stream_units = sim_stream_units,
 	.copy_add = sim_copy_add,
+	.tracker_open = sim_tracker_open,
+	.tracker_close = sim_tracker_close,
+	.tracker_arm = sim_tracker_arm,
+	.tracker_wait = sim_tracker_wait,
+	.tracker_counts = sim_tracker_read_counts,
 	.stream_class = sim_stream_class,
 	.memory_control = sim_memory_control,
 	.memory_control_read = sim_memory_control_read,

@@ -35,8 +35,9 @@ enum dev_traffic_class sim_traffic_class(const struct op *op, const struct alloc
 void sim_memory_need(struct flow *f, const struct op *op, const struct op_traffic *t,
 		     double volume);
 
-/* The operation starts to move all of its traffic. */
+/* The operation starts to move all of its traffic; part of some of it. */
 void sim_memory_count(const struct op *op);
+void sim_memory_count_part(const struct op *op, const struct op_traffic *t, double volume);
 
 /* In sim_ops: the operations of device/dev_tracking.h. */
 extern const struct dev_tracking_ops sim_tracking_ops;

@@ -39,6 +39,7 @@ const struct sim_key sim_keys[] = {
 	KEY(U32, copy_engines, 0, 64),
 	KEY(U32, priorities, 1, 3),
 	KEY(U32, max_queued, 1, 1e6),
+	KEY(U32, tracker_entries, 0, 1e6),
 	KEY(U32, numa_nodes, 1, DEV_NUMA_NODES),
 	KEY(BYTES, shared_per_unit_bytes, 0, 0x1p40),
 	KEY(BYTES, shared_per_block_bytes, 0, 0x1p40),
@@ -65,6 +66,7 @@ const struct sim_key sim_keys[] = {
 	TIME(block_ns),
 	TIME(event_ns),
 	TIME(value_ns),
+	TIME(tracker_ns),
 	TIME(host_call_ns),
 	TIME(memory_latency_ns),
 	TIME(llc_latency_ns),
@@ -244,6 +246,12 @@ int sim_model_complete(const struct sim_position *p, struct sim_model *m)
 		return note_needs_data(p, "corrupt_copy_every");
 	if (m->data == SIM_DATA_NONE && m->corrupt_launch_every)
 		return note_needs_data(p, "corrupt_launch_every");
+	if (m->tracker_entries && !m->memory_adds)
+		return err_note(-EINVAL, "%s:%d: tracker_entries = %u needs memory_adds = 1",
+				p->where,
+				line_of(p, "tracker_entries") ? line_of(p, "tracker_entries")
+							      : line_of(p, "memory_adds"),
+				m->tracker_entries);
 	return check_needs(p, m);
 }
 

@@ -31,6 +31,10 @@ int sim_check_block(struct sim_dev *d, uint32_t block, uint64_t shared_bytes, ui
 /* -EDEADLK with a text that lists the streams that wait, `first` before the others. */
 int sim_note_deadlock(const struct sim_dev *d, const char *what, const struct dev_stream *first);
 
+/* NULL: out of memory. */
+struct op *sim_op_alloc(enum op_kind kind);
+/* What the model says of `slow_down = WHAT`. */
+void sim_op_slow_down(const struct sim_dev *d, struct op *op, const char *what);
 /* Begin a call that enqueues. NULL, with the error in *status_p: the stream is not valid. The lock
  * is held in either case. */
 struct op *sim_op_begin(struct sim_dev *d, struct dev_stream *s, enum op_kind kind, int *status_p);

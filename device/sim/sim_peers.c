@@ -133,17 +133,21 @@ double sim_op_latency_ns(const struct op *op)
 	return longest;
 }
 
-int sim_op_check_links(const struct sim_dev *d, const struct op *op)
+unsigned sim_op_links(const struct op *op)
 {
 	uint64_t marks[DEV_MAX] = {0};
 	struct passage p;
 	unsigned links = 0;
-	const unsigned most = FLOW_DEMANDS - FLOW_OWN - FLOW_PEER * op->uses;
-	if (d->peers == 0)
-		return 0;
 	for (unsigned i = 0; i < op->traffics; i++)
 		if (passage_of(op, i, &p))
 			links += sim_way_mark(p.from, p.to, marks);
+	return links;
+}
+
+int sim_op_check_links(const struct sim_dev *d, const struct op *op)
+{
+	const unsigned most = FLOW_DEMANDS - FLOW_OWN - FLOW_PEER * op->uses,
+		       links = d->peers ? sim_op_links(op) : 0;
 	return links <= most ? 0
 			     : err_note(-ENOTSUP,
 					"sim:%u: an operation passes %u links between devices; the "

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "device/sim/sim_execution.h"
 #include "device/sim/sim_ops.h"
+#include "device/sim/sim_tracker.h"
 #include "lib/err.h"
 
 #include <errno.h>
@@ -121,12 +122,11 @@ void sim_reseed(struct dev *dev, uint64_t seed)
 	sim_call_end(0);
 }
 
-/* NULL: out of memory. */
-static struct op *alloc_op(enum op_kind kind)
+struct op *sim_op_alloc(enum op_kind kind)
 {
 	const size_t traffic = kind == OP_LAUNCH ? OP_TRAFFIC : OP_TRANSFER_TRAFFIC;
 	struct op *op = calloc(1, sizeof(*op));
-	if (!op || kind == OP_RECORD || kind == OP_WAIT)
+	if (!op || kind == OP_RECORD || kind == OP_WAIT || kind >= OP_ARM)
 		return op;
 	op->work = calloc(1, sizeof(*op->work) + traffic * sizeof(op->work->traffic[0]));
 	if (op->work)
@@ -140,7 +140,7 @@ struct op *sim_op_begin(struct sim_dev *d, struct dev_stream *s, enum op_kind ki
 	*status_p = sim_call_begin_on_stream(d, s);
 	if (*status_p)
 		return NULL;
-	struct op *op = alloc_op(kind);
+	struct op *op = sim_op_alloc(kind);
 	if (!op) {
 		*status_p = err_note(-ENOMEM, "sim:%u: queue an operation: out of memory",
 				     d->base.index);
@@ -154,7 +154,7 @@ struct op *sim_op_begin(struct sim_dev *d, struct dev_stream *s, enum op_kind ki
 	return op;
 }
 
-static void apply_slow_down(const struct sim_dev *d, struct op *op, const char *what)
+void sim_op_slow_down(const struct sim_dev *d, struct op *op, const char *what)
 {
 	for (uint32_t i = 0; i < d->model.slow_downs; i++)
 		if (strcmp(d->model.slow_down[i].what, what) == 0)
@@ -169,6 +169,7 @@ int sim_op_queue(struct sim_dev *d, struct op *op, int status)
 		status = sim_op_check_links(d, op);
 	if (status) {
 		event_stamp_release(op->stamp);
+		sim_tracker_release(op->tracker);
 		free(op->work);
 		free(op);
 		return status;
@@ -227,7 +228,7 @@ static int prepare_copy(struct sim_dev *d, struct op *op, void *dst, const void 
 		op->work->arg[2].u64 = bytes;
 		op->work->arg[3].u32 = 1;
 	}
-	apply_slow_down(d, op, "engine");
+	sim_op_slow_down(d, op, "engine");
 	return status;
 }
 
@@ -287,7 +288,7 @@ int sim_fill(struct dev *dev, struct dev_stream *s, void *dst, uint8_t byte, uin
 	op->value = byte;
 	if (!status)
 		op_traffic(op, 0, (double)bytes, true, PATH_MEMORY);
-	apply_slow_down(d, op, "fill");
+	sim_op_slow_down(d, op, "fill");
 	return sim_call_end(sim_op_queue(d, op, status));
 }
 
@@ -364,7 +365,7 @@ int sim_launch(struct dev *dev, struct dev_stream *s, struct dev_kernel *k,
 	op->type = k->type;
 	op->grid = l->grid;
 	op->register_bytes = d->model.block_register_bytes;
-	apply_slow_down(d, op, k->type->name);
+	sim_op_slow_down(d, op, k->type->name);
 	return sim_call_end(sim_op_queue(d, op, kernel_prepare(d, op, l->args)));
 }
 
@@ -387,6 +388,6 @@ int sim_gemm(struct dev *dev, struct dev_stream *s, const struct dev_gemm *g)
 		status = sim_gemm_claims(d, g, &op->claim_bytes, &op->register_bytes);
 	if (!status)
 		status = sim_gemm_prepare(d, op, g);
-	apply_slow_down(d, op, "gemm");
+	sim_op_slow_down(d, op, "gemm");
 	return sim_call_end(sim_op_queue(d, op, status));
 }

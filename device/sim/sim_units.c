@@ -245,7 +245,8 @@ static bool add_to_group(struct unit_class *c, const struct op *op, uint32_t blo
 	struct sim_task *g = c->groups;
 	if (!g || g->op != op || !has_just_begun(g) || g->rounds > 1 ||
 	    op->stream->dev->model.block_jitter_sigma > 0 ||
-	    g->block + g->units * g->per_unit != block || g->part < part || g->part > part)
+	    g->block + g->units * g->per_unit != block || g->part < part || g->part > part ||
+	    (op->tracker && kernel_blocks_alike(op, g->block) <= block - g->block))
 		return false;
 	g->per_unit++;
 	load_class(c, op, 1);
@@ -267,7 +268,7 @@ static void place_on_class(struct op *op, struct unit_class *c)
 	join_class(group, c);
 	load_class(c, op, 1);
 	c->dev->groups_since_launch++;
-	sim_task_start_delay(group, sim_exec_block_delay_ns(op) * group->stretch,
+	sim_task_start_delay(group, sim_exec_block_delay_ns(op, block) * group->stretch,
 			     sim_exec_start_group);
 }
 
@@ -327,7 +328,7 @@ static bool place_blocks(struct sim_dev *d, struct op *op)
 static bool takes_rounds(const struct op *op)
 {
 	const struct kernel_type *k = op->type;
-	return !k->start && !k->finish && !k->holds &&
+	return !k->start && !k->finish && !k->holds && !op->tracker &&
 	       op->stream->dev->model.block_jitter_sigma <= 0 &&
 	       kernel_blocks_alike(op, 0) == op->grid;
 }
@@ -396,7 +397,7 @@ static void give_rounds(struct sim_dev *d, struct op *op)
 		d->groups_with_rounds++;
 		op->next_block += rounds * g->units * g->per_unit;
 		/* The first pause is among those of the rounds. */
-		g->pause_ns = sim_exec_block_delay_ns(op);
+		g->pause_ns = sim_exec_block_delay_ns(op, g->block);
 		sim_task_finish_at(g, sim_engine.now_ns);
 	}
 }

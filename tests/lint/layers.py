@@ -157,6 +157,7 @@ LAYERS = {
     "device/host": ("lib/", "device/*"),
     # The simulator computes results with the CPU's kernels.
     "device/sim": ("lib/", "device/*", "device/host/host_block.h"),
+    "device/sim/tracker": ("lib/", "device/*", "device/sim/*"),
     "device/gpu": ("lib/", "device/*"),
     "device/gpu/cuda": ("lib/", "device/*", "device/gpu/*"),
     "device/gpu/hip": ("lib/", "device/*", "device/gpu/*"),

@@ -97,6 +97,7 @@ static const struct {
 	{"queue_wait_ns_per_kib = -1", "is outside"},
 	{"memory_adds = 2", "memory_adds = 2 is outside 0 to 1"},
 	{"add_cost = 2", "x:1: add_cost needs memory_adds = 1"},
+	{"memory_adds = 0\ntracker_entries = 2", "x:2: tracker_entries = 2 needs memory_adds = 1"},
 	{"memory_adds = 1\nadd_cost = 0.5", "x:2: add_cost = 0.5 is outside 1 to"},
 	{"devices = 65", "x:1: devices = 65 is outside 1 to 64"},
 	{"slow_down = gemm", "needs a name and a factor"},
