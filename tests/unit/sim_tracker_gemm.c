@@ -104,6 +104,36 @@ static void the_rest_of_c_passes_its_cache(void)
 	sim_end();
 }
 
+/* Both what a block adds and what a tracker does cost the target's memory four times their bytes.
+ */
+static void additions_cost_memory(void)
+{
+	begin_scene(TRACKED "peer_bandwidth = 1e15\npeer_latency_ns = 0\nadd_cost = 4\n"
+			    "tracker_ns = 0\nllc_bandwidth = 1e15\n",
+		    2 * TILE, TILE);
+	const double added_ns = 4 * TILE_BYTES / 100.0;
+	const struct dev_tracked_rows ranges[] = {
+		{.rows = TILE, .what = DEV_TRACKED_AWAY, .to = scene.to},
+		{.first_row = TILE,
+		 .rows = TILE,
+		 .what = DEV_TRACKED_FORWARD,
+		 .updates = 1,
+		 .to = scene.to}};
+	struct dev_tracker *t = track_rows(ranges, 2);
+	struct dev_gemm g = gemm_into(scene.at, 2 * TILE, TILE);
+	g.adds = true;
+	fill_operands(&g);
+	/* Each block in other memory, at once. Then the copy: the target's memory is the slower. */
+	expect_near(gemm_ns(t, &g), added_ns, PICOSECOND);
+	struct span span = span_begin(scene.s);
+	ok(dev_tracker_wait(sim.d, scene.s, t));
+	span_end(&span, scene.s);
+	expect_near(span_ns(&span), added_ns, PICOSECOND);
+	for (uint32_t i = 0; i < 2 * TILE * TILE; i++)
+		require(scene.to[i] == (float)(i % 7) + 1);
+	sim_end();
+}
+
 /* As sub-matrices of C: their rows are those of the matrix. */
 static void c_is_part_of_the_matrix(void)
 {
@@ -238,6 +268,7 @@ int main(void)
 	test(rows_go_away);
 	test(a_tile_is_divided_by_rows);
 	test(the_rest_of_c_passes_its_cache);
+	test(additions_cost_memory);
 	test(c_is_part_of_the_matrix);
 	test(blocks_together_take_the_time_of_single_ones);
 	test(tiles_begin_with_the_row);
