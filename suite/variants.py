@@ -84,7 +84,7 @@ THREAD = Variant(
     units=("schedule_graph", "bench", "bench_check", "bench_contended", "bench_gate", "bench_telemetry", "conformance",
            "conformance_collectives",
            "conformance_events", "conformance_mma", "conformance_memory", "conformance_misuse", "conformance_optional",
-           "conformance_signals", "conformance_units", "dev",
+           "conformance_signals", "conformance_tracker", "conformance_tracking", "conformance_units", "dev",
            "equal_streams", "fakes", "fakes_*", "dynlib", "gpu_lost", "host_gemm", "host_queue", "host_waiters", "run_delay",
            "work_graph*", "trigger_order"),
     without={"fakes_autotune": _CLOCK},

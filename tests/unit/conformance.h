@@ -14,6 +14,7 @@
  *     conformance_gemm         dev_gemm() in every type
  *     conformance_tiled        tiled GEMM: shaped blocks, counters of finished rows
  *     conformance_tracking     memory that adds, and its controller
+ *     conformance_tracker      trackers; GEMMs that begin with another row
  *     conformance_collectives  communicators and their collectives
  *     conformance_optional     what only some devices have
  *     conformance_misuse       handles and arguments that a checked device refuses
