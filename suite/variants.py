@@ -82,7 +82,7 @@ _ARITHMETIC = ("conformance_gemm", "conformance_kernels", "conformance_textbook"
 THREAD = Variant(
     "thread", ("SAN=thread",),
     units=("schedule_graph", "bench", "bench_check", "bench_contended", "bench_gate", "bench_telemetry", "conformance",
-           "conformance_collectives",
+           "conformance_adding", "conformance_collectives",
            "conformance_events", "conformance_mma", "conformance_memory", "conformance_misuse", "conformance_optional",
            "conformance_signals", "conformance_tracker", "conformance_tracking", "conformance_units", "dev",
            "equal_streams", "fakes", "fakes_*", "dynlib", "gpu_lost", "host_gemm", "host_queue", "host_waiters", "run_delay",

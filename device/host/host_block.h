@@ -12,10 +12,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define HOST_SCRATCH_BYTES ((uint64_t)1 << 20)
+
 struct host_block {
 	uint32_t index, grid;
 	const void *args;             /* union kernel_arg[], or the launch's own data */
 	const atomic_bool *cancelled; /* the stream is closing: stop waiting */
+	void *scratch; /* HOST_SCRATCH_BYTES that no other block uses meanwhile; GEMMs that add
+			  need it, elsewhere it may be NULL */
 };
 
 /* Runs a block: 0, or -errno, which fails the launch. */

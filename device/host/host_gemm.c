@@ -11,6 +11,8 @@
 #define PACKING_B 22.0
 /* Starting blocks on several units costs about as much as this many multiply-adds (4 us). */
 #define STARTING 5e5
+/* Columns of C that are added at once. */
+#define ADDING_COLUMNS 512u
 
 /* Tiles along one side of the largest of `parts` blocks. */
 static double count_tiles(uint32_t total, uint32_t parts)
@@ -109,46 +111,135 @@ static struct range tile_range(uint32_t total, uint32_t index)
 	return (struct range){.start = start, .count = left < DEV_GEMM_TILE ? left : DEV_GEMM_TILE};
 }
 
-/* Multiplies `depth` columns of A, from `first` on, and adds to C from the second call on. */
+/* Where a call of the library writes: to `beta` times what is there. */
+struct target {
+	void *at;
+	uint32_t ld;
+	double beta;
+};
+
+/* Multiplies `depth` columns of A, from `first` on. */
 static void multiply_part(const struct host_gemm *job, struct range row, struct range column,
-			  uint32_t first, uint32_t depth)
+			  uint32_t first, uint32_t depth, struct target to)
 {
 	const struct dev_gemm *g = &job->g;
 	const int m = (int)row.count, n = (int)column.count, k = (int)depth;
-	const int lda = (int)g->lda, ldb = (int)g->ldb, ldc = (int)g->ldc;
+	const int lda = (int)g->lda, ldb = (int)g->ldb, ldc = (int)to.ld;
 	const uint64_t at_a = (uint64_t)row.start * g->lda + first;
 	const uint64_t at_b = g->b_transposed ? (uint64_t)column.start * g->ldb + first
 					      : (uint64_t)first * g->ldb + column.start;
-	const uint64_t at_c = (uint64_t)row.start * g->ldc + column.start;
 	/* Row-major C = A*B is column-major C' = B'*A'; row-major B transposed is column-major B.
 	 */
 	const char *order = g->b_transposed ? "T" : "N";
-	const double scale = first ? 1.0 : g->beta;
 	if (g->type == DEV_F32) {
-		const float alpha = (float)g->alpha, beta = (float)scale;
+		const float alpha = (float)g->alpha, beta = (float)to.beta;
 		job->blas->sgemm(order, "N", &n, &m, &k, &alpha, (const float *)g->b + at_b, &ldb,
-				 (const float *)g->a + at_a, &lda, &beta, (float *)g->c + at_c,
-				 &ldc);
+				 (const float *)g->a + at_a, &lda, &beta, to.at, &ldc);
 	} else {
 		job->blas->dgemm(order, "N", &n, &m, &k, &g->alpha, (const double *)g->b + at_b,
-				 &ldb, (const double *)g->a + at_a, &lda, &scale,
-				 (double *)g->c + at_c, &ldc);
+				 &ldb, (const double *)g->a + at_a, &lda, &to.beta, to.at, &ldc);
 	}
+}
+
+/* The part of C whose first element this is. */
+static void *part_of_c(const struct dev_gemm *g, uint32_t row, uint32_t column)
+{
+	return (char *)g->c + ((uint64_t)row * g->ldc + column) * dev_type_bytes(g->type);
+}
+
+/* Each step continues what the one before wrote. */
+static void write_part(const struct host_gemm *job, struct range row, struct range column)
+{
+	const struct dev_gemm *g = &job->g;
+	const uint32_t depth = g->tile_k ? g->tile_k : g->k;
+	for (uint32_t at = 0; at < g->k; at += depth) {
+		const struct target c = {.at = part_of_c(g, row.start, column.start),
+					 .ld = g->ldc,
+					 .beta = at ? 1.0 : g->beta};
+		multiply_part(job, row, column, at, g->k - at < depth ? g->k - at : depth, c);
+	}
+}
+
+/* ------------------------------------------------------------------ adding to C */
+
+/* Relaxed: who adds to an element reads nothing else through it; count_done() and the end of the
+ * block order the elements before what follows. */
+static void add_row_f32(float *to, const float *from, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		float old, sum;
+		__atomic_load(&to[i], &old, __ATOMIC_RELAXED);
+		do
+			sum = old + from[i];
+		while (!__atomic_compare_exchange(&to[i], &old, &sum, true, __ATOMIC_RELAXED,
+						  __ATOMIC_RELAXED));
+	}
+}
+
+static void add_row_f64(double *to, const double *from, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		double old, sum;
+		__atomic_load(&to[i], &old, __ATOMIC_RELAXED);
+		do
+			sum = old + from[i];
+		while (!__atomic_compare_exchange(&to[i], &old, &sum, true, __ATOMIC_RELAXED,
+						  __ATOMIC_RELAXED));
+	}
+}
+
+/* The library can only write, so it writes to the block's scratch memory. */
+static void add_rectangle(const struct host_gemm *job, struct range row, struct range column,
+			  void *scratch)
+{
+	const struct dev_gemm *g = &job->g;
+	const struct target to = {.at = scratch, .ld = column.count};
+	multiply_part(job, row, column, 0, g->k, to);
+	for (uint32_t i = 0; i < row.count; i++) {
+		const uint64_t from = (uint64_t)i * column.count;
+		void *c = part_of_c(g, row.start + i, column.start);
+		if (g->type == DEV_F32)
+			add_row_f32(c, (const float *)scratch + from, column.count);
+		else
+			add_row_f64(c, (const double *)scratch + from, column.count);
+	}
+}
+
+/* Rectangles of at most ADDING_COLUMNS columns that fill the scratch memory: the nearer to a
+ * square, the less packing. */
+static void add_part(const struct host_gemm *job, struct range row, struct range column,
+		     void *scratch)
+{
+	const uint32_t width = column.count < ADDING_COLUMNS ? column.count : ADDING_COLUMNS;
+	const uint32_t height =
+		(uint32_t)(HOST_SCRATCH_BYTES / (width * dev_type_bytes(job->g.type)));
+	for (uint32_t down = 0; down < row.count; down += height)
+		for (uint32_t across = 0; across < column.count; across += width) {
+			const uint32_t rows = row.count - down, columns = column.count - across;
+			add_rectangle(job,
+				      (struct range){.start = row.start + down,
+						     .count = rows < height ? rows : height},
+				      (struct range){.start = column.start + across,
+						     .count = columns < width ? columns : width},
+				      scratch);
+		}
 }
 
 int host_gemm_run(const struct host_block *b)
 {
 	const struct host_gemm *job = b->args;
 	const struct dev_gemm *g = &job->g;
-	const uint32_t parts = job->rows * job->columns, depth = g->tile_k ? g->tile_k : g->k;
+	const uint32_t parts = job->rows * job->columns;
 	for (uint32_t part = b->index; part < parts; part += b->grid) {
 		const uint32_t down = part / job->columns, across = part % job->columns;
 		const struct range row =
 			g->tile_k ? tile_range(g->m, down) : part_range(g->m, job->rows, down);
 		const struct range column = g->tile_k ? tile_range(g->n, across)
 						      : part_range(g->n, job->columns, across);
-		for (uint32_t at = 0; at < g->k; at += depth)
-			multiply_part(job, row, column, at, g->k - at < depth ? g->k - at : depth);
+		if (g->adds)
+			add_part(job, row, column, b->scratch);
+		else
+			write_part(job, row, column);
 		if (g->done)
 			count_done(g, row, column.count);
 	}

@@ -15,6 +15,9 @@
  * `tiled` changes nothing: a block may begin and end at any row, and counts what it finished
  * itself. A textbook tile is a library call for every tile_k along k; the library copies what it
  * multiplies into memory of its own, so the claim shapes residency alone.
+ *
+ * With `adds` the library writes to the block's scratch memory (host_block.h), a rectangle of C at
+ * a time, and each element is added to C by a compare-exchange of its word.
  */
 #ifndef GPUSIG_HOST_GEMM_H
 #define GPUSIG_HOST_GEMM_H

@@ -271,7 +271,8 @@ static void *slot_main(void *arg)
 		const struct host_block block = {.index = slot->block,
 						 .grid = l->grid,
 						 .args = l->args,
-						 .cancelled = l->cancelled};
+						 .cancelled = l->cancelled,
+						 .scratch = slot->scratch};
 		host_timeslice_begin(&slot->timeslice);
 		/* Pairs with the acquire in wait_for_core(). */
 		atomic_store_explicit(&slot->unit->begun, slot->number + 1, memory_order_release);
@@ -369,6 +370,9 @@ static int start_unit(struct host_units *u, struct host_unit *unit, int core)
 	for (uint32_t i = HOST_SLOTS; i-- > 0;) {
 		struct host_slot *slot = &unit->slots[i];
 		slot->unit = unit;
+		slot->scratch = malloc(HOST_SCRATCH_BYTES);
+		if (!slot->scratch)
+			return err_note(-ENOMEM, "start a worker on core %d: out of memory", core);
 		host_sleeper_init(&slot->sleeper, core);
 		int status = host_thread_start(&slot->thread, &core, 1, slot_main, slot);
 		if (status)
@@ -416,10 +420,11 @@ void host_units_close(struct host_units *u)
 	host_unlock();
 	for (uint32_t i = 0; i < u->count * HOST_SLOTS; i++) {
 		struct host_slot *slot = &u->units[i / HOST_SLOTS].slots[i % HOST_SLOTS];
-		if (!slot->started)
-			continue;
-		pthread_join(slot->thread, NULL);
-		host_sleeper_destroy(&slot->sleeper);
+		if (slot->started) {
+			pthread_join(slot->thread, NULL);
+			host_sleeper_destroy(&slot->sleeper);
+		}
+		free(slot->scratch);
 	}
 	for (uint32_t i = 0; i < HOST_ENGINES; i++) {
 		if (!u->engines[i].started)

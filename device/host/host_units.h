@@ -86,6 +86,7 @@ struct host_slot {
 	bool started;
 	struct host_sleeper sleeper;
 	struct host_timeslice timeslice;
+	void *scratch; /* of its blocks; pages that none has used take no memory */
 	/* The block to run. Written under the lock before mailbox_full is set; the thread reads it
 	 * after it saw it. */
 	struct host_launch *launch;

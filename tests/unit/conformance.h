@@ -15,6 +15,7 @@
  *     conformance_tiled        tiled GEMM: shaped blocks, counters of finished rows
  *     conformance_tracking     memory that adds, and its controller
  *     conformance_tracker      trackers; GEMMs that begin with another row
+ *     conformance_adding       tiled GEMMs that add to one C at once
  *     conformance_collectives  communicators and their collectives
  *     conformance_optional     what only some devices have
  *     conformance_misuse       handles and arguments that a checked device refuses
