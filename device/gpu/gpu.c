@@ -100,7 +100,7 @@ static void describe_device(struct gpu_dev *d)
 	p->priority_low = 0;
 	p->priority_normal = t->priority_lowest;
 	p->priority_high = t->priority_lowest - t->priority_highest;
-	p->gemm_tiled_types = 1u << DEV_F32 | 1u << DEV_F64;
+	p->gemm_tiled_types = p->gemm_adding_types = 1u << DEV_F32 | 1u << DEV_F64;
 }
 
 /* The driver's version, and what compiled the kernels. */

@@ -62,6 +62,8 @@ struct gpu_traits {
 	int priority_lowest, priority_highest; /* in the vendor's numbers: lowest >= highest */
 	bool unified_addressing, wait_value, ipc;
 	bool coherent_host;    /* as in struct dev_links */
+	bool adds_to_host;     /* kernels add reals to pinned memory in one piece, among all devices
+				  that do */
 	bool value_takes_slot; /* streams wait for values and write them by one-thread kernels */
 };
 
@@ -145,6 +147,9 @@ struct gpu_driver {
 	int (*peer_can)(unsigned index, unsigned other, bool *can_p); /* needs no context */
 	/* Gives the current context access to the other device; twice is no error. */
 	int (*peer_enable)(unsigned other, void *other_context);
+	/* Whether kernels add reals to the other device's memory in one piece, among all that do
+	 * and that device itself; needs no context. NULL: never. */
+	int (*peer_adds)(unsigned index, unsigned other, bool *adds_p);
 	/* The three functions of IPC may be NULL. */
 	int (*ipc_export)(void *ptr, struct dev_ipc *handle_p);
 	int (*ipc_import)(const struct dev_ipc *handle, void **ptr_p);

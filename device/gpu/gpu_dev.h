@@ -98,6 +98,8 @@ enum gpu_tiled {
 	GPU_TILED_F64,
 	GPU_TILED_TEXTBOOK_32,
 	GPU_TILED_TEXTBOOK_64,
+	GPU_TILED_ADDING_F32,
+	GPU_TILED_ADDING_F64,
 	GPU_TILED_KERNELS
 };
 
@@ -111,6 +113,7 @@ struct gpu_dev {
 	bool context_is_open;
 	struct gpu_traits traits;
 	struct gpu_dev *next; /* next open device */
+	uint64_t adds_to; /* devices by ordinal to whose memory kernels add; guarded by the lock */
 
 	struct dev_stream *streams;
 	struct dev_event *events;

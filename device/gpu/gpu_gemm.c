@@ -111,7 +111,31 @@ static enum gpu_tiled choose_kernel(const struct dev_gemm *g, uint32_t *tile_p)
 		return g->tile_k == 32 ? GPU_TILED_TEXTBOOK_32 : GPU_TILED_TEXTBOOK_64;
 	}
 	*tile_p = g->type == DEV_F64 ? TILE_F64 : TILE_F32;
+	if (g->adds)
+		return g->type == DEV_F64 ? GPU_TILED_ADDING_F64 : GPU_TILED_ADDING_F32;
 	return g->type == DEV_F64 ? GPU_TILED_F64 : GPU_TILED_F32;
+}
+
+/* Where the memory of C is decides whether kernels add to it in one piece. */
+static int check_adding(const struct gpu_dev *d, const struct dev_gemm *g)
+{
+	const char *name = d->vendor->name;
+	bool adds = true, is_host = false;
+	gpu_lock();
+	const struct gpu_memory *c = gpu_memory_find(d, g->c, dev_type_result_bytes(g->type));
+	if (c) {
+		const unsigned ordinal = c->owner->ordinal;
+		is_host = c->kind != DEV_MEM_DEVICE;
+		adds = is_host ? d->traits.adds_to_host
+			       : ordinal == d->ordinal || d->adds_to >> ordinal & 1;
+	}
+	gpu_unlock();
+	if (!c)
+		return -EFAULT;
+	return adds ? 0
+		    : err_note(-ENOTSUP, "%s:%u: a GEMM cannot add in one piece to %s", name,
+			       d->dev.index,
+			       is_host ? "pinned memory" : "the memory of that device");
 }
 
 static int gemm_by_tiles(struct gpu_dev *d, struct dev_stream *s, const struct dev_gemm *g)
@@ -136,6 +160,8 @@ static int gemm_by_tiles(struct gpu_dev *d, struct dev_stream *s, const struct d
 			&copy.done,
 			&copy.done_rows};
 	int status = check_tiled(d, g, tiles, d->traits.shared_per_block_bytes - kernel->own_bytes);
+	if (!status && g->adds)
+		status = check_adding(d, g);
 	if (!status)
 		status = gpu_enqueue(d, s);
 	if (status)

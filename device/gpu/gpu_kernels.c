@@ -164,6 +164,8 @@ static const char *const tiled_names[GPU_TILED_KERNELS] = {
 	[GPU_TILED_F64] = PREFIX "gemm_f64",
 	[GPU_TILED_TEXTBOOK_32] = PREFIX "gemm_textbook_32",
 	[GPU_TILED_TEXTBOOK_64] = PREFIX "gemm_textbook_64",
+	[GPU_TILED_ADDING_F32] = PREFIX "gemm_adding_f32",
+	[GPU_TILED_ADDING_F64] = PREFIX "gemm_adding_f64",
 };
 
 int gpu_kernels_open(struct gpu_dev *d)

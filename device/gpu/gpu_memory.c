@@ -266,6 +266,20 @@ int gpu_ipc_import(struct dev *dev, const struct dev_ipc *handle, uint64_t bytes
 	return status;
 }
 
+static int record_adding(struct gpu_dev *d, const struct gpu_dev *other)
+{
+	bool adds = false;
+	int status = d->driver->peer_adds
+			     ? gpu_check(d, d->driver->peer_adds(d->ordinal, other->ordinal, &adds))
+			     : 0;
+	if (status || !adds)
+		return status;
+	gpu_lock();
+	d->adds_to |= UINT64_C(1) << other->ordinal;
+	gpu_unlock();
+	return 0;
+}
+
 /* Gives d access to the memory of the other device, in the driver only. */
 static int enable_access(struct gpu_dev *d, struct gpu_dev *other)
 {
@@ -279,8 +293,9 @@ static int enable_access(struct gpu_dev *d, struct gpu_dev *other)
 		status = err_note(-ENOTSUP, "%s:%u has no peer access to the memory of %s:%u",
 				  d->vendor->name, d->dev.index, other->vendor->name,
 				  other->dev.index);
-	return status ? status
-		      : gpu_check(d, d->driver->peer_enable(other->ordinal, other->context));
+	if (!status)
+		status = gpu_check(d, d->driver->peer_enable(other->ordinal, other->context));
+	return status ? status : record_adding(d, other);
 }
 
 int gpu_peer_enable(struct dev *dev, struct dev *other)

@@ -248,6 +248,10 @@ int cuDeviceGetAttribute(int *value, int which, int device)
 		*value = (int)fake_board((unsigned)device, 1, "coherent");
 		return FAKE_OK;
 	}
+	if (which == 86) { /* HOST_NATIVE_ATOMIC_SUPPORTED */
+		*value = (int)fake_board((unsigned)device, 1, "host_atomics");
+		return FAKE_OK;
+	}
 	for (size_t i = 0; i < sizeof(attributes) / sizeof(attributes[0]); i++) {
 		if (attributes[i].which == which) {
 			*value = attributes[i].value;
@@ -325,6 +329,25 @@ int cuDeviceCanAccessPeer(int *can, int device, int peer)
 	if (!status)
 		*can = g != other;
 	return status;
+}
+
+/* PERFORMANCE_RANK, ACCESS_SUPPORTED, NATIVE_ATOMIC_SUPPORTED, CUDA_ARRAY_ACCESS_SUPPORTED */
+int cuDeviceGetP2PAttribute(int *value, int which, int device, int peer)
+{
+	struct fake_gpu *g, *other;
+	int status = cuda_enter_device(__func__, device, &g);
+	if (!status)
+		status = cuda_enter_device(__func__, peer, &other);
+	if (status)
+		return status;
+	if (g == other)
+		return FAKE_INVALID_DEVICE;
+	if (!value || which < 1 || which > 4)
+		return FAKE_INVALID_VALUE;
+	*value = which == 1 ? 0 : 1;
+	if (which == 3)
+		*value = (int)fake_board((unsigned)device, 1, "peer_atomics");
+	return FAKE_OK;
 }
 
 int cuCtxEnablePeerAccess(void *context, unsigned flags)

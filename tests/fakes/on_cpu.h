@@ -58,6 +58,8 @@ typedef struct {
 #define atomic_add_u32(at, value) ((void)__atomic_fetch_add(at, value, __ATOMIC_RELAXED))
 /* The thread sanitizer does not understand fences, so the operation after a fence orders. */
 #define atomic_add_system_u32(at, value) ((void)__atomic_fetch_add(at, value, __ATOMIC_ACQ_REL))
+#define atomic_add_real(at, value)                                                                 \
+	_Generic((at), float * : atomic_add_f32, double * : atomic_add_f64)(at, value)
 #define store_system_u32(at, value) __atomic_store_n(at, value, __ATOMIC_RELEASE)
 #define store_system_u64(at, value) __atomic_store_n(at, value, __ATOMIC_RELEASE)
 #if defined(__SANITIZE_THREAD__)
@@ -65,6 +67,24 @@ typedef struct {
 #else
 #define fence_system() __atomic_thread_fence(__ATOMIC_SEQ_CST)
 #endif
+
+DEVICE void atomic_add_f32(float *at, float value)
+{
+	float old, sum;
+	__atomic_load(at, &old, __ATOMIC_RELAXED);
+	do
+		sum = old + value;
+	while (!__atomic_compare_exchange(at, &old, &sum, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+}
+
+DEVICE void atomic_add_f64(double *at, double value)
+{
+	double old, sum;
+	__atomic_load(at, &old, __ATOMIC_RELAXED);
+	do
+		sum = old + value;
+	while (!__atomic_compare_exchange(at, &old, &sum, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+}
 
 /* A polling kernel yields: with fewer cores than slots, it may hold the core its peer needs. */
 DEVICE u32 load_system_u32(const u32 *at)

@@ -76,6 +76,8 @@ LOOPS = (
 REGISTERS = (
     Registers("gemm_f32", 128),
     Registers("gemm_f64", 128),
+    Registers("gemm_adding_f32", 128),
+    Registers("gemm_adding_f64", 128),
     # Three blocks.
     Registers("gemm_textbook_32", 80),
     Registers("gemm_textbook_64", 80),

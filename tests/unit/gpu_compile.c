@@ -70,8 +70,9 @@ static void expect_kernel(const char *image, size_t bytes, const char *kernel, b
 /* Those of the list, and what the backend runs for itself. */
 static void compiles_all_kernels(void)
 {
-	static const char *const own[] = {"clock_sync", "clock_sample", "timer_step", "gemm_f32",
-					  "gemm_f64"};
+	static const char *const own[] = {"clock_sync",     "clock_sample", "timer_step",
+					  "gemm_f32",       "gemm_f64",     "gemm_adding_f32",
+					  "gemm_adding_f64"};
 	size_t bytes, count;
 	const char *image = kernels_for_arch(&bytes);
 	const struct kernel_signature *listed = kernel_signatures(&count);
@@ -173,7 +174,8 @@ static uint32_t resource_usage(const char *image, const char *kernel, unsigned k
 static void two_gemm_blocks_fit_a_unit(void)
 {
 	enum { LOCAL_BYTES = 0x11, REGISTERS = 0x2f };
-	static const char *const names[] = {"gpusig_gemm_f32", "gpusig_gemm_f64"};
+	static const char *const names[] = {"gpusig_gemm_f32", "gpusig_gemm_f64",
+					    "gpusig_gemm_adding_f32", "gpusig_gemm_adding_f64"};
 	size_t bytes;
 	const char *image = kernels_for_arch(&bytes);
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {

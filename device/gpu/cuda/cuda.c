@@ -105,6 +105,24 @@ static int peer_enable(unsigned other, void *other_context)
 		       : cuda_check_result(result, "cuCtxEnablePeerAccess");
 }
 
+/* With the host's attribute of this name, what CUDA C++ asks for before an atomic operation on
+ * memory of another device, or of the host, is one: "Atomicity" in libcu++'s memory model. Over
+ * PCIe it is a read and a write. */
+static int peer_adds(unsigned index, unsigned other, bool *adds_p)
+{
+	cuda_device device = 0, peer = 0;
+	int native = 0;
+	int status = CUDA_CALL(cuDeviceGet, &device, (int)index);
+	if (!status)
+		status = CUDA_CALL(cuDeviceGet, &peer, (int)other);
+	if (!status)
+		status = CUDA_CALL(cuDeviceGetP2PAttribute, &native, CUDA_PEER_NATIVE_ATOMIC,
+				   device, peer);
+	if (!status)
+		*adds_p = native != 0;
+	return status;
+}
+
 /* ------------------------------------------------------------------ streams and events */
 
 static int stream_open(int priority, void **stream_p)
@@ -335,6 +353,7 @@ static const struct gpu_driver driver = {
 	.graph_close = graph_close,
 	.peer_can = peer_can,
 	.peer_enable = peer_enable,
+	.peer_adds = peer_adds,
 	.ipc_export = ipc_export,
 	.ipc_import = ipc_import,
 	.ipc_close = ipc_close,

@@ -56,12 +56,15 @@ enum {
 	CUDA_COMPUTE_CAPABILITY_MAJOR = 75,
 	CUDA_COMPUTE_CAPABILITY_MINOR = 76,
 	CUDA_MAX_SHARED_PER_MULTIPROCESSOR = 81,
+	CUDA_HOST_NATIVE_ATOMIC = 86,
 	CUDA_MAX_SHARED_PER_BLOCK_OPTIN = 97,
 	CUDA_USES_HOST_PAGE_TABLES = 100,
 	CUDA_MAX_BLOCKS_PER_MULTIPROCESSOR = 106,
 	CUDA_RESERVED_SHARED_PER_BLOCK = 111,
 	CUDA_HOST_NUMA_ID = 134,
 };
+
+enum { CUDA_PEER_NATIVE_ATOMIC = 3 };
 
 enum {
 	CUDA_FUNCTION_SHARED_SIZE = 1,
@@ -162,6 +165,7 @@ struct cuda_ipc_memory {
 	X(cuGraphExecDestroy, (cuda_handle))                                                       \
 	X(cuGraphDestroy, (cuda_handle))                                                           \
 	X(cuDeviceCanAccessPeer, (int *, cuda_device, cuda_device))                                \
+	X(cuDeviceGetP2PAttribute, (int *, int, cuda_device, cuda_device))                         \
 	X(cuCtxEnablePeerAccess, (cuda_handle, unsigned))                                          \
 	X(cuIpcGetMemHandle, (struct cuda_ipc_memory *, cuda_pointer))                             \
 	X(cuIpcOpenMemHandle_v2, (cuda_pointer *, struct cuda_ipc_memory, unsigned))               \

@@ -21,6 +21,9 @@ static int memory_free_bytes(uint64_t *bytes_p)
 	return status;
 }
 
+/* Memory of hipMalloc() is coarse-grained: its atomic operations reach no further than the device,
+ * whatever scope they have ("AMD GPU atomics operation support", ROCm 6.4). So no other device adds
+ * to it, and the table has no peer_adds. */
 static int alloc_device(uint64_t bytes, void **ptr_p) { return HIP_CALL(hipMalloc, ptr_p, bytes); }
 static int free_memory(void *ptr) { return HIP_CALL(hipFree, ptr); }
 

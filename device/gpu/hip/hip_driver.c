@@ -158,6 +158,7 @@ static void read_attributes(int device, struct gpu_traits *t)
 	t->unified_addressing = true;
 	t->coherent_host = device_attribute(device, HIP_INTEGRATED) != 0 ||
 			   device_attribute(device, HIP_USES_HOST_PAGE_TABLES) != 0;
+	t->adds_to_host = false; /* kernels add at the scope of the device: kernels.cu */
 	t->wait_value = device_attribute(device, HIP_CAN_WAIT_VALUE) != 0;
 	t->value_takes_slot =
 		true; /* streamOpsWait and streamOpsWrite of CLR 5.6 to 6.3 are kernels */

@@ -19,6 +19,7 @@
  *   store_streaming(at, value)        stores one of the three vectors, which nobody reads soon
  *   atomic_add_u32(at, value)         relaxed, within this device; `at` may be SHARED
  *   atomic_add_system_u32(at, value)  relaxed, among the host and all devices
+ *   atomic_add_real(at, value)        relaxed, among all devices that add to that memory (gpu.h); of float or double
  *   load_system_u32(at)               acquire, among the host and all devices
  *   store_system_u32(at, value)       release, among the host and all devices
  *   store_system_u64(at, value)       the same

@@ -42,6 +42,8 @@ static const struct {
 	{"gpusig_fma_f64", 41},
 	{"gpusig_gemm_f32", 128},
 	{"gpusig_gemm_f64", 110},
+	{"gpusig_gemm_adding_f32", 127},
+	{"gpusig_gemm_adding_f64", 110},
 	{"gpusig_gemm_textbook_32", 64},
 	{"gpusig_gemm_textbook_64", 64},
 	{"gpusig_mma_f16", 48},
