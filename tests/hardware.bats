@@ -41,7 +41,7 @@ setup_file() {
 	[[ $output == *"$(cat "$BATS_TEST_TMPDIR/out/summary.txt")" ]]
 	grep -q '^checkers *FAILED (1)' "$BATS_TEST_TMPDIR/out/summary.txt"
 	grep -q '^synccheck tiled/counter: FAILED (1)' "$BATS_TEST_TMPDIR/out/summary.txt"
-	grep -q '^memcheck: 7 of 7 without a finding' "$BATS_TEST_TMPDIR/out/summary.txt"
+	grep -q '^memcheck: 8 of 8 without a finding' "$BATS_TEST_TMPDIR/out/summary.txt"
 	grep -q '^conformance_units *sim:0,1 *[1-9][0-9]* ok *0 not ok' "$BATS_TEST_TMPDIR/out/summary.txt"
 	tar -tzf "$BATS_TEST_TMPDIR/out/evidence.tar.gz" | grep -qxF ./conformance/conformance_units-sim-0-1.tap
 }
@@ -146,6 +146,11 @@ setup_file() {
 @test "what documents leave open is asked of the host, and of a fake driver where it could hang" {
 	questions host 10 _behind_a_
 	grep -q $'^graphs_of_1_behind_a_block\tnone\tnot supported\t.' <<<"$output"
+	questions hip 2 gemm_adds
+	grep -q $'^gemm_adds_to_pinned_memory\tno\t-\t.*pinned memory$' <<<"$output"
+	questions cuda 3 gemm_
+	grep -q $'^gemm_adds_to_pinned_memory\tyes\t-\t$' <<<"$output"
+	grep -q $'^gemm_that_adds_to_one_that_writes\t[0-9.e+]*\tratio\t1024 x 1024 x 64: ' <<<"$output"
 	questions cuda 2 device_free_while
 	# Freeing waits for the device, as documented: without the thread that opens the gate this would hang.
 	grep -q $'^device_free_while_every_slot_is_held\t[0-9.e+]*\tus\tdid not return before the gate opened$' <<<"$output"
@@ -153,8 +158,8 @@ setup_file() {
 
 @test "what documents leave open is asked of fake drivers, and all of it ends" {
 	only_with_all
-	questions hip 36
-	questions cuda 36
+	questions hip 38
+	questions cuda 38
 	grep -q $'^pcie_link_after_copies\t5 x16\tgeneration, lanes\tof 5 x16, ' <<<"$output"
 	grep -q $'^links_to_devices\t4\tlinks up\t0 down; NVLink 3.0 to a device 0000:02:00.0 at 2.58e+10 byte/s ' <<<"$output"
 	grep -q $'^memory_errors\t0\tecc_uncorrected\tecc_corrected 0 ' <<<"$output"

@@ -198,7 +198,8 @@ stage_checkers() {
 	mkdir -p "$out/checkers"
 	for tool in memcheck racecheck initcheck synccheck; do
 		clean=0
-		for rules in kernels/all kernels/add kernels/copy kernels/chase kernels/fma tiled/gemm_of tiled/counter; do
+		for rules in kernels/all kernels/add kernels/copy kernels/chase kernels/fma tiled/gemm_of tiled/counter \
+			adding/gemm_adds; do
 			log=$out/checkers/$tool-$(echo "$rules" | tr / -).txt
 			GPUSIG_TEST=${rules#*/} timeout -k 5 45 compute-sanitizer --tool "$tool" --error-exitcode 99 --print-limit 20 \
 				"$unit/conformance_${rules%/*}" "$device" >"$log" 2>&1
@@ -208,7 +209,7 @@ stage_checkers() {
 			failed=1
 			say "$tool $rules: $(outcome "$code"): $(grep -m1 'SUMMARY\|Error:\|^not ok' "$log")"
 		done
-		say "$tool: $clean of 7 without a finding"
+		say "$tool: $clean of 8 without a finding"
 	done
 	return "$failed"
 }

@@ -17,6 +17,7 @@
 #include "lib/err.h"
 #include "lib/units.h"
 #include "tests/hardware/answers.h"
+#include "tests/hardware/questions/adding.h"
 #include "tests/hardware/questions/links.h"
 #include "tests/hardware/questions/slot_gate.h"
 
@@ -380,6 +381,8 @@ static void answer_all(void)
 	ASK(report_board, "pcie_link_after_copies", report_pcie_link);
 	ASK(report_board, "links_to_devices", report_device_links);
 	ASK(report_board, "memory_errors", report_memory_errors);
+	ASK(report_board, "gemm_adds_to_pinned_memory", report_adding_to_pinned);
+	ASK(report_board, "gemm_that_adds_to_one_that_writes", report_adding_cost);
 	ASK(measure_progress_while_held, "fill_64MiB_while_every_slot_is_held", fill_memory);
 	ASK(measure_progress_while_held, "value_write_to_pinned_while_every_slot_is_held",
 	    write_pinned);
