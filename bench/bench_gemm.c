@@ -50,10 +50,14 @@ bool bench_gemm_divides(const struct bench_gemm *p, enum shape_cut cut, uint32_t
 	return side >= pieces && (multiple == 1 || side % (multiple * pieces) == 0);
 }
 
-static void draw_elements(struct bench_case *c, enum dev_type type, uint64_t count, void *to)
+/* From a uniform real in [-1, 1): the multiples of 1/4 from -3/4 to 3/4 are equally likely. */
+static double exact_value(double drawn) { return (floor((drawn + 1.0) * 3.5) - 3.0) / 4.0; }
+
+static void draw_elements(const struct bench_gemm *p, struct bench_case *c, uint64_t count,
+			  void *to)
 {
 	float drawn[DRAWN];
-	if (type == DEV_F64) {
+	if (p->type == DEV_F64) {
 		rng_fill_f64(&c->rng, to, count);
 		return;
 	}
@@ -61,7 +65,8 @@ static void draw_elements(struct bench_case *c, enum dev_type type, uint64_t cou
 		size_t some = count - at < DRAWN ? (size_t)(count - at) : DRAWN;
 		rng_fill_f32(&c->rng, drawn, some);
 		for (size_t i = 0; i < some; i++)
-			element_store(type, to, at + i, (double)drawn[i]);
+			element_store(p->type, to, at + i,
+				      p->exact ? exact_value((double)drawn[i]) : (double)drawn[i]);
 	}
 }
 
@@ -70,14 +75,14 @@ static void open_operand(struct bench_gemm *p, struct bench_case *c, uint64_t by
 {
 	*host_p = bench_has_results(c) ? bench_alloc_host(c, bytes) : NULL;
 	if (*host_p)
-		draw_elements(c, p->type, bytes / p->element_bytes, *host_p);
+		draw_elements(p, c, bytes / p->element_bytes, *host_p);
 	*device_p = bench_alloc_on(c, p->dev, DEV_MEM_DEVICE, bytes);
 	if (*device_p && *host_p)
 		bench_status_add(c, dev_upload(p->dev, *device_p, *host_p, bytes));
 }
 
-int bench_gemm_open(struct bench_gemm *p, struct bench_case *c, struct dev *dev,
-		    const struct shape *shape, enum dev_type type)
+static int open_gemm(struct bench_gemm *p, struct bench_case *c, struct dev *dev,
+		     const struct shape *shape, enum dev_type type, bool exact)
 {
 	const uint64_t m = shape->m, n = shape->n, k = shape->k, each = dev_type_bytes(type);
 	double memory = (double)dev_props(dev)->memory_bytes, needed;
@@ -89,7 +94,8 @@ int bench_gemm_open(struct bench_gemm *p, struct bench_case *c, struct dev *dev,
 				 .a_bytes = m * k * each,
 				 .b_bytes = k * n * each,
 				 .c_bytes = m * n * dev_type_result_bytes(type),
-				 .b_transposed = dev_types[type].multiple > 1};
+				 .b_transposed = dev_types[type].multiple > 1,
+				 .exact = exact};
 	needed = (double)(p->a_bytes + p->b_bytes + p->c_bytes);
 	if (needed > 0.8 * memory)
 		return bench_status_add(
@@ -99,6 +105,18 @@ int bench_gemm_open(struct bench_gemm *p, struct bench_case *c, struct dev *dev,
 	open_operand(p, c, p->b_bytes, &p->b, &p->host_b);
 	p->c = bench_alloc_on(c, dev, DEV_MEM_DEVICE, p->c_bytes);
 	return bench_status(c);
+}
+
+int bench_gemm_open(struct bench_gemm *p, struct bench_case *c, struct dev *dev,
+		    const struct shape *shape, enum dev_type type)
+{
+	return open_gemm(p, c, dev, shape, type, false);
+}
+
+int bench_gemm_open_exact(struct bench_gemm *p, struct bench_case *c, struct dev *dev,
+			  const struct shape *shape, enum dev_type type)
+{
+	return open_gemm(p, c, dev, shape, type, type == DEV_F32);
 }
 
 int bench_gemm_open_axes(struct bench_gemm *p, struct bench_case *c, struct dev *dev)

@@ -26,6 +26,11 @@
  * sqrt(k). So the check finds one wrong element in f32 and f64, and in tf32 up to some thousand
  * columns. In f16 and bf16 it finds some hundreds in a row, or one that is far too large, as every
  * element is that was never written.
+ *
+ * Exact operands, in f32: the seven multiples of 1/4 from -3/4 to 3/4. A product is a multiple of
+ * 1/16 and at most 9/16, so a sum of at most GEMM_EXACT_TERMS products, of one GEMM or of many,
+ * is below 2^24 sixteenths: no addition rounds, in whatever order. Sums of results can then be
+ * compared bit for bit. Values with so few bits may cost less power than random ones.
  */
 #ifndef GPUSIG_BENCH_GEMM_H
 #define GPUSIG_BENCH_GEMM_H
@@ -34,6 +39,7 @@
 #include "bench/shape.h"
 
 #define GEMM_TOLERANCE 30.0
+#define GEMM_EXACT_TERMS ((1u << 24) / 9)
 
 /* The axes of a GEMM, which bench_gemm_admit() and bench_gemm_open_axes() read: rows of a program's
  * `axes`. The arguments are the lists: .quick = "g1,g5", .full = ... */
@@ -62,6 +68,7 @@ struct bench_gemm {
 	uint64_t a_bytes, b_bytes, c_bytes;
 	bool b_transposed;      /* B is stored as n x k, as f8 requires */
 	bool fast_accumulation; /* as in struct dev_gemm; false until the caller sets it */
+	bool exact;             /* the operands are */
 	void *a, *b, *c;        /* on the device, row-major, unpadded */
 	void *host_a, *host_b;  /* the same on the host; NULL where there are no results */
 };
@@ -74,6 +81,9 @@ int bench_gemm_admit(const struct bench_case *c);
  * -ENOMEM when they do not fit. */
 int bench_gemm_open(struct bench_gemm *p, struct bench_case *c, struct dev *dev,
 		    const struct shape *shape, enum dev_type type);
+/* The same; in f32 the operands are exact. */
+int bench_gemm_open_exact(struct bench_gemm *p, struct bench_case *c, struct dev *dev,
+			  const struct shape *shape, enum dev_type type);
 
 /* bench_gemm_open_axes() takes the case's axes `type`, `shape` and `mflop` (the limit of named
  * shapes; 0: none). bench_gemm_facts() records the shape and, if dev_gemm_prepare() was called for

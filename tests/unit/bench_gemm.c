@@ -109,6 +109,51 @@ static void rounding_passes_and_errors_fail(void)
 	expect(elements_found >= 3);
 }
 
+/* ------------------------------------------------------------------ exact operands */
+
+static unsigned seen_values, other_values, wrong_sums;
+
+static void count_values(const struct bench_gemm *p)
+{
+	const float *values[] = {p->host_a, p->host_b};
+	for (size_t i = 0; i < (M + N) * K; i++) {
+		float quarters = 4.0f * (i < M * K ? values[0][i] : values[1][i - M * K]);
+		int value = (int)quarters;
+		bool is_one = abs(value) <= 3 && !(fabsf(quarters - (float)value) > 0);
+		other_values += !is_one;
+		seen_values |= is_one ? 1u << (value + 3) : 0;
+	}
+}
+
+/* The device's sums of f32 against sums of whole sixteenths. */
+static void scene_exact_operands(struct bench_case *c)
+{
+	static const struct shape shape = {M, N, K, 1};
+	float found[M * N];
+	struct bench_gemm p;
+	if (bench_gemm_open_exact(&p, c, c->dev, &shape, DEV_F32))
+		return;
+	count_values(&p);
+	const struct dev_gemm gemm = bench_gemm_whole(&p);
+	bench_status_add(c, dev_gemm(c->dev, c->stream, &gemm));
+	bench_status_add(c, dev_stream_sync(c->dev, c->stream));
+	bench_status_add(c, dev_download(c->dev, found, p.c, sizeof(found)));
+	for (size_t i = 0; i < M * N; i++) {
+		int64_t sixteenths = 0;
+		for (size_t k = 0; k < K; k++)
+			sixteenths += (int64_t)(16.0f * ((const float *)p.host_a)[i / N * K + k] *
+						((const float *)p.host_b)[k * N + i % N]);
+		wrong_sums += fabs(16.0 * (double)found[i] - (double)sixteenths) > 0;
+	}
+}
+
+static void sums_of_exact_operands_do_not_round(void)
+{
+	expect(run_scene(scene_exact_operands) == 0);
+	expect(seen_values == 0x7f && other_values == 0);
+	expect(wrong_sums == 0);
+}
+
 enum { LONG_K = 65536, SIDE = 16 };
 
 /* C of f8 as Ada and Hopper make it with fast accumulation: after every 32 products 13 bits of
@@ -227,6 +272,7 @@ int main(void)
 {
 	test(matrices_times_vectors);
 	test(rounding_passes_and_errors_fail);
+	test(sums_of_exact_operands_do_not_round);
 	test(fast_accumulation_is_allowed_on_request);
 	test(what_can_be_cut);
 	test(pieces_are_placed);
