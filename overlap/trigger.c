@@ -78,27 +78,43 @@ struct state {
 
 static struct state *case_state(const struct bench_case *c) { return c->state; }
 
+static bool adds_to_sums(unsigned variant) { return trigger_strategies[variant].add != ADD_NONE; }
+
+static void choose_variants(const struct producers *s, struct bench_case *c)
+{
+	if (s->count < 2)
+		bench_variant_off(c, STAGGERED);
+	for (unsigned v = 0; v < VARIANTS; v++)
+		if (adds_to_sums(v) && !s->kernels_add)
+			bench_variant_off(c, v);
+}
+
+static struct work_graph *prepare_variant(struct state *s, struct bench_case *c, unsigned v)
+{
+	struct producers *p = &s->producers;
+	/* Before a round, counters may be set to 0. */
+	const unsigned restart = work_graph_max_queued(p->restart);
+	struct work_graph *graph = NULL;
+	if (producers_prepare(p, c, &trigger_strategies[v], &s->rounds[v]) == 0) {
+		graph = s->rounds[v].graph;
+		bench_queue_entries(c, v, restart + work_graph_max_queued(graph));
+	}
+	/* restore() sets sums to 0 when so many are left. */
+	if (adds_to_sums(v))
+		bench_max_iterations(c, v, producers_rounds_at_once(p));
+	return graph;
+}
+
 static int setup(struct bench_case *c)
 {
 	struct state *s = case_state(c);
 	struct work_graph *graphs[VARIANTS] = {NULL};
 	if (producers_open(&s->producers, c))
 		return bench_status(c);
-	if (s->producers.count < 2)
-		bench_variant_off(c, STAGGERED);
-	if (!s->producers.adds) {
-		bench_variant_off(c, ARRIVE_ADD);
-		bench_variant_off(c, COPY_THEN_ADD);
-	}
-	/* Before a round, counters may be set to 0. */
-	unsigned restart = work_graph_max_queued(s->producers.restart);
+	choose_variants(&s->producers, c);
 	for (unsigned v = 0; v < VARIANTS; v++)
-		if (bench_variant_on(c, v) &&
-		    producers_prepare(&s->producers, c, &trigger_strategies[v], &s->rounds[v]) ==
-			    0) {
-			graphs[v] = s->rounds[v].graph;
-			bench_queue_entries(c, v, restart + work_graph_max_queued(graphs[v]));
-		}
+		if (bench_variant_on(c, v))
+			graphs[v] = prepare_variant(s, c, v);
 	int status = bench_rotate_cold(c, graphs, VARIANTS, &s->rotation);
 	s->producers.rotates = s->rotation != NULL;
 	return status;
@@ -144,8 +160,16 @@ static void model(const struct bench_case *c, unsigned variant, struct bench_mod
 
 static int restore(struct bench_case *c, unsigned variant)
 {
-	struct producers *s = &case_state(c)->producers;
-	return s->rotates ? 0 : producers_clear_sum(s, c, &trigger_strategies[variant]);
+	struct state *s = case_state(c);
+	struct producers *p = &s->producers;
+	if (!adds_to_sums(variant) || (p->rotates && p->rounds_added < producers_rounds_at_once(p)))
+		return 0;
+	int status = producers_clear_sums(p, c);
+	if (status == 0 && p->rotates)
+		status = rotation_spread(s->rotation, UINT32_MAX);
+	if (status == 0)
+		p->rounds_added = 0;
+	return status;
 }
 
 static int poison(struct bench_case *c, unsigned variant)
@@ -159,7 +183,8 @@ static int check(struct bench_case *c, unsigned variant)
 {
 	int status = rotation_collect(case_state(c)->rotation);
 	return status ? status
-		      : producers_check(&case_state(c)->producers, c, &trigger_strategies[variant]);
+		      : producers_check(&case_state(c)->producers, c,
+					&case_state(c)->rounds[variant]);
 }
 
 static int verify_mechanism(struct bench_case *c)

@@ -90,12 +90,17 @@ static int derive_quantity(struct bench_case *c, const struct quantity *q)
  * copy is written and read in addition. */
 static int derive_adding(struct bench_case *c, const struct producers *s)
 {
-	if (!s->adds)
+	if (!s->kernels_add)
 		return 0;
-	bench_model_value(c, "moved_bytes", ARRIVE_ADD, 3.0 * (double)s->bytes, "byte",
+	/* In an exchange each device adds so much, and a part of it, its own, is not copied. */
+	const double bytes = (double)s->bytes,
+		     copied = s->count > 1 ? bytes * (s->count - 1) / s->count : bytes;
+	bench_model_value(c, "moved_bytes", ARRIVE_ADD, 3.0 * bytes, "byte",
 			  "traffic of n bytes added at their source: 3 n");
-	bench_model_value(c, "moved_bytes", COPY_THEN_ADD, 5.0 * (double)s->bytes, "byte",
-			  "traffic of n bytes copied, then added: 5 n");
+	bench_model_value(
+		c, "moved_bytes", COPY_THEN_ADD, 3.0 * bytes + 2.0 * copied, "byte",
+		"traffic of n bytes copied, then added: 5 n; in an exchange of N devices, "
+		"for each, 3 n + 2 n (N-1)/N");
 	return bench_ratio(c, "staging_cost", COPY_THEN_ADD, ARRIVE_ADD,
 			   "seconds(copy_then_add) / seconds(arrive_add), round by round");
 }

@@ -5,7 +5,7 @@
 #ifndef GPUSIG_TRIGGER_METRICS_H
 #define GPUSIG_TRIGGER_METRICS_H
 
-#include "overlap/trigger/producer.h"
+#include "overlap/trigger/arrival.h"
 
 /* The program's variants: identifier, name, timing, and the strategy: what produces, what is sent,
  * and more. The first copy is what BENCH_SELF times. */

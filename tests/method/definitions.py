@@ -152,9 +152,12 @@ def traffic_ratio(c: Case, v: str) -> float:
 
 
 def moved_bytes(c: Case, v: str) -> float:
-    """Added where it arrives, a chunk is read, and the sum is read and written; staged, it is also written and read."""
+    """Added where it arrives, a chunk is read, and the sum is read and written; staged, it is also written and read. In an
+    exchange each device adds so much, and a part of it, its own, is not staged."""
     bytes_ = c.axes["size"] if "size" in c.axes else c.facts["band_bytes"] * c.facts["bands_sent"]
-    return (3 if v in ("on_arrival", "arrive_add") else 5) * bytes_
+    devices = c.facts.get("devices_that_send", 1)
+    staged = (devices - 1) / devices if devices > 1 else 1
+    return (3 if v in ("on_arrival", "arrive_add") else 3 + 2 * staged) * bytes_
 
 
 def blocks_to_saturate(c: Case, v: str) -> float:

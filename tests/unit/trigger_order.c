@@ -169,7 +169,7 @@ static int open_rounds(struct bench_case *c)
 {
 	producers_open(&senders, c);
 	for (unsigned v = SPLIT; v <= COPY_THEN_ADD; v++)
-		if (senders.adds || trigger_strategies[v].add == ADD_NONE)
+		if (senders.kernels_add || trigger_strategies[v].add == ADD_NONE)
 			producers_prepare(&senders, c, &trigger_strategies[v], &rounds[v]);
 	return bench_status(c);
 }
@@ -178,7 +178,7 @@ static int open_rounds(struct bench_case *c)
 static const struct producer_round *choose_round(void)
 {
 	static const unsigned found[] = {SPLIT, TRIGGERED, STAGGERED, COPY_THEN_ADD, ARRIVE_ADD};
-	unsigned first = watch.no_waits ? 1 : 0, end = senders.adds ? 5 : 3;
+	unsigned first = watch.no_waits ? 1 : 0, end = senders.kernels_add ? 5 : 3;
 	return &rounds[found[first + rng_below(&watch.rng, end - first)]];
 }
 
@@ -201,7 +201,7 @@ static void run_rounds(struct bench_case *c)
 		if (status)
 			break;
 		watch.rounds++;
-		note_result(producers_check(&senders, c, r->strategy));
+		note_result(producers_check(&senders, c, r));
 		watch.miscounted += !copies_match(r->strategy->add == ADD_FROM_SENDER ? 0 : times);
 		status = dev_stream_sync(c->dev, concurrent);
 	}
@@ -314,7 +314,7 @@ static void old_counters(struct bench_case *c)
 		status = enqueue_rounds(c, &rounds[TRIGGERED], 5);
 	watch.rounds++;
 	if (status == 0 && senders.gemms_counted == 3)
-		note_result(producers_check(&senders, c, rounds[TRIGGERED].strategy));
+		note_result(producers_check(&senders, c, &rounds[TRIGGERED]));
 	else
 		watch.wrong++;
 	bench_status_add(c, status);

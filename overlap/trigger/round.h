@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What the producers of overlap/trigger/producer.h do: compute a GEMM each and send its rows by one
+ * of several strategies: after the whole GEMM, in GEMMs of a band each, or band by band when the
+ * counters of a single GEMM say that the rows of a band are finished (dev_gemm.done). A strategy is
+ * a work graph; a run of it is a round.
+ *
+ * Order.     A round starts after the earlier work of the case's stream, and later work of that
+ *            stream waits for the whole round.
+ * Stagger.   Staggered, producer i computes and sends first the bands after chunk i, and its own
+ *            chunk last, so that at first no two producers send to the same device. The GEMM is
+ *            then two calls, cut at the first band; for a fair comparison these are the same two
+ *            calls without stagger.
+ * Counters.  They grow from round to round: the n-th GEMM since they were 0 is waited for with the
+ *            value n times a band's elements. Fills in the GEMM lanes, inside the timed region, set
+ *            them to 0 before they would exceed DEV_VALUE_MAX; no wait of a later round starts
+ *            before that. A GEMM is enqueued before the operations that wait for it.
+ * Adding.    The receiver adds each band to its sum: read from the producer's C, or from the copy
+ *            that arrived. In an exchange, device j adds chunk j of every device, of its own C too.
+ * Ring.      Device i sends to device i-1: a chunk starts at device j-1 and ends, summed over all
+ *            devices, at device j (overlap/trigger/ring.h).
+ * Stores.    Without a copy: C of the tiled GEMM is the place where its rows are sent. It is a call
+ *            for each chunk, staggered; the own chunk goes to the producer's C.
+ */
+#ifndef GPUSIG_TRIGGER_ROUND_H
+#define GPUSIG_TRIGGER_ROUND_H
+
+#include "overlap/trigger/producer.h"
+
+enum produce_mode { PRODUCE_NONE, PRODUCE_LIBRARY, PRODUCE_TILED, PRODUCE_COUNTING, PRODUCE_SPLIT };
+enum send_mode { SEND_NONE, SEND_WHOLE, SEND_BANDS, SEND_STORES };
+enum add_mode { ADD_NONE, ADD_FROM_SENDER, ADD_FROM_COPY };
+
+/* Bands wait for counters with PRODUCE_COUNTING, and for their GEMM with PRODUCE_SPLIT. */
+struct strategy {
+	enum produce_mode produce;
+	enum send_mode send;
+	enum add_mode add;
+	bool staggered;
+	bool stamps_first; /* the end of the first copy of the first device is stamped */
+};
+
+/* A node that waits for a band's counter. */
+struct band_wait {
+	uint32_t node, elements;
+};
+
+/* A strategy, ready to run. */
+struct producer_round {
+	const struct strategy *strategy;
+	struct work_graph *graph;
+	struct work_graph *into_c; /* of SEND_STORES, for checks: the same GEMMs, into C */
+	uint32_t first_copy;       /* the node that is stamped */
+	struct band_wait *waits;
+	size_t wait_count;
+};
+
+/* In setup. Also runs the round once; -ENOTSUP if a queue is too short for it. Returns
+ * bench_status(). */
+int producers_prepare(struct producers *s, struct bench_case *c, const struct strategy *strategy,
+		      struct producer_round *r);
+
+/* Enqueues one round. -ERANGE: a sum could round. */
+int producers_round(struct producers *s, const struct producer_round *r);
+
+/* ------------------------------------------------------------------ parts of a graph */
+
+/* The node after which bands [band, end) of producer i are finished, seen in a lane: that of their
+ * GEMM, or in a counting round a wait for their counter. */
+uint32_t round_ready(const struct producers *s, struct producer_round *r, uint32_t i, uint32_t lane,
+		     uint32_t band, uint32_t end, uint32_t gemm);
+/* Copies, as the case's axis copy-method says; adds. */
+uint32_t round_copy(const struct producers *s, const struct producer_round *r, uint32_t lane,
+		    char *to, const char *from, uint64_t bytes);
+uint32_t round_add(const struct producer_round *r, uint32_t lane, char *to, const char *from,
+		   uint64_t bytes);
+
+#endif
