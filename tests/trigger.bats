@@ -49,6 +49,21 @@ measure() {
 		[("skipped", "a band of 8 rows; a GEMM of f8 needs multiples of 16"), ("ok", None)])' <<<"$output"
 }
 
+@test "stored where it is sent: without a copy it takes as long as its GEMM, and a wrong element is found" {
+	measure overlap/trigger --device sim:quiet --shape n256 --direction local --bands 4
+	json 'all(abs(t["remote_store"] / t["gemm_tiled"] - 1) < 0.01 < t["triggered"] / t["gemm_counting"] - 1
+		for t in [{v["name"]: v["median_s"] for v in rows[1]["variants"]}])' <<<"$output"
+	measure overlap/trigger --device sim:quiet:0-2 --shape n256 --direction exchange --bands 6 --variant remote_store,triggered
+	json '(cases[0]["facts"]["tiled_gemm_calls"], cases[0]["facts"]["remote_gemm_calls"]) == (2, 3)' <<<"$output"
+	printf 'like = quiet\ncorrupt_launch_every = 7\n' >"$BATS_TEST_TMPDIR/corrupt.sim"
+	for where in local exchange; do
+		run --separate-stderr "$bin/overlap/trigger" --device "sim:$BATS_TEST_TMPDIR/corrupt.sim:0,1" --shape n256 --direction $where --bands 4 \
+			--variant remote_store
+		echo "$where: $status $output $stderr"
+		[ "$status" = 1 ]
+	done
+}
+
 @test "bytes and ratios that a formula gives are marked as a model's" {
 	measure overlap/trigger --device sim --shape n256 --direction local --bands 4
 	json '{x["name"] for x in rows[1]["derived"] if x["modelled"]} == {"moved_bytes", "t3_model_read_ratio", "t3_model_write_ratio"}' \

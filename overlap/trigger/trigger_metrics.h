@@ -21,6 +21,7 @@
 	V(STAGGERED, "triggered_staggered", DEVICE, COUNTING, SEND_BANDS, .staggered = true)       \
 	V(ARRIVE_ADD, "arrive_add", DEVICE, COUNTING, SEND_BANDS, .add = ADD_FROM_SENDER)          \
 	V(COPY_THEN_ADD, "copy_then_add", DEVICE, COUNTING, SEND_BANDS, .add = ADD_FROM_COPY)      \
+	V(REMOTE_STORE, "remote_store", DEVICE, TILED, SEND_STORES)                                \
 	V(FIRST_WHOLE, "first_of_whole", SELF, LIBRARY, SEND_WHOLE)                                \
 	V(FIRST_SPLIT, "first_of_split", SELF, SPLIT, SEND_BANDS, .staggered = true)               \
 	V(FIRST_TRIGGERED, "first_of_triggered", SELF, COUNTING, SEND_BANDS)
@@ -35,7 +36,9 @@ extern const struct strategy trigger_strategies[VARIANTS];
 /* In derive: costs, exposed tails and gains, and the traffic that T3's hardware would have, as a
  * model. Gains (bench/bench_overlap.h): S, S_ideal and fraction_of_ideal of `split`, over the
  * library's GEMM and one send; S_tiled, S_ideal_tiled and fraction_of_ideal_tiled of what is
- * triggered, over the same tiles and one send. S of these is against the library's GEMM. */
+ * triggered, over the same tiles and one send. S of these is against the library's GEMM. What is
+ * stored where it is sent has S and S_tiled, too, but no limit and no fraction: it has no copy, so
+ * nothing overlaps. */
 int trigger_derive(struct bench_case *c, const struct producers *s);
 
 #endif

@@ -118,7 +118,7 @@ def best_speedup(c: Case, v: Optional[str], d: dict) -> Summary:
 
 
 OWN_GEMM = {"whole_then_send": "gemm_alone", "split": "gemm_alone", "whole_tiled_then_send": "gemm_tiled",
-            "triggered": "gemm_counting", "triggered_staggered": "gemm_counting"}
+            "triggered": "gemm_counting", "triggered_staggered": "gemm_counting", "remote_store": "gemm_tiled"}
 
 
 def pipelined(t: dict, v: str, c: Case) -> float:
@@ -291,6 +291,7 @@ DEFINITIONS: Tuple[Definition, ...] = (
     Definition("overlap/trigger", "tiling_cost", ratio("gemm_tiled", "gemm_alone")),
     Definition("overlap/trigger", "stagger_gain", ratio("triggered", "triggered_staggered")),
     Definition("overlap/trigger", "exposed_tail", rounds(lambda t, v, c: t[v] - t[OWN_GEMM[v]])),
+    Definition("overlap/trigger", "remote_gain", ratio("triggered", "remote_store")),
     Definition("overlap/trigger", "S", ratio("whole_then_send", "{}")),
     Definition("overlap/trigger", "S_tiled", ratio("whole_tiled_then_send", "{}")),
     Definition("overlap/trigger", "S_ideal", rounds(ideal("gemm_alone", "send_alone"))),
