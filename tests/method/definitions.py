@@ -77,16 +77,16 @@ def width(s: Summary) -> float:
     return s.high - s.low if s.low is not None else 0.0
 
 
-def above_noise_of_case(c: Case, serial: str, ideal_: Callable[[dict, str, Case], float]) -> bool:
-    """S_ideal exceeds 1 by more than 4 %, than its own interval, and than that of serial relative to its median."""
-    bound, alone = c.each_round(lambda t: ideal_(t, "", c)), c.each_round(lambda t: t[serial])
-    return bound.value > 1 + max(0.04, width(bound), width(alone) / alone.value)
+def above_noise_of_case(c: Case, serial: str, v: str, ideal_: Callable[[dict, str, Case], float]) -> bool:
+    """S_ideal exceeds 1 by more than 4 %, than its own interval, and than that of S."""
+    bound, gain = c.each_round(lambda t: ideal_(t, "", c)), c.each_round(lambda t: t[serial] / t[v])
+    return bound.value > 1 + max(0.04, width(bound), width(gain))
 
 
 def fraction(serial: str, ideal_: Callable[[dict, str, Case], float]) -> Compute:
     """(S - 1) / (S_ideal - 1), where S_ideal exceeds its noise."""
     def compute(c: Case, v: Optional[str], d: dict) -> Summary:
-        if not above_noise_of_case(c, serial, ideal_):
+        if not above_noise_of_case(c, serial, v, ideal_):
             return Summary(None)
         return c.each_round(lambda t: (t[serial] / t[v] - 1) / (ideal_(t, v, c) - 1))
     return compute
@@ -119,6 +119,10 @@ def best_speedup(c: Case, v: Optional[str], d: dict) -> Summary:
 
 OWN_GEMM = {"whole_then_send": "gemm_alone", "split": "gemm_alone", "whole_tiled_then_send": "gemm_tiled",
             "triggered": "gemm_counting", "triggered_staggered": "gemm_counting", "remote_store": "gemm_tiled"}
+
+
+# Variants of overlap/trigger that copy nothing: S_ideal, of a GEMM and a send, is no limit of theirs.
+WITHOUT_COPY = ("remote_store",)
 
 
 def pipelined(t: dict, v: str, c: Case) -> float:

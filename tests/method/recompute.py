@@ -162,7 +162,7 @@ class Check:
         for entry in case.record["derived"]:
             name = {"S": "S_ideal", "S_tiled": "S_ideal_tiled"}.get(entry["name"])
             ideal = case.derived(name, None) if name else None
-            if not ideal or ideal["value"] is None or entry["value"] is None:
+            if not ideal or ideal["value"] is None or entry["value"] is None or entry["variant"] in definitions.WITHOUT_COPY:
                 continue
             low, high = (d["value"] if d[end] is None else d[end] for d, end in ((entry, "ci_low"), (ideal, "ci_high")))
             flagged = any(f["flag"] == "above_bound" and f.get("quantity") == entry["name"] and f["variant"] == entry["variant"]
