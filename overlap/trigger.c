@@ -10,7 +10,7 @@
  * Timed: GEMMs and copies, one round after the other, in streams filled before they are released,
  * including the resets of the counters. Targets: host memory (down), the same device (local), a
  * second device (peer), or every device sends to every other its part (exchange), with and without
- * stagger.
+ * stagger; or the sums of all C are made on the way round a ring (ring).
  *
  * With --operands cold each round uses other buffers, which are in no cache
  * (bench/graph/rotation.h); counters stay where they are.
@@ -39,8 +39,8 @@ static const struct axis axes[] = {
 	 .help = "where C is sent",
 	 .kind = AXIS_WORD,
 	 .words = producer_directions,
-	 .peers = "peer,exchange",
-	 .quick = "down,local,peer,exchange"},
+	 .peers = "peer,exchange,ring",
+	 .quick = "down,local,peer,exchange,ring"},
 	{.name = "bands",
 	 .help = "parts of C that are sent separately",
 	 .kind = AXIS_COUNT,
@@ -82,11 +82,15 @@ static bool adds_to_sums(unsigned variant) { return trigger_strategies[variant].
 
 static void choose_variants(const struct producers *s, struct bench_case *c)
 {
-	if (s->count < 2)
-		bench_variant_off(c, STAGGERED);
-	for (unsigned v = 0; v < VARIANTS; v++)
-		if (adds_to_sums(v) && !s->kernels_add)
+	const bool ring = s->direction == DIRECTION_RING;
+	for (unsigned v = 0; v < VARIANTS; v++) {
+		const struct strategy *strategy = &trigger_strategies[v];
+		bool off = (v == STAGGERED && s->count < 2) ||
+			   (adds_to_sums(v) && (ring || !s->kernels_add)) ||
+			   (ring && (strategy->stamps_first || strategy->send == SEND_STORES));
+		if (off)
 			bench_variant_off(c, v);
+	}
 }
 
 static struct work_graph *prepare_variant(struct state *s, struct bench_case *c, unsigned v)

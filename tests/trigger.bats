@@ -64,6 +64,25 @@ measure() {
 	done
 }
 
+@test "the sums of a ring are right for any number of devices and bands, and stagger pays" {
+	for devices in 0,1 0-2 0-4 0-7; do
+		measure overlap/trigger --device "sim:quiet:$devices" --shape 200x64x32 --direction ring --bands 8,31 --operands warm,cold \
+			--copy-method engine,kernel
+		json 'len(cases) == 8 and all(r["status"] == "ok" and r["validity"]["valid"] for r in cases)' <<<"$output"
+	done
+	measure overlap/trigger --device sim:quiet:0-3 --shape n256 --direction ring --bands 4
+	json 'all(d["stagger_gain", "triggered"] > 1.1 and d["S_tiled", "triggered_staggered"] > d["S_tiled", "triggered"]
+		for d in [{(x["name"], x["variant"]): x["value"] for x in rows[1]["derived"]}])' <<<"$output"
+	json 'not {"arrive_add", "remote_store", "first_of_whole"} & {v["name"] for v in rows[1]["variants"]}' <<<"$output"
+}
+
+@test "what has no ring says why" {
+	run --separate-stderr "$bin/overlap/trigger" --device sim --direction ring --shape n128 --bands 4
+	[ "$status" = 77 ] && [[ $stderr == *"ring needs two devices"* ]]
+	measure overlap/trigger --device sim:0,1 --type f64,f32 --shape n128 --direction ring --bands 4
+	json '[r.get("reason") for r in cases] == ["the sums of a ring are of f32", None]' <<<"$output"
+}
+
 @test "bytes and ratios that a formula gives are marked as a model's" {
 	measure overlap/trigger --device sim --shape n256 --direction local --bands 4
 	json '{x["name"] for x in rows[1]["derived"] if x["modelled"]} == {"moved_bytes", "t3_model_read_ratio", "t3_model_write_ratio"}' \

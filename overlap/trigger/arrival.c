@@ -61,18 +61,20 @@ static uint32_t count_additions(const struct producers *s, const float *total, c
 	return times >= 1.0 && times <= s->rounds_added ? (uint32_t)times : 1;
 }
 
-static int compare_sum(const struct producers *s, uint32_t j)
+/* The sum of chunk j at device j: in a place of its own, or where the ring left it. */
+static int compare_sum(const struct producers *s, uint32_t j, bool of_ring)
 {
+	const struct producer *p = &s->producer[j];
+	const char *at = of_ring ? p->inbox + producers_bytes(s, 0, producers_chunk(s, j)) : p->sum;
 	const uint64_t bytes = producers_chunk_bytes(s, j), elements = bytes / sizeof(float);
 	const float *total = (const float *)(const void *)s->total,
 		    *sum = (const float *)(const void *)s->arrived;
 	int status = total_chunk(s, j);
 	if (status == 0)
-		status = dev_download(s->producer[j].receiver, s->arrived, s->producer[j].sum,
-				      bytes);
+		status = dev_download(p->receiver, s->arrived, at, bytes);
 	if (status)
 		return status;
-	const uint32_t times = count_additions(s, total, sum, elements);
+	const uint32_t times = of_ring ? 1 : count_additions(s, total, sum, elements);
 	for (uint64_t e = 0; e < elements; e++) {
 		const double expected = times * (double)total[e], found = (double)sum[e];
 		if (!(found >= expected && found <= expected))
@@ -97,13 +99,17 @@ static int check_gemms(const struct producers *s, struct bench_case *c,
 int producers_check(const struct producers *s, struct bench_case *c, const struct producer_round *r)
 {
 	const struct strategy *strategy = r->strategy;
-	const bool arrives = strategy->send != SEND_NONE && strategy->add != ADD_FROM_SENDER;
+	const bool adds = strategy->add != ADD_NONE,
+		   sends = strategy->send == SEND_WHOLE || strategy->send == SEND_BANDS,
+		   of_ring = s->direction == DIRECTION_RING && sends,
+		   arrives = strategy->send != SEND_NONE && !of_ring &&
+			     strategy->add != ADD_FROM_SENDER;
 	int status = strategy->produce == PRODUCE_NONE ? 0 : check_gemms(s, c, r);
 	for (uint32_t j = 0; status == 0 && j < s->count; j++) {
 		for (uint32_t i = 0; status == 0 && arrives && i < s->count; i++)
 			status = compare_chunk(s, i, j);
-		if (status == 0 && strategy->add != ADD_NONE)
-			status = compare_sum(s, j);
+		if (status == 0 && (of_ring || adds))
+			status = compare_sum(s, j, of_ring);
 	}
 	return status;
 }

@@ -6,7 +6,7 @@
 
 #include <errno.h>
 
-const char *const producer_directions[] = {"down", "local", "peer", "exchange", NULL};
+const char *const producer_directions[] = {"down", "local", "peer", "exchange", "ring", NULL};
 
 /* ------------------------------------------------------------------ bands */
 

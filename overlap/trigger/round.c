@@ -2,6 +2,7 @@
 #include "overlap/trigger/round.h"
 #include "bench/bench_alloc.h"
 #include "lib/err.h"
+#include "overlap/trigger/ring.h"
 
 #include <errno.h>
 
@@ -143,12 +144,27 @@ static struct work_graph *open_storing(const struct producers *s, struct bench_c
 	return g;
 }
 
+/* Without GEMMs, hops follow the fork, node 0. */
+static void add_ring(const struct producers *s, struct producer_round *r)
+{
+	struct ring_gemms gemms = {{{0}}};
+	for (uint32_t i = 0; r->strategy->produce != PRODUCE_NONE && i < s->count; i++) {
+		uint32_t *of_band = gemms.of_band[i], last = add_gemms(s, r, i, of_band);
+		for (uint32_t band = 0; r->strategy->send == SEND_WHOLE && band < s->bands; band++)
+			of_band[band] = last;
+	}
+	if (r->strategy->send != SEND_NONE)
+		ring_add_hops(s, r, &gemms);
+}
+
 static struct work_graph *open_sending(const struct producers *s, struct bench_case *c,
 				       struct producer_round *r)
 {
 	r->graph = bench_graph(c, s->lanes);
 	work_graph_fork(r->graph, s->case_lane);
-	for (uint32_t i = 0; i < s->count; i++)
+	if (s->direction == DIRECTION_RING)
+		add_ring(s, r);
+	for (uint32_t i = 0; s->direction != DIRECTION_RING && i < s->count; i++)
 		add_producer(s, r, i);
 	work_graph_join(r->graph);
 	return r->graph;

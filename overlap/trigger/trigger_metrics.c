@@ -97,7 +97,7 @@ static int derive_quantity(struct bench_case *c, const struct quantity *q)
  * copy is written and read in addition. */
 static int derive_adding(struct bench_case *c, const struct producers *s)
 {
-	if (!s->kernels_add)
+	if (!s->kernels_add || s->direction == DIRECTION_RING)
 		return 0;
 	/* In an exchange each device adds so much, and a part of it, its own, is not copied. */
 	const double bytes = (double)s->bytes,

@@ -21,7 +21,7 @@ import records  # noqa: E402
 
 SHOWN = 8
 # Of what the golden cases leave out: several devices, and quantities that only some cases have.
-MORE = (("overlap/trigger", "--device", "sim:0-2", "--direction", "exchange", "--shape", "n256", "--bands", "4"),
+MORE = (("overlap/trigger", "--device", "sim:0-2", "--direction", "exchange,ring", "--shape", "n256", "--bands", "4"),
         ("overlap/pair", "--device", "sim:0,1", "--transfer", "peer", "--shape", "n256"),
         ("micro/copy_path", "--device", "sim:0,1", "--direction", "peer", "--size", "64K,1M"),
         ("micro/peer_matrix", "--device", "sim:0-2", "--route", "0>1,0>all,all>1,all>all,2>numa0"),

@@ -48,7 +48,7 @@ NEEDS: Tuple[Need, ...] = (
     Need("occupancy", "micro/occupancy"),
     Need("occupancy", "overlap/shaping", variant=r".*shaped.*"),
     Need("peer", "collectives/device_*"),
-    Need("peer", "*", axis=r"(direction|transfer|way)=(peer|exchange|.*gather|.*scatter|.*to-all|allreduce)"),
+    Need("peer", "*", axis=r"(direction|transfer|way)=(peer|exchange|ring|.*gather|.*scatter|.*to-all|allreduce)"),
     Need("peer", "micro/peer_matrix", axis=r"route=(\d+|all)>(\d+|all)"),
     Need("peer", "overlap/ficco"),
     Need("peer", "overlap/shaping"),
