@@ -10,7 +10,8 @@
  * Timed: GEMMs and copies, one round after the other, in streams filled before they are released,
  * including the resets of the counters. Targets: host memory (down), the same device (local), a
  * second device (peer), or every device sends to every other its part (exchange), with and without
- * stagger; or the sums of all C are made on the way round a ring (ring).
+ * stagger; or the sums of all C are made on the way round a ring (ring). Without a copy, the GEMM
+ * itself stores its tiles at the target, or adds them to a sum there.
  *
  * With --operands cold each round uses other buffers, which are in no cache
  * (bench/graph/rotation.h); counters stay where they are.
@@ -19,7 +20,11 @@
  */
 #include "bench/blocking_kernel.h"
 #include "bench/graph/rotation.h"
+#include "lib/err.h"
 #include "overlap/trigger/trigger_metrics.h"
+
+#include <errno.h>
+#include <stdio.h>
 
 static const char *const copy_methods[] = {"engine", "kernel", NULL};
 
@@ -78,19 +83,32 @@ struct state {
 
 static struct state *case_state(const struct bench_case *c) { return c->state; }
 
-static bool adds_to_sums(unsigned variant) { return trigger_strategies[variant].add != ADD_NONE; }
+static bool adds_to_sums(unsigned variant) { return producers_add(&trigger_strategies[variant]); }
 
-static void choose_variants(const struct producers *s, struct bench_case *c)
+/* A link may not add in one piece. */
+static void choose_remote_add(struct producers *s, struct bench_case *c)
+{
+	char why[160];
+	int status = bench_variant_on(c, REMOTE_ADD) ? producers_try_adding(s, c) : 0;
+	snprintf(why, sizeof(why), "%s", err_text());
+	if (status == -ENOTSUP)
+		bench_variants_skip(c, UINT64_C(1) << REMOTE_ADD, why);
+	else
+		bench_status_add(c, status);
+}
+
+static void choose_variants(struct producers *s, struct bench_case *c)
 {
 	const bool ring = s->direction == DIRECTION_RING;
 	for (unsigned v = 0; v < VARIANTS; v++) {
 		const struct strategy *strategy = &trigger_strategies[v];
-		bool off = (v == STAGGERED && s->count < 2) ||
-			   (adds_to_sums(v) && (ring || !s->kernels_add)) ||
+		bool off = (v == STAGGERED && s->count < 2) || (v == REMOTE_ADD && !s->gemms_add) ||
+			   (strategy->add != ADD_NONE && (ring || !s->kernels_add)) ||
 			   (ring && (strategy->stamps_first || strategy->send == SEND_STORES));
 		if (off)
 			bench_variant_off(c, v);
 	}
+	choose_remote_add(s, c);
 }
 
 static struct work_graph *prepare_variant(struct state *s, struct bench_case *c, unsigned v)

@@ -76,6 +76,13 @@ measure() {
 	json 'not {"arrive_add", "remote_store", "first_of_whole"} & {v["name"] for v in rows[1]["variants"]}' <<<"$output"
 }
 
+@test "GEMMs of one or more devices that add to a sum make the sum" {
+	measure overlap/trigger --device host:0,1 --shape 200x64x32 --direction local,peer,exchange,ring --bands 8,31 --operands warm,cold \
+		--variant remote_add,triggered,arrive_add
+	json '(len(cases) == 16 and all(r["status"] == "ok" and not [f for f in r["validity"]["flags"] if f["flag"] == "unverified"] for r in cases)
+		and all("remote_add" in {v["name"] for v in r["variants"]} and "add_gain" in {x["name"] for x in r["derived"]} for r in cases))' <<<"$output"
+}
+
 @test "what has no ring says why" {
 	run --separate-stderr "$bin/overlap/trigger" --device sim --direction ring --shape n128 --bands 4
 	[ "$status" = 77 ] && [[ $stderr == *"ring needs two devices"* ]]

@@ -99,11 +99,11 @@ static int check_gemms(const struct producers *s, struct bench_case *c,
 int producers_check(const struct producers *s, struct bench_case *c, const struct producer_round *r)
 {
 	const struct strategy *strategy = r->strategy;
-	const bool adds = strategy->add != ADD_NONE,
+	const bool adds = producers_add(strategy),
 		   sends = strategy->send == SEND_WHOLE || strategy->send == SEND_BANDS,
 		   of_ring = s->direction == DIRECTION_RING && sends,
-		   arrives = strategy->send != SEND_NONE && !of_ring &&
-			     strategy->add != ADD_FROM_SENDER;
+		   arrives = strategy->send != SEND_NONE && strategy->send != SEND_ADDS &&
+			     strategy->add != ADD_FROM_SENDER && !of_ring;
 	int status = strategy->produce == PRODUCE_NONE ? 0 : check_gemms(s, c, r);
 	for (uint32_t j = 0; status == 0 && j < s->count; j++) {
 		for (uint32_t i = 0; status == 0 && arrives && i < s->count; i++)

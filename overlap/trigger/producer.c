@@ -81,6 +81,10 @@ static int plan_sums(struct producers *s, const struct bench_case *c)
 	const uint64_t terms = (uint64_t)s->shape.k * s->count;
 	s->max_rounds = (uint32_t)(GEMM_EXACT_TERMS / terms);
 	s->kernels_add = s->direction != DIRECTION_DOWN && f32 && whole && s->max_rounds > 0;
+	s->gemms_add = s->direction != DIRECTION_DOWN && f32 && s->max_rounds > 0;
+	for (size_t i = 0; i < c->devices->count; i++)
+		if (!(dev_props(c->devices->dev[i])->gemm_adding_types >> DEV_F32 & 1))
+			s->gemms_add = false;
 	if (s->direction != DIRECTION_RING || s->kernels_add)
 		return 0;
 	if (!f32)
@@ -133,10 +137,9 @@ static void open_receiver(struct producers *s, struct bench_case *c, uint32_t i)
 	p->inbox_bytes =
 		s->direction == DIRECTION_RING ? s->bytes : s->count * producers_chunk_bytes(s, i);
 	p->inbox = bench_alloc_on(c, p->receiver, kind, p->inbox_bytes);
-	if (!s->kernels_add)
-		return;
-	p->add_lane = work_lane(s->lanes, at, dev_props(p->receiver)->priority_high);
-	if (s->direction != DIRECTION_RING)
+	if (s->kernels_add)
+		p->add_lane = work_lane(s->lanes, at, dev_props(p->receiver)->priority_high);
+	if (s->gemms_add || (s->kernels_add && s->direction != DIRECTION_RING))
 		p->sum =
 			bench_alloc_on(c, p->receiver, DEV_MEM_DEVICE, producers_chunk_bytes(s, i));
 }
@@ -168,7 +171,9 @@ int producers_open(struct producers *s, struct bench_case *c)
 	work_graph_join(s->restart);
 	s->made = bench_checked(c) ? bench_alloc_host(c, s->bytes) : NULL;
 	s->arrived = bench_checked(c) ? bench_alloc_host(c, s->bytes) : NULL;
-	s->total = bench_checked(c) && s->kernels_add ? bench_alloc_host(c, s->bytes) : NULL;
+	s->total = bench_checked(c) && (s->kernels_add || s->gemms_add)
+			   ? bench_alloc_host(c, s->bytes)
+			   : NULL;
 	return bench_graph_prepare(c, s->restart);
 }
 

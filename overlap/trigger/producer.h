@@ -51,7 +51,7 @@ struct producers {
 	struct shape shape;
 	uint32_t bands, band_rows;
 	uint64_t row_bytes, bytes; /* of a row of C, of C */
-	bool copies_by_kernel, kernels_add;
+	bool copies_by_kernel, kernels_add, gemms_add;
 	struct producer producer[DEV_MAX];
 	struct work_lanes *lanes;
 	uint32_t case_lane;

@@ -34,22 +34,22 @@ static uint32_t add_gemms(const struct producers *s, const struct producer_round
 	return node;
 }
 
-/* A GEMM for each chunk; its C is where it is sent, or C itself. */
-static void add_storing_gemms(const struct producers *s, struct work_graph *g, uint32_t i,
-			      bool into_c)
+/* Bands [first, end) in one call; SEND_STORES and SEND_ADDS say where C is, SEND_NONE in C. */
+static struct dev_gemm tiled_gemm(const struct producers *s, enum send_mode send, uint32_t i,
+				  uint32_t j)
 {
-	const struct producer *p = &s->producer[i];
-	for (uint32_t k = 0; k < s->count; k++) {
-		uint32_t j = (i + 1 + k) % s->count, first = producers_chunk(s, j),
-			 end = producers_chunk(s, j + 1);
-		struct dev_gemm gemm = bench_gemm_piece(&p->gemm, SHAPE_CUT_M, first * s->band_rows,
-							producers_rows(s, first, end));
-		char *to = into_c ? NULL : producers_target(s, i, j);
-		gemm.c = to ? to : gemm.c;
-		gemm.tiled = true;
-		gemm.blocks = end - first;
-		work_graph_gemm(g, p->gemm_lane, &gemm);
-	}
+	const uint32_t first = producers_chunk(s, j), end = producers_chunk(s, j + 1);
+	struct dev_gemm gemm =
+		bench_gemm_piece(&s->producer[i].gemm, SHAPE_CUT_M, first * s->band_rows,
+				 producers_rows(s, first, end));
+	char *to = send == SEND_ADDS     ? s->producer[j].sum
+		   : send == SEND_STORES ? producers_target(s, i, j)
+					 : NULL;
+	gemm.c = to ? to : gemm.c;
+	gemm.tiled = true;
+	gemm.adds = send == SEND_ADDS;
+	gemm.blocks = end - first;
+	return gemm;
 }
 
 /* ------------------------------------------------------------------ sending */
@@ -134,12 +134,39 @@ static void add_producer(const struct producers *s, struct producer_round *r, ui
 
 /* ------------------------------------------------------------------ rounds */
 
-static struct work_graph *open_storing(const struct producers *s, struct bench_case *c, bool into_c)
+bool producers_add(const struct strategy *strategy)
+{
+	return strategy->add != ADD_NONE || strategy->send == SEND_ADDS;
+}
+
+int producers_try_adding(struct producers *s, struct bench_case *c)
+{
+	int status = 0;
+	for (uint32_t i = 0; status == 0 && i < s->count; i++) {
+		const struct producer *p = &s->producer[i];
+		struct dev_stream *stream = work_lane_stream(s->lanes, p->gemm_lane);
+		for (uint32_t j = 0; status == 0 && j < s->count; j++) {
+			const struct dev_gemm gemm = tiled_gemm(s, SEND_ADDS, i, j);
+			status = dev_gemm(p->gemm.dev, stream, &gemm);
+		}
+	}
+	int synced = work_lanes_sync(s->lanes);
+	if (status == 0 && synced == 0)
+		synced = producers_clear_sums(s, c);
+	return synced ? bench_status_add(c, synced) : status;
+}
+
+/* A GEMM for each chunk of each producer, staggered. */
+static struct work_graph *open_storing(const struct producers *s, struct bench_case *c,
+				       enum send_mode send)
 {
 	struct work_graph *g = bench_graph(c, s->lanes);
 	work_graph_fork(g, s->case_lane);
 	for (uint32_t i = 0; i < s->count; i++)
-		add_storing_gemms(s, g, i, into_c);
+		for (uint32_t k = 0; k < s->count; k++) {
+			struct dev_gemm gemm = tiled_gemm(s, send, i, (i + 1 + k) % s->count);
+			work_graph_gemm(g, s->producer[i].gemm_lane, &gemm);
+		}
 	work_graph_join(g);
 	return g;
 }
@@ -173,20 +200,20 @@ static struct work_graph *open_sending(const struct producers *s, struct bench_c
 int producers_prepare(struct producers *s, struct bench_case *c, const struct strategy *strategy,
 		      struct producer_round *r)
 {
-	const bool stores = strategy->send == SEND_STORES;
+	const bool stores = strategy->send >= SEND_STORES;
 	*r = (struct producer_round){.strategy = strategy};
 	r->waits = bench_alloc_host(c, s->count * s->bands * sizeof(*r->waits));
 	if (bench_status(c))
 		return bench_status(c);
-	r->graph = stores ? open_storing(s, c, false) : open_sending(s, c, r);
+	r->graph = stores ? open_storing(s, c, strategy->send) : open_sending(s, c, r);
 	if (stores && bench_checked(c)) {
-		r->into_c = open_storing(s, c, true);
+		r->into_c = open_storing(s, c, SEND_NONE);
 		bench_graph_prepare(c, r->into_c);
 	}
 	int status = work_graph_prepare(r->graph);
 	if (status == 0)
 		status = work_graph_sync(r->graph, producers_round(s, r));
-	if (status == 0 && strategy->add != ADD_NONE)
+	if (status == 0 && producers_add(strategy))
 		status = producers_clear_sums(s, c);
 	return bench_status_add(c, status ? status : dev_stream_sync(c->dev, c->stream));
 }
@@ -206,7 +233,7 @@ static int count_gemms(struct producers *s, const struct producer_round *r)
 
 int producers_round(struct producers *s, const struct producer_round *r)
 {
-	const bool adds = r->strategy->add != ADD_NONE;
+	const bool adds = producers_add(r->strategy);
 	if (adds && s->rounds_added >= s->max_rounds)
 		return err_note(-ERANGE, "after %u rounds a sum in f32 could round", s->max_rounds);
 	int status = r->strategy->produce == PRODUCE_COUNTING ? count_gemms(s, r) : 0;

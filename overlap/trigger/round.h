@@ -21,6 +21,8 @@
  *            devices, at device j (overlap/trigger/ring.h).
  * Stores.    Without a copy: C of the tiled GEMM is the place where its rows are sent. It is a call
  *            for each chunk, staggered; the own chunk goes to the producer's C.
+ * Adds.      The same, and the tiled GEMM adds to the sum of its chunk (dev_gemm.adds), its own
+ * chunk too: in an exchange and in a ring each device to those of all.
  */
 #ifndef GPUSIG_TRIGGER_ROUND_H
 #define GPUSIG_TRIGGER_ROUND_H
@@ -28,7 +30,7 @@
 #include "overlap/trigger/producer.h"
 
 enum produce_mode { PRODUCE_NONE, PRODUCE_LIBRARY, PRODUCE_TILED, PRODUCE_COUNTING, PRODUCE_SPLIT };
-enum send_mode { SEND_NONE, SEND_WHOLE, SEND_BANDS, SEND_STORES };
+enum send_mode { SEND_NONE, SEND_WHOLE, SEND_BANDS, SEND_STORES, SEND_ADDS };
 enum add_mode { ADD_NONE, ADD_FROM_SENDER, ADD_FROM_COPY };
 
 /* Bands wait for counters with PRODUCE_COUNTING, and for their GEMM with PRODUCE_SPLIT. */
@@ -49,11 +51,19 @@ struct band_wait {
 struct producer_round {
 	const struct strategy *strategy;
 	struct work_graph *graph;
-	struct work_graph *into_c; /* of SEND_STORES, for checks: the same GEMMs, into C */
-	uint32_t first_copy;       /* the node that is stamped */
+	struct work_graph
+		*into_c;     /* of SEND_STORES and SEND_ADDS, for checks: the same GEMMs, into C */
+	uint32_t first_copy; /* the node that is stamped */
 	struct band_wait *waits;
 	size_t wait_count;
 };
+
+/* Whether a round of the strategy adds to sums that other rounds added to. */
+bool producers_add(const struct strategy *strategy);
+
+/* In setup. 0, or -ENOTSUP: a GEMM of a device that adds does not reach the sum of another one.
+ * Sums are 0 then, too. */
+int producers_try_adding(struct producers *s, struct bench_case *c);
 
 /* In setup. Also runs the round once; -ENOTSUP if a queue is too short for it. Returns
  * bench_status(). */

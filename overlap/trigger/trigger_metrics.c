@@ -19,13 +19,15 @@ const struct strategy trigger_strategies[VARIANTS] = {TRIGGER_VARIANTS(STRATEGY)
 /* ------------------------------------------------------------------ times */
 
 /* From the times of a variant, of the one it is compared with (-1: none), and of those in `reads`,
- * for every variant in `of`, or (0) for the case. Sets are bit masks. */
+ * for every variant in `of`, or (0) for the case. Sets are bit masks. Sent and added are the same
+ * result in a ring alone. */
 struct quantity {
 	const char *name, *unit;
 	uint64_t of, reads;
 	int other;
 	bench_formula f;
 	const char *formula;
+	enum { ANYWHERE, OUTSIDE_RING, IN_RING } where;
 };
 
 static double own_time(const struct bench_round *r) { return r->seconds[r->variant]; }
@@ -52,36 +54,48 @@ static double longer_part(const struct bench_round *r)
 #define FIRSTS (ON(FIRST_WHOLE) | ON(FIRST_SPLIT) | ON(FIRST_TRIGGERED))
 #define PARTS (ON(GEMM_ALONE) | ON(SEND_ALONE))
 #define TILED_PARTS (ON(GEMM_TILED) | ON(SEND_ALONE))
+#define REMOTES (ON(REMOTE_STORE) | ON(REMOTE_ADD))
 #define OTHER_GEMM (ON(WHOLE_TILED) | TRIGGERS)
 #define TAIL "seconds - seconds(its GEMM alone: gemm_alone, gemm_tiled or gemm_counting)"
 
+#define TILED_S "seconds(whole_tiled_then_send) / seconds: the same tiles, without a copy"
+#define LIBRARY_S "seconds(whole_then_send) / seconds: another GEMM, without a copy"
+
 static const struct quantity quantities[] = {
 	{"tracker_cost", "", ON(GEMM_COUNTING), 0, GEMM_TILED, divide_by_other,
-	 "seconds(gemm_counting) / seconds(gemm_tiled)"},
+	 "seconds(gemm_counting) / seconds(gemm_tiled)", ANYWHERE},
 	{"tiling_cost", "", ON(GEMM_TILED), 0, GEMM_ALONE, divide_by_other,
-	 "seconds(gemm_tiled) / seconds(gemm_alone), the library's"},
+	 "seconds(gemm_tiled) / seconds(gemm_alone), the library's", ANYWHERE},
 	{"stagger_gain", "", ON(TRIGGERED), 0, STAGGERED, divide_by_other,
-	 "seconds(triggered) / seconds(triggered_staggered)"},
-	{"exposed_tail", "s", ON(WHOLE) | ON(SPLIT), 0, GEMM_ALONE, exposed_tail, TAIL},
-	{"exposed_tail", "s", ON(WHOLE_TILED), 0, GEMM_TILED, exposed_tail, TAIL},
-	{"exposed_tail", "s", TRIGGERS, 0, GEMM_COUNTING, exposed_tail, TAIL},
+	 "seconds(triggered) / seconds(triggered_staggered)", ANYWHERE},
+	{"exposed_tail", "s", ON(WHOLE) | ON(SPLIT), 0, GEMM_ALONE, exposed_tail, TAIL, ANYWHERE},
+	{"exposed_tail", "s", ON(WHOLE_TILED), 0, GEMM_TILED, exposed_tail, TAIL, ANYWHERE},
+	{"exposed_tail", "s", TRIGGERS, 0, GEMM_COUNTING, exposed_tail, TAIL, ANYWHERE},
 	{"S", "", OTHER_GEMM, 0, WHOLE, divide_other,
-	 "seconds(whole_then_send) / seconds: against the library's GEMM, another one"},
-	{"exposed_tail", "s", ON(REMOTE_STORE), 0, GEMM_TILED, exposed_tail, TAIL},
-	{"S_tiled", "", ON(REMOTE_STORE), 0, WHOLE_TILED, divide_other,
-	 "seconds(whole_tiled_then_send) / seconds: the same tiles, without a copy"},
-	{"S", "", ON(REMOTE_STORE), 0, WHOLE, divide_other,
-	 "seconds(whole_then_send) / seconds: another GEMM, without a copy"},
+	 "seconds(whole_then_send) / seconds: against the library's GEMM, another one", ANYWHERE},
+	{"exposed_tail", "s", REMOTES, 0, GEMM_TILED, exposed_tail, TAIL, ANYWHERE},
+	{"S_tiled", "", ON(REMOTE_STORE), 0, WHOLE_TILED, divide_other, TILED_S, ANYWHERE},
+	{"S_tiled", "", ON(REMOTE_ADD), 0, WHOLE_TILED, divide_other, TILED_S, IN_RING},
+	{"S", "", ON(REMOTE_STORE), 0, WHOLE, divide_other, LIBRARY_S, ANYWHERE},
+	{"S", "", ON(REMOTE_ADD), 0, WHOLE, divide_other, LIBRARY_S, IN_RING},
+	{"add_gain", "", ON(REMOTE_ADD), 0, ARRIVE_ADD, divide_other,
+	 "seconds(arrive_add) / seconds(remote_add)", OUTSIDE_RING},
+	{"add_gain", "", ON(REMOTE_ADD), 0, TRIGGERED, divide_other,
+	 "seconds(triggered) / seconds(remote_add): over the ring, and without it", IN_RING},
 	{"remote_gain", "", ON(REMOTE_STORE), 0, TRIGGERED, divide_other,
-	 "seconds(triggered) / seconds(remote_store)"},
+	 "seconds(triggered) / seconds(remote_store)", ANYWHERE},
 	{"time_to_first_byte", "s", FIRSTS, 0, -1, own_time,
-	 "from the release to the end of the first device's first copy; of one round"},
+	 "from the release to the end of the first device's first copy; of one round", ANYWHERE},
 	{"overlap_bound", "s", 0, PARTS, -1, longer_part,
-	 "max(t_g, t_c) of gemm_alone and send_alone"},
+	 "max(t_g, t_c) of gemm_alone and send_alone", ANYWHERE},
 };
 
-static int derive_quantity(struct bench_case *c, const struct quantity *q)
+static int derive_quantity(struct bench_case *c, const struct producers *s,
+			   const struct quantity *q)
 {
+	const bool ring = s->direction == DIRECTION_RING;
+	if (q->where == (ring ? OUTSIDE_RING : IN_RING))
+		return 0;
 	uint64_t reads = q->reads | (q->other < 0 ? 0 : ON(q->other));
 	int status = q->of ? 0 : bench_derive(c, q->name, -1, q->unit, reads, q->f, q, q->formula);
 	for (int v = 0; status == 0 && v < VARIANTS; v++)
@@ -97,6 +111,9 @@ static int derive_quantity(struct bench_case *c, const struct quantity *q)
  * copy is written and read in addition. */
 static int derive_adding(struct bench_case *c, const struct producers *s)
 {
+	if (bench_variant_on(c, REMOTE_ADD) && !dev_can(c->dev, DEV_CAP_MEMORY_ADDS))
+		bench_model_value(c, "moved_bytes", REMOTE_ADD, 2.0 * (double)s->bytes, "byte",
+				  "traffic of n bytes that a GEMM adds: 2 n; its C is not written");
 	if (!s->kernels_add || s->direction == DIRECTION_RING)
 		return 0;
 	/* In an exchange each device adds so much, and a part of it, its own, is not copied. */
@@ -151,7 +168,7 @@ int trigger_derive(struct bench_case *c, const struct producers *s)
 {
 	int status = 0;
 	for (size_t i = 0; status == 0 && i < sizeof(quantities) / sizeof(quantities[0]); i++)
-		status = derive_quantity(c, &quantities[i]);
+		status = derive_quantity(c, s, &quantities[i]);
 	if (status == 0)
 		status = derive_gains(c);
 	if (status == 0)

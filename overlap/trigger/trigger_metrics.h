@@ -22,6 +22,7 @@
 	V(ARRIVE_ADD, "arrive_add", DEVICE, COUNTING, SEND_BANDS, .add = ADD_FROM_SENDER)          \
 	V(COPY_THEN_ADD, "copy_then_add", DEVICE, COUNTING, SEND_BANDS, .add = ADD_FROM_COPY)      \
 	V(REMOTE_STORE, "remote_store", DEVICE, TILED, SEND_STORES)                                \
+	V(REMOTE_ADD, "remote_add", DEVICE, TILED, SEND_ADDS)                                      \
 	V(FIRST_WHOLE, "first_of_whole", SELF, LIBRARY, SEND_WHOLE)                                \
 	V(FIRST_SPLIT, "first_of_split", SELF, SPLIT, SEND_BANDS, .staggered = true)               \
 	V(FIRST_TRIGGERED, "first_of_triggered", SELF, COUNTING, SEND_BANDS)
@@ -37,8 +38,8 @@ extern const struct strategy trigger_strategies[VARIANTS];
  * model. Gains (bench/bench_overlap.h): S, S_ideal and fraction_of_ideal of `split`, over the
  * library's GEMM and one send; S_tiled, S_ideal_tiled and fraction_of_ideal_tiled of what is
  * triggered, over the same tiles and one send. S of these is against the library's GEMM. What is
- * stored where it is sent has S and S_tiled, too, but no limit and no fraction: it has no copy, so
- * nothing overlaps. */
+ * stored or added where it is sent has S and S_tiled, too, but no limit and no fraction: it has no
+ * copy, so nothing overlaps. */
 int trigger_derive(struct bench_case *c, const struct producers *s);
 
 #endif

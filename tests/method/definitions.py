@@ -118,11 +118,12 @@ def best_speedup(c: Case, v: Optional[str], d: dict) -> Summary:
 
 
 OWN_GEMM = {"whole_then_send": "gemm_alone", "split": "gemm_alone", "whole_tiled_then_send": "gemm_tiled",
-            "triggered": "gemm_counting", "triggered_staggered": "gemm_counting", "remote_store": "gemm_tiled"}
+            "triggered": "gemm_counting", "triggered_staggered": "gemm_counting", "remote_store": "gemm_tiled",
+            "remote_add": "gemm_tiled"}
 
 
 # Variants of overlap/trigger that copy nothing: S_ideal, of a GEMM and a send, is no limit of theirs.
-WITHOUT_COPY = ("remote_store",)
+WITHOUT_COPY = ("remote_store", "remote_add")
 
 
 def pipelined(t: dict, v: str, c: Case) -> float:
@@ -157,7 +158,9 @@ def traffic_ratio(c: Case, v: str) -> float:
 
 def moved_bytes(c: Case, v: str) -> float:
     """Added where it arrives, a chunk is read, and the sum is read and written; staged, it is also written and read. In an
-    exchange each device adds so much, and a part of it, its own, is not staged."""
+    exchange each device adds so much, and a part of it, its own, is not staged. What a GEMM adds was not written before."""
+    if v == "remote_add":
+        return 2 * c.facts["band_bytes"] * c.facts["bands_sent"]
     bytes_ = c.axes["size"] if "size" in c.axes else c.facts["band_bytes"] * c.facts["bands_sent"]
     devices = c.facts.get("devices_that_send", 1)
     staged = (devices - 1) / devices if devices > 1 else 1
@@ -296,6 +299,8 @@ DEFINITIONS: Tuple[Definition, ...] = (
     Definition("overlap/trigger", "stagger_gain", ratio("triggered", "triggered_staggered")),
     Definition("overlap/trigger", "exposed_tail", rounds(lambda t, v, c: t[v] - t[OWN_GEMM[v]])),
     Definition("overlap/trigger", "remote_gain", ratio("triggered", "remote_store")),
+    Definition("overlap/trigger", "add_gain", rounds(
+        lambda t, v, c: t["triggered" if c.axes["direction"] == "ring" else "arrive_add"] / t["remote_add"])),
     Definition("overlap/trigger", "S", ratio("whole_then_send", "{}")),
     Definition("overlap/trigger", "S_tiled", ratio("whole_tiled_then_send", "{}")),
     Definition("overlap/trigger", "S_ideal", rounds(ideal("gemm_alone", "send_alone"))),
