@@ -86,9 +86,9 @@ THREAD = Variant(
            "conformance_events", "conformance_mma", "conformance_memory", "conformance_misuse", "conformance_optional",
            "conformance_signals", "conformance_tracker", "conformance_tracking", "conformance_units", "dev",
            "equal_streams", "fakes", "fakes_*", "dynlib", "gpu_lost", "host_gemm", "host_queue", "host_waiters", "run_delay",
-           "work_graph*", "trigger_order"),
+           "work_graph*", "trigger_delays", "trigger_order"),
     without={"fakes_autotune": _CLOCK},
-    parts={"schedule_graph": "on_the_host", "host_gemm": "at_once", "trigger_order": "host"},
+    parts={"schedule_graph": "on_the_host", "host_gemm": "at_once", "trigger_delays": "host", "trigger_order": "host"},
     conformance=("host", "host:0,1", "unchecked", "host:0,1"), gpus=("{0}:0,1", "unchecked", "{0}:0,1"), devices=("host",),
     programs=("overlap/*", "collectives/device_*", "micro/contention", "micro/copy_contention", "micro/launch",
               "micro/priority"))

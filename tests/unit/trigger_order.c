@@ -8,9 +8,8 @@
 #include "bench/bench_alloc.h"
 #include "device/kernels.h"
 #include "lib/err.h"
-#include "overlap/trigger/trigger_metrics.h"
-#include "tests/unit/bench_output.h"
 #include "tests/unit/test.h"
+#include "tests/unit/trigger_stage.h"
 
 #include <errno.h>
 
@@ -219,44 +218,11 @@ static int setup(struct bench_case *c)
 	return bench_status(c);
 }
 
-static const struct axis axes[] = {
-	{.name = "type", .help = "", .kind = AXIS_WORD, .words = dev_type_names, .quick = "f32"},
-	{.name = "shape",
-	 .help = "",
-	 .kind = AXIS_WORD,
-	 .accept = shape_accept,
-	 .quick = "128x64x32,150x192x40,96x100x24"},
-	{.name = "mflop", .help = "", .kind = AXIS_COUNT, .quick = "1"},
-	{.name = "direction",
-	 .help = "",
-	 .kind = AXIS_WORD,
-	 .words = producer_directions,
-	 .quick = "down,local,peer,exchange"},
-	{.name = "bands", .help = "", .kind = AXIS_COUNT, .quick = "1,3,8,31"},
-	{.name = "copy-method",
-	 .help = "",
-	 .kind = AXIS_WORD,
-	 .words = (const char *const[]){"engine", "kernel", NULL},
-	 .quick = "engine"},
-	{0}};
-
 static int run_stage(void (*scene)(struct bench_case *c), const char *device)
 {
-	static const struct bench stage = {.name = "test/stage",
-					   .question = "is it in order?",
-					   .formula = "none",
-					   .timed = "nothing",
-					   .needs = DEV_CAP_GEMM | DEV_CAP_GEMM_TILED |
-						    DEV_CAP_WAIT_VALUE,
-					   .wants = DEV_CAP_PEER,
-					   .axes = axes,
-					   .admit = producers_admit,
-					   .setup = setup};
-	char spec[32], *argv[] = {"stage", "--device", spec, "--out", "/dev/null", NULL};
-	snprintf(spec, sizeof(spec), "%s", device);
 	memset(&watch, 0, sizeof(watch));
 	watch.scene = scene;
-	int code = run_captured(&stage, 5, argv, NULL, 0);
+	int code = run_trigger_stage(setup, device, NULL);
 	if (watch.text[0])
 		printf("# %s: %s\n", device, watch.text);
 	return code;
