@@ -15,9 +15,13 @@ from reports.sections import generic
 from reports.sections.gemm import shape_text
 from reports.sections.operands import COLD, is_cold
 
-_SENT = ("whole_then_send", "whole_tiled_then_send", "split", "triggered", "triggered_staggered")
+_SENT = ("whole_then_send", "whole_tiled_then_send", "split", "triggered", "triggered_staggered", "remote_store", "remote_add")
 _TRIGGERED = ("triggered", "triggered_staggered")
 _BY_BANDS = ("split", "triggered", "triggered_staggered")
+# Variant, quantity, and the time that it is divided into.
+_REMOTE = (("remote_store", "remote_gain", "the trigger"), ("remote_store", "S_tiled", "GEMM, then send"),
+           ("remote_add", "add_gain", ""), ("remote_add", "S_tiled", "GEMM, then ring"))
+_DOES = {"remote_store": "stored where they are sent", "remote_add": "added where they are sent"}
 _FIRST = {"first_of_whole": "whole", "first_of_split": "split", "first_of_triggered": "triggered"}
 
 Place = Tuple[str, ...]
@@ -51,6 +55,7 @@ def results(section: Section) -> Json:
             "tracker_cost": _rows(section, "tracker_cost", ("gemm_counting",)),
             "staging_cost": _rows(section, "staging_cost", ("copy_then_add",)),
             "stagger_gain": _rows(section, "stagger_gain", ("triggered",)),
+            "remote": [row for row, _, _ in _remote(section)],
             "formula": "S_tiled = seconds(whole_tiled_then_send) / seconds, the same GEMM; S = seconds(whole_then_send) / "
                        "seconds, the library's GEMM; of a software trigger, T3's is hardware"}
 
@@ -125,6 +130,8 @@ def _bars_of(section: Section, cases: List[Case]) -> List[Bar]:
             derived = _time(case, variant)
             if derived is None or (i and variant not in _BY_BANDS):
                 continue
+            if variant == "remote_add" and case.axes.get("direction") != "ring":  # it adds what the others only send
+                continue
             label = spell(variant) + (", %d bands" % _bands(case) if variant in _BY_BANDS else "")
             bars.append(generic.bar_of(section, case, derived, label))
     longest = max((b.value for b in bars), default=0.0)
@@ -174,6 +181,65 @@ def _model_table(section: Section) -> List[Figure]:
     return [Table(["model", "sequential / T3"], [list(r) for r in rows], caption)] if rows else []
 
 
+# ------------------------------------------------------------------ without a copy
+
+
+def _fastest_bands(section: Section) -> Dict[Place, int]:
+    """Where what is triggered is fastest."""
+    found: Dict[Place, int] = {}
+    for place, cases in _places(section).items():
+        times = [(d.value, _bands(c)) for c in cases for d in [_time(c, "triggered")] if d and d.value]
+        if times:
+            found[place] = min(times)[1]
+    return found
+
+
+def _remote(section: Section) -> List[Tuple[Json, Case, Derived]]:
+    """Gains of GEMMs that write their tiles where they are sent; of each place those in as many bands as the trigger likes best."""
+    fastest = _fastest_bands(section)
+    found = []
+    for variant, name, against in _REMOTE:
+        for case, d in section.values(name):
+            place, bands = _place(section, case), _bands(case)
+            if d.variant != variant or why_invalid(case, d) or fastest.get(place, bands) != bands:
+                continue
+            adder = "the ring by trigger" if case.axes.get("direction") == "ring" else "additions by kernels"
+            found.append(({"place": place, "bands": bands, "variant": variant, "against": against or adder, "value": d.value,
+                           "ci_low": d.ci_low, "ci_high": d.ci_high}, case, d))
+    return found
+
+
+def _reading(rows: List[Json]) -> str:
+    """In how many cases each gains, and the best and the worst of them."""
+    said = []
+    for variant, against in dict.fromkeys((r["variant"], r["against"]) for r in rows):
+        of = [r for r in rows if (r["variant"], r["against"]) == (variant, against)]
+        gains, loses = (sum(_verdict(r) == v for r in of) for v in ("gains", "loses"))
+        best, worst = max(of, key=lambda r: r["value"]), min(of, key=lambda r: r["value"])
+        text = "%s, against %s: %d of %d cases gain and %d lose" % (_DOES[variant], against, gains, len(of), loses)
+        text += ", from %s (%s) to %s (%s)" % (digits(worst["value"]), _where(worst), digits(best["value"]), _where(best)) \
+            if len(of) > 1 else " (%s, %s)" % (digits(best["value"]), _where(best))
+        said.append(text)
+    return "Tiles " + "; ".join(said) + "."
+
+
+def _remote_bars(section: Section) -> List[Figure]:
+    rows = _remote(section)
+    order = list(dict.fromkeys((r["variant"], r["against"]) for r, _, _ in rows))
+    rows.sort(key=lambda r: (order.index((r[0]["variant"], r[0]["against"])), -r[0]["value"]))
+    bars = []
+    for row, case, derived in rows:
+        bar = generic.bar_of(section, case, derived, "%s, against %s: %s" % (
+            spell(row["variant"]), row["against"], _where(row)))
+        bar.of, bar.of_name = max(r["value"] for r, _, _ in rows), "largest here"
+        bars.append(bar)
+    caption = ("Without a copy: the time of what it is compared with / the time of a GEMM that writes its tiles where they are "
+               "sent; above 1 it gains. In as many bands as what is triggered is fastest with. %s" % _reading([r for r, _, _ in rows])
+               if rows else "")
+    return [Bars(bars[:generic.MAX_BARS], caption + generic.hidden_text(len(bars) - generic.MAX_BARS, "bar"), "variant",
+                 "of the largest")] if bars else []
+
+
 def figures(section: Section) -> List[Figure]:
     shown: List[Figure] = []
     for place, cases in list(_places(section).items())[:generic.MAX_PANELS]:
@@ -181,7 +247,7 @@ def figures(section: Section) -> List[Figure]:
         if bars:
             shown.append(Bars(bars, "Software trigger: time of GEMM and send, %s." % ", ".join(t for t in place if t),
                               "variant", "of the longest"))
-    return shown + _gain_table(section) + _first_table(section) + _model_table(section)
+    return shown + _remote_bars(section) + _gain_table(section) + _first_table(section) + _model_table(section)
 
 
 SPEC = SectionSpec("Track and trigger in software: is a part sent when it is ready?", results, summary, figures)

@@ -239,6 +239,7 @@ def allreduce(program: str = "collectives/allreduce", flags: Sequence[Json] = ()
 # of a GEMM that takes 1 ms and a send that takes 0.8 ms: bands -> (split, triggered)
 TRIGGER = {4: (1.4e-3, 1.25e-3), 16: (1.6e-3, 1.1e-3)}
 TRIGGER_WHOLE_S = 1.8e-3
+TRIGGER_STORED_S = 1.2e-3
 
 
 def trigger(**more: Any) -> Writer:
@@ -248,10 +249,12 @@ def trigger(**more: Any) -> Writer:
         times = {"gemm_alone": 1e-3, "gemm_tiled": 1e-3, "gemm_counting": 1.01e-3, "send_alone": 0.8e-3,
                  "whole_then_send": TRIGGER_WHOLE_S, "split": split_s, "triggered": triggered_s,
                  "first_of_whole": TRIGGER_WHOLE_S, "first_of_split": split_s / bands,
-                 "first_of_triggered": TRIGGER_WHOLE_S / bands}
+                 "remote_store": TRIGGER_STORED_S, "first_of_triggered": TRIGGER_WHOLE_S / bands}
         derived = [value("time", n, t, "s") for n, t in times.items()]
         derived += [value("S", n, TRIGGER_WHOLE_S / times[n]) for n in ("split", "triggered")]
         derived += [value("S_tiled", "triggered", 1.01 * TRIGGER_WHOLE_S / triggered_s)]
+        derived += [value("S_tiled", "remote_store", 1.01 * TRIGGER_WHOLE_S / TRIGGER_STORED_S),
+                    value("remote_gain", "remote_store", triggered_s / TRIGGER_STORED_S)]
         derived += [value("exposed_tail", n, times[n] - 1e-3, "s") for n in ("whole_then_send", "split", "triggered")]
         derived += [value("time_to_first_byte", n, t, "s") for n, t in times.items() if n.startswith("first")]
         derived += [value("tracker_cost", "gemm_counting", 1.01),

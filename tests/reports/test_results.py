@@ -132,6 +132,17 @@ class Truth(workplace.Scratch):
                      "; the first byte arrives after 6.2 % of the time that it takes when the whole is sent at the end", "1.01"):
             self.assertIn(part, text)
 
+    def test_remote_stores_are_compared_where_the_trigger_is_fastest(self) -> None:
+        signature = self.signature(synthetic.trigger().text())
+        remote = signature.json["programs"]["overlap/trigger"]["results"]["remote"]
+        self.assertEqual([(r["against"], r["bands"]) for r in remote], [("the trigger", 16), ("GEMM, then send", 16)])
+        self.assertAlmostEqual(remote[0]["value"], 1.1 / 1.2)
+        (section,) = signature.sections
+        (figure,) = [f for f in spec_of("overlap/trigger").figures(section) if "Without a copy" in f.caption]
+        self.assertEqual(len(figure.rows), 2)
+        self.assertIn("Tiles stored where they are sent, against the trigger: 0 of 1 cases gain and 1 lose (0.917, ", figure.caption)
+        self.assertIn("; stored where they are sent, against GEMM, then send: 1 of 1 cases gain and 0 lose (1.52, ", figure.caption)
+
     def test_what_a_model_gives_is_no_metric_and_is_shown(self) -> None:
         signature = self.signature(synthetic.trigger().text() + synthetic.split().text())
         self.assertTrue(signature.json["metrics"])
