@@ -195,7 +195,7 @@ def _fastest_bands(section: Section) -> Dict[Place, int]:
 
 
 def _remote(section: Section) -> List[Tuple[Json, Case, Derived]]:
-    """Gains of GEMMs that write their tiles where they are sent; of each place those in as many bands as the trigger likes best."""
+    """Gains of GEMMs that write their tiles where they are sent; of each place in as many bands as the trigger likes best."""
     fastest = _fastest_bands(section)
     found = []
     for variant, name, against in _REMOTE:
@@ -216,7 +216,7 @@ def _reading(rows: List[Json]) -> str:
         of = [r for r in rows if (r["variant"], r["against"]) == (variant, against)]
         gains, loses = (sum(_verdict(r) == v for r in of) for v in ("gains", "loses"))
         best, worst = max(of, key=lambda r: r["value"]), min(of, key=lambda r: r["value"])
-        text = "%s, against %s: %d of %d cases gain and %d lose" % (_DOES[variant], against, gains, len(of), loses)
+        text = "%s gain over %s in %d of %d cases and lose in %d" % (_DOES[variant], against, gains, len(of), loses)
         text += ", from %s (%s) to %s (%s)" % (digits(worst["value"]), _where(worst), digits(best["value"]), _where(best)) \
             if len(of) > 1 else " (%s, %s)" % (digits(best["value"]), _where(best))
         said.append(text)
@@ -234,9 +234,9 @@ def _remote_bars(section: Section) -> List[Figure]:
         bar.of, bar.of_name = max(r["value"] for r, _, _ in rows), "largest here"
         bars.append(bar)
     caption = ("Without a copy: the time of what it is compared with / the time of a GEMM that writes its tiles where they are "
-               "sent; above 1 it gains. In as many bands as what is triggered is fastest with. %s" % _reading([r for r, _, _ in rows])
-               if rows else "")
-    return [Bars(bars[:generic.MAX_BARS], caption + generic.hidden_text(len(bars) - generic.MAX_BARS, "bar"), "variant",
+               "sent; above 1 it gains. In as many bands as what is triggered is fastest with. ")
+    hidden = generic.hidden_text(len(bars) - generic.MAX_BARS, "bar")
+    return [Bars(bars[:generic.MAX_BARS], caption + _reading([row for row, _, _ in rows]) + hidden, "variant",
                  "of the largest")] if bars else []
 
 
