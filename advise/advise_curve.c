@@ -4,6 +4,19 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdlib.h>
+
+static int compare_doubles(const void *left, const void *right)
+{
+	const double *a = left, *b = right;
+	return (*a > *b) - (*a < *b);
+}
+
+double upper_median(double *values, unsigned count)
+{
+	qsort(values, count, sizeof(values[0]), compare_doubles);
+	return values[count / 2];
+}
 
 int curve_add(struct advise_curve *c, double x, double y)
 {

@@ -15,7 +15,6 @@
 #include "advise/advise_model.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { COSTS = 5 };
@@ -178,12 +177,6 @@ static double residual_at(const struct advise_gemm *g, const double position[4],
 	return sum / weights;
 }
 
-static int compare_doubles(const void *left, const void *right)
-{
-	const double *a = left, *b = right;
-	return (*a > *b) - (*a < *b);
-}
-
 /* The median error of predicting each sample from the others. */
 static double median_error(const struct advise_gemm *g, double smoothing)
 {
@@ -191,8 +184,7 @@ static double median_error(const struct advise_gemm *g, double smoothing)
 	for (unsigned p = 0; p < g->samples; p++)
 		off[p] = fabs(residual_at(g, g->sample[p].position, smoothing, p) -
 			      g->sample[p].residual);
-	qsort(off, g->samples, sizeof(off[0]), compare_doubles);
-	return off[g->samples / 2];
+	return upper_median(off, g->samples);
 }
 
 /* Steps that the model lacks need the nearest samples, noise needs many: take the least error. */
@@ -277,8 +269,7 @@ static double memory_slope(const struct advise_gemm *g)
 		if (g->sample[p].memory_bound)
 			slope[count++] = fmax(0, g->sample[p].seconds - g->cost[0]) /
 					 gemm_memory_bytes(g, g->sample[p].shape);
-	qsort(slope, count, sizeof(slope[0]), compare_doubles);
-	return count ? slope[count / 2] : 0;
+	return count ? upper_median(slope, count) : 0;
 }
 
 void gemm_prepare_model(struct advise_gemm *g, const struct gemm_limits *limits)

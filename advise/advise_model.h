@@ -7,6 +7,10 @@
 
 #include "advise/advise.h"
 
+/* Sorts the values, of which there is at least one. Of an even number it is the larger middle one.
+ */
+double upper_median(double *values, unsigned count);
+
 /* Value at x >= 0 of a curve with at least one point. Where y is a time that `grows` with x, it is
  * linear between two points, as a start-up cost plus a bandwidth term, and proportional to x above
  * the last point. Else it is linear in the logarithms, and constant above the last point. Below the
