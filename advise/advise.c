@@ -8,6 +8,7 @@
 
 #define NAME_OF_TYPE(type, name, bytes, result_bytes) [type] = name,
 #define NAME_OF_OP(op, name) [ADVISE_##op] = name,
+#define NAME_OF_WAY(way, name) [ADVISE_##way] = name,
 #define NAME_OF_SCHEDULE(schedule, name, more) [ADVISE_##schedule] = name,
 const char *const advise_types[ADVISE_TYPES + 1] = {ADVISE_TYPE_LIST(NAME_OF_TYPE)};
 const char *const advise_ops[ADVISE_OPS + 1] = {[ADVISE_GEMM_AR] = "gemm-ar",
@@ -15,6 +16,7 @@ const char *const advise_ops[ADVISE_OPS + 1] = {[ADVISE_GEMM_AR] = "gemm-ar",
 const char *const advise_schedules[ADVISE_SCHEDULES + 1] = {
 	ADVISE_SCHEDULE_LIST(NAME_OF_SCHEDULE, NAME_OF_SCHEDULE, ADVISE_NO_MORE)};
 const char *const advise_copy_methods[ADVISE_COPY_METHODS + 1] = {"engine", "kernel"};
+const char *const advise_ways[ADVISE_WAYS + 1] = {ADVISE_WAY_LIST(NAME_OF_WAY)};
 const char *const advise_links[ADVISE_LINKS + 1] = {"peer", "up", "down"};
 
 /* An addition reads two operands and writes one; the largest measured one is in memory. */
@@ -33,6 +35,9 @@ void advise_prepare(struct advise_machine *m)
 						   bytes[t][0], bytes[t][1], m->units};
 		if (m->gemm[t].samples > 0)
 			gemm_prepare_model(&m->gemm[t], &limits);
+		for (unsigned way = 0; way < ADVISE_WAYS; way++)
+			for (unsigned method = 0; method < ADVISE_COPY_METHODS; method++)
+				early_prepare(&m->gain[way][method][t]);
 	}
 	m->prepared = true;
 }
@@ -190,6 +195,7 @@ int advise(const struct advise_machine *m, const struct advise_question *q,
 	}
 	a.extrapolated = a.candidate[0].extrapolated;
 	mark_ties(&a);
+	early_advise(&view, &a);
 	advise_pick_settings(&view, &a);
 	advise_explain(&a);
 	*advice_p = a;

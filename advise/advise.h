@@ -53,6 +53,19 @@ enum advise_schedule {
 };
 #undef ADVISE_SCHEDULE_NUMBER
 
+/* Ways to send C before all of it is computed, as overlap/trigger measures them: each band when its
+ * rows are counted (a trigger in software), the same with devices that begin with different parts,
+ * a GEMM for each band, and a GEMM that stores to the receiver's memory. */
+#define ADVISE_WAY_LIST(WAY)                                                                       \
+	WAY(TRIGGER, "trigger")                                                                    \
+	WAY(TRIGGER_STAGGERED, "trigger-staggered")                                                \
+	WAY(SPLIT, "split")                                                                        \
+	WAY(REMOTE_STORE, "remote-store")
+
+#define ADVISE_WAY_NUMBER(way, name) ADVISE_##way,
+enum advise_way { ADVISE_WAY_LIST(ADVISE_WAY_NUMBER) ADVISE_WAYS };
+#undef ADVISE_WAY_NUMBER
+
 enum advise_copy_method { ADVISE_ENGINE, ADVISE_KERNEL, ADVISE_COPY_METHODS };
 enum advise_link { ADVISE_PEER, ADVISE_UP, ADVISE_DOWN, ADVISE_LINKS };
 
@@ -60,7 +73,7 @@ enum advise_link { ADVISE_PEER, ADVISE_UP, ADVISE_DOWN, ADVISE_LINKS };
 extern const char *const advise_types[ADVISE_TYPES + 1], *const advise_ops[ADVISE_OPS + 1];
 extern const char *const advise_schedules[ADVISE_SCHEDULES + 1],
 	*const advise_copy_methods[ADVISE_COPY_METHODS + 1];
-extern const char *const advise_links[ADVISE_LINKS + 1];
+extern const char *const advise_links[ADVISE_LINKS + 1], *const advise_ways[ADVISE_WAYS + 1];
 
 /* The capacity of the lists below. */
 #define ADVISE_GEMMS 256
@@ -127,6 +140,15 @@ struct advise_contention {
 	struct advise_loss loss[ADVISE_LOSSES];
 };
 
+/* How a way compares with the GEMM of a library and then the send: seconds of the send alone / of
+ * that GEMM alone -> seconds of both, one after the other / of the way. advise_prepare() sets the
+ * error: of predicting a point from the others, the median, relative; INFINITY with fewer than two
+ * points. A point at an end counts as its neighbour predicts it. */
+struct advise_gain {
+	struct advise_curve curve;
+	double error;
+};
+
 /* What was measured on a machine. */
 struct advise_machine {
 	struct advise_gemm gemm[ADVISE_TYPES];
@@ -163,6 +185,9 @@ struct advise_machine {
 	/* Median relative error of earlier predictions of whole schedules; 0: unknown. */
 	double schedule_error;
 
+	/* The copy method is that of the send and of what it is compared with. */
+	struct advise_gain gain[ADVISE_WAYS][ADVISE_COPY_METHODS][ADVISE_TYPES];
+
 	unsigned algorithms;
 	struct advise_allreduce allreduce[ADVISE_ALGORITHMS];
 	bool prepared;
@@ -187,6 +212,20 @@ struct advise_candidate {
 	bool tie; /* not slower than the fastest prediction by more than expected_error */
 };
 
+/* What one way to send early gains for this question, with the copy method with which it is
+ * predicted to be fastest. */
+struct advise_early {
+	unsigned points;   /* of its curve; 0: not measured, and all that follows is 0 or NaN */
+	bool extrapolated; /* send_over_gemm is outside the points: gain and seconds are NaN */
+	enum advise_copy_method copy_method;
+	double send_over_gemm; /* seconds of scattering C by that method / of the GEMM */
+	double min_x, max_x;   /* of the points */
+	double gain;           /* over the whole GEMM and then the send; below 1 it costs time */
+	double error;          /* relative, of the gain */
+	double seconds;        /* predicted */
+	int pays;              /* 1: gain > 1 + error; -1: gain < 1 / (1 + error); 0: neither */
+};
+
 struct advise_advice {
 	/* Best first, by predicted time; schedules that cut the GEMM have `error` added. Of
 	 * equal ones the one with fewer operations comes first. */
@@ -204,7 +243,18 @@ struct advise_advice {
 	double allreduce_s;    /* NaN without one */
 	double allreduce_bytes; /* message size: all of C */
 	bool extrapolated;      /* of the first candidate */
-	char why[384];          /* the terms that decided */
+
+	/* Sending C early, for gemm-rs and gemm-ar. It shortens the GEMM and the scattering of C.
+	 * Additions follow, and for gemm-ar the sending of the sum to all, which takes as long as
+	 * the scattering. */
+	double send_over_gemm; /* by the faster copy method; NaN: C is not sent */
+	struct advise_early early[ADVISE_WAYS];
+	int best_way;     /* the fastest of the ways that pay; -1: none does */
+	double way_gain;  /* seconds of the first candidate / of that way; NaN without one */
+	double way_error; /* relative, of way_gain */
+	int way_pays;     /* way_gain against way_error, as in struct advise_early */
+
+	char why[384]; /* the terms that decided; nothing of sending early */
 };
 
 /* Parse one line of a machine's description; `#` starts a comment:
@@ -218,6 +268,7 @@ struct advise_advice {
  *     cache BYTE                            blocks LINK COUNT
  *     units COUNT                           error SHARE
  *     cil METHOD LINK TYPE BLOCKS TRAFFIC GEMM_CIL COPY_CIL
+ *     early WAY METHOD TYPE SEND_OVER_GEMM GAIN
  *
  * Points of a curve come in rising order; of `cil` first by BLOCKS (0 for an engine), then by
  * TRAFFIC, at most two of each count. -EINVAL for any other line; -ENOSPC when a list is full.

@@ -102,6 +102,12 @@ void schedule_build(const struct advise_view *v, struct advise_candidate *c, str
 const struct advise_allreduce *allreduce_best(const struct advise_view *v, double bytes,
 					      double *seconds_p, bool *outside_p);
 
+/* Set the error of a way's gain. */
+void early_prepare(struct advise_gain *g);
+
+/* Set what sending C early gains; the candidates are there. */
+void early_advise(const struct advise_view *v, struct advise_advice *a);
+
 /* Set shared memory, priority and allreduce for the first candidate; write the reason. */
 void advise_pick_settings(const struct advise_view *v, struct advise_advice *a);
 void advise_explain(struct advise_advice *a);

@@ -15,6 +15,7 @@ from reports.jsonl import Json
 LIBRARY = "libgpusig_advise.so"
 _HOME = Path(__file__).resolve().parent.parent
 _CANDIDATES = 12  # of every schedule with every copy method; the library's size of an advice says if that is so
+_WAYS = 4  # to send C early; checked in the same manner
 _ENODATA = 61
 
 
@@ -37,13 +38,21 @@ class _Candidate(ctypes.Structure):
                 ("extrapolated", ctypes.c_bool), ("tie", ctypes.c_bool)]
 
 
+class _Early(ctypes.Structure):
+    _fields_ = [("points", ctypes.c_uint), ("extrapolated", ctypes.c_bool), ("copy_method", ctypes.c_int),
+                *((name, ctypes.c_double) for name in ("send_over_gemm", "min_x", "max_x", "gain", "error", "seconds")),
+                ("pays", ctypes.c_int)]
+
+
 class _Advice(ctypes.Structure):
     _fields_ = [("candidate", _Candidate * _CANDIDATES), ("candidates", ctypes.c_uint),
                 ("error", ctypes.c_double), ("expected_error", ctypes.c_double),
                 ("gemm_s", ctypes.c_double), ("comm_s", ctypes.c_double), ("link", ctypes.c_int),
                 ("shared_bytes", ctypes.c_int64),
                 ("priority", ctypes.c_int), ("allreduce", ctypes.c_char * 24), ("allreduce_s", ctypes.c_double),
-                ("allreduce_bytes", ctypes.c_double), ("extrapolated", ctypes.c_bool), ("why", ctypes.c_char * 384)]
+                ("allreduce_bytes", ctypes.c_double), ("extrapolated", ctypes.c_bool), ("send_over_gemm", ctypes.c_double),
+                ("early", _Early * _WAYS), ("best_way", ctypes.c_int), ("way_gain", ctypes.c_double),
+                ("way_error", ctypes.c_double), ("way_pays", ctypes.c_int), ("why", ctypes.c_char * 384)]
 
 
 def library_path() -> Path:
