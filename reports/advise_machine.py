@@ -9,6 +9,7 @@ import statistics
 from typing import Dict, Iterator, List, Optional, Tuple
 
 from reports.advise_contention import add_contention, exchange_ratio
+from reports.advise_early import add_early_sends
 from reports.advise_lines import LINKS, MAX_GEMMS, MAX_POINTS, Machine, device_of, program_of, why_missing
 from reports.jsonl import Json, is_number
 
@@ -234,4 +235,5 @@ def machine_of(signature: Json, blocks: Optional[int] = None) -> Machine:
     _add_shaping(signature, machine)
     _add_shaped(signature, machine)
     _add_allreduce(signature, machine)
+    add_early_sends(signature, machine)
     return machine

@@ -47,7 +47,7 @@ _FOR_ADVICE = {
 }
 _FACTS = {"gemm/split": ("m", "n", "k"), "collectives/allreduce": ("devices",), "collectives/device_allreduce": ("devices",)}
 _RESULTS_FOR_ADVICE = {"gemm/efficiency": ("rates",), "micro/copy_contention": ("cil", "copies"),
-                       "micro/copy_path": ("saturation",)}
+                       "micro/copy_path": ("saturation",), "overlap/trigger": ("early_sends",)}
 _ON_THE_PAGE = {"overlap/ficco": {"advice": ("table",)}}
 
 _LISTS = ("runs", "primary_missing", "findings", "not_measured", "invalid", "bad_records")

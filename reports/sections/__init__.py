@@ -8,9 +8,9 @@ from typing import Dict, List, Mapping, Optional
 
 from reports.curves import Curve, why_invalid
 from reports.quantity import plural
-from reports.sections import (advice, collectives, contention, copies, copy_contention, ficco, gemm, generic, latency, launch,
-                             memory, node, occupancy, out_of_core, pair, peer_matrix, priority, reduce, shaping, simulated,
-                             torus, trigger)
+from reports.sections import (advice, collectives, contention, copies, copy_contention, early_sends, ficco, gemm, generic,
+                             latency, launch, memory, node, occupancy, out_of_core, pair, peer_matrix, priority, reduce, shaping,
+                             simulated, torus, trigger)
 from reports.records import GRADES, Group
 from reports.section import Section, SectionSpec
 
@@ -30,7 +30,7 @@ SPECS: Dict[str, SectionSpec] = {
     "micro/reduce": reduce.SPEC,
     "overlap/pair": pair.SPEC,
     "overlap/shaping": shaping.SPEC,
-    "overlap/trigger": trigger.SPEC,
+    "overlap/trigger": early_sends.learned(trigger.SPEC),
     "overlap/out_of_core": out_of_core.SPEC,
     advice.PROGRAM: advice.scored(ficco.SPEC),
     "collectives/allreduce": collectives.ALLREDUCE,
