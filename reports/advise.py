@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ctypes
 import itertools
+import math
 import os
 from pathlib import Path
 from typing import Any, Dict, List, Optional
@@ -55,6 +56,15 @@ class _Advice(ctypes.Structure):
                 ("way_error", ctypes.c_double), ("way_pays", ctypes.c_int), ("why", ctypes.c_char * 384)]
 
 
+def _finite(number: float) -> Optional[float]:
+    return number if math.isfinite(number) else None
+
+
+def _decided(pays: int) -> Optional[bool]:
+    """None where it is within the error."""
+    return {1: True, -1: False}.get(pays)
+
+
 def library_path() -> Path:
     return Path(os.environ.get("GPUSIG_BIN") or _HOME / "bin") / LIBRARY
 
@@ -74,8 +84,8 @@ class Adviser:
         ours = ctypes.sizeof(_Question), ctypes.sizeof(_Advice)
         if (self._lib.advise_question_bytes(), self._lib.advise_advice_bytes()) != ours:
             raise LibraryMissing("%s has another version" % path.name)
-        self.ops, self.types, self.schedules, self.copy_methods, self.links = (
-            self._names("advise_" + what) for what in ("ops", "types", "schedules", "copy_methods", "links"))
+        self.ops, self.types, self.schedules, self.copy_methods, self.links, self.ways = (
+            self._names("advise_" + what) for what in ("ops", "types", "schedules", "copy_methods", "links", "ways"))
         self._machine = ctypes.create_string_buffer(self._lib.advise_machine_bytes())
         for line in machine.lines:
             if self._lib.advise_parse_line(self._machine, line.encode("utf-8", "replace")):
@@ -120,4 +130,20 @@ class Adviser:
                 "gemm_s": advice.gemm_s, "comm_s": advice.comm_s, "link": self.links[advice.link],
                 "shared_bytes": advice.shared_bytes if advice.shared_bytes >= 0 else None,
                 "priority": {1: "high", 0: "normal"}.get(advice.priority), "allreduce": allreduce,
-                "message_bytes": advice.allreduce_bytes, "extrapolated": advice.extrapolated, "why": advice.why.decode()}
+                "message_bytes": advice.allreduce_bytes, "extrapolated": advice.extrapolated, "why": advice.why.decode(),
+                "early": None if math.isnan(advice.send_over_gemm) else self._early_json(advice)}
+
+    def _early_json(self, advice: _Advice) -> Json:
+        ways = []
+        for name, early in zip(self.ways, advice.early):
+            some = early.points > 0
+            ways.append({
+                "way": name, "points": early.points, "extrapolated": early.extrapolated,
+                "copy_method": self.copy_methods[early.copy_method] if some else None,
+                "send_over_gemm": early.send_over_gemm if some else None,
+                "measured": [early.min_x, early.max_x] if some else None,
+                "gain": _finite(early.gain), "error": _finite(early.error), "predicted_s": _finite(early.seconds),
+                "pays": None if math.isnan(early.gain) else _decided(early.pays)})
+        best = self.ways[advice.best_way] if advice.best_way >= 0 else None
+        return {"send_over_gemm": advice.send_over_gemm, "ways": ways, "best": best, "over_pick": _finite(advice.way_gain),
+                "over_pick_error": _finite(advice.way_error), "beats_pick": _decided(advice.way_pays) if best else None}

@@ -13,6 +13,7 @@ from typing import Any, Iterator, List, NoReturn, Sequence
 
 from reports.advise import Adviser, NoData, LibraryMissing
 from reports.advise_comparison import MachineAnswer, compare, labels
+from reports.advise_early_text import complete
 from reports.advise_lines import Machine, device_of, why_missing
 from reports.advise_machine import machine_of
 from reports.advise_table import comparison_table, table
@@ -23,7 +24,7 @@ from reports.quantity import percent
 from reports.signature_file import READS, restored
 
 OK, BAD, USAGE, CANNOT = 0, 1, 2, 77
-SCHEMA, VERSION = "gpusig.advice", "1.0.0"
+SCHEMA, VERSION = "gpusig.advice", "1.1.0"
 SCORED = "overlap/ficco"
 FORMATS = ("table", "json", "machine")
 
@@ -186,6 +187,7 @@ def answer(signature: Json, given: Any, path: Path) -> Json:
         raise AdviseError(str(why)) from None
     question = {"m": given.m, "n": given.n, "k": given.k, "devices": given.devices, "op": given.op, "type": given.kind}
     notes = machine.notes + [note for link, kind, note in machine.pair_notes if (link, kind) == (advice["link"], given.kind)]
+    notes += complete(signature, advice, question)
     if advice["extrapolated"]:
         notes.append("the shapes or sizes of the pick are outside those measured: extrapolated")
     if signature.get("simulated"):

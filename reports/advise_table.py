@@ -75,6 +75,8 @@ def table(advice: Json) -> str:
              ("expected error", advice["expected_error_text"]), ("as fast", _ties(advice)), ("score", advice["score"]),
              ("shared memory", _shared(advice["shared_bytes"])), ("priority", _PRIORITIES[advice["priority"]]),
              ("allreduce", summed), ("why", advice["why"])]
+    if advice["early"]:
+        facts.append(("trigger", advice["early"]["text"]))
     lines = wrapped("%s, predicted for %s" % (question_text(advice["question"]), advice["device"])) + [""]
     lines += [line for name, text in facts for line in wrapped(text, name.ljust(_FACT + 2))]
     lines += ["", *aligned(_rows(advice)), *[""] * bool(advice["notes"])]
@@ -108,6 +110,8 @@ def _machine_lines(comparison: Json) -> List[str]:
     for row, answer, line in zip(rows, answers, aligned_numbers[1:]):
         title = "%s: %s; %s by %s" % (row["label"], row["name"], answer["pick"]["schedule"], answer["pick"]["copy_method"])
         lines += [*wrapped(title, "", "    "), line]
+        if answer["early"]:
+            lines += wrapped(answer["early"]["text"], "    ")
     for row in rows[len(answers):]:
         lines += wrapped("%s: %s; no answer: %s" % (row["label"], row["name"], row["reason"]), "", "    ")
     return lines

@@ -15,6 +15,23 @@ setup_file() {
 	bin/micro/copy_path --device sim --direction up,down --path engine,kernel,kernel_1,kernel_2,kernel_4 --size 4K:16M:x16 --max-samples 10 \
 		--out "$BATS_FILE_TMPDIR/run/records.jsonl" >&2
 	"$TEST_PYTHON" -m reports build "$BATS_FILE_TMPDIR/run" >&2 || [ $? = 77 ]
+	early_runs >&2
+}
+
+# early: what advice on sending C early needs, of two simulated GPUs. unseen: GEMMs and sends of other shapes.
+early_runs() {
+	local device=sim:h100:0,1 early=$BATS_FILE_TMPDIR/early unseen=$BATS_FILE_TMPDIR/unseen
+	mkdir -p "$early" "$unseen"
+	bin/overlap/trigger --device $device --type f32 --direction exchange --max-samples 10 --out "$early/records.jsonl" \
+		--shape 4096x4096x256,4096x4096x1024,4096x4096x4096,8192x8192x512,2048x4096x2048,8192x4096x4096
+	bin/gemm/efficiency --device $device --type f32 --max-samples 10 --out "$early/records.jsonl" \
+		--shape 4096x4096x256,4096x4096x1024,4096x4096x4096,8192x8192x512,8192x8192x2048,2048x4096x2048,8192x4096x4096
+	bin/micro/copy_path --device $device --direction peer --path engine,kernel --size 4K:64M:x16 --max-samples 10 --out "$early/records.jsonl"
+	bin/overlap/trigger --device $device --type f32 --direction exchange --max-samples 10 --out "$unseen/records.jsonl" \
+		--shape 4096x4096x512,4096x4096x2048,8192x8192x1024,4096x8192x1024
+	for folder in "$early" "$unseen"; do
+		"$TEST_PYTHON" -m reports build "$folder" || [ $? = 77 ]
+	done
 }
 
 setup() {
@@ -84,6 +101,58 @@ advise() {
 	run --separate-stderr here advise nowhere.json $question
 	[ "$status" = 2 ]
 	[[ $stderr == *"No such file"* ]]
+}
+
+# Every way at every shape of a run: the predicted gain / the measured one, its error, and whether it is said to pay.
+@test "advise predicts what sending C early gains at shapes that it has not seen" {
+	"$TEST_PYTHON" - "$root" "$BATS_FILE_TMPDIR" <<-'PYTHON'
+		import json, statistics, subprocess, sys
+		from pathlib import Path
+		root, folder = map(Path, sys.argv[1:])
+		sys.path.insert(0, str(root))
+		from reports.advise_command import read_signature
+		from reports.advise_early import points_of
+		off, rows = [], {}
+		for p in points_of(read_signature(folder / "unseen")):
+		    rows.setdefault((p["m"], p["n"], p["k"]), {})[p["way"]] = p["gain"]
+		assert len(rows) == 4, rows
+		for sides, measured in rows.items():
+		    words = [w for name, side in zip("mnk", sides) for w in ("--" + name, str(side))]
+		    run = subprocess.run([sys.executable, "-m", "reports", "advise", str(folder / "early"), *words, "--devices", "2",
+		                          "--op", "gemm-rs", "--type", "f32", "--format", "json"], cwd=root, stdout=subprocess.PIPE, check=True)
+		    early = json.loads(run.stdout)["early"]
+		    print(sides, measured, early["text"])
+		    ways = {w["way"]: w for w in early["ways"] if w["points"]}
+		    assert {"trigger", "trigger-staggered", "split"} <= set(measured) <= set(ways), (measured, ways)
+		    assert measured[early["best"]] > 0.97 * max(measured.values()), (early["best"], measured)
+		    for name, gain in measured.items():
+		        off.append(abs(ways[name]["gain"] / gain - 1))
+		        assert ways[name]["pays"] == (gain > 1), (name, gain, ways[name])
+		assert len(off) >= 12 and max(off) < 0.15 and statistics.median(off) < 0.03, off
+	PYTHON
+}
+
+@test "advise says whether a trigger pays, or why it cannot say" {
+	cd "$BATS_FILE_TMPDIR/early"
+	while IFS='|' read -r words text; do
+		# shellcheck disable=SC2086 # words are several
+		run --separate-stderr here advise . --devices 2 --type f32 $words
+		echo "$output"
+		[ "$status" = 0 ]
+		[[ $(tr -s ' \n' ' ' <<<"$output") == *"$text"* ]]
+	done <<-'TABLE'
+		--op gemm-rs --m 4096 --n 4096 --k 512| expected to gain 1.2
+		--op gemm-rs --m 4096 --n 4096 --k 512|a trigger (software) 1.
+		--op gemm-ar --m 4096 --n 4096 --k 512| over whole-then-send for this shape;
+		--op gemm-rs --m 4096 --n 4096 --k 65536|trigger Nothing is said of a trigger (software), a staggered trigger (software)
+	TABLE
+	# shellcheck disable=SC2086
+	run --separate-stderr here advise . $question
+	[ "$status" = 0 ]
+	[[ $output != *trigger* ]]
+	advise --op gemm-rs "$BATS_FILE_TMPDIR/run"
+	[ "$status" = 0 ]
+	[[ $(tr -s ' \n' ' ' <<<"$output") == *"What a trigger or remote stores gain is not known: overlap/trigger has no value for this type (the program did not run)."* ]]
 }
 
 # slow.json, a signature whose GEMMs take four times as long, and none.json, one without any.

@@ -3,19 +3,29 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import re
 import unittest
 from typing import List, Mapping, Optional, Sequence, Tuple
+from unittest import mock
 
 import synthetic
 import workplace
 from record_writer import Json, Writer, axis, value
 
+from reports import advise_command, validate
 from reports.advise import Adviser, library_path
 from reports.advise_early import DIRECTIONS, WAYS
+from reports.advise_early_text import early_text
 from reports.advise_machine import machine_of
 from reports.signature_file import LIMIT, restored
+
+try:
+    import jsonschema
+except ImportError:
+    jsonschema = None
 
 BUILT = library_path().exists()
 
@@ -116,6 +126,148 @@ class Learning(workplace.Scratch):
         if BUILT:
             Adviser(machine)
         self.assertGreater(sum(line.startswith("early") for line in machine.lines), 4)
+
+
+def way(name: str, gain: Optional[float] = None, pays: Optional[bool] = None, **more: object) -> Json:
+    """With a gain; else without points, or with points elsewhere where `measured` says so."""
+    known = gain is not None or "measured" in more
+    return {"way": name, "points": 5 if known else 0, "extrapolated": gain is None and known,
+            "copy_method": "engine" if known else None, "send_over_gemm": 0.5 if known else None,
+            "measured": [0.1, 2.0] if known else None, "gain": gain, "error": 0.05 if gain else None,
+            "predicted_s": 1 / gain if gain else None, "pays": pays, **more}
+
+
+PICK = {"schedule": "shard", "copy_method": "kernel", "predicted_s": 1.0}
+
+
+class Sentences(unittest.TestCase):
+    def told(self, *ways: Json, best: Optional[str] = None, ratio: Optional[float] = None, beats: Optional[bool] = None) -> str:
+        early = {"ways": list(ways), "best": best, "over_pick": ratio, "beats_pick": beats,
+                 "over_pick_error": 0.1 if best else None}
+        return early_text(early, PICK, " (a reason)")
+
+    def test_what_pays_comes_first(self) -> None:
+        ways = way("trigger", 1.12, True), way("trigger-staggered", 1.04), way("split", 1.2), way("remote-store", 0.95, False)
+        self.assertEqual(
+            self.told(*ways, best="trigger", ratio=1.3, beats=True),
+            "A trigger (software) is expected to gain 1.12x over whole-then-send for this shape; a GEMM for each band 1.20x, "
+            "within the error of 5.0 %; a staggered trigger (software) 1.04x, within the error of 5.0 %; remote stores 0.95x: "
+            "they do not pay. A trigger (software) is predicted to be 1.30 times as fast as the pick, shard by kernel.")
+
+    def test_the_pick_may_be_faster_or_as_fast(self) -> None:
+        stores = way("remote-store", 1.2, True)
+        self.assertIn("Remote stores are not distinguishable from the pick, shard by kernel: 1.03x, within the error of 10 %.",
+                      self.told(stores, best="remote-store", ratio=1.03))
+        self.assertIn("The pick, shard by kernel, is predicted to be 1.25 times as fast as remote stores.",
+                      self.told(stores, best="remote-store", ratio=0.8, beats=False))
+
+    def test_nothing_pays(self) -> None:
+        self.assertEqual(self.told(way("trigger", 0.8, False), way("split", 0.9, False)),
+                         "Of what overlap/trigger measures nothing is expected to gain over whole-then-send for this shape: "
+                         "a GEMM for each band 0.90x, a trigger (software) 0.80x.")
+        self.assertEqual(self.told(way("split", 5.0, error=None)), "A GEMM for each band is expected to gain 5.00x over "
+                         "whole-then-send for this shape, within an error of unknown size.")
+
+    def test_why_nothing_is_said(self) -> None:
+        self.assertEqual(self.told(way("trigger"), way("remote-store")), "What a trigger or remote stores gain is not known: "
+                         "overlap/trigger has no value for this type (a reason).")
+        far = [way(name, measured=[1.0, 2.0]) for name in ("trigger", "split")]
+        self.assertEqual(self.told(*far, way("remote-store")), "Nothing is said of a trigger (software) and a GEMM for each "
+                         "band: scattering C takes 0.500 of the time of its GEMM, and 1 to 2 were measured. Not measured: "
+                         "remote stores.")
+
+
+OPTIONS = ["--m", "4096", "--n", "512", "--k", "512", "--type", "f32"]
+
+
+def curves() -> str:
+    return synthetic.gemms().text() + synthetic.copies().text()
+
+
+@unittest.skipUnless(BUILT, "%s is not built" % library_path().name)
+class Telling(workplace.Scratch):
+    def advise(self, text: str, op: str, *words: str) -> str:
+        path = self.folder / "signature.json"
+        path.write_text(self.signature(text).text(), encoding="utf-8")
+        out, err = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            self.assertEqual(advise_command.main([str(path), *OPTIONS, "--devices", "2", "--op", op, *words]), 0, err)
+        return out.getvalue()
+
+    def answer(self, text: str, op: str, *words: str) -> Json:
+        answer = json.loads(self.advise(text, op, "--format", "json", *words))
+        if jsonschema:
+            jsonschema.Draft7Validator(validate.schema("advice")).validate(answer)
+        return answer
+
+    def test_gains_are_those_of_the_formula(self) -> None:
+        text = curves() + trigger(ideal(triggered=0.9, split=0.6, remote_store=1.0)).text()
+        for op in ("gemm-rs", "gemm-ar"):
+            answer = self.answer(text, op)
+            early, serial = answer["early"], [c for c in answer["candidates"] if (c["schedule"], c["copy_method"]) == (
+                "serial", "engine")][0]
+            x = early["send_over_gemm"]
+            ways = {w["way"]: w for w in early["ways"]}
+            for name, factor in (("trigger", 0.9), ("split", 0.6), ("remote-store", 1.0)):
+                self.assertAlmostEqual(ways[name]["gain"] / (factor * (1 + x) / max(1, x)), 1, delta=0.05)
+                self.assertEqual((ways[name]["direction"], ways[name]["devices"], ways[name]["points"]), ("exchange", 2, 13))
+            self.assertEqual(ways["trigger-staggered"]["points"], 0)
+            self.assertEqual(early["best"], "remote-store")
+            self.assertAlmostEqual(early["over_pick"] * ways["remote-store"]["predicted_s"], answer["pick"]["predicted_s"])
+            if op == "gemm-rs":
+                self.assertAlmostEqual(ways["trigger"]["predicted_s"] * ways["trigger"]["gain"] / serial["predicted_s"], 1)
+            self.assertTrue(early["text"].startswith("Remote stores are expected to gain %.2fx" % ways["remote-store"]["gain"]))
+            self.assertEqual([n for n in answer["notes"] if "sending C early" in n], [])
+
+    def test_where_c_is_not_sent_nothing_is_told(self) -> None:
+        text = curves() + trigger(ideal(triggered=0.9)).text()
+        for op in ("ag-gemm", "a2a-gemm"):
+            self.assertIsNone(self.answer(text, op)["early"])
+            self.assertNotIn("trigger", self.advise(text, op))
+
+    def test_the_table_has_the_sentence(self) -> None:
+        text = curves() + trigger(ideal(triggered=1.0)).text()
+        out = self.advise(text, "gemm-rs")
+        self.assertIn("A trigger (software) is expected to gain", out)
+        self.assertIn(self.answer(text, "gemm-rs")["early"]["text"], " ".join(out.split()))
+        self.assertLessEqual(max(map(len, out.splitlines())), 80, out)
+
+    def test_without_measurements_the_reason_is_told(self) -> None:
+        early = self.answer(curves(), "gemm-rs")["early"]
+        self.assertEqual((early["best"], [w["points"] for w in early["ways"]]), (None, [0] * 4))
+        self.assertIn("is not known: overlap/trigger has no value for this type (the program did not run)", early["text"])
+        skipped = synthetic.unstarted("overlap/trigger", "skipped", "this device lacks gemm_tiled")
+        self.assertIn("(skipped: this device lacks gemm_tiled)", self.answer(curves() + skipped, "gemm-ar")["early"]["text"])
+        other = trigger(ideal(triggered=0.9), kind="f64").text()
+        self.assertIn("is not known", self.answer(curves() + other, "gemm-rs")["early"]["text"])
+
+    def test_what_stands_for_the_devices_is_noted(self) -> None:
+        for direction, devices, words in (
+                ("exchange", "4", "among 2 devices, not among 4 (direction exchange)"),
+                ("peer", "2", "from one device to another (direction peer), not among 2"),
+                ("down", "2", "in the direction down, because overlap/trigger has no value between devices (no such case was "
+                              "asked for)")):
+            answer = self.answer(curves() + trigger(ideal(direction, triggered=0.9)).text(), "gemm-rs", "--devices", devices)
+            notes = [note for note in answer["notes"] if "sending C early" in note]
+            self.assertEqual(notes, ["what sending C early gains was measured " + words])
+
+    def test_comparisons_have_it_for_each_machine(self) -> None:
+        text = curves() + trigger(ideal(triggered=0.9)).text()
+        other = self.folder / "other.json"
+        other.write_text(self.signature(curves()).text(), encoding="utf-8")
+        for op, count in (("gemm-rs", 1), ("ag-gemm", 0)):
+            out = " ".join(self.advise(text, op, str(other)).split())
+            self.assertEqual(out.count("A trigger (software) is expected to gain"), count)
+            self.assertEqual(out.count("What a trigger or remote stores gain is not known"), count)
+
+    def test_a_malformed_point_is_one_line(self) -> None:
+        with mock.patch("reports.advise_early.points_of", side_effect=KeyError("way")):
+            err = io.StringIO()
+            with contextlib.redirect_stderr(err):
+                path = self.folder / "signature.json"
+                path.write_text(self.signature(curves()).text(), encoding="utf-8")
+                self.assertEqual(advise_command.main([str(path), *OPTIONS, "--devices", "2", "--op", "gemm-rs"]), 1)
+        self.assertIn("malformed", err.getvalue())
 
 
 if __name__ == "__main__":
