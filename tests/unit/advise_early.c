@@ -190,12 +190,20 @@ static void the_faster_copy_method(void)
 	struct advise_advice a = scatter_for(2048, 2048);
 	expect(a.early[ADVISE_TRIGGER].copy_method == ADVISE_KERNEL);
 	expect_near(a.early[ADVISE_TRIGGER].gain, 1.5, 1e-9);
-	/* Without a gain the other one stays. */
-	machine.gain[ADVISE_TRIGGER][ADVISE_KERNEL][ADVISE_F32].curve.points = 1;
-	advise_prepare(&machine);
-	a = scatter_for(2048, 2048);
-	expect(a.early[ADVISE_TRIGGER].copy_method == ADVISE_ENGINE &&
-	       !a.early[ADVISE_TRIGGER].extrapolated);
+}
+
+/* Whichever comes first, and however many points the one without has. */
+static void a_copy_method_with_a_gain_before_one_without(void)
+{
+	for (unsigned known = 0; known < ADVISE_COPY_METHODS; known++) {
+		build_machine(&plain);
+		for (double x = 1000; x <= 1020; x++)
+			parse_line("early trigger %s f32 %g 9", advise_copy_methods[!known], x);
+		add_power_law(ADVISE_TRIGGER, advise_copy_methods[known], 1.2, 0);
+		struct advise_advice a = scatter_for(2048, 2048);
+		expect(a.early[ADVISE_TRIGGER].copy_method == known);
+		expect_near(a.early[ADVISE_TRIGGER].gain, 1.2, 1e-9);
+	}
 }
 
 /* By hand, on a machine that adds at 1e11 byte/s: the last of three additions of a quarter of C
@@ -228,13 +236,30 @@ static void compared_with_the_first_candidate(void)
 	slow_launches.launch_s = slow_launches.alpha_s = 1e-3;
 	build_machine(&slow_launches);
 	add_scattered(ADVISE_TRIGGER, 1.5);
+	parse_line("error 0.5");
+	advise_prepare(&machine);
 	struct advise_advice a = advise_for(512, 512, 512, 8, ADVISE_GEMM_RS);
+	require(a.candidate[0].schedule == ADVISE_SERIAL &&
+		a.candidate[0].copy_method == ADVISE_KERNEL && a.best_way == ADVISE_TRIGGER);
+	expect_near(a.way_gain, a.candidate[0].seconds / a.early[ADVISE_TRIGGER].seconds, 1e-12);
+	expect_near(a.way_error, 1.1 * 1.5 - 1, 1e-6);
+	/* The same GEMM and the same copies. */
+	slow_launches.alpha_s = 1e-4;
+	build_machine(&slow_launches);
+	add_scattered(ADVISE_TRIGGER, 1.5);
+	parse_line("error 0.5");
+	advise_prepare(&machine);
+	for (unsigned i = 0; i < ADVISE_LINKS; i++)
+		machine.copy[ADVISE_KERNEL][i].points = 0;
+	a = advise_for(512, 512, 512, 2, ADVISE_GEMM_RS);
 	require(a.candidate[0].schedule == ADVISE_SERIAL);
-	const struct advise_early *e = &a.early[ADVISE_TRIGGER];
-	bool same = a.candidate[0].copy_method == e->copy_method;
-	expect_near(a.way_gain, a.candidate[0].seconds / e->seconds, 1e-12);
-	expect_near(a.way_error, same ? e->error : (1 + e->error) * (1 + a.expected_error) - 1,
-		    1e-12);
+	expect_near(a.way_error, 0.1, 1e-6);
+	expect_near(a.way_gain, a.early[ADVISE_TRIGGER].gain, 1e-9);
+	expect(a.way_pays == 1);
+	/* The sum is sent by other copies than those of the schedule. */
+	a = advise_for(512, 512, 512, 2, ADVISE_GEMM_AR);
+	require(a.best_way == ADVISE_TRIGGER);
+	expect_near(a.way_error, 1.1 * 1.5 - 1, 1e-6);
 	/* Where a schedule overlaps, its predicted time can be wrong, too. */
 	build_machine(&plain);
 	parse_line("error 0.25");
@@ -309,6 +334,7 @@ int main(void)
 	test(within_the_error_is_a_tie);
 	test(the_fastest_way);
 	test(the_faster_copy_method);
+	test(a_copy_method_with_a_gain_before_one_without);
 	test(what_follows_is_not_shortened);
 	test(compared_with_the_first_candidate);
 	test(on_random_machines);
