@@ -142,8 +142,8 @@ struct advise_contention {
 
 /* How a way compares with the GEMM of a library and then the send: seconds of the send alone / of
  * that GEMM alone -> seconds of both, one after the other / of the way. advise_prepare() sets the
- * error: of predicting a point from the others, the median, relative; INFINITY with fewer than two
- * points. A point at an end counts as its neighbour predicts it. */
+ * relative error: nine of ten points between others are predicted from them to that, of fewer than
+ * ten all; INFINITY with fewer than three points. */
 struct advise_gain {
 	struct advise_curve curve;
 	double error;

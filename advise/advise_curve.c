@@ -12,10 +12,11 @@ static int compare_doubles(const void *left, const void *right)
 	return (*a > *b) - (*a < *b);
 }
 
-double upper_median(double *values, unsigned count)
+double upper_quantile(double *values, unsigned count, double share)
 {
+	unsigned at = (unsigned)(share * count);
 	qsort(values, count, sizeof(values[0]), compare_doubles);
-	return values[count / 2];
+	return values[at < count ? at : count - 1];
 }
 
 int curve_add(struct advise_curve *c, double x, double y)

@@ -25,13 +25,17 @@ static double predict_from_others(const struct advise_curve *c, unsigned left_ou
 	return curve_at(&others, c->x[left_out], false, &outside);
 }
 
+/* A verdict that is wrong is worse than none, so nearly all errors count, not the median. */
+#define WITHIN_ERROR 0.9
+
 void early_prepare(struct advise_gain *g)
 {
 	double off[ADVISE_POINTS];
 	const struct advise_curve *c = &g->curve;
-	for (unsigned i = 0; c->points > 1 && i < c->points; i++)
-		off[i] = fabs(log(predict_from_others(c, i) / c->y[i]));
-	g->error = c->points > 1 ? expm1(upper_median(off, c->points)) : INFINITY;
+	unsigned inner = c->points > 2 ? c->points - 2 : 0;
+	for (unsigned i = 0; i < inner; i++)
+		off[i] = fabs(log(predict_from_others(c, i + 1) / c->y[i + 1]));
+	g->error = inner > 0 ? expm1(upper_quantile(off, inner, WITHIN_ERROR)) : INFINITY;
 }
 
 /* The GEMM and the scattering of C by one copy method, one after the other. */

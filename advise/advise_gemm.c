@@ -184,7 +184,7 @@ static double median_error(const struct advise_gemm *g, double smoothing)
 	for (unsigned p = 0; p < g->samples; p++)
 		off[p] = fabs(residual_at(g, g->sample[p].position, smoothing, p) -
 			      g->sample[p].residual);
-	return upper_median(off, g->samples);
+	return upper_quantile(off, g->samples, 0.5);
 }
 
 /* Steps that the model lacks need the nearest samples, noise needs many: take the least error. */
@@ -269,7 +269,7 @@ static double memory_slope(const struct advise_gemm *g)
 		if (g->sample[p].memory_bound)
 			slope[count++] = fmax(0, g->sample[p].seconds - g->cost[0]) /
 					 gemm_memory_bytes(g, g->sample[p].shape);
-	return count ? upper_median(slope, count) : 0;
+	return count ? upper_quantile(slope, count, 0.5) : 0;
 }
 
 void gemm_prepare_model(struct advise_gemm *g, const struct gemm_limits *limits)

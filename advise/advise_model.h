@@ -7,9 +7,9 @@
 
 #include "advise/advise.h"
 
-/* Sorts the values, of which there is at least one. Of an even number it is the larger middle one.
- */
-double upper_median(double *values, unsigned count);
+/* Sorts the values, of which there is at least one, and gives the smallest that more than this
+ * share of them do not exceed, or the largest. */
+double upper_quantile(double *values, unsigned count, double share);
 
 /* Value at x >= 0 of a curve with at least one point. Where y is a time that `grows` with x, it is
  * linear between two points, as a start-up cost plus a bandwidth term, and proportional to x above

@@ -112,7 +112,7 @@ advise() {
 		sys.path.insert(0, str(root))
 		from reports.advise_command import read_signature
 		from reports.advise_early import points_of
-		off, rows = [], {}
+		off, rows, decided = [], {}, 0
 		for p in points_of(read_signature(folder / "unseen")):
 		    rows.setdefault((p["m"], p["n"], p["k"]), {})[p["way"]] = p["gain"]
 		assert len(rows) == 4, rows
@@ -124,11 +124,12 @@ advise() {
 		    print(sides, measured, early["text"])
 		    ways = {w["way"]: w for w in early["ways"] if w["points"]}
 		    assert {"trigger", "trigger-staggered", "split"} <= set(measured) <= set(ways), (measured, ways)
-		    assert measured[early["best"]] > 0.97 * max(measured.values()), (early["best"], measured)
+		    assert early["best"] is None or measured[early["best"]] > 0.97 * max(measured.values()), (early, measured)
 		    for name, gain in measured.items():
 		        off.append(abs(ways[name]["gain"] / gain - 1))
-		        assert ways[name]["pays"] == (gain > 1), (name, gain, ways[name])
-		assert len(off) >= 12 and max(off) < 0.15 and statistics.median(off) < 0.03, off
+		        assert ways[name]["pays"] in (gain > 1, None), (name, gain, ways[name])
+		        decided += ways[name]["pays"] is not None
+		assert decided >= 6 and len(off) >= 12 and max(off) < 0.15 and statistics.median(off) < 0.03, off
 	PYTHON
 }
 

@@ -108,22 +108,35 @@ static void unmeasured_ways_have_no_gain(void)
 	       arriving.best_way == -1);
 }
 
-/* By hand: without it, the first is predicted to be the second; the second, the geometric mean of
- * its neighbours; the third, the second. The errors are 1.2, 1.2 / sqrt(1.1), and 1.2 / 1.1. */
+/* By hand: without it, the second is predicted to be the geometric mean of its neighbours. The ends
+ * would be further off. */
 static void error_by_hand(void)
 {
 	const struct advise_gain *g = &machine.gain[ADVISE_TRIGGER][ADVISE_ENGINE][ADVISE_F32];
+	static const char *const lines[] = {"0.01 1", "1 1.2", "100 0.5"};
 	build_machine(&plain);
-	expect(isinf(g->error));
-	parse_line("early trigger engine f32 0.01 1");
-	advise_prepare(&machine);
-	expect(isinf(g->error));
-	parse_line("early trigger engine f32 1 1.2");
-	advise_prepare(&machine);
-	expect_near(g->error, 0.2, 1e-12);
-	parse_line("early trigger engine f32 100 1.1");
-	advise_prepare(&machine);
-	expect_near(g->error, 1.2 / sqrt(1.1) - 1, 1e-12);
+	for (unsigned i = 0; i < 3; i++) {
+		expect(isinf(g->error));
+		parse_line("early trigger engine f32 %s", lines[i]);
+		advise_prepare(&machine);
+	}
+	expect_near(g->error, 1.2 / sqrt(0.5) - 1, 1e-12);
+}
+
+/* By hand: one point that is 1.44 among ones of 1 is predicted to be 1, and its neighbours, 1.2. Of
+ * 22 predictions two may be off by more than the error, of 9 none. */
+static void one_in_ten_may_be_off(void)
+{
+	const struct advise_gain *g = &machine.gain[ADVISE_SPLIT][ADVISE_ENGINE][ADVISE_F32];
+	static const unsigned points[] = {ADVISE_POINTS, 11};
+	static const double errors[] = {0.2, 0.44};
+	for (unsigned t = 0; t < 2; t++) {
+		build_machine(&plain);
+		for (unsigned i = 0; i < points[t]; i++)
+			parse_line("early split engine f32 %g %g", exp2(i), i == 5 ? 1.44 : 1);
+		advise_prepare(&machine);
+		expect_near(g->error, errors[t], 1e-9);
+	}
 }
 
 /* At a point that is alone the gain is known, but not its error. */
@@ -330,6 +343,7 @@ int main(void)
 	test(outside_the_points_nothing_is_said);
 	test(unmeasured_ways_have_no_gain);
 	test(error_by_hand);
+	test(one_in_ten_may_be_off);
 	test(one_point_decides_nothing);
 	test(within_the_error_is_a_tie);
 	test(the_fastest_way);
