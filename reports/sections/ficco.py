@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Dict, List, Optional
 
-from reports import chart_labels
+from reports.bar_chart import Across, ChartBar, draw_bars
 from reports.curves import why_invalid
 from reports.jsonl import Json
 from reports.quantity import TAGS, digits, human, human_interval, listing, percent, plural, tag
@@ -15,13 +15,11 @@ from reports.section import Figure, Panels, Section, SectionSpec, Table
 from reports.sections import generic
 from reports.sections.gemm import shape_text
 from reports.sections.operands import is_cold, one_condition, with_operands
-from reports.svg import Canvas, Scale, text_width
 
 SERIAL = "serial"
 LIBRARY = "serial-library"  # serial with the vendor's collective: a baseline, where the machine has the library
 TIE = 1.01  # of medians, where a record does not say which schedules tie
 LOSSES = ("DIL_gemm", "DIL_comm", "CIL_gemm", "CIL_comm")
-_ROW, _WIDTH = 20.0, 190.0
 
 
 @dataclass
@@ -163,37 +161,14 @@ def _note(entry: Comparison, name: str) -> str:
                                      ", " + human(time.value, "s") if time else "", "; " + why if why else "")
 
 
-def _label(title: str, entry: Comparison) -> str:
-    good = {name: d.value for name, d in entry.speedups.items() if entry.valid(d)}
-    lines = {"ideal": entry.ideal.value} if entry.ideal and entry.valid(entry.ideal) else {}
-    return chart_labels.of_bars(title, "time of serial / time of the schedule", good, len(entry.speedups) - len(good), lines)
-
-
 def draw_comparison(title: str, entry: Comparison, max_speedup: float) -> str:
     """One bar for each schedule, from 0 to its speedup; a line at serial, a broken line at the ideal."""
-    names = list(entry.speedups)
-    left = max(text_width(n) for n in names) + 10
-    canvas = Canvas(left + _WIDTH + 46, 40 + _ROW * len(names), _label(title, entry))
-    scale = Scale(0.0, max_speedup, left, left + _WIDTH, False)
-    bottom = 24 + _ROW * len(names)
-    canvas.text(0, 12, title, "name")
-    for i, name in enumerate(names):
-        derived, top = entry.speedups[name], 22 + _ROW * i
-        valid = entry.valid(derived)
-        canvas.text(left - 6, top + 13, name, "tick", "end")
-        length = scale(max(0.0, derived.value)) - left
-        canvas.rect(left, top + 3, length, _ROW - 6, "bar" if valid else "track", _note(entry, name))
-        if valid and derived.ci_low is not None and derived.ci_high is not None:
-            low, high = (scale(min(max_speedup, end)) for end in (derived.ci_low, derived.ci_high))
-            canvas.line(low, top + _ROW / 2, high, top + _ROW / 2, "whisker ink")
-        canvas.text(left + _WIDTH + 6, top + 13, digits(derived.value) + tag(valid, bool(derived.grade)), "tick")
-    canvas.line(scale(1.0), 20, scale(1.0), bottom, "bound")
-    canvas.text(scale(1.0), bottom + 12, SERIAL, "tick", "middle")
+    bars = [ChartBar(name, d.value, entry.valid(d), bool(d.grade), d.ci_low, d.ci_high, _note(entry, name))
+            for name, d in entry.speedups.items()]
+    lines = [Across(1.0, SERIAL, "bound")]
     if entry.ideal and entry.valid(entry.ideal):
-        canvas.line(scale(entry.ideal.value), 20, scale(entry.ideal.value), bottom, "reference")
-        if scale(entry.ideal.value) - scale(1.0) > text_width(SERIAL):
-            canvas.text(scale(entry.ideal.value), bottom + 12, "ideal", "tick", "middle")
-    return canvas.render()
+        lines.append(Across(entry.ideal.value, "ideal", "reference"))
+    return draw_bars(title, "time of serial / time of the schedule", bars, max_speedup, lines)
 
 
 def _cell(entry: Comparison, derived: Optional[Derived]) -> str:
