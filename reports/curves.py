@@ -80,6 +80,11 @@ def why_invalid(case: Case, derived: Derived) -> str:
     return ""
 
 
+def valid_value(case: Case, name: str, variant: Optional[str]) -> Optional[float]:
+    """A valid value of the case, or nothing."""
+    return next((d.value for d in case.derived if d.name == name and d.variant == variant and not why_invalid(case, d)), None)
+
+
 def why_graded(case: Case, derived: Derived) -> str:
     """The reason of its grade; that of another variant where the value is of several."""
     own = [f for f in case.flags if f.flag == derived.grade]

@@ -7,7 +7,7 @@ import statistics
 from typing import Dict, List, Optional, Sequence, Tuple
 
 from reports.charts import Cell, draw_heat
-from reports.curves import why_invalid
+from reports.curves import valid_value, why_invalid
 from reports.jsonl import Json
 from reports.quantity import TAGS, digits, human_interval, percent, plural
 from reports.records import Case, Derived
@@ -22,19 +22,15 @@ MAX_ROWS = 60
 Columns = Tuple[str, str]
 
 
-def _value(case: Case, name: str, variant: Optional[str]) -> Optional[float]:
-    """A valid value of the case, or nothing."""
-    return next((d.value for d in case.derived if d.name == name and d.variant == variant and not why_invalid(case, d)), None)
-
-
 def _pair(case: Case, derived: Derived) -> Json:
     order = derived.variant or ""
     return {"key": case.key, "transfer": str(case.axes.get("transfer", "")), "copy_method": str(case.axes.get("copy-method", "")),
             "cold": is_cold(case), "order": order, "class": case.facts.get("class"), "fraction_of_ideal": derived.value,
-            "ci_low": derived.ci_low, "ci_high": derived.ci_high, "S": _value(case, "S", order),
-            "S_ideal": _value(case, "S_ideal", None),
-            "cil_gemm": _value(case, "CIL", "gemm_in_" + order), "cil_transfer": _value(case, "CIL", "transfer_in_" + order),
-            "exposed_tail_s": _value(case, "exposed_tail", order), "slowed_side": case.facts.get("slowed_side_" + order),
+            "ci_low": derived.ci_low, "ci_high": derived.ci_high, "S": valid_value(case, "S", order),
+            "S_ideal": valid_value(case, "S_ideal", None),
+            "cil_gemm": valid_value(case, "CIL", "gemm_in_" + order),
+            "cil_transfer": valid_value(case, "CIL", "transfer_in_" + order),
+            "exposed_tail_s": valid_value(case, "exposed_tail", order), "slowed_side": case.facts.get("slowed_side_" + order),
             "better_order": case.facts.get("better_order")}
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Callable, Dict, List, Mapping, Optional, Tuple
 
 from reports.charts import LineChart, Mark, Series, draw_lines, share_ranges
-from reports.curves import axis_unit, why_invalid
+from reports.curves import axis_unit, valid_value, why_invalid
 from reports.jsonl import Json, is_number
 from reports.quantity import axis_value, digits, human, percent
 from reports.records import Case, Derived
@@ -24,11 +24,6 @@ LINES = {"overlap": EQUAL, "shaped": EQUAL, "priority": URGENT, "shaped_priority
 NOT_A_SETTING = ("tile", "grid", "shared", "blocks")
 
 
-def _valid(case: Case, name: str, variant: Optional[str]) -> Optional[float]:
-    found = next((d for d in case.derived if d.name == name and d.variant == variant), None)
-    return found.value if found and not why_invalid(case, found) else None
-
-
 def _pipelines(section: Section) -> Dict[Tuple[str, ...], List[Case]]:
     """Cases of the same work, whose times compare."""
     pipelines: Dict[Tuple[str, ...], List[Case]] = {}
@@ -39,16 +34,16 @@ def _pipelines(section: Section) -> Dict[Tuple[str, ...], List[Case]]:
 
 def _setting(case: Case, variant: str, time_s: float) -> Json:
     shaped = "shaped" in variant
-    ratio, normalised = _valid(case, "time_ratio", variant), _valid(case, "normalised_time", variant)
+    ratio, normalised = valid_value(case, "time_ratio", variant), valid_value(case, "normalised_time", variant)
     return {"scenario": with_operands(str(case.axes.get("scenario", "")), case), "setting": variant, "key": case.key,
             "shared_byte": case.axes.get("shared", 0) if shaped else 0, "blocks": case.axes.get("blocks"), "time_s": time_s,
             "tile": str(case.axes.get("tile", "own")), "gemm_blocks": case.number("gemm_blocks"),
             "time_ratio": 1.0 if variant.endswith("serial") else ratio,
             "normalised_time": 1.0 if variant.endswith("overlap") else normalised,
-            "time_ratio_pipelined": _valid(case, "time_ratio_pipelined", _bound_of(variant)),
-            "overlap_rate": _valid(case, "overlap_rate", variant),
-            "gemm_CIL": _valid(case, "gemm_CIL", variant), "comm_CIL": _valid(case, "comm_CIL", variant),
-            "first_comm_block_s": _valid(case, "first_comm_block", variant)}
+            "time_ratio_pipelined": valid_value(case, "time_ratio_pipelined", _bound_of(variant)),
+            "overlap_rate": valid_value(case, "overlap_rate", variant),
+            "gemm_CIL": valid_value(case, "gemm_CIL", variant), "comm_CIL": valid_value(case, "comm_CIL", variant),
+            "first_comm_block_s": valid_value(case, "first_comm_block", variant)}
 
 
 def _bound_of(variant: str) -> Optional[str]:
@@ -60,7 +55,7 @@ def results(section: Section) -> Json:
     """The fastest setting of each pipeline, serial and plain overlap included; its gain is over those of its own case."""
     best: List[Json] = []
     for cases in _pipelines(section).values():
-        timed = [(_valid(case, "time", variant), case, variant) for case in cases for variant in SETTINGS]
+        timed = [(valid_value(case, "time", variant), case, variant) for case in cases for variant in SETTINGS]
         known = [(time_s, case, variant) for time_s, case, variant in timed if time_s is not None]
         if known:
             time_s, case, variant = min(known, key=lambda k: k[0])
