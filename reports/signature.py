@@ -82,11 +82,14 @@ def _check_one_machine(runs: List[Run]) -> None:
 
 
 def _main_device(records: Records) -> str:
-    """The device most cases ran on; metrics of any other carry its name."""
+    """The device most cases ran on, measured ones before others; metrics of any other device carry its name."""
     cases = Counter({g.device: 0 for g in records.groups.values()})
+    measured: Counter = Counter()
     for group in records.groups.values():
-        cases[group.device] += len(group.cases) if group.run.devices else 0
-    return min(cases, key=lambda d: (-cases[d], d)) if cases else "none"
+        count = len(group.cases) if group.run.devices else 0
+        cases[group.device] += count
+        measured[group.device] += count if _measured(group) else 0
+    return min(cases, key=lambda d: (-measured[d], -cases[d], d)) if cases else "none"
 
 
 def _provenance(runs: List[Run]) -> Json:

@@ -153,6 +153,13 @@ class Rules(workplace.Scratch):
         self.assertIn("micro/launch/launch_round_trip", metrics)
         self.assertIn("micro/launch/launch_round_trip@host:0,1", metrics)
 
+    def test_a_model_with_more_cases_is_not_the_machine(self) -> None:
+        alone = self.signature(launch().text()).json
+        both = self.signature(launch().text() + synthetic.torus(spec="sim:0-7", simulated=True).text()).json
+        self.assertLess(len(launch().lines), len(synthetic.torus().lines))
+        self.assertEqual((both["device"], both["metrics"]), (alone["device"], alone["metrics"]))
+        self.assertIn("topology/torus@sim:0-7", both["programs"])
+
     def test_no_headline_number_is_cut_off(self) -> None:
         text = ""
         for i in range(8):
