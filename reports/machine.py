@@ -123,8 +123,17 @@ def _disturbed(signature: Json) -> List[Note]:
     return notes
 
 
+# Capabilities that only models have (device/dev_tracking.h), in words.
+_OF_NO_DEVICE = {"memory_adds": "memory that adds", "tracker": "a tracker",
+                 "memory_control": "a memory controller that tells computing from communication"}
+
+
 def _simulated(signature: Json) -> Note:
     text = "These numbers come from a model in virtual time and say nothing about a real machine."
+    named = [d["capabilities"] for d in signature["devices"].values() if isinstance(d.get("capabilities"), list)]
+    unreal = [words for name, words in _OF_NO_DEVICE.items() if any(name in capabilities for capabilities in named)]
+    if unreal:
+        text += " The model has hardware that no device has: %s." % listing(unreal)
     if signature["unverified"]:
         text += " The model has no data, so no result was verified."
     return Note("failed", "Simulated: not a measurement.", text)

@@ -10,6 +10,8 @@ from typing import Any, Dict, List, Optional
 import synthetic
 import workplace
 from reports import answers, glossary, left_out
+from reports.headline import headline as headline_of
+from reports.machine import warnings
 from reports.signature import Signature
 
 
@@ -97,6 +99,22 @@ class LeftOut(workplace.Scratch):
         notes = left_out.skipped(self.signature(first.text() + second.text()).json)
         self.assertEqual([(n.head, n.text) for n in notes if "not reached" in n.head],
                          [("4 cases not reached: the time budget was spent", "micro/launch 3 and micro/memory 1")])
+
+
+class HardwareOfAModel(workplace.Scratch):
+    TEXT = ("The model has hardware that no device has: memory that adds, a tracker and a memory controller that tells computing "
+            "from communication.")
+
+    def test_page_and_terminal_say_what_no_device_has(self) -> None:
+        device = {"capabilities": ["gemm", "memory_adds", "tracker", "memory_control"]}
+        signature = self.signature(synthetic.launch(simulated=True, device=device).text())
+        self.assertTrue(warnings(signature.json)[0].text.endswith("nothing about a real machine. " + self.TEXT))
+        self.assertIn(self.TEXT, " ".join(headline_of(signature).split()))
+
+    def test_any_other_simulated_device_has_nothing_of_it(self) -> None:
+        for capabilities in (["gemm", "unit_mask"], None, [1, None]):
+            signature = self.signature(synthetic.launch(simulated=True, device={"capabilities": capabilities}).text())
+            self.assertNotIn("no device has", headline_of(signature))
 
 
 class OutOfCore(workplace.Scratch):
