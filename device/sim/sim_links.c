@@ -199,7 +199,10 @@ static int check_pairs(const struct sim_position *p, const struct sim_model *m)
 int sim_links_complete(const struct sim_position *p, struct sim_model *m)
 {
 	unsigned nodes = 1;
-	if (m->links == SIM_LINKS_RING) {
+	/* A model that this one is like, or changes, may have been a ring of another size. */
+	const bool was_ring = m->links == SIM_LINKS_TORUS && !p->links_line && m->torus[1] == 1 &&
+			      m->torus[2] == 1;
+	if (m->links == SIM_LINKS_RING || was_ring) {
 		m->links = SIM_LINKS_TORUS;
 		m->torus[0] = m->devices;
 		m->torus[1] = m->torus[2] = 1;

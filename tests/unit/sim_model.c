@@ -183,7 +183,7 @@ static void built_in_models(void)
 		expect_near(m.launch_ns, 7, 0);
 		count++;
 	}
-	expect(count == 9);
+	expect(count == 12);
 	ok(sim_model_parse("like = mi300x\n", "x", &m));
 	expect(m.units == 304 && m.devices == 8 && m.data == SIM_DATA_NONE &&
 	       m.links == SIM_LINKS_MESH);
@@ -230,6 +230,15 @@ static void specs_change_models(void)
 	ok(sim_model_load("default?launch_ns = 1.5x, lacks = gemm peer,slow_down=gemm 2", &m));
 	expect_near(m.launch_ns, 3000, 0);
 	expect(m.lacks == (DEV_CAP_GEMM | DEV_CAP_PEER) && m.slow_downs == 1 && m.jitter_sigma > 0);
+	/* A ring has as many devices as the machine; a torus has its own number. */
+	ok(sim_model_load("quiet?links=ring", &m));
+	expect(m.torus[0] == 64);
+	ok(sim_model_load("quiet?links=ring,devices=12", &m));
+	expect(m.torus[0] == 12 && m.torus[1] == 1);
+	ok(sim_model_load("t3?devices=64", &m));
+	expect(m.torus[0] == 64);
+	expect(sim_model_parse("like = t3\ndevices = 5\n", "five", &m) == 0 && m.torus[0] == 5);
+	expect(sim_model_parse("links = ring\ndevices = 8\n", "eight", &m) == 0 && m.torus[0] == 8);
 	/* Pairs: a factor for all holds for all, and a pair may be set again. */
 	ok(sim_model_load("mi250x?peer_bandwidth=2x,peer_bandwidth 0>1=7e9,peer_bandwidth 1>0=3x",
 			  &m));
