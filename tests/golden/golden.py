@@ -27,6 +27,7 @@ import readme  # noqa: E402
 BIN = Path(os.environ.get("GPUSIG_BIN") or HERE.parents[1] / "bin")
 OPTIONS = ["--device", "sim", "--seed", "1", "--min-samples", "6", "--max-samples", "6"]
 ACROSS_DEVICES = ("micro/peer_matrix",)  # they run on one device, too, but say more of several
+MACHINES = {"overlap/t3": "sim:t3-8:0-7"}  # programs for hardware that one model has
 MOST_CASES = 3
 MOST_VALUES = 4  # of a case
 DIGITS = 3
@@ -60,6 +61,7 @@ def _start(name: str, *more: str) -> str:
     real = "mpi" in _about(name)["needs"]  # ranks have time for all of their few cases
     ranks = ["mpirun", "-np", "2"] if real and "--list" not in more else []
     several = ["--device", "sim:0-3"] if _about(name)["min_devices"] > 1 or name in ACROSS_DEVICES else []
+    several = ["--device", MACHINES[name]] if name in MACHINES else several
     options = [*OPTIONS, *_REAL] if real else [*OPTIONS, *several]
     done = subprocess.run([*ranks, str(BIN / name), *options, *more], stdin=subprocess.DEVNULL, capture_output=True, text=True,
                           timeout=LIMIT_S, check=False, env={**os.environ, **_RANKS})

@@ -106,6 +106,33 @@ def of_pipeline(name: str, v: str) -> str:
     return "library_" + name if v.startswith("library") else name
 
 
+def median_s(c: Case, v: str) -> float:
+    return c.each_round(lambda t: t[v]).value
+
+
+def over_t3(numerator: str, denominator: str) -> Compute:
+    """Of medians: overlap/t3 simulates, so its numbers are a model's and no statistics of rounds."""
+    return value(lambda c, v: median_s(c, numerator) / median_s(c, denominator.format(v)))
+
+
+def t3_ideal(c: Case, reduce_scatter: str) -> float:
+    longer = max(median_s(c, "gemm_alone"), median_s(c, reduce_scatter))
+    return median_s(c, "sequential") / (longer + median_s(c, "all_gather_alone"))
+
+
+def t3_potential(c: Case, v: str) -> float:
+    both = median_s(c, v), median_s(c, v.replace("gemm_without_", "all_reduce_on_"))
+    return (median_s(c, "gemm_alone") + median_s(c, "all_reduce_alone")) / max(both)
+
+
+def t3_communication_read(c: Case, v: str) -> float:
+    """(2N-1)/N of a result by kernels, (N-2)/N with T3, (N-1)/N by copies that are added."""
+    n, result = c.facts["devices"], c.facts["m"] * c.facts["n"] * 2
+    kernels = v in ("reduce_scatter_alone", "sequential")
+    chunks = 0 if v == "gemm_alone" else 2 * n - 1 if kernels else n - 1 if v == "reduce_scatter_adding" else n - 2
+    return chunks * result / n
+
+
 def out_of_core_ideal(t: dict, v: str, c: Case) -> float:
     return t["serial"] / max(t["gemm"], t["transfers"])
 
@@ -312,6 +339,15 @@ DEFINITIONS: Tuple[Definition, ...] = (
                fraction("whole_then_send", ideal("gemm_alone", "send_alone"))),
     Definition("overlap/trigger", "time_to_first_byte", rounds(lambda t, v, c: t[v])),
     Definition("overlap/trigger", "staging_cost", ratio("copy_then_add", "arrive_add")),
+    Definition("overlap/t3", "S", over_t3("sequential", "{}")),
+    Definition("overlap/t3", "S_ideal", value(lambda c, v: t3_ideal(c, "reduce_scatter_alone"))),
+    Definition("overlap/t3", "S_ideal_adding", value(lambda c, v: t3_ideal(c, "reduce_scatter_adding"))),
+    Definition("overlap/t3", "stagger_gain", over_t3("t3_mca_unstaggered", "t3_mca")),
+    Definition("overlap/t3", "adding_gain", over_t3("reduce_scatter_alone", "reduce_scatter_adding")),
+    Definition("overlap/t3", "slowdown", value(
+        lambda c, v: median_s(c, v) / median_s(c, "all_reduce_alone" if v.startswith("all") else "gemm_alone"))),
+    Definition("overlap/t3", "S_potential", value(t3_potential)),
+    Definition("overlap/t3", "communication_read_bytes", value(t3_communication_read)),
     Definition("overlap/trigger", "t3_model_read_ratio",
                value(lambda c, v: (2 * c.facts["t3_model_gpus"] - 1) / (c.facts["t3_model_gpus"] - 2))),
     Definition("overlap/trigger", "t3_model_write_ratio",
@@ -322,6 +358,12 @@ DEFINITIONS: Tuple[Definition, ...] = (
 NOT_IN_RECORD: Dict[Tuple[str, str], str] = {
     ("collectives/*", "entry_skew"): "when each rank entered",
     ("collectives/*", "host_completion"): "the host's own times, beside the devices'",
+    ("overlap/t3", "computing_read_bytes"): "what the devices' caches kept from memory",
+    ("overlap/t3", "computing_written_bytes"): "what the devices' caches kept from memory",
+    ("overlap/t3", "communication_written_bytes"): "what the devices' caches kept until then; its sum with what the GEMM wrote "
+                                                   "is a mechanism of the case",
+    ("overlap/t3", "tiles_overflowed"): "when each tile was written",
+    ("overlap/t3", "tracker_most_used"): "when each tile was written",
     ("topology/torus", "psi"): "the schedule's messages; tests/unit/torus_figures.c counts them",
     ("topology/torus", "xi"): "the schedule's messages; tests/unit/torus_figures.c counts them",
     ("topology/torus", "time_over_best"): "the times of all other algorithms; tests/unit/torus_figures.c has them",

@@ -103,7 +103,7 @@ class Lacking(unittest.TestCase):
         primary = {name for name, metric in self.signatures[capability]["metrics"].items() if metric["primary"]}
         lacking = NONE if capability == NONE else capability
         for program, run in self.runs[NONE].items():
-            for entry in run.rows[0]["primary"]:
+            for entry in run.rows[0]["primary"] if run.rows else ():
                 needs = {n.capability for n in lacks.needed(program, entry["where"], entry["variant"])}
                 if lacking == NONE and needs or lacking in needs:
                     yield f"{program}/{entry['metric']}", f"{program}/{entry['metric']}" in primary

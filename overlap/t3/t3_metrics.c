@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "overlap/t3/t3_metrics.h"
+#include "overlap/trigger/t3_traffic.h"
+
+#include <math.h>
+
+/* ------------------------------------------------------------------ times */
+
+static void put_value(struct bench_case *c, const char *name, int variant, double value,
+		      const char *unit, const char *formula)
+{
+	if (isfinite(value))
+		bench_model_value(c, name, variant, value, unit, formula);
+}
+
+static double ideal_s(const struct bench_case *c, unsigned reduce_scatter)
+{
+	return fmax(bench_median(c, GEMM_ALONE), bench_median(c, reduce_scatter)) +
+	       bench_median(c, AG_ALONE);
+}
+
+static void derive_gains(struct bench_case *c)
+{
+	static const unsigned hardware[] = {FUSED, FUSED_MCA, UNSTAGGERED};
+	const double sequential_s = bench_median(c, SEQUENTIAL);
+	for (size_t i = 0; i < sizeof(hardware) / sizeof(hardware[0]); i++)
+		put_value(c, "S", (int)hardware[i], sequential_s / bench_median(c, hardware[i]), "",
+			  "seconds(sequential) / seconds");
+	put_value(
+		c, "S_ideal", -1, sequential_s / ideal_s(c, RS_ALONE), "",
+		"seconds(sequential) / (max(gemm_alone, reduce_scatter_alone) + all_gather_alone)");
+	put_value(c, "S_ideal_adding", -1, sequential_s / ideal_s(c, RS_ADDING), "",
+		  "the same with reduce_scatter_adding");
+	put_value(c, "stagger_gain", UNSTAGGERED,
+		  bench_median(c, UNSTAGGERED) / bench_median(c, FUSED_MCA), "",
+		  "seconds(t3_mca_unstaggered) / seconds(t3_mca)");
+	put_value(c, "adding_gain", RS_ADDING,
+		  bench_median(c, RS_ALONE) / bench_median(c, RS_ADDING), "",
+		  "seconds(reduce_scatter_alone) / seconds(reduce_scatter_adding)");
+}
+
+/* Figure 6 of the paper: both sides alone on their part of the units, as if neither slowed the
+ * other. */
+static void derive_split(struct bench_case *c, unsigned all_reduce, unsigned gemm)
+{
+	const double gemm_s = bench_median(c, GEMM_ALONE), ar_s = bench_median(c, AR_ALONE);
+	put_value(c, "slowdown", (int)all_reduce, bench_median(c, all_reduce) / ar_s, "",
+		  "seconds / seconds(all_reduce_alone)");
+	put_value(c, "slowdown", (int)gemm, bench_median(c, gemm) / gemm_s, "",
+		  "seconds / seconds(gemm_alone)");
+	put_value(
+		c, "S_potential", (int)gemm,
+		(gemm_s + ar_s) / fmax(bench_median(c, gemm), bench_median(c, all_reduce)), "",
+		"(gemm_alone + all_reduce_alone) / the longer of both on their parts of the units");
+}
+
+/* ------------------------------------------------------------------ bytes */
+
+static double of_a_device(const struct t3_run *r, double all) { return all / r->ring.count; }
+
+/* Of reduce-scatter and, where the variant has it, GEMM: all-gather reads and writes N - 1 chunks
+ * on each device, as communication. */
+static struct dev_memory_bytes without_all_gather(const struct t3_run *r, unsigned variant)
+{
+	const bool gathers = variant == SEQUENTIAL || variant == FUSED || variant == FUSED_MCA ||
+			     variant == UNSTAGGERED;
+	const struct dev_memory_bytes *all = &r->moved[variant].memory,
+				      *gather = &r->moved[AG_ALONE].memory;
+	struct dev_memory_bytes b;
+	for (int of = 0; of < DEV_TRAFFIC_CLASSES; of++) {
+		b.read[of] = of_a_device(r, all->read[of] - (gathers ? gather->read[of] : 0));
+		b.written[of] =
+			of_a_device(r, all->written[of] - (gathers ? gather->written[of] : 0));
+	}
+	return b;
+}
+
+static void derive_bytes(struct bench_case *c, const struct t3_run *r, unsigned variant)
+{
+	static const char formula[] =
+		"as the devices' memories counted them, of one device; without all-gather";
+	const struct dev_memory_bytes b = without_all_gather(r, variant);
+	const double values[] = {b.read[DEV_COMPUTING], b.written[DEV_COMPUTING],
+				 b.read[DEV_COMMUNICATION], b.written[DEV_COMMUNICATION]};
+	static const char *const names[] = {"computing_read_bytes", "computing_written_bytes",
+					    "communication_read_bytes",
+					    "communication_written_bytes"};
+	if (!bench_variant_on(c, variant) || !bench_variant_on(c, AG_ALONE))
+		return;
+	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
+		bench_model_value(c, names[i], (int)variant, values[i], "byte", formula);
+}
+
+static void derive_tracker(struct bench_case *c, const struct t3_run *r, unsigned variant)
+{
+	const struct dev_tracker_counts *t = &r->moved[variant].tracker;
+	if (!bench_variant_on(c, variant))
+		return;
+	bench_model_value(c, "tiles_overflowed", (int)variant,
+			  (double)t->overflowed / (double)(t->tiles ? t->tiles : 1), "",
+			  "tiles that found no entry of the tracker / tiles");
+	bench_model_value(c, "tracker_most_used", (int)variant, t->most_used, "",
+			  "entries of a tracker in use at once, at most, since it was opened");
+}
+
+int t3_derive(struct bench_case *c, const struct t3_run *r)
+{
+	static const unsigned counted[] = {GEMM_ALONE, RS_ALONE,  RS_ADDING,  SEQUENTIAL,
+					   FUSED,      FUSED_MCA, UNSTAGGERED};
+	bench_fact_text(c, "hardware", "simulated: no device has it");
+	bench_fact_number(c, "devices", r->ring.count);
+	bench_fact_number(c, "m", r->ring.shape.m);
+	bench_fact_number(c, "n", r->ring.shape.n);
+	bench_fact_number(c, "k", r->ring.shape.k);
+	bench_fact_number(c, "threshold_used", r->threshold);
+	bench_fact_number(c, "memory_intensity", r->intensity);
+	derive_gains(c);
+	derive_split(c, AR_ON_8, GEMM_WITHOUT_8);
+	derive_split(c, AR_ON_16, GEMM_WITHOUT_16);
+	for (size_t i = 0; i < sizeof(counted) / sizeof(counted[0]); i++)
+		derive_bytes(c, r, counted[i]);
+	derive_tracker(c, r, FUSED);
+	derive_tracker(c, r, FUSED_MCA);
+	return 0;
+}
+
+/* ------------------------------------------------------------------ bytes, counted twice */
+
+/* Chunks of the counting model as bytes, of all devices: every device has every chunk's part once,
+ * so that uneven chunks even out. */
+static double chunks_bytes(const struct t3_ring *r, uint32_t chunks)
+{
+	return (double)chunks * (double)r->shape.m * (double)r->row_bytes;
+}
+
+static bool is_equal(double a, double b) { return !(a < b || a > b); }
+
+static void verify_bytes(struct bench_case *c, const struct t3_run *r, unsigned variant,
+			 const char *name, const struct t3_traffic *expected)
+{
+	const struct dev_memory_bytes *b = &r->moved[variant].memory,
+				      *gather = &r->moved[AG_ALONE].memory;
+	const double read = b->read[DEV_COMMUNICATION] - gather->read[DEV_COMMUNICATION],
+		     written = b->written[DEV_COMPUTING] + b->written[DEV_COMMUNICATION] -
+			       gather->written[DEV_COMMUNICATION];
+	if (!bench_variant_on(c, variant) || !bench_variant_on(c, AG_ALONE))
+		return;
+	bench_mechanism_of(c, UINT64_C(1) << variant, name,
+			   is_equal(read, chunks_bytes(&r->ring, expected->reads)) &&
+				   is_equal(written, chunks_bytes(&r->ring, expected->writes)),
+			   "all devices read %.0f bytes and wrote %.0f with GEMM and "
+			   "reduce-scatter; counted %.0f and %.0f",
+			   read, written, chunks_bytes(&r->ring, expected->reads),
+			   chunks_bytes(&r->ring, expected->writes));
+}
+
+int t3_verify_mechanism(struct bench_case *c)
+{
+	const struct t3_run *r = c->state;
+	struct t3_traffic sequential[T3_TRAFFIC_MAX_GPUS], t3[T3_TRAFFIC_MAX_GPUS];
+	int status = t3_traffic_count(T3_TRAFFIC_SEQUENTIAL, r->ring.count, &c->rng, sequential);
+	if (status == 0)
+		status = t3_traffic_count(T3_TRAFFIC_T3, r->ring.count, &c->rng, t3);
+	if (status)
+		return status;
+	verify_bytes(c, r, SEQUENTIAL, "sequential_bytes_as_counted", sequential);
+	verify_bytes(c, r, FUSED, "t3_bytes_as_counted", t3);
+	verify_bytes(c, r, FUSED_MCA, "t3_mca_bytes_as_counted", t3);
+	verify_bytes(c, r, UNSTAGGERED, "t3_mca_unstaggered_bytes_as_counted", t3);
+	return 0;
+}

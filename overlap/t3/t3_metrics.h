@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What overlap/t3 reports: gains, and bytes as the devices count them, beside the counting model of
+ * overlap/trigger/t3_traffic.h. All are values of a model (bench_model_value()).
+ */
+#ifndef GPUSIG_T3_METRICS_H
+#define GPUSIG_T3_METRICS_H
+
+#include "overlap/t3/t3_run.h"
+
+/* In derive. */
+int t3_derive(struct bench_case *c, const struct t3_run *r);
+
+/* In verify_mechanism, c->state is the struct t3_run: the devices' memories counted as many bytes
+ * as the counting model has for reduce-scatter by kernels and with T3, and every tile was sent once
+ * or stayed. */
+int t3_verify_mechanism(struct bench_case *c);
+
+#endif
