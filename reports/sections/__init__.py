@@ -10,7 +10,7 @@ from reports.curves import Curve, why_invalid
 from reports.quantity import plural
 from reports.sections import (advice, collectives, contention, copies, copy_contention, early_sends, ficco, gemm, generic,
                              latency, launch, memory, node, occupancy, out_of_core, pair, peer_matrix, priority, reduce, shaping,
-                             simulated, torus, trigger)
+                             simulated, t3_figures, torus, trigger)
 from reports.records import GRADES, Group
 from reports.section import Section, SectionSpec
 
@@ -31,6 +31,7 @@ SPECS: Dict[str, SectionSpec] = {
     "overlap/pair": pair.SPEC,
     "overlap/shaping": shaping.SPEC,
     "overlap/trigger": early_sends.learned(trigger.SPEC),
+    "overlap/t3": t3_figures.SPEC,
     "overlap/out_of_core": out_of_core.SPEC,
     advice.PROGRAM: advice.scored(ficco.SPEC),
     "collectives/allreduce": collectives.ALLREDUCE,

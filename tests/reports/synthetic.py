@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Callable, Dict, Mapping, Optional, Sequence, Tuple
 
 from record_writer import L1, L2, LLC, Json, Writer, axis, headline, retimed, unstarted, value
+import t3_records
 
 __all__ = ["retimed", "unstarted"]  # for the tests, which have all of it from here
 
@@ -428,8 +429,8 @@ def unknown(**more: Any) -> Writer:
 
 
 ALL: Sequence[Callable[..., Writer]] = (node, memory, latency, copies, launch, efficiency, split, contention,
-                                        copy_contention, occupancy, pair, shaping, ficco, trigger, allreduce, device_allreduce,
-                                        device_allgather, torus, simgrid, unknown)
+                                        copy_contention, occupancy, pair, shaping, ficco, trigger, t3_records.few, allreduce,
+                                        device_allreduce, device_allgather, torus, simgrid, unknown)
 
 
 def everything(**more: Any) -> str:
