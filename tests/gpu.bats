@@ -448,3 +448,18 @@ gates_of() {
 		cases "rows[1]['status'] == 'ok' and rows[1]['facts']['band_rows'] == 256 and rows[1]['facts']['bands_sent'] == 2"
 	done
 }
+
+@test "tiles are stored and added where they are sent, and a ring reduces by trigger, where the board's links allow it" {
+	measured() { cases "[v['name'] for v in rows[1]['variants']] == $1" "rows[1]['check']['status'] == 'ok'"; }
+	for device in cuda hip; do
+		program overlap/trigger "$device" --shape 256x64x16 --bands 2 --direction down --copy-method engine --variant remote_store,triggered
+		ran
+		measured "['triggered', 'remote_store']"
+		FAKE_BOARD=peer_atomics=1 program overlap/trigger "$device:0,1" --shape 512x64x16 --bands 4 --direction peer,ring \
+			--copy-method engine --variant triggered,triggered_staggered,remote_store,remote_add
+		ran
+		cases "all(r['status'] == 'ok' and r['check']['status'] == 'ok' for r in rows if r['kind'] == 'case')" \
+			"all(('remote_add' in [v['name'] for v in r['variants']]) == ('$device' == 'cuda') for r in rows if r['kind'] == 'case')" \
+			"['triggered_staggered' in [v['name'] for v in r['variants']] for r in rows if r['kind'] == 'case'] == [False, True]"
+	done
+}
