@@ -107,7 +107,9 @@ THREAD_REST = Variant(
     "thread rest", THREAD.make, conformance=THREAD.conformance, devices=("host",),
     but=(*(unit for unit in THREAD.units if unit not in THREAD.parts), *THREAD.programs),
     without={"gpu_compile": _COMPILERS,
-             "gpu_faults": "takes threads from one process to the next, none from one to another"})
+             "gpu_faults": "takes threads from one process to the next, none from one to another",
+             "trigger_delays": "its part with threads is in the variant thread",
+             "t3_ring": "simulates, minutes under this sanitizer, and starts no threads"})
 
 
 def built(variant: Variant, tools: Tools, glob: str) -> list[Path]:
