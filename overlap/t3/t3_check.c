@@ -83,85 +83,78 @@ static double tolerance_of(const struct t3_ring *r)
 	return GEMM_TOLERANCE * ldexp(1.0, -mantissa) * sqrt((double)r->shape.k * r->count);
 }
 
-static int check_gemm_sums(struct bench_case *c, const struct t3_ring *r, bool in_c)
+/* Elements of the complete sums at random places. */
+struct sampling {
+	int (*expect)(const struct t3_ring *r, const struct place *p, double *value_p);
+	double tolerance;
+	bool in_c;     /* the owner has its own chunk in C */
+	bool of_owner; /* else of any device */
+};
+
+static int expect_gemms(const struct t3_ring *r, const struct place *p, double *value_p)
 {
-	const double tolerance = tolerance_of(r);
+	double sum = 0.0;
+	for (uint32_t i = 0; i < r->count; i++)
+		sum += compute_element(&r->device[i].gemm, p);
+	*value_p = sum;
+	return 0;
+}
+
+/* What C holds, each sum rounded as kernels do, from the device before the owner on. */
+static int expect_c(const struct t3_ring *r, const struct place *p, double *value_p)
+{
+	double own = NAN;
+	float sum = 0.0f;
 	int status = 0;
-	for (uint32_t n = 0; status == 0 && n < SAMPLES; n++) {
-		const struct place p = draw_place(c, r);
-		const uint32_t at = (uint32_t)rng_below(&c->rng, r->count);
-		double found = NAN, expected = 0.0;
-		for (uint32_t i = 0; i < r->count; i++)
-			expected += compute_element(&r->device[i].gemm, &p);
-		status = read_element(r, &r->device[at], sums_of(r, at, &p, in_c), &p, &found);
-		if (status == 0 && !(fabs(found - expected) <= tolerance))
-			return bench_wrong("device %u, row %u, column %u: the sum is %g, not %g",
-					   at, p.row, p.column, found, expected);
+	for (uint32_t k = 1; status == 0 && k <= r->count; k++) {
+		const struct t3_device *d = &r->device[(p->chunk + r->count - k) % r->count];
+		status = read_element(r, d, d->gemm.c, p, &own);
+		sum += (float)own;
 	}
+	*value_p = (double)sum;
 	return status;
 }
 
-/* The sums of what C holds, each rounded as kernels do, from the device before the owner on. */
-static int check_sums(struct bench_case *c, const struct t3_ring *r, bool gathered)
+static int expect_what_was_sent(const struct t3_ring *r, const struct place *p, double *value_p)
 {
-	int status = 0;
-	for (uint32_t n = 0; status == 0 && n < SAMPLES; n++) {
-		const struct place p = draw_place(c, r);
-		const uint32_t at = gathered ? (uint32_t)rng_below(&c->rng, r->count) : p.chunk;
-		double found = NAN, own = NAN;
-		float sum = 0.0f;
-		for (uint32_t k = 1; status == 0 && k <= r->count; k++) {
-			const struct t3_device *d = &r->device[(p.chunk + r->count - k) % r->count];
-			status = read_element(r, d, d->gemm.c, &p, &own);
-			sum += (float)own;
-		}
-		if (status == 0)
-			status = read_element(r, &r->device[at], sums_of(r, at, &p, false), &p,
-					      &found);
-		if (status == 0 && !(found >= (double)sum && found <= (double)sum))
-			return bench_wrong(
-				"device %u, row %u, column %u: the sum is %.9g, not %.9g", at,
-				p.row, p.column, found, (double)sum);
-	}
-	return status;
+	return read_element(r, &r->device[p->chunk], sums_of(r, p->chunk, p, false), p, value_p);
 }
 
-/* Every device's C was the same poison: the sum is `count` times that, but for rounding. */
-static int check_added(struct bench_case *c, const struct t3_ring *r)
+/* Every device's C was poison. */
+static int expect_poison(const struct t3_ring *r, const struct place *p, double *value_p)
 {
-	const enum dev_type type = dev_types[r->type].result;
 	_Alignas(double) const char bytes[] = {POISON, POISON, POISON, POISON,
 					       POISON, POISON, POISON, POISON};
-	const double expected = r->count * element_load(type, bytes, 0);
-	int status = 0;
-	for (uint32_t n = 0; status == 0 && n < SAMPLES; n++) {
-		const struct place p = draw_place(c, r);
-		const struct t3_device *owner = &r->device[p.chunk];
-		double found = NAN;
-		status = read_element(r, owner, owner->gemm.c, &p, &found);
-		if (status == 0 && !(fabs(found / expected - 1) <= 0.25 / r->count))
-			return bench_wrong("device %u, row %u, column %u: the sum is %g, not %g",
-					   p.chunk, p.row, p.column, found, expected);
-	}
-	return status;
+	(void)p;
+	*value_p = r->count * element_load(dev_types[r->type].result, bytes, 0);
+	return 0;
 }
 
-static int check_gathered(struct bench_case *c, const struct t3_ring *r)
+static int check_samples(struct bench_case *c, const struct t3_ring *r, const struct sampling *s)
 {
 	int status = 0;
 	for (uint32_t n = 0; status == 0 && n < SAMPLES; n++) {
 		const struct place p = draw_place(c, r);
-		const uint32_t at = (uint32_t)rng_below(&c->rng, r->count);
-		double found = NAN, sent = NAN;
-		status = read_element(r, &r->device[at], sums_of(r, at, &p, false), &p, &found);
+		const uint32_t at = s->of_owner ? p.chunk : (uint32_t)rng_below(&c->rng, r->count);
+		double found = NAN, expected = NAN;
+		status = s->expect(r, &p, &expected);
 		if (status == 0)
-			status = read_element(r, &r->device[p.chunk],
-					      sums_of(r, p.chunk, &p, false), &p, &sent);
-		if (status == 0 && !(found >= sent && found <= sent))
-			return bench_wrong("device %u, row %u, column %u: %g arrived, not %g", at,
-					   p.row, p.column, found, sent);
+			status = read_element(r, &r->device[at], sums_of(r, at, &p, s->in_c), &p,
+					      &found);
+		if (status == 0 && !(fabs(found - expected) <= s->tolerance))
+			return bench_wrong("device %u, row %u, column %u: %.9g, not %.9g", at,
+					   p.row, p.column, found, expected);
 	}
 	return status;
+}
+
+/* The sum is `count` times the poison, but for rounding. */
+static int check_added(struct bench_case *c, const struct t3_ring *r)
+{
+	struct sampling s = {.expect = expect_poison, .in_c = true, .of_owner = true};
+	expect_poison(r, NULL, &s.tolerance);
+	s.tolerance *= 0.25 / r->count;
+	return check_samples(c, r, &s);
 }
 
 static int check_gemms(struct bench_case *c, const struct t3_ring *r)
@@ -176,22 +169,30 @@ int t3_check(struct bench_case *c, const struct t3_run *r, unsigned variant)
 {
 	const struct t3_ring *ring = &r->ring;
 	const bool kernels_add = ring->type == DEV_F32;
+	const struct sampling scattered = {.expect = expect_c, .of_owner = true},
+			      reduced = {.expect = expect_c},
+			      sent = {.expect = expect_what_was_sent},
+			      by_kernels = {.expect = expect_gemms,
+					    .tolerance = tolerance_of(ring)},
+			      fused = {.expect = expect_gemms,
+				       .tolerance = tolerance_of(ring),
+				       .in_c = true};
 	switch (t3_work_of(variant)) {
 	case T3_GEMM:
 		return check_gemms(c, ring);
 	case T3_REDUCE_SCATTER:
-		return kernels_add ? check_sums(c, ring, false) : 0;
+		return kernels_add ? check_samples(c, ring, &scattered) : 0;
 	case T3_REDUCE_SCATTER_ADDING:
 		return r->runs_since_poison == 1 ? check_added(c, ring) : 0;
 	case T3_ALL_REDUCE:
-		return kernels_add ? check_sums(c, ring, true) : 0;
+		return kernels_add ? check_samples(c, ring, &reduced) : 0;
 	case T3_SEQUENTIAL:
-		return kernels_add ? check_gemm_sums(c, ring, false) : 0;
+		return kernels_add ? check_samples(c, ring, &by_kernels) : 0;
 	case T3_FUSED:
 	case T3_UNSTAGGERED:
-		return check_gemm_sums(c, ring, true);
+		return check_samples(c, ring, &fused);
 	case T3_ALL_GATHER:
-		return check_gathered(c, ring);
+		return check_samples(c, ring, &sent);
 	case T3_WORKS:
 		break;
 	}
