@@ -56,21 +56,17 @@ static void derive_split(struct bench_case *c, unsigned all_reduce, unsigned gem
 
 /* ------------------------------------------------------------------ bytes */
 
-static double of_a_device(const struct t3_run *r, double all) { return all / r->ring.count; }
-
-/* Of reduce-scatter and, where the variant has it, GEMM: all-gather reads and writes N - 1 chunks
- * on each device, as communication. */
+/* Of all devices, and of reduce-scatter and, where the variant has it, GEMM: all-gather reads and
+ * writes N - 1 chunks on each device, as communication. */
 static struct dev_memory_bytes without_all_gather(const struct t3_run *r, unsigned variant)
 {
 	const bool gathers = variant == SEQUENTIAL || variant == FUSED || variant == FUSED_MCA ||
 			     variant == UNSTAGGERED;
-	const struct dev_memory_bytes *all = &r->moved[variant].memory,
-				      *gather = &r->moved[AG_ALONE].memory;
-	struct dev_memory_bytes b;
-	for (int of = 0; of < DEV_TRAFFIC_CLASSES; of++) {
-		b.read[of] = of_a_device(r, all->read[of] - (gathers ? gather->read[of] : 0));
-		b.written[of] =
-			of_a_device(r, all->written[of] - (gathers ? gather->written[of] : 0));
+	const struct dev_memory_bytes *gather = &r->moved[AG_ALONE].memory;
+	struct dev_memory_bytes b = r->moved[variant].memory;
+	for (int of = 0; gathers && of < DEV_TRAFFIC_CLASSES; of++) {
+		b.read[of] -= gather->read[of];
+		b.written[of] -= gather->written[of];
 	}
 	return b;
 }
@@ -88,7 +84,8 @@ static void derive_bytes(struct bench_case *c, const struct t3_run *r, unsigned 
 	if (!bench_variant_on(c, variant) || !bench_variant_on(c, AG_ALONE))
 		return;
 	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
-		bench_model_value(c, names[i], (int)variant, values[i], "byte", formula);
+		bench_model_value(c, names[i], (int)variant, values[i] / r->ring.count, "byte",
+				  formula);
 }
 
 static void derive_tracker(struct bench_case *c, const struct t3_run *r, unsigned variant)
@@ -138,11 +135,9 @@ static bool is_equal(double a, double b) { return !(a < b || a > b); }
 static void verify_bytes(struct bench_case *c, const struct t3_run *r, unsigned variant,
 			 const char *name, const struct t3_traffic *expected)
 {
-	const struct dev_memory_bytes *b = &r->moved[variant].memory,
-				      *gather = &r->moved[AG_ALONE].memory;
-	const double read = b->read[DEV_COMMUNICATION] - gather->read[DEV_COMMUNICATION],
-		     written = b->written[DEV_COMPUTING] + b->written[DEV_COMMUNICATION] -
-			       gather->written[DEV_COMMUNICATION];
+	const struct dev_memory_bytes b = without_all_gather(r, variant);
+	const double read = b.read[DEV_COMMUNICATION],
+		     written = b.written[DEV_COMPUTING] + b.written[DEV_COMMUNICATION];
 	if (!bench_variant_on(c, variant) || !bench_variant_on(c, AG_ALONE))
 		return;
 	bench_mechanism_of(c, UINT64_C(1) << variant, name,
