@@ -275,9 +275,11 @@ static void place_on_class(struct op *op, struct unit_class *c)
 /* Whether the launch's blocks may go to some of these units. */
 static bool may_use(const struct op *op, const struct unit_set *these)
 {
-	const struct unit_set some =
-		op->stream->is_masked ? common_units(these, &op->stream->units) : *these;
-	return count_units(&some) > 0;
+	const struct dev_stream *s = op->stream;
+	for (unsigned i = 0; i < UNIT_WORDS; i++)
+		if (these->word[i] & (s->is_masked ? s->units.word[i] : UINT64_MAX))
+			return true;
+	return false;
 }
 
 /* The units that get the next blocks: of those with the fewest residents, and space, the lowest. */
