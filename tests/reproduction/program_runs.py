@@ -2,6 +2,7 @@
 """Programs on simulated machines for documents in docs/reproduction: what ran, what it said, and what it cost."""
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import shutil
@@ -10,7 +11,7 @@ import sys
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Iterable
+from typing import Callable, Iterable
 
 ROOT = Path(__file__).resolve().parents[2]
 BIN = Path(os.environ.get("GPUSIG_BIN") or ROOT / "bin")
@@ -77,3 +78,19 @@ def run(path: Path, program: str, options: Iterable[str], names: dict[str, str] 
     peak_kib, user_s, system_s = map(float, cost.read_text().split()[-3:]) if watch else (None, None, None)
     cost.unlink(missing_ok=True)
     return Run(cases, wall_s, user_s + system_s if watch else None, int(peak_kib) * 1024 if watch else None, path)
+
+
+def write_document(name: str, program: str, written: Callable[[Path], Iterable[str]]) -> int:
+    """The main() of NAME.py, which needs one program: docs/reproduction/NAME.md; `written` gets the folder for records."""
+    parser = argparse.ArgumentParser(allow_abbrev=False)
+    parser.add_argument("--out", type=Path, default=ROOT / "docs" / "reproduction" / f"{name}.md")
+    parser.add_argument("--keep", type=Path, default=ROOT / "build" / "reproduction")
+    given = parser.parse_args()
+    if not (BIN / program).is_file():
+        print(f"{name}.py: bin/{program} is not built: make", file=sys.stderr)
+        return 77
+    lines = list(written(given.keep))
+    given.out.parent.mkdir(parents=True, exist_ok=True)
+    given.out.write_text("\n".join(lines).rstrip() + "\n", encoding="utf-8")
+    print(f"wrote {given.out}, {sum(line.startswith('|') and '**miss**' in line for line in lines)} misses")
+    return 0

@@ -8,7 +8,6 @@ the program or its options change.
 """
 from __future__ import annotations
 
-import argparse
 import hashlib
 import json
 import os
@@ -22,9 +21,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import shaping_rows as found  # noqa: E402
 import shaping_tables as tables  # noqa: E402
+from program_runs import BIN, write_document  # noqa: E402
 from shaping_rows import A_BLOCK_A_TILE, GRIDS, LAST, MIB, SCENARIOS, TILES, Row  # noqa: E402
 from shaping_tables import CLAIM, ITERATIONS, MACHINES, RESIDENTS  # noqa: E402
-from simulate import ROOT  # noqa: E402
 
 MESSAGE = 896 * MIB
 
@@ -34,7 +33,7 @@ MESSAGE = 896 * MIB
 
 def records(program: str, name: str, options: list[str], keep: Path) -> list[dict[str, Any]]:
     """The cases that the program writes. What is kept has a name by the program's bytes and its options."""
-    binary = ROOT / "bin" / program
+    binary = BIN / program
     digest = hashlib.sha256(binary.read_bytes() + "\0".join(options).encode()).hexdigest()[:16]
     file = keep / f"shaping-{name}-{digest}.jsonl"
     if not file.is_file():
@@ -127,20 +126,5 @@ def written(runs: Runs) -> Iterator[str]:
     yield from tables.other_reasons(rows, free, wide)
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(allow_abbrev=False)
-    parser.add_argument("--out", type=Path, default=ROOT / "docs" / "reproduction" / "shaping.md")
-    parser.add_argument("--keep", type=Path, default=ROOT / "build" / "reproduction")
-    given = parser.parse_args()
-    if not (ROOT / "bin" / "overlap" / "shaping").is_file():
-        print("shaping.py: bin/overlap/shaping is not built: make", file=sys.stderr)
-        return 77
-    lines = list(written(Runs(given.keep)))
-    given.out.parent.mkdir(parents=True, exist_ok=True)
-    given.out.write_text("\n".join(lines).rstrip() + "\n", encoding="utf-8")
-    print(f"wrote {given.out}, {sum(line.startswith('|') and '**miss**' in line for line in lines)} misses")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(write_document("shaping", "overlap/shaping", lambda keep: written(Runs(keep))))

@@ -7,7 +7,6 @@ Needs bin/overlap/t3. Its records are left in DIR (build/reproduction).
 """
 from __future__ import annotations
 
-import argparse
 import sys
 from pathlib import Path
 from typing import Iterator
@@ -15,7 +14,7 @@ from typing import Iterator
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import t3_tables as tables  # noqa: E402
-from program_runs import BIN, ONE_RUN, ROOT, Run, run  # noqa: E402
+from program_runs import ONE_RUN, Run, run, write_document  # noqa: E402
 from t3_tables import Campaign  # noqa: E402
 
 PROGRAM = "overlap/t3"
@@ -59,20 +58,5 @@ def written(found: Campaign) -> Iterator[str]:
     yield from tables.cost(found)
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(allow_abbrev=False)
-    parser.add_argument("--out", type=Path, default=ROOT / "docs" / "reproduction" / "t3.md")
-    parser.add_argument("--keep", type=Path, default=ROOT / "build" / "reproduction")
-    given = parser.parse_args()
-    if not (BIN / PROGRAM).is_file():
-        print("t3.py: bin/overlap/t3 is not built: make", file=sys.stderr)
-        return 77
-    lines = list(written(campaign(given.keep)))
-    given.out.parent.mkdir(parents=True, exist_ok=True)
-    given.out.write_text("\n".join(lines).rstrip() + "\n", encoding="utf-8")
-    print(f"wrote {given.out}, {sum(line.startswith('|') and '**miss**' in line for line in lines)} misses")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(write_document("t3", PROGRAM, lambda keep: written(campaign(keep))))
