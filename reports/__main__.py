@@ -12,12 +12,12 @@ Exit codes: 0 ok, 1 something measured was wrong or failed, or a file cannot be 
 
 from __future__ import annotations
 
+import importlib
 import sys
 from pathlib import Path
 from typing import List
 
 from reports import advise_command, csv_files, validate
-from reports.compare import command as compare_command
 from reports.files import write_whole
 from reports.headline import headline
 from reports.machine import verdict
@@ -26,6 +26,8 @@ from reports.report import MissingDependency, render
 from reports.signature import MixedMachines, Signature, build
 
 OK, WRONG, USAGE, NOTHING, NO_PAGE = 0, 1, 2, 3, 77
+# Commands about signatures, each a module with main(arguments): one that is not asked is not loaded.
+_JUDGING = {"compare": "reports.compare.command"}
 
 
 def complain(text: str) -> None:
@@ -101,8 +103,8 @@ def main(arguments: List[str]) -> int:
         return build_folder(Path(arguments[1]), strict)
     if len(arguments) == 2 and arguments[0] == "validate":
         return validate.validate_file(Path(arguments[1]))
-    if arguments[:1] == ["compare"]:
-        return compare_command.main(arguments[1:])
+    if arguments and arguments[0] in _JUDGING:
+        return importlib.import_module(_JUDGING[arguments[0]]).main(arguments[1:])
     if arguments[:1] in (["advise"], ["check-advise"]):
         return advise_command.main(arguments[1:], check_only=arguments[0] != "advise")
     complain("usage: python -m reports build DIR [--strict] | advise SIGNATURE... | compare BEFORE AFTER | validate FILE")

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import NoReturn
 
-from suite import ab, advise, compare, duration, listing, repeats, report, resume, run, saying, streams
+from suite import ab, advise, duration, judging, listing, repeats, report, resume, run, saying, streams
 from suite.command_error import CommandError
 
 _HOME = Path(__file__).resolve().parent.parent
@@ -50,7 +50,7 @@ def _parser() -> _Parser:
     for command in commands.choices.values():
         command.add_argument("--no-install", action="store_true")
     # Without a prefix for options all of its words are for reports/, wherever they stand.
-    for name in ("compare", "advise"):
+    for name in (*judging.COMMANDS, "advise"):
         commands.add_parser(name, prefix_chars="\0", **plain).add_argument("rest", nargs="*")
     return main
 
@@ -173,8 +173,8 @@ def main(arguments: list[str]) -> int:
         return listing.command(bin_dir, sources, given.programs, given.markdown, given.verbose)
     if given.command == "report":
         return report.command(given.cwd, [word for word in given.rest if word != "--no-install"])
-    if given.command == "compare":
-        return compare.command(given.cwd, [word for word in given.rest if word != "--no-install"])
+    if given.command in judging.COMMANDS:
+        return judging.command(given.command, given.cwd, [word for word in given.rest if word != "--no-install"])
     from suite import checks  # only here: measuring does not wait for it
 
     if given.stages:

@@ -1,12 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# help.sh [COMMAND | words [WORD]]: what ./gpusig says of itself, without a Python. suite/help/ has a text for each command, the
-# overview, and what is true of all commands; reports/words.txt the glossary. Starts in the root.
+# help.sh [COMMAND | words [WORD] | --commands]: what ./gpusig says of itself, without a Python. suite/help/ has a text for each
+# command, the overview, whose list of commands is the only one, and what is true of all commands; reports/words.txt the glossary.
+# Starts in the root.
 set -u
 texts=suite/help
 
 refuse() { echo "gpusig: $*" >&2 && exit 2; }
-refuse_topic() { refuse "unknown topic '$1'; topics: run, compare, ab, report, advise, list, test, help, words"; }
+commands() { sed -n '/^All commands:/,/^$/s/^  \([a-z]*\) .*/\1/p' "$texts/overview.txt" | paste -s -d ' ' -; }
+refuse_topic() { refuse "unknown topic '$1'; topics: $(commands) words"; }
 
 # The entries of which a spelling contains the word $1 in lower or upper case, at most 80 columns wide. awk may count bytes: a
 # character of UTF-8 has one byte that is not among \200 to \277.
@@ -38,6 +40,7 @@ case ${1-} in
 	cat "$texts/overview.txt" "$texts/general.txt"
 	exit
 	;;
+--commands) commands && exit ;;
 words)
 	[ $# -le 2 ] || refuse "help words takes one word, not also '$3'"
 	[ -r reports/words.txt ] || refuse 'no help on words: this copy has no reports/words.txt'
