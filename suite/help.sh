@@ -7,7 +7,17 @@ set -u
 texts=suite/help
 
 refuse() { echo "gpusig: $*" >&2 && exit 2; }
-commands() { sed -n '/^All commands:/,/^$/s/^  \([a-z]*\) .*/\1/p' "$texts/overview.txt" | paste -s -d ' ' -; }
+commands() {
+	found='' listing=''
+	while read -r word _; do
+		case $word in
+		All) listing=1 ;;
+		'') [ -z "$found" ] || break ;;
+		*) [ -z "$listing" ] || found="$found${found:+ }$word" ;;
+		esac
+	done <"$texts/overview.txt"
+	echo "$found"
+}
 refuse_topic() { refuse "unknown topic '$1'; topics: $(commands) words"; }
 
 # The entries of which a spelling contains the word $1 in lower or upper case, at most 80 columns wide. awk may count bytes: a

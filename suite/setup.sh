@@ -200,6 +200,35 @@ bring_tools() {
 	done
 }
 
+# Commands for tests whose packages would start a service: they are unpacked into build/tools, with what they need and is missing.
+# Needs apt-get, no administrator, and is tried once.
+bring_unpacked() {
+	case " $levels " in *' test '*) ;; *) return ;; esac
+	grep '^unpack ' "$here/packages.txt" | while read -r _ probe packages _ _ _ _ lost; do
+		tools=$here/../build/tools/${packages%%,*}
+		tool_is_here "$probe" "$tools" && continue
+		if [ "$install" = 1 ] && [ "$manager" = apt-get ] && [ ! -e "$tools" ]; then unpack "$probe" "$packages" "$tools"; fi
+		tool_is_here "$probe" "$tools" || say "without ${probe#*:}: $lost"
+	done
+}
+
+# unpack PROBE PACKAGES FOLDER
+unpack() {
+	mkdir -p "$3/packages" && log=$3.log || return
+	say "unpacking into build/tools: $2"
+	# shellcheck disable=SC2046 # lists of words
+	{
+		lists_are_missing && may_install && refresh
+		apt-get -q -s install --no-install-recommends $(echo "$2" | tr ',' ' ') >"$3/plan" &&
+			(cd "$3/packages" && apt-get -q download $(awk '$1 == "Inst" { print $2 }' ../plan)) &&
+			for package in "$3"/packages/*.deb; do dpkg-deb -x "$package" "$3"; done
+		# What Debian's alternatives would name.
+		for file in "$3"/usr/sbin/*-wlm; do [ ! -e "$file" ] || ln -s "${file##*/}" "${file%-wlm}"; done
+	} >"$log" 2>&1 </dev/null
+	rm -rf "$3/packages" "$3/plan"
+	tool_is_here "$1" "$3" || say "it could not be unpacked; what apt-get said is in build/tools/${3##*/}.log"
+}
+
 # with_pip PROBE PACKAGE FOLDER: a command alone, a module with what it imports.
 with_pip() {
 	python=$(sh "$here/find_python.sh" --any 2>/dev/null) && mkdir -p "$3" || return
@@ -213,6 +242,7 @@ with_pip() {
 wanting=$(missing)
 [ -z "$wanting" ] || install_missing
 bring_tools
+bring_unpacked
 [ -z "$wanting" ] && exit 0
 echo "$wanting" | while read -r level probe _ lost; do say "without ${probe#*:}: $lost"; done
 case $wanting in "must "* | *"

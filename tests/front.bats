@@ -828,6 +828,55 @@ false_pip() {
 	[ "$(wc -l <pip.log)" = 1 ]
 }
 
+# An apt-get that has packages for `unpack`: each brings a command of its own name, and needs one more package.
+false_unpacking() {
+	false_manager
+	ln -sf "$(command -v awk)" "$(command -v find)" "$(command -v chmod)" few/
+	cat >>few/apt-get <<-'APT'
+		case "$*" in
+		*' -s install '*) for word; do :; done && printf 'Reading\nInst %s (1)\nInst needed (2)\nConf %s\n' "$word" "$word" ;;
+		*' download '*) shift 2 && echo "$*" >>"$OLDPWD/downloads.log" && for word; do : >"$word.deb"; done ;;
+		esac
+	APT
+	cat >few/dpkg-deb <<-'DPKG'
+		#!/bin/sh
+		mkdir -p "$3/usr/sbin" && name=${2##*/} && printf '#!/bin/sh\n' >"$3/usr/sbin/${name%.deb}" && chmod +x "$3/usr/sbin/${name%.deb}"
+	DPKG
+	chmod +x few/dpkg-deb
+	echo 'unpack cmd:daemond first,daemond - - - - nothing is served' >suite/packages.txt
+}
+
+@test "what would start a service is unpacked with what it needs, once, and found by tests" {
+	false_unpacking
+	run --separate-stderr env PATH="$PWD/few" GPUSIG_NO_INSTALL=0 sh suite/setup.sh --no-install test
+	[ "$stderr" = 'gpusig: without daemond: nothing is served' ]
+	for _ in 1 2; do
+		run --separate-stderr env PATH="$PWD/few" GPUSIG_NO_INSTALL=0 sh suite/setup.sh test
+		[ "$status" = 0 ]
+		[[ $stderr != *without* ]]
+		[ "$(cat downloads.log)" = 'daemond needed' ]
+	done
+	[ -x build/tools/first/usr/sbin/daemond ]
+	mkdir tests && cp "$root/tests/brought.py" tests/
+	run "$TEST_PYTHON" tests/brought.py daemond needed sh
+	[ "$status" = 0 ]
+	[[ ${lines[0]} == "PATH=$PWD/build/tools/first/usr/sbin:"* ]]
+	run "$TEST_PYTHON" tests/brought.py nothing
+	[ "$status" = 1 ]
+	[ "$output" = 'no nothing; sh suite/setup.sh test brings it' ]
+}
+
+@test "what cannot be unpacked is tried once, and each start says what is lost" {
+	false_unpacking
+	printf '#!/bin/sh\necho no network >&2\nexit 100\n' >few/apt-get
+	run --separate-stderr env PATH="$PWD/few" GPUSIG_NO_INSTALL=0 sh suite/setup.sh test
+	[ "$status" = 0 ]
+	[ "${stderr_lines[1]}" = 'gpusig: it could not be unpacked; what apt-get said is in build/tools/first.log' ]
+	grep -q 'no network' build/tools/first.log
+	run --separate-stderr env PATH="$PWD/few" GPUSIG_NO_INSTALL=0 sh suite/setup.sh test
+	[ "$stderr" = 'gpusig: without daemond: nothing is served' ]
+}
+
 @test "a font is found below the folders of fonts" {
 	false_manager
 	ln -sf "$(command -v find)" few/

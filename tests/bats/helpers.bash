@@ -78,6 +78,13 @@ skip_if_77() {
 	[ "$status" != 77 ] || skip "$(why "${stderr:-$output}")"
 }
 
+# brought COMMAND...: real tools for tests, in PATH afterwards; a skip where one is not here.
+brought() {
+	local line found
+	found=$("$TEST_PYTHON" "$root/tests/brought.py" "$@" 2>&1) || skip "$found"
+	while IFS= read -r line; do export "${line?}"; done <<<"$found"
+}
+
 # fits_schema RECORDS: every line of the file does; a skip without jsonschema.
 fits_schema() {
 	local python
