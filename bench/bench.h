@@ -126,6 +126,33 @@ struct bench_job {
 				  between bodies */
 };
 
+/* A variant of a case that was measured, as struct bench_format gets it. */
+struct bench_result {
+	unsigned variant;
+	double seconds; /* per iteration, median of `samples` */
+	uint64_t samples;
+	int64_t warm_up;     /* rounds before them; -1: until times were steady */
+	bool checked;        /* its result was compared, and is right */
+	const char *invalid; /* why it is invalid, or NULL. That it was not checked is no reason. */
+	const char *grade;   /* why it is noisy or contended, or NULL */
+};
+
+/* A table as another tool prints it, for --format NAME, in place of the harness's. The functions
+ * return 0 or -ENOMEM with a text; `arg` is handed to them. */
+struct bench_format {
+	const char *name;
+	void *arg;
+	/* In the order in which cases are measured. */
+	int (*add)(void *arg, const struct bench_case *c, const struct bench_result *result);
+	/* A case that failed or was skipped, and why. wrong: the variant whose result is wrong, or
+	 * -1. */
+	int (*miss)(void *arg, const struct bench_case *c, const char *status, const char *reason,
+		    int wrong);
+	/* At the end, also after an interrupt: prints, by bench/out.h. left_out: cases that did not
+	 * run, for an interrupt or within --budget. */
+	int (*print)(void *arg, const struct bench_case *c, size_t left_out, bool interrupted);
+};
+
 struct bench {
 	const char *name;            /* "micro/memory": folder and file */
 	const char *question;        /* one sentence, ends with a question mark */
@@ -135,6 +162,7 @@ struct bench {
 	uint32_t needs;              /* DEV_CAP_* without which nothing here makes sense: exit 77 */
 	uint32_t wants;              /* DEV_CAP_* used where present */
 	unsigned min_devices;        /* 0 is 1 */
+	unsigned default_devices;    /* without --device, the first so many; 0: the first */
 	const struct bench_job *job; /* NULL: one process */
 	double share; /* weight in a whole run's time, relative to other programs; 0 is 1 */
 	const struct axis *axes; /* ends with a NULL name; NULL: one case */
@@ -145,6 +173,8 @@ struct bench {
 	const struct bench_metric *primary; /* ends with a NULL metric; may be NULL */
 	size_t state_bytes;                 /* c->state: zeroed before setup of every case */
 	void *arg; /* c->arg: what outlives a case, such as a cache of main()'s; may be NULL */
+	const struct bench_format *format; /* may be NULL */
+	const char *option_notes;          /* --help has them after the options; may be NULL */
 
 	/* May be NULL. Called for every case before the first one runs; must be cheap. -ENOTSUP
 	 * with a text: skip this case. -EINVAL: the case's axis values exclude each other; the

@@ -135,7 +135,7 @@ void bench_flag_value(struct bench_case *c, const char *name, int variant, const
 	va_end(args);
 }
 
-static bool flag_concerns(const struct bench_flag *f, int variant)
+bool bench_flag_concerns(const struct bench_flag *f, int variant)
 {
 	return !f->quantity[0] && (f->variant == -1 || f->variant == variant);
 }
@@ -144,7 +144,7 @@ bool bench_flagged(const struct bench_run *r, int variant)
 {
 	for (size_t i = 0; i < r->current.flag_count; i++)
 		if (!bench_is_grade(&r->current.flags[i]) &&
-		    flag_concerns(&r->current.flags[i], variant))
+		    bench_flag_concerns(&r->current.flags[i], variant))
 			return true;
 	return false;
 }
@@ -153,7 +153,7 @@ bool bench_graded(const struct bench_run *r, int variant, const char *grade)
 {
 	for (size_t i = 0; i < r->current.flag_count; i++)
 		if (strcmp(r->current.flags[i].flag, grade) == 0 &&
-		    flag_concerns(&r->current.flags[i], variant))
+		    bench_flag_concerns(&r->current.flags[i], variant))
 			return true;
 	return false;
 }

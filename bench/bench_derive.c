@@ -375,6 +375,7 @@ void bench_current_clear(struct bench_current *now)
 	now->stopped = NULL;
 	now->check_status = "none";
 	now->check_detail[0] = '\0';
+	now->wrong = -1;
 	now->fingerprinted = now->fingerprint_count = now->adder_count = 0;
 	now->state.count = 0;
 	now->clock_before_hz = now->clock_after_hz = NAN;

@@ -51,6 +51,11 @@ int bench_device_open(struct bench_run *r)
 	r->is_default_device = !r->o.device;
 	if (r->is_default_device)
 		r->o.device = default_device(r);
+	if (r->is_default_device && r->b->default_devices) {
+		snprintf(r->default_devices, sizeof(r->default_devices), "%s:0-%u", r->o.device,
+			 r->b->default_devices - 1);
+		r->o.device = r->default_devices;
+	}
 	int status = dev_open(r->o.device, r->b->needs | r->b->wants | dev_want_by_build, &r->set);
 	if (status)
 		return status == -ENODEV ? add_available_devices(status) : status;

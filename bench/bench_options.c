@@ -55,15 +55,6 @@ static int take_check(const char *text, void *slot)
 	return err_note(-EINVAL, "unknown value '%s'; values: every rounds end off", text);
 }
 
-static int take_format(const char *text, void *slot)
-{
-	bool json = strcmp(text, "json") == 0;
-	if (!json && strcmp(text, "table") != 0)
-		return err_note(-EINVAL, "unknown value '%s'; values: table json", text);
-	*(bool *)slot = json;
-	return 0;
-}
-
 static int take_switch(const char *text, void *slot)
 {
 	(void)text;
@@ -101,8 +92,8 @@ static const struct option {
 	 "check the result of every execution; after samples, in a tenth of the time, and at the "
 	 "end (default); at the end; never",
 	 take_check, offsetof(struct bench_options, check), BENCH_RUN},
-	{"format", "table|json", "stdout for people or as records (default table)", take_format,
-	 offsetof(struct bench_options, json), BENCH_RUN},
+	{"format", "table|json", "stdout for people or as records (default table)", take_text,
+	 offsetof(struct bench_options, format_word), BENCH_RUN},
 	{"out", "FILE", "append records to FILE as well", take_text,
 	 offsetof(struct bench_options, out), BENCH_RUN},
 	{"done", "FILE", "skip the cases whose keys FILE lists, one per line", take_text,
@@ -234,6 +225,17 @@ static const char *long_option(const char *word)
 	return strcmp(word, "-h") == 0 ? "--help" : strcmp(word, "-v") == 0 ? "--verbose" : word;
 }
 
+static int choose_format(const struct bench *b, struct bench_options *o)
+{
+	const char *word = o->format_word ? o->format_word : "table";
+	o->json = strcmp(word, "json") == 0;
+	o->format = b->format && strcmp(word, b->format->name) == 0 ? b->format : NULL;
+	if (o->json || o->format || strcmp(word, "table") == 0)
+		return 0;
+	return err_note(-EINVAL, "--format: unknown value '%s'; values: table json%s%s", word,
+			b->format ? " " : "", b->format ? b->format->name : "");
+}
+
 int bench_options_parse(const struct bench *b, int argc, char **argv, struct bench_options *o)
 {
 	*o = (struct bench_options){
@@ -267,7 +269,7 @@ int bench_options_parse(const struct bench *b, int argc, char **argv, struct ben
 	}
 	if (o->max_samples && o->min_samples > o->max_samples)
 		return err_note(-EINVAL, "--min-samples exceeds --max-samples");
-	return 0;
+	return choose_format(b, o);
 }
 
 void bench_options_resolve(struct bench_options *o, bool virtual_time)
@@ -324,6 +326,10 @@ void bench_options_help(const struct bench *b)
 		out_wrap(option_hang, "  --%-11s %-10s %s", options[i].name,
 			 options[i].value ? options[i].value : "", options[i].help);
 	out_print("\n");
+	if (b->option_notes) {
+		out_wrap("", "%s", b->option_notes);
+		out_print("\n");
+	}
 	out_wrap("",
 		 "Models of simulated devices: %s, or a file (a name with '/' or '.'); "
 		 "sim:MODEL?KEY=VALUE,KEY=2x changes one.",

@@ -40,6 +40,8 @@ static int finish_record(struct bench_run *r)
 	return status ? status : out_status();
 }
 
+static bool is_for_people(const struct bench_run *r) { return !r->o.json && !r->o.format; }
+
 static void put_job(struct json *j, const struct bench_job *job)
 {
 	json_object_begin(j, "job");
@@ -124,7 +126,7 @@ int bench_output_run(struct bench_run *r)
 	put_axes(r);
 	bench_headlines_write(r);
 	provenance_write(j);
-	if (!r->o.json)
+	if (is_for_people(r))
 		bench_table_begin(r);
 	return finish_record(r);
 }
@@ -339,9 +341,11 @@ int bench_output_case(struct bench_run *r, const char *status, const char *reaso
 		r->current.derived_count = r->current.state.count = 0;
 	put_derived(r);
 	put_validity(r);
-	if (!r->o.json)
+	if (is_for_people(r))
 		bench_table_case(r, status, reason);
-	return finish_record(r);
+	int added = r->o.format ? bench_format_case(r, status, reason) : 0,
+	    finished = finish_record(r);
+	return finished ? finished : added;
 }
 
 int bench_output_end(struct bench_run *r, const char *status, int code, const char *reason)
@@ -361,7 +365,8 @@ int bench_output_end(struct bench_run *r, const char *status, int code, const ch
 	json_object_end(j);
 	json_string(j, "reason", reason);
 	json_number(j, "elapsed_s", bench_time(r) - r->start_s);
-	if (!r->o.json)
+	if (is_for_people(r))
 		bench_table_end(r);
-	return finish_record(r);
+	int printed = r->o.format ? bench_format_end(r) : 0, finished = finish_record(r);
+	return finished ? finished : printed;
 }

@@ -54,6 +54,8 @@ struct bench_options {
 	struct bench_warm_up warm_up;
 	enum bench_check_when check;
 	bool full, json, headline, verbose;
+	const char *format_word;           /* of --format; NULL: not given */
+	const struct bench_format *format; /* the program's own, where --format names it */
 };
 
 struct bench_samples {
@@ -137,6 +139,7 @@ struct bench_current {
 				samples were taken */
 	const char *check_status;
 	char check_detail[256];
+	int wrong;              /* the variant whose result is wrong, or -1 */
 	uint64_t fingerprinted; /* results that were checked by fingerprint alone */
 	struct bench_fingerprint *fingerprints;
 	size_t fingerprint_count, fingerprint_capacity;
@@ -166,6 +169,7 @@ struct bench_run {
 	char id[48];
 	struct dev_set set;
 	bool is_default_device;     /* no --device was given */
+	char default_devices[40];   /* its spec, where there are several */
 	char skipped_backends[400]; /* why the default is no other backend */
 	struct axis_capacities known;
 	bool gpu_class, simulated_lists; /* which default lists; neither: those of a CPU */
@@ -293,11 +297,12 @@ void bench_fail_without_memory(struct bench_case *c, const char *what, const cha
 void bench_flag_variant(struct bench_run *r, const char *flag, int variant, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 /* Whether a flag makes the case, or this variant, invalid. The grades do not: they say how far a
- * value can be trusted. _graded: whether it has this grade. _case_valid: nothing of the case is
- * invalid. */
+ * value can be trusted. _concerns: whether it is of this variant, or of all of the case's. _graded:
+ * whether it has this grade. _case_valid: nothing of the case is invalid. */
 enum { BENCH_GRADES = 2 };
 extern const char *const bench_grades[BENCH_GRADES];
 bool bench_is_grade(const struct bench_flag *f);
+bool bench_flag_concerns(const struct bench_flag *f, int variant);
 bool bench_flagged(const struct bench_run *r, int variant);
 bool bench_graded(const struct bench_run *r, int variant, const char *grade);
 bool bench_case_valid(const struct bench_run *r);
@@ -315,6 +320,10 @@ bool bench_derived_valid(const struct bench_run *r, const struct bench_derived *
 bool bench_derived_graded(const struct bench_run *r, const struct bench_derived *d,
 			  const char *grade);
 const char *bench_derived_reason(const struct bench_run *r, const struct bench_derived *d);
+
+/* bench_format.c: hand the current case to the program's own format; print it. 0 or its error. */
+int bench_format_case(struct bench_run *r, const char *status, const char *reason);
+int bench_format_end(struct bench_run *r);
 
 /* bench_output.c: build the record in r->json, append it to the file, print it or the table. 0
  * or the error. */

@@ -156,6 +156,7 @@ static int check_result(struct bench_run *r, unsigned variant, const char *when)
 	if (status != -EBADMSG)
 		return status;
 	now->check_status = "failed";
+	now->wrong = (int)variant;
 	snprintf(now->check_detail, sizeof(now->check_detail), "%s%s: %.200s",
 		 r->b->variants[variant].name, when, err_text());
 	return err_note(-EBADMSG, "wrong result: %s", now->check_detail);
