@@ -121,6 +121,28 @@ class Nccl(Foreign):
                          (167.35e9, "byte/s", "higher", True))
         self.assertEqual(len(run.numbers), 8)
 
+    def test_the_same_table_of_this_suite(self) -> None:
+        """Algorithms are apart, what was not measured is no metric, and its numbers are those of another tool."""
+        name = "gpusig_device_allreduce.txt"
+        run = recorded(name)
+        self.sound(run)
+        self.assertEqual((run.source, run.machine, len(run.numbers)),
+                         ("gpusig --format nccl-tests", "2 × simulated device (default)", 8))
+        self.assertEqual(shown(run.numbers["device_allreduce_ring/float/sum/65536/in_place_time"]), (9.59e-6, "s", "lower", True))
+        self.assertEqual(shown(run.numbers["device_allreduce_rd-l/float/sum/4194304/in_place_busbw"]),
+                         (27.36e9, "byte/s", "higher", True))
+        self.assertEqual({k: run.provenance[k] for k in ("gpusig: version", "machine: simulated", "options: iterations",
+                                                         "options: warmup iterations")},
+                         {"gpusig: version": "1.0", "machine: simulated": "yes", "options: iterations": "20",
+                          "options: warmup iterations": "1"})
+        auto = self.of(text_of(name).replace("warmup iters: 1 ", "warmup iters: auto ")).provenance
+        self.assertEqual((auto["options: iterations"], auto.get("options: warmup iterations")), ("20", None))
+        half = text_of(name).replace("6.84       0      N/A", "6.84       0     1.00")
+        self.assertIn("column that is not a number", self.why_not(half))
+        self.assertIn("cut off", self.why_not(text_of(name).rpartition("# Avg")[0]))
+        interrupted = text_of(name).replace("# Avg", "# Interrupted: 2 of the cases did not run\n# Avg")
+        self.assertIn("was interrupted", self.why_not(interrupted))
+
     def test_rccl_does_not_name_its_program(self) -> None:
         run = recorded("rccl_tests_all_reduce.txt")
         self.sound(run)

@@ -4,6 +4,9 @@
 Names are COLLECTIVE/TYPE/REDOP/SIZE/WHERE_WHAT, with rootN before the size where there is a root. The size is in bytes, WHERE is
 out_of_place or in_place, WHAT is time or busbw. One of the two is judged, as they say the same: the time below 1 MiB, where busbw
 has lost its digits ("0.00"), and busbw from there on. doc/PERFORMANCE.md of nccl-tests advises the same.
+
+The programs of collectives/ print this table, too (--format nccl-tests), one algorithm a table, which is part of the name of the
+collective there. What they did not measure is N/A. They time in another way, so their numbers are those of another tool.
 """
 
 from __future__ import annotations
@@ -18,19 +21,23 @@ from reports.jsonl import BadRecord, clean, whole_in
 from reports.quantity import plural, size
 
 SOURCE = "nccl-tests"
+OWN_SOURCE = "gpusig --format nccl-tests"
 BUSBW_FROM = 1 << 20  # bytes
 PLACES = ("out_of_place", "in_place")
 TIMES = ("time", "cputime")  # the second with -C
 _MAX_RANKS = 1 << 16
 _MAX_FACT = 1000  # characters of a line about the run
-_NOT_CHECKED = "N/A"
+_NOT_CHECKED = _NOT_MEASURED = "N/A"
 
 _RANK = re.compile(r"# *Rank +[0-9]+ .*?on +(\S+) +device +[0-9]+ \[[0-9a-fx:.]*\] (.+)")
 _VERSION = re.compile(r"# nccl-tests version (\S+) nccl-headers=([0-9]+) nccl-library=([0-9]+)")
+# Warm-up and iterations are numbers, or "auto" of a program that decides as it goes.
 _SETTINGS = {"threads per process": re.compile(r"nThread ([0-9]+)"), "GPUs per thread": re.compile(r"nGpus ([0-9]+)"),
-             "warmup iterations": re.compile(r"warmup iters: ([0-9]+)"), "iterations": re.compile(r"[0-9] iters: ([0-9]+)"),
+             "warmup iterations": re.compile(r"warmup iters: ([0-9]+)"), "iterations": re.compile(r"[0-9o] iters: ([0-9]+)"),
              "aggregated iterations": re.compile(r"agg iters: ([0-9]+)"), "validation": re.compile(r"validation: ([0-9]+)"),
              "graph launches": re.compile(r"graph: ([0-9]+)")}
+_OWN = re.compile(r"# gpusig (\S+), in the format of nccl-tests")
+_ALGORITHM, _SIMULATED, _INTERRUPTED = "# Algorithm:", "# Simulated:", "# Interrupted:"
 _PROGRAM, _RCCL, _BLOCKING, _AVERAGE = ("# Collective test starting:", "rccl-tests: Version", "# Blocking Enabled:",
                                         "# Avg bus bandwidth")
 
@@ -134,7 +141,7 @@ class _Table:
         self.found = Found(SOURCE)
         self.columns: Optional[Columns] = None
         self.collective, self.tests, self.ends, self.above = "", 0, 0, ""
-        self.ranks: List[Tuple[str, str]] = []
+        self.ranks: Dict[str, Tuple[str, str]] = {}  # by their lines, which each table of one run repeats
 
     def comment(self, line: str) -> None:
         words = line.split()
@@ -146,19 +153,28 @@ class _Table:
             self.ends, self.columns = self.ends + 1, None
         elif line.startswith(_PROGRAM):
             self.collective = collective_of(line[len(_PROGRAM):])
+        elif line.startswith(_INTERRUPTED):
+            raise BadRecord("the run was interrupted")
+        elif line.startswith(_ALGORITHM):
+            self.collective = bounded("_".join([self.collective] + clean(line[len(_ALGORITHM):]).split()), 80)
         else:
             self._fact(line)
         self.above = line
 
     def _fact(self, line: str) -> None:
         line = line[:_MAX_FACT]
-        version, rank = _VERSION.match(line), _RANK.match(line)
+        version, rank, own = _VERSION.match(line), _RANK.match(line), _OWN.match(line)
         if version:
             self.found.state("library: nccl-tests", version.group(1))
             self.found.state("library: NCCL headers", nccl_version(version.group(2)))
             self.found.state("library: NCCL", nccl_version(version.group(3)))
+        elif own:
+            self.found.source = OWN_SOURCE
+            self.found.state("gpusig: version", own.group(1))
+        elif line.startswith(_SIMULATED):
+            self.found.state("machine: simulated", True)
         elif rank and len(self.ranks) < _MAX_RANKS:
-            self.ranks.append((rank.group(1), rank.group(2).strip()))
+            self.ranks[line] = (rank.group(1), rank.group(2).strip())
         elif line.startswith("# nThread "):
             for key, pattern in _SETTINGS.items():
                 setting = pattern.search(line)
@@ -179,6 +195,8 @@ class _Table:
         for place, names in columns.places:
             cells = dict(zip(names, words[at:at + len(names)]))
             at += len(names)
+            if cells[names[0]] == cells["busbw"] == _NOT_MEASURED:
+                continue
             row.measured[place] = {what: self._cell(cells[what], number) for what in (names[0], "busbw")}
             if cells.get("#wrong", _NOT_CHECKED) != _NOT_CHECKED:
                 row.wrong[place] = self._cell(cells["#wrong"], number)
@@ -205,5 +223,5 @@ def read(text: str) -> Found:
             table.row(words, number)
     if table.ends < table.tests:
         raise BadRecord("cut off, or the test did not end: no line '%s'" % _AVERAGE)
-    state_ranks(table.found, table.ranks)
+    state_ranks(table.found, list(table.ranks.values()))
     return table.found
