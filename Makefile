@@ -63,7 +63,7 @@ endif
 # What ranks do needs MPI; the schedules they follow, and devices that follow them, do not.
 rank_sources := $(if $(filter 1,$(HAVE_MPI)),$(sort $(wildcard collectives/ranks/*.c)))
 module_sources := $(sort $(wildcard lib/*.c bench/*.c bench/*/*.c advise/*.c device/*.c device/*/*.c device/*/*/*.c micro/*/*.c gemm/*/*.c \
-	overlap/*/*.c collectives/schedules/*.c collectives/devices/*.c topology/*/*.c)) $(rank_sources)
+	overlap/*/*.c collectives/schedules/*.c collectives/devices/*.c collectives/nccl_tests/*.c topology/*/*.c)) $(rank_sources)
 # A program that needs MPI includes what ranks do; one that needs hwloc includes its header.
 collective_programs := $(filter $(chosen_programs),$(sort $(wildcard collectives/*.c)))
 rank_programs := $(if $(collective_programs),$(shell grep -l '^$(hash)include "collectives/ranks/' $(collective_programs)))
@@ -231,7 +231,7 @@ check-alone: $(archive) $(patsubst %.c,$(build)/obj/%.o,$(filter-out $(hwloc_pro
 	$(compile) -Werror -fsyntax-only -DCUDA_KERNELS_PTX='"/dev/null"' device/gpu/cuda/cuda_ptx.c
 
 check-headers: ## compile every header alone
-	for h in $(sort $(wildcard lib/*.h bench/*.h bench/*/*.h advise/*.h device/*.h device/*/*.h device/gpu/*/*.h micro/*/*.h collectives/schedules/*.h collectives/devices/*.h topology/torus/*.h \
+	for h in $(sort $(wildcard lib/*.h bench/*.h bench/*/*.h advise/*.h device/*.h device/*/*.h device/gpu/*/*.h micro/*/*.h collectives/schedules/*.h collectives/devices/*.h collectives/nccl_tests/*.h topology/torus/*.h \
 		overlap/*/*.h gemm/*/*.h)); do \
 		printf "#include \"%s\"\ntypedef int header_alone;\n" "$$h" | $(CC) $(our_cppflags) $(our_cflags) -Werror -fsyntax-only -x c - || exit 1; done
 

@@ -85,7 +85,7 @@ or_all() { [ "${GPUSIG_TEST_ALL:-}" = 1 ] && echo "$2" || echo "$1"; }
 	[ "$status" = 0 ] || [ "$status" = 3 ]
 	json '[r["case"]["size"] for r in rows if r["kind"] == "case"] == [32, 64, 128]' \
 		'all(v["n"] == 7 for r in rows if r["kind"] == "case" for v in r["variants"])' <<<"$output"
-	run --separate-stderr mpirun -n 2 "$bin/allreduce" -c 0 -b 64 -n 7 --algorithm ring --budget 1m --format json
+	run --separate-stderr mpirun -n 2 "$bin/allreduce" -c 0 -b 64 -e 64 -n 7 --algorithm ring --budget 1m --format json
 	json 'all(r["check"]["status"] == "skipped" for r in rows if r["kind"] == "case")' <<<"$output"
 }
 

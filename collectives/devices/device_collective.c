@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "collectives/devices/device_collective.h"
 #include "bench/blocking_kernel.h"
+#include "bench/out.h"
 #include "collectives/devices/all_to_all_graph.h"
 #include "collectives/devices/vectors.h"
+#include "collectives/nccl_tests/nccl_tests_args.h"
+#include "collectives/nccl_tests/nccl_tests_table.h"
 #include "device/kernels.h"
 #include "lib/err.h"
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define MAX_VARIANTS 16u
@@ -277,16 +281,42 @@ static int derive(struct bench_case *c)
 
 static void teardown(struct bench_case *c) { dev_comm_close(case_state(c)->comm); }
 
-int device_collective_main(const struct bench *b, enum dev_collective what, int argc, char **argv)
+/* ------------------------------------------------------------------ the table of nccl-tests */
+
+static void describe_case(const struct bench_case *c, struct nccl_tests_point *p)
 {
-	struct program p = {.variants = b->variants, .what = what};
+	const enum dev_collective what = case_collective(c);
+	const uint64_t elements = vector_bytes(c) / sizeof(float);
+	p->bytes = vector_bytes(c);
+	p->count = what == DEV_ALLREDUCE ? elements : elements / c->devices->count;
+	p->type = "f32";
+	p->op = what == DEV_ALLREDUCE || what == DEV_REDUCE_SCATTER ? "sum" : NULL;
+	p->in_place = what != DEV_ALL_TO_ALL;
+}
+
+static int list_devices(const struct bench_case *c, struct nccl_tests_rank **ranks_p,
+			size_t *count_p)
+{
+	const size_t count = c->devices->count;
+	struct nccl_tests_rank *ranks = calloc(count, sizeof(*ranks));
+	if (!ranks)
+		return err_note(-ENOMEM, "%zu devices of a table: out of memory", count);
+	for (size_t i = 0; i < count; i++)
+		ranks[i] = nccl_tests_rank_of(c->devices->dev[i]);
+	*ranks_p = ranks;
+	*count_p = count;
+	return 0;
+}
+
+static struct bench with_callbacks(const struct bench *b)
+{
 	struct bench whole = *b;
 	whole.needs = DEV_CAP_PEER | DEV_CAP_WAIT_VALUE;
 	whole.wants = DEV_CAP_COPY_ENGINE | DEV_CAP_COLLECTIVES;
 	whole.min_devices = 2;
 	whole.variant_option = "algorithm";
+	whole.option_notes = nccl_tests_notes;
 	whole.state_bytes = sizeof(struct state);
-	whole.arg = &p;
 	whole.admit = admit;
 	whole.setup = setup;
 	whole.body = body;
@@ -296,5 +326,30 @@ int device_collective_main(const struct bench *b, enum dev_collective what, int 
 	whole.verify_mechanism = verify_mechanism;
 	whole.derive = derive;
 	whole.teardown = teardown;
-	return bench_main(&whole, argc, argv);
+	return whole;
+}
+
+int device_collective_main(const struct bench *b, enum dev_collective what, int argc, char **argv)
+{
+	struct program p = {.variants = b->variants, .what = what};
+	struct bench whole = with_callbacks(b);
+	struct nccl_tests_args args;
+	struct nccl_tests_table table = {.source = {.bench = b,
+						    .twice = what == DEV_ALLREDUCE,
+						    .describe = describe_case,
+						    .list_ranks = list_devices}};
+	const struct bench_format format = nccl_tests_format(&table);
+	const struct nccl_tests_program program = {
+		.bench = b, .reduces = what == DEV_ALLREDUCE || what == DEV_REDUCE_SCATTER};
+	out_open(); /* before anything is opened or printed */
+	if (nccl_tests_args_translate(&program, argc, argv, &args)) {
+		err_print("%s: %s", b->name, err_text());
+		return 2;
+	}
+	whole.arg = &p;
+	whole.format = &format;
+	whole.default_devices = args.devices;
+	int code = bench_main(&whole, args.argc, args.argv);
+	nccl_tests_table_free(&table);
+	return code;
 }

@@ -15,7 +15,8 @@
  * host's clock, from its release to the end of its wait. Restoring vectors is not timed.
  *
  * Bandwidths are those of nccl-tests: bytes of the whole vector / time, and bus_bandwidth is 2
- * (p-1)/p of that for an allreduce and (p-1)/p for the others.
+ * (p-1)/p of that for an allreduce and (p-1)/p for the others. The programs also take its flags and
+ * print its table (collectives/nccl_tests).
  */
 #ifndef GPUSIG_DEVICE_COLLECTIVE_H
 #define GPUSIG_DEVICE_COLLECTIVE_H

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "collectives/ranks/collective.h"
 #include "bench/out.h"
+#include "collectives/nccl_tests/nccl_tests_args.h"
+#include "collectives/nccl_tests/nccl_tests_table.h"
 #include "collectives/ranks/mpi_job.h"
-#include "collectives/ranks/nccl_tests_args.h"
 #include "collectives/ranks/rank_device.h"
 #include "collectives/ranks/session.h"
 #include "lib/err.h"
@@ -28,6 +29,8 @@ struct leader {
 	struct axis axes[MAX_AXES + 1];
 	struct bench_job job;
 	struct nccl_tests_args args;
+	struct nccl_tests_table table;
+	struct bench_format format;
 	enum schedule_kind kind;
 	struct session *session;
 	struct mpi_command_handler ranks;
@@ -279,32 +282,52 @@ static void teardown(struct bench_case *c)
 	mpi_job_command(&leader->ranks, &command);
 }
 
-/* ------------------------------------------------------------------ starting */
+/* ------------------------------------------------------------------ the table of nccl-tests */
 
-/* The value of the last --NAME VALUE or --NAME=VALUE; NULL without one. */
-static const char *option_value(const struct nccl_tests_args *args, const char *name)
+static bool has_operation(enum schedule_kind kind) { return kind != SCHEDULE_ALLGATHER; }
+
+static void describe_case(const struct bench_case *c, struct nccl_tests_point *p)
 {
-	const char *value = NULL;
-	size_t length = strlen(name);
-	for (int i = 1; i < args->argc; i++) {
-		if (strncmp(args->argv[i], "--", 2) != 0 ||
-		    strncmp(args->argv[i] + 2, name, length) != 0)
-			continue;
-		if (args->argv[i][2 + length] == '=')
-			value = args->argv[i] + 3 + length;
-		else if (!args->argv[i][2 + length] && i + 1 < args->argc)
-			value = args->argv[i + 1];
-	}
-	return value;
+	const struct leader *leader = c->arg;
+	const char *shape = axis_str(c, "shape");
+	const bool all_ports =
+		leader->kind == SCHEDULE_ALLREDUCE && axis_str(c, "ports") == collective_ports[1];
+	uint64_t elements = axis_u64(c, "size") / data_bytes(axis_index(c, "type"));
+	p->bytes = axis_u64(c, "size");
+	p->count =
+		leader->kind == SCHEDULE_ALLREDUCE ? elements : elements / (uint64_t)mpi_job.size;
+	p->type = axis_str(c, "type");
+	p->op = has_operation(leader->kind) ? axis_str(c, "op") : NULL;
+	snprintf(p->shape, sizeof(p->shape), "%s%s", strcmp(shape, leader->line) ? shape : "",
+		 !all_ports                    ? ""
+		 : strcmp(shape, leader->line) ? " all ports"
+					       : "all ports");
 }
+
+static int list_ranks(const struct bench_case *c, struct nccl_tests_rank **ranks_p, size_t *count_p)
+{
+	const struct leader *leader = c->arg;
+	struct mpi_command command = make_command(SESSION_LIST, 0, 0);
+	int status = mpi_job_command(&leader->ranks, &command);
+	if (status)
+		return status;
+	struct rank_list *list = session_list(leader->session);
+	*ranks_p = list->ranks;
+	*count_p = (size_t)mpi_job.size;
+	list->ranks = NULL;
+	return 0;
+}
+
+/* ------------------------------------------------------------------ starting */
 
 /* An explicitly named algorithm that does not support a named shape is a usage error. A default
  * algorithm is skipped where it is not supported. */
 static int reject_unsupported(const struct leader *leader)
 {
 	const struct nccl_tests_args *args = &leader->args;
-	const char *algorithms = option_value(args, "algorithm"),
-		   *shapes = option_value(args, "shape"), *ports = option_value(args, "ports");
+	const char *algorithms = nccl_tests_args_value(args, "algorithm"),
+		   *shapes = nccl_tests_args_value(args, "shape"),
+		   *ports = nccl_tests_args_value(args, "ports");
 	enum schedule_ports wanted =
 		ports && strstr(ports, "all") ? SCHEDULE_ALL_PORTS : SCHEDULE_ONE_PORT;
 	char name[64], shape[GRID_TEXT];
@@ -358,11 +381,28 @@ static void add_axes(struct leader *leader, const struct bench *b)
 	leader->program.axes = leader->axes;
 }
 
+static void add_format(struct leader *leader, const struct bench *b)
+{
+	leader->table.source =
+		(struct nccl_tests_source){.bench = b,
+					   .twice = leader->kind == SCHEDULE_ALLREDUCE,
+					   .one_device = true,
+					   .simulated = mpi_job.virtual_time,
+					   .describe = describe_case,
+					   .list_ranks = list_ranks};
+	leader->format = nccl_tests_format(&leader->table);
+	leader->program.format = &leader->format;
+	leader->program.option_notes = nccl_tests_notes;
+}
+
 static int run_leader(struct leader *leader, const struct bench *b, int argc, char **argv)
 {
+	const struct nccl_tests_program known = {
+		.bench = b, .reduces = has_operation(leader->kind), .ranks = true};
 	leader->program = *b;
 	add_axes(leader, b);
-	if (nccl_tests_args_translate(argc, argv, &leader->args) ||
+	add_format(leader, b);
+	if (nccl_tests_args_translate(&known, argc, argv, &leader->args) ||
 	    (mpi_job.size > 1 && reject_unsupported(leader))) {
 		err_print("%s: %s", b->name, err_text());
 		return 2;
@@ -372,7 +412,7 @@ static int run_leader(struct leader *leader, const struct bench *b, int argc, ch
 					 .hosts = (unsigned)mpi_job.hosts,
 					 .virtual_time = mpi_job.virtual_time,
 					 .cpu_s = mpi_job_cpu_s};
-	leader->device_given = option_value(&leader->args, "device");
+	leader->device_given = nccl_tests_args_value(&leader->args, "device");
 	add_callbacks(&leader->program);
 	leader->program.job = &leader->job;
 	leader->program.arg = leader;
@@ -409,6 +449,7 @@ int collective_main(const struct bench *b, enum schedule_kind kind, int argc, ch
 		mpi_job_serve(&leader.ranks);
 	} else {
 		code = run_leader(&leader, b, argc, argv);
+		nccl_tests_table_free(&leader.table);
 		mpi_job_stop();
 	}
 	session_free(session);

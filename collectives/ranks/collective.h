@@ -64,8 +64,8 @@ int collective_accept_shape(const char *word);
 
 extern const char *const collective_ports[]; /* one all */
 
-/* Starts MPI. The leader runs the benchmark and also accepts the options of nccl-tests
- * (nccl_tests_args.h). Returns the exit code. */
+/* Starts MPI. The leader runs the benchmark, which also takes the flags of nccl-tests and prints
+ * its table (collectives/nccl_tests). Returns the exit code. */
 int collective_main(const struct bench *b, enum schedule_kind kind, int argc, char **argv);
 
 #endif

@@ -31,6 +31,7 @@ struct times {
 struct session {
 	const struct bench *bench;
 	struct rank_device device;
+	struct rank_list list;
 	struct mpi_command command; /* the last SESSION_OPEN */
 	uint64_t elements;
 	/* Host memory. With a device it is pinned: the device's vectors are filled from it and
@@ -333,8 +334,10 @@ int session_make(const struct bench *b, struct session **s_p)
 
 void session_free(struct session *s)
 {
-	if (s)
-		rank_device_close(&s->device);
+	if (!s)
+		return;
+	rank_device_close(&s->device);
+	free(s->list.ranks);
 	free(s);
 }
 
@@ -352,6 +355,8 @@ int session_execute(void *session, const struct mpi_command *command)
 		return poison(s);
 	case SESSION_CHECK:
 		return check(s);
+	case SESSION_LIST:
+		return rank_list_gather(&s->list, &s->device);
 	case SESSION_CLOSE:
 		break;
 	}
@@ -361,6 +366,8 @@ int session_execute(void *session, const struct mpi_command *command)
 /* ------------------------------------------------------------------ for the leader */
 
 struct rank_device *session_device(struct session *s) { return &s->device; }
+
+struct rank_list *session_list(struct session *s) { return &s->list; }
 
 bool session_is_unsupported(const struct session *s, unsigned variant)
 {

@@ -10,6 +10,7 @@
 #include "bench/bench.h"
 #include "collectives/ranks/data.h"
 #include "collectives/ranks/mpi_job.h"
+#include "collectives/ranks/rank_list.h"
 #include "collectives/schedules/schedule.h"
 
 /* MPI counts elements with an int; the smallest element has 4 bytes. */
@@ -25,6 +26,7 @@ enum session_opcode {
 	SESSION_POISON, /* overwrites the output with wrong values */
 	SESSION_CHECK,  /* variant; -EBADMSG with the element and both values */
 	SESSION_CLOSE,
+	SESSION_LIST, /* the leader gets where the ranks are */
 };
 
 struct session;
@@ -38,6 +40,8 @@ void session_free(struct session *s);
 int session_execute(void *session, const struct mpi_command *command);
 
 struct rank_device *session_device(struct session *s);
+/* After SESSION_LIST. */
+struct rank_list *session_list(struct session *s);
 
 /* The schedule of a variant in the layout that its param names, else indexed; NULL for the library.
  * -ENOTSUP with a text when the algorithm does not support the shape. */
