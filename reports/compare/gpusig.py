@@ -28,7 +28,8 @@ def is_signature(value: Json) -> bool:
     return value.get("schema") == SCHEMA
 
 
-def _number(name: str, entry: Json) -> Number:
+def number_of(name: str, entry: Json) -> Number:
+    """ValueError or KeyError where the entry of a signature is no number."""
     program, _, metric = name.rpartition("/")
     value, unit, better = entry["value"], entry["unit"], entry["better"]
     if not is_number(value) or not isinstance(unit, str) or better not in (None, "higher", "lower"):
@@ -48,7 +49,7 @@ def _missing(signature: Json) -> Dict[str, Number]:
         suffix = "" if entry["device"] in (signature["device"], "none") else "@%s" % entry["device"]
         name = "%s/%s%s" % (program, metric, suffix)
         if "once" in entry:  # one contended try is no value of a run, but the other runs are its second tries
-            found[name] = replace(_number(name, dict(entry["once"], primary=True)), contended=True)
+            found[name] = replace(number_of(name, dict(entry["once"], primary=True)), contended=True)
             continue
         found[name] = Number(None, "", None, True, unavailable=reason.startswith(SKIPPED), reason=reason, label=spell(metric),
                              group=_GROUP_OF.get(program, "Others"))
@@ -77,7 +78,7 @@ def _device(signature: Json) -> str:
 
 def _of(signature: Json, name: str, plan: Json) -> RunNumbers:
     signature = restored(signature)
-    named = {key: _number(key, entry) for key, entry in signature["metrics"].items()}
+    named = {key: number_of(key, entry) for key, entry in signature["metrics"].items()}
     numbers = {key: number for key, number in named.items() if number.judged}
     numbers.update(_missing(signature))
     numbers = _ordered(numbers)
@@ -87,7 +88,8 @@ def _of(signature: Json, name: str, plan: Json) -> RunNumbers:
                       signature["simulated"] is True, provenance.of_signature(signature, plan))
 
 
-def _signature(path: Path, name: str) -> Json:
+def read_signature(path: Path, name: str) -> Json:
+    """As it is in the file. BadNumbers where it is none."""
     try:
         found = read_object(path)
     except OSError as why:
@@ -102,7 +104,7 @@ def _signature(path: Path, name: str) -> Json:
     return found
 
 
-def _plan(folder: Path) -> Json:
+def read_plan(folder: Path) -> Json:
     """What the driver decided; empty where there is no plan, as of a program that ran alone."""
     try:
         return read_object(folder / "plan.json")
@@ -113,11 +115,11 @@ def _plan(folder: Path) -> Json:
 def read(path: Path, name: str) -> RunNumbers:
     """Of a signature.json. BadNumbers where it is none, or malformed."""
     try:
-        run = _of(_signature(path, name), name, _plan(path.parent))
+        run = _of(read_signature(path, name), name, read_plan(path.parent))
         control = path.parent / _CONTROL / path.name
         if not control.is_file():
             return run
-        concurrent = _of(_signature(control, "%s/%s" % (name, _CONTROL)), name, {})
+        concurrent = _of(read_signature(control, "%s/%s" % (name, _CONTROL)), name, {})
     except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError, OverflowError) as why:
         if isinstance(why, BadNumbers):
             raise

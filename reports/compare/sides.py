@@ -32,17 +32,17 @@ class Side:
     left_out: List[str] = field(default_factory=list)
 
 
-def _natural(path: Path) -> Tuple[object, ...]:
+def natural(path: Path) -> Tuple[object, ...]:
     """run-2 before run-10."""
     return tuple((0, int(part), "") if part.isascii() and part.isdigit() else (1, 0, part)
                  for part in re.split(r"([0-9]{1,9})", path.name))
 
 
-def _holds_run(folder: Path) -> bool:
+def holds_run(folder: Path) -> bool:
     return any((folder / name).is_file() for name in _OF_A_RUN)
 
 
-def _done(folder: Path) -> Dict[str, bool]:
+def runs_done(folder: Path) -> Dict[str, bool]:
     """By name in this folder, whether a run is complete; empty where nobody wrote that down."""
     for whole, prefix in ((folder, ""), (folder.parent, folder.name + "/")):
         try:
@@ -62,12 +62,12 @@ def _signature_of(folder: Path, name: str) -> RunNumbers:
 
 
 def _of_folder(folder: Path, name: str, side: Side) -> None:
-    if _holds_run(folder):
+    if holds_run(folder):
         side.runs.append(_signature_of(folder, name))
         return
-    inside = sorted((path for path in folder.iterdir() if not path.name.startswith(".")), key=_natural)
+    inside = sorted((path for path in folder.iterdir() if not path.name.startswith(".")), key=natural)
     folders = [path for path in inside if path.is_dir()]
-    runs, done = [path for path in folders if _holds_run(path)], _done(folder)
+    runs, done = [path for path in folders if holds_run(path)], runs_done(folder)
     for path in runs:
         if done.get(path.name, True):
             side.runs.append(_signature_of(path, "%s/%s" % (name, clean(path.name))))

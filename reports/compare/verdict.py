@@ -135,7 +135,7 @@ def _why_invalid(row: Row, runs: Sequence[RunNumbers], needs_direction: bool) ->
     return ""
 
 
-def _matches(name: str, patterns: Sequence[str]) -> bool:
+def matches(name: str, patterns: Sequence[str]) -> bool:
     return any(fnmatchcase(name, pattern) or fnmatchcase(name.rpartition("/")[2], pattern) for pattern in patterns)
 
 
@@ -150,9 +150,9 @@ def chosen(runs: Sequence[RunNumbers], settings: Settings) -> Tuple[List[str], L
     for name, found in numbers.items():
         if all(n.unavailable for n in found):
             continue
-        if settings.brought_control and any(n.control for n in found) or _matches(name, settings.controls):
+        if settings.brought_control and any(n.control for n in found) or matches(name, settings.controls):
             controls.append(name)
-        elif any(n.judged for n in found) and (not settings.only or _matches(name, settings.only)):
+        elif any(n.judged for n in found) and (not settings.only or matches(name, settings.only)):
             judged.append(name)
         else:
             others.append(name)
