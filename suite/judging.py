@@ -9,7 +9,8 @@ from suite import report
 from suite.command_error import CommandError
 
 # What each says where it is given nothing; its options are in reports/.
-COMMANDS = {"compare": "compare needs two sides: ./gpusig compare BEFORE AFTER"}
+COMMANDS = {"compare": "compare needs two sides: ./gpusig compare BEFORE AFTER",
+            "export": "export needs a format and a run: ./gpusig export --to prometheus SIGNATURE"}
 
 
 def command(name: str, cwd: Path, arguments: list[str]) -> int:

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""python -m reports export --to FORMAT SIGNATURE... [OPTION]...   headline numbers in the formats of other tools"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any, Callable, Dict, List, NoReturn, Sequence, Tuple
+
+from reports.compare.numbers import BadNumbers
+from reports.export import gbench, junit, prometheus, reframe, runs, series
+from reports.files import write_whole
+from reports.jsonl import clean
+
+OK, BAD, USAGE = 0, 1, 2
+FORMATS: Dict[str, Callable[[Sequence[runs.Run], bool], Tuple[str, List[str]]]] = {
+    "prometheus": lambda found, _: prometheus.export(found), "junit": lambda found, _: junit.export(found),
+    "gbench": lambda found, _: gbench.export(found), "csv": series.export, "reframe": lambda found, _: reframe.export(found)}
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise BadNumbers("export: %s; see ./gpusig help export" % clean(message)[:300])
+
+
+def parse(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = _Parser(prog="gpusig export", add_help=False, allow_abbrev=False)
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--cwd", type=Path, default=Path.cwd())
+    parser.add_argument("--to")
+    parser.add_argument("--out")
+    parser.add_argument("--only", action="append", default=[])
+    given = parser.parse_intermixed_args(list(arguments))
+    if given.to not in FORMATS:
+        what = "needs --to FORMAT" if given.to is None else "unknown format '%s'" % clean(given.to)[:40]
+        raise BadNumbers("export: %s; formats: %s" % (what, " ".join(FORMATS)))
+    if not given.names:
+        raise BadNumbers("export needs a run: ./gpusig export --to %s SIGNATURE" % given.to)
+    if given.out == "":
+        raise BadNumbers("export: an empty name is no file")
+    return given
+
+
+def _say(text: str) -> None:
+    print("gpusig: export: %s" % text, file=sys.stderr)
+
+
+def _write(path: Path, text: str) -> int:
+    try:
+        write_whole(path, text)
+    except (OSError, ValueError) as why:
+        _say("cannot write %s: %s" % (clean(str(path)), getattr(why, "strerror", None) or "no name of a file"))
+        return BAD
+    return OK
+
+
+def _converted(name: str, found: Sequence[runs.Run], only: bool) -> Tuple[str, List[str]]:
+    try:
+        return FORMATS[name](found, only)
+    except BadNumbers:
+        raise
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError, OverflowError) as why:
+        raise BadNumbers("export: a signature is malformed: %s" % clean(str(why))[:200]) from None
+
+
+def export(given: argparse.Namespace) -> int:
+    found, left_out = runs.collect(given.cwd, given.names)
+    found = [runs.chosen(run, given.only) for run in found]
+    for reason in left_out:
+        _say("left out: %s" % reason)
+    if given.only and not any(run.values or run.missing for run in found):
+        raise BadNumbers("export: no headline number matches %s" % " or ".join(clean(pattern)[:80] for pattern in given.only))
+    text, notes = _converted(given.to, found, bool(given.only))
+    for note in notes:
+        _say(note)
+    if given.out is None:
+        print(text, end="")
+        return OK
+    return _write(given.cwd / given.out, text)
+
+
+def main(arguments: List[str]) -> int:
+    try:
+        given: Any = parse(arguments)
+        return export(given)
+    except BadNumbers as why:
+        print("gpusig: %s" % why, file=sys.stderr)
+        return USAGE

@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs as other tools take them: node and device, when, each headline number with its interval, and what is missing or wrong.
+
+A folder is one run (it has a signature.json) or holds the folders of several, such as those of ./gpusig run --repeats.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
+
+from reports.compare import gpusig
+from reports.compare.numbers import BadNumbers
+from reports.compare.sides import MAX_RUNS, SIGNATURE, holds_run, natural, runs_done
+from reports.compare.verdict import matches
+from reports.groups import grouped
+from reports.jsonl import Json, clean, is_number
+from reports.machine import cause_of, main_device, name_of, verdict
+from reports.metrics import SKIPPED
+from reports.signature import Signature
+from reports.signature_file import restored
+from reports.spread import shown_interval
+
+UNKNOWN = "unknown"
+NOT_AVAILABLE = "not available here"  # the cause of a missing number that this machine cannot have
+CHECK = "check: "  # begins the reason of a case whose result was wrong (reports/signature.py)
+_FRACTION = re.compile(r"\.[0-9]+")
+
+
+class Value(NamedTuple):
+    """A headline number. `low` and `high` are what another run of this machine would give where `of_runs`, else the interval of
+    the median alone; None where there is none."""
+
+    name: str  # in the signature
+    program: str
+    metric: str  # in its program
+    device: str
+    condition: str
+    value: float
+    unit: str
+    better: Optional[str]
+    low: Optional[float]
+    high: Optional[float]
+    of_runs: bool
+    n: int
+    grade: str
+    grade_reason: str
+
+
+class Missing(NamedTuple):
+    name: str
+    program: str
+    metric: str
+    device: str
+    cause: str  # one of a few
+    reason: str
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run. `signature` has everything else."""
+
+    name: str  # as the user calls it
+    node: str
+    device: str
+    model: str  # the device's own name
+    simulated: bool
+    started: Optional[datetime]  # in UTC
+    values: Tuple[Value, ...]
+    missing: Tuple[Missing, ...]
+    doubtful: bool
+    verdict: str  # the report's last sentence
+    signature: Json
+
+    @property
+    def machine(self) -> Tuple[str, str, str, bool]:
+        """What has to be the same for runs to be a series."""
+        return self.node, self.device, self.model, self.simulated
+
+    @property
+    def driver(self) -> str:
+        return clean(str(main_device(self.signature).get("driver") or ""))[:200]
+
+    def field(self, name: str) -> str:
+        """Of the provenance; empty where it is not known."""
+        value = self.signature["provenance"]["fields"].get(name)
+        return "" if value is None else clean(str(value))[:200]
+
+
+def moment_of(text: str) -> Optional[datetime]:
+    """Python's own reader of ISO 8601 knows neither Z nor every number of digits."""
+    try:
+        found = datetime.fromisoformat(_FRACTION.sub("", text).replace("Z", "+00:00"))
+        return found.astimezone(timezone.utc) if found.tzinfo else None
+    except (ValueError, OverflowError):
+        return None
+
+
+def _value(name: str, entry: Json) -> Value:
+    number = gpusig.number_of(name, entry)
+    low, high = shown_interval(entry)
+    for end in (low, high):
+        if end is not None and not is_number(end):
+            raise ValueError("%s has an interval that is no number" % name)
+    n = entry["n"]
+    return Value(name, str(entry["program"]), _metric(name), str(entry["device"]), number.condition, float(number.value or 0.0),
+                 number.unit, number.better, low, high, "run_low" in entry, n if isinstance(n, int) else 0,
+                 str(entry.get("grade") or ""), str(entry.get("grade_reason") or ""))
+
+
+def _metric(name: str) -> str:
+    return name.rpartition("/")[2].partition("@")[0]
+
+
+def _missing(signature: Json) -> Tuple[Missing, ...]:
+    found = []
+    for entry in signature["primary_missing"]:
+        program, metric, device, reason = (str(entry[key]) for key in ("program", "metric", "device", "reason"))
+        cause = NOT_AVAILABLE if reason.startswith(SKIPPED) else cause_of(reason)
+        suffix = "" if device in (signature["device"], "none") else "@%s" % device
+        found.append(Missing("%s/%s%s" % (program, metric, suffix), program, metric, device, cause, reason))
+    return tuple(found)
+
+
+def _start(signature: Json, plan: Json) -> Optional[datetime]:
+    """Of the first program, or where that has no clock, as simulated ones, when the driver made its plan."""
+    starts = [moment_of(str(run.get("started") or "")) for run in signature["runs"]]
+    return min((start for start in starts if start), default=moment_of(str(plan.get("created") or "")))
+
+
+def _run(signature: Json, name: str, plan: Json) -> Run:
+    signature = restored(signature)
+    whole = Signature(signature)
+    values = tuple(_value(key, entry) for _, rows in grouped(whole) for key, entry in rows)
+    said, node = verdict(whole), signature["provenance"]["fields"].get("hostname")
+    return Run(name, clean(str(node))[:200] if node else UNKNOWN, str(signature["device"]), name_of(signature),
+               signature["simulated"] is True, _start(signature, plan), values,
+               _missing(signature), said.doubtful, said.text, signature)
+
+
+def read(path: Path, name: str) -> Run:
+    """Of a signature.json. BadNumbers where it is none, or malformed."""
+    try:
+        return _run(gpusig.read_signature(path, name), name, gpusig.read_plan(path.parent) if path.name == SIGNATURE else {})
+    except BadNumbers:
+        raise
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError, OverflowError) as why:
+        raise BadNumbers("%s: signature.json is malformed: %s" % (name, clean(str(why))[:200])) from None
+
+
+def _places(path: Path, name: str, left_out: List[str]) -> List[Tuple[Path, str]]:
+    """The signatures under a name of the user."""
+    if not path.is_dir():
+        return [(path, name)]
+    if holds_run(path):
+        return [(path / SIGNATURE, name)]
+    folders = sorted((inner for inner in path.iterdir() if inner.is_dir() and not inner.name.startswith(".")), key=natural)
+    done, found = runs_done(path), []
+    for folder in filter(holds_run, folders):
+        shown = "%s/%s" % (name, clean(folder.name))
+        if done.get(folder.name, True):
+            found.append((folder / SIGNATURE, shown))
+        else:
+            left_out.append("%s is not complete" % shown)
+    if not found and not left_out:
+        raise BadNumbers("%s holds no run: neither signature.json, nor folders with one" % name)
+    return found
+
+
+def _read_all(places: Sequence[Tuple[Path, str]], left_out: List[str]) -> List[Run]:
+    found = []
+    for path, name in places:
+        try:
+            if not path.exists():
+                raise BadNumbers("%s has no signature.json; make it: ./gpusig report %s" % (name, name))
+            found.append(read(path, name))
+        except BadNumbers as why:
+            left_out.append(str(why))
+    return found
+
+
+def collect(cwd: Path, names: Sequence[str]) -> Tuple[List[Run], List[str]]:
+    """All runs, and why others are left out. BadNumbers where a name is wrong, or nothing can be read."""
+    places: List[Tuple[Path, str]] = []
+    left_out: List[str] = []
+    for given in names:
+        name = clean(given).rstrip("/") or "/"
+        try:
+            if not (cwd / given).exists():
+                raise BadNumbers("%s is not there" % name)
+            places += _places(cwd / given, name, left_out)
+        except OSError as why:
+            raise BadNumbers("%s: %s" % (name, why.strerror)) from None
+        except ValueError as why:
+            if isinstance(why, BadNumbers):
+                raise
+            raise BadNumbers("%s is not the name of a file" % name) from None  # a zero byte in it
+    if len(places) > MAX_RUNS:
+        raise BadNumbers("%d runs, more than %d" % (len(places), MAX_RUNS))
+    found = _read_all(places, left_out)
+    if not found:
+        raise BadNumbers(left_out[0] if len(left_out) == 1 else "no run can be used: " + "; ".join(left_out[:3]))
+    return found, left_out
+
+
+def chosen(run: Run, only: Sequence[str]) -> Run:
+    """With the metrics that match, all without a pattern."""
+    if not only:
+        return run
+    return replace(run, values=tuple(value for value in run.values if matches(value.name, only)),
+                   missing=tuple(missing for missing in run.missing if matches(missing.name, only)))
+
+
+def of_one_machine(runs: Sequence[Run], what: str) -> List[Run]:
+    """In the order of their starts. BadNumbers where they are no series of one machine."""
+    machines: Dict[Tuple[Any, ...], str] = {}
+    for run in runs:
+        machines.setdefault(run.machine, run.name)
+    if len(machines) > 1:
+        (one, first), (other, second) = list(machines.items())[:2]
+        differs = next("%s and %s" % (a, b) for a, b in zip(one, other) if a != b)
+        raise BadNumbers("%s is of one node and kind of device, but %s and %s differ: %s" % (what, first, second, differs))
+    if len(runs) > 1:
+        unknown = [run.name for run in runs if run.started is None]
+        if unknown:
+            raise BadNumbers("%s: nothing says when it was measured, so it has no place in a series" % unknown[0])
+    return sorted(runs, key=lambda run: run.started.timestamp() if run.started else 0.0)

@@ -1,0 +1,94 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-3-Clause
+# export: from a run on a simulated device to the formats of other tools. tests/adapters has those tools.
+
+# shellcheck disable=SC2154 # run sets status, output, stderr and their lines; helpers sets root
+load bats/helpers
+
+formats='prometheus junit gbench csv reframe'
+
+setup_file() {
+	cd "$root" || return 1
+	"$TEST_PYTHON" -m suite --cwd "$BATS_FILE_TMPDIR" run --device sim:h100 --only micro/launch --headline --repeats 2 --budget 1s \
+		--out runs 2>"$BATS_FILE_TMPDIR/err" || { cat "$BATS_FILE_TMPDIR/err" && return 1; }
+}
+
+setup() { cd "$BATS_FILE_TMPDIR" || return 1; }
+
+# What ./gpusig export starts, and with `front` as the first word that itself.
+export_to() {
+	local module=reports
+	[ "$1" != front ] || { module=suite && shift; }
+	(cd "$root" && case $module in
+	suite) exec "$TEST_PYTHON" -m suite --cwd "$BATS_FILE_TMPDIR" export --to "$@" ;;
+	*) exec "$TEST_PYTHON" -m reports export --cwd "$BATS_FILE_TMPDIR" --to "$@" ;;
+	esac)
+}
+
+@test "every format is on stdout, or in a file with the same bytes" {
+	for format in $formats; do
+		export_to "$format" runs/run-1 >"said.$format"
+		[ -s "said.$format" ]
+	done
+	export_to prometheus runs/run-1/signature.json --out file.prom
+	cmp file.prom said.prometheus
+}
+
+@test "a folder of runs is a series, and one run where a format takes one" {
+	run --separate-stderr export_to csv runs
+	[ "$status" = 0 ]
+	[ "${#lines[@]}" = 3 ]
+	run --separate-stderr export_to prometheus runs
+	[ "$status" = 0 ]
+	[[ $stderr == "gpusig: export: runs/run-1 is left out: Prometheus takes the newest run of "* ]]
+	run --separate-stderr export_to reframe runs
+	[ "$status" = 2 ]
+	[ "$stderr" = 'gpusig: a ReFrame test has one run as its reference, not 2' ]
+}
+
+@test "--only chooses headline numbers, and one that matches nothing says so" {
+	run --separate-stderr export_to csv runs --only 'launch_enq*'
+	[ "$status" = 0 ]
+	[[ ${lines[0]} == *,doubtful,micro/launch/launch_enqueue ]]
+	run --separate-stderr export_to csv runs --only 'nothing*'
+	[ "$status" = 2 ]
+	[ "$stderr" = 'gpusig: export: no headline number matches nothing*' ]
+}
+
+@test "a wrong format, a missing run and a file that cannot be written are one line each" {
+	run --separate-stderr export_to influx runs
+	[ "$status" = 2 ]
+	[ "$stderr" = "gpusig: export: unknown format 'influx'; formats: $formats" ]
+	run --separate-stderr export_to csv
+	[ "$status" = 2 ]
+	[ "$stderr" = 'gpusig: export needs a run: ./gpusig export --to csv SIGNATURE' ]
+	run --separate-stderr export_to csv nowhere
+	[ "$status" = 2 ]
+	[ "$stderr" = 'gpusig: nowhere is not there' ]
+	run --separate-stderr export_to csv runs/run-1 --out no/such.csv
+	[ "$status" = 1 ]
+	[ "$stderr" = "gpusig: export: cannot write $PWD/no/such.csv: No such file or directory" ]
+	run --separate-stderr export_to csv runs --format json
+	[ "$status" = 2 ]
+	[ "${#stderr_lines[@]}" = 1 ]
+}
+
+@test "a file is replaced, not written over: who has it open reads the old one to its end" {
+	echo old >whole.prom
+	exec 5<whole.prom
+	export_to front prometheus runs/run-1 --out whole.prom
+	[ "$(cat <&5)" = old ]
+	exec 5<&-
+	grep -q '^gpusig_run_info{' whole.prom
+	[ -z "$(find . -maxdepth 1 -name '.whole.prom.*')" ]
+}
+
+@test "with a broken run among others the others are exported, and it is named" {
+	cp -r runs broken
+	echo '{' >broken/run-2/signature.json
+	run --separate-stderr export_to csv broken
+	[ "$status" = 0 ]
+	[ "${#lines[@]}" = 2 ]
+	[[ $stderr == "gpusig: export: left out: broken/run-2: signature.json: not JSON" ]]
+	rm -r broken
+}
