@@ -33,7 +33,7 @@ narrow() {
 	[ "$status" = 0 ]
 	[ -z "$stderr" ]
 	narrow "$output"
-	for word in run compare ab report advise list test help 'help words' 'Exit codes' GPUSIG_PYTHON --no-install; do
+	for word in run compare ab export report advise list test help 'help words' 'Exit codes' GPUSIG_PYTHON --no-install; do
 		[[ $output == *"$word"* ]]
 	done
 	said=$output

@@ -35,9 +35,11 @@ class Otava(simulated.Scratch):
         """Its change points."""
         environment = otava()
         script = next(Path(place) / "otava" for place in environment["PATH"].split(":") if (Path(place) / "otava").is_file())
-        own = ["-S"] if brought.TOOLS in script.parents else []
+        own = [sys.executable]
+        if brought.TOOLS in script.parents:  # of pip, for its Python, and without what that has beside
+            own = [script.read_text(encoding="utf-8").splitlines()[0][2:].split()[0], "-S"]
         options = ["--since", SINCE, "--magnitude", LEAST, "--output", "json"]
-        ran = subprocess.run([sys.executable, *own, str(script), "analyze", test, *options], cwd=self.folder,
+        ran = subprocess.run([*own, str(script), "analyze", test, *options], cwd=self.folder,
                              env={**os.environ, **environment, "OTAVA_CONFIG": str(self.folder / "otava.yaml")},
                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8", timeout=120, check=False)
         self.assertEqual(ran.returncode, 0, ran.stderr)
