@@ -68,6 +68,10 @@ export_to() {
 	run --separate-stderr export_to csv runs/run-1 --out no/such.csv
 	[ "$status" = 1 ]
 	[ "$stderr" = "gpusig: export: cannot write $PWD/no/such.csv: No such file or directory" ]
+	run --separate-stderr export_to csv runs/run-1 --out /dev/null
+	[ "$status" = 1 ]
+	[ "$stderr" = 'gpusig: export: cannot write /dev/null: it is no regular file' ]
+	[ -c /dev/null ]
 	run --separate-stderr export_to csv runs --format json
 	[ "$status" = 2 ]
 	[ "${#stderr_lines[@]}" = 1 ]

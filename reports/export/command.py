@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import sys
 from pathlib import Path
 from typing import Any, Callable, Dict, List, NoReturn, Sequence, Tuple
@@ -47,7 +48,10 @@ def _say(text: str) -> None:
 
 
 def _write(path: Path, text: str) -> int:
+    """A device or a pipe is refused: the file would take its place."""
     try:
+        if path.exists() and not path.is_file():
+            raise FileExistsError(errno.EEXIST, "it is no regular file")
         write_whole(path, text)
     except (OSError, ValueError) as why:
         _say("cannot write %s: %s" % (clean(str(path)), getattr(why, "strerror", None) or "no name of a file"))
