@@ -72,7 +72,7 @@ class Run:
     values: Tuple[Value, ...]
     missing: Tuple[Missing, ...]
     doubtful: bool
-    verdict: str  # the report's last sentence
+    verdict: str  # the report's last sentence, without the share of invalid values
     signature: Json
 
     @property
@@ -135,7 +135,8 @@ def _run(signature: Json, name: str, plan: Json) -> Run:
     signature = restored(signature)
     whole = Signature(signature)
     values = tuple(_value(key, entry) for _, rows in grouped(whole) for key, entry in rows)
-    said, node = verdict(whole), signature["provenance"]["fields"].get("hostname")
+    # A signature has few of the valid values and groups the invalid ones, so their share is not known here.
+    said, node = verdict(replace(whole, json=dict(signature, invalid=[]))), signature["provenance"]["fields"].get("hostname")
     return Run(name, clean(str(node))[:200] if node else UNKNOWN, str(signature["device"]), name_of(signature),
                signature["simulated"] is True, _start(signature, plan), values,
                _missing(signature), said.doubtful, said.text, signature)

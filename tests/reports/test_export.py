@@ -149,6 +149,21 @@ class Prometheus(Exported):
                              - 2 * prometheus.export([run])[0].count("# TYPE"))
 
 
+class Doubtful(Exported):
+    def test_what_the_report_calls_doubtful_is_but_for_the_share_of_invalid_values(self) -> None:
+        def grouped(content: Json) -> None:
+            content["invalid"] = [{"program": "micro/memory", "device": "host", "key": "a=2", "derived": "bandwidth", "flags": [],
+                                   "variant": "regular", "reason": "heat", "count": 10 ** 6, "where": {}}]
+
+        run = self.run_of(self.stored("good", synthetic.memory().text()))
+        self.assertFalse(run.doubtful)
+        run = self.run_of(self.changed(self.stored("flagged", synthetic.memory().text()), grouped))
+        self.assertEqual((run.doubtful, "values are invalid" in run.verdict), (False, False))
+        for status, doubtful in (("failed", True), ("skipped", False)):
+            run = self.run_of(self.stored(status, synthetic.memory().text() + synthetic.unstarted("micro/x", status, "why")))
+            self.assertEqual(run.doubtful, doubtful)
+
+
 class JUnit(Exported):
     def suites(self, run: runs.Run) -> ElementTree.Element:
         return ElementTree.fromstring(junit.export([run])[0])
