@@ -330,24 +330,28 @@ static bool has_variant(const struct section *s)
 	return false;
 }
 
-/* A table for each algorithm and shape that was measured or is wrong. Where there is none, what was
+/* A table for each algorithm and shape that was measured or is wrong, and at the end how many, so
+ * that a file that was cut off between two of them is found out. Where there is none, what was
  * skipped is said once. */
 static void print_tables(struct section *s)
 {
 	const struct nccl_tests_table *t = s->table;
-	bool any = false;
+	unsigned printed = 0;
 	for (s->variant = 0; t->source.bench->variants[s->variant].name; s->variant++)
 		for (size_t i = 0; i < t->count; i++) {
 			s->shape = t->rows[i].point.shape;
 			if (!is_first_of_shape(t, i) || !has_variant(s))
 				continue;
 			print_section(s);
-			any = true;
+			printed++;
 		}
-	for (size_t i = 0; !any && i < t->count; i++)
+	if (printed) {
+		out_print("# All tables: %u\n", printed);
+		return;
+	}
+	for (size_t i = 0; i < t->count; i++)
 		print_note(&t->rows[i]);
-	if (!any)
-		print_foot(s, 0.0, 0, 0, false);
+	print_foot(s, 0.0, 0, 0, false);
 }
 
 static int print_all(void *arg, const struct bench_case *c, size_t left_out, bool interrupted)

@@ -6,7 +6,7 @@ out_of_place or in_place, WHAT is time or busbw. One of the two is judged, as th
 has lost its digits ("0.00"), and busbw from there on. doc/PERFORMANCE.md of nccl-tests advises the same.
 
 The programs of collectives/ print this table, too (--format nccl-tests), one algorithm a table, which is part of the name of the
-collective there. What they did not measure is N/A. They time in another way, so their numbers are those of another tool.
+collective there, and a line at the end says how many there are. What they did not measure is N/A. They time in another way, so their numbers are those of another tool.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ _SETTINGS = {"threads per process": re.compile(r"nThread ([0-9]+)"), "GPUs per t
              "graph launches": re.compile(r"graph: ([0-9]+)")}
 _OWN = re.compile(r"# gpusig (\S+), in the format of nccl-tests")
 _ALGORITHM, _SIMULATED, _INTERRUPTED = "# Algorithm:", "# Simulated:", "# Interrupted:"
+_ALL = re.compile(r"# All tables: ([0-9]{1,6})")
 _PROGRAM, _RCCL, _BLOCKING, _AVERAGE = ("# Collective test starting:", "rccl-tests: Version", "# Blocking Enabled:",
                                         "# Avg bus bandwidth")
 
@@ -141,6 +142,7 @@ class _Table:
         self.found = Found(SOURCE)
         self.columns: Optional[Columns] = None
         self.collective, self.tests, self.ends, self.above = "", 0, 0, ""
+        self.stated = 0  # tables, by the lines at the ends of our own
         self.ranks: Dict[str, Tuple[str, str]] = {}  # by their lines, which each table of one run repeats
 
     def comment(self, line: str) -> None:
@@ -163,7 +165,7 @@ class _Table:
 
     def _fact(self, line: str) -> None:
         line = line[:_MAX_FACT]
-        version, rank, own = _VERSION.match(line), _RANK.match(line), _OWN.match(line)
+        version, rank, own, stated = _VERSION.match(line), _RANK.match(line), _OWN.match(line), _ALL.fullmatch(line)
         if version:
             self.found.state("library: nccl-tests", version.group(1))
             self.found.state("library: NCCL headers", nccl_version(version.group(2)))
@@ -171,6 +173,8 @@ class _Table:
         elif own:
             self.found.source = OWN_SOURCE
             self.found.state("gpusig: version", own.group(1))
+        elif stated:
+            self.stated += int(stated.group(1))
         elif line.startswith(_SIMULATED):
             self.found.state("machine: simulated", True)
         elif rank and len(self.ranks) < _MAX_RANKS:
@@ -223,5 +227,7 @@ def read(text: str) -> Found:
             table.row(words, number)
     if table.ends < table.tests:
         raise BadRecord("cut off, or the test did not end: no line '%s'" % _AVERAGE)
+    if table.found.source == OWN_SOURCE and table.stated != table.tests:
+        raise BadRecord("cut off: %s, and its end is not there or counts %d" % (plural(table.tests, "table"), table.stated))
     state_ranks(table.found, list(table.ranks.values()))
     return table.found
