@@ -37,14 +37,24 @@ def spread_of(tries: Mapping[str, Sequence[float]]) -> Optional[Json]:
     return {"relative": median(found) / _OF_A_MEDIAN, "metrics": len(found)} if len(found) >= LEAST else None
 
 
+def student_t(degrees: int) -> float:
+    """For 95 %."""
+    return _T[min(degrees, len(_T)) - 1]
+
+
+def variance_of(values: Sequence[float], relative: float) -> Tuple[float, int]:
+    """Relative, of one number whose tries or runs these are, with the spread of all numbers; and its degrees of freedom."""
+    own = _relative_variance(values) if len(values) > 1 else None
+    degrees = PRIOR + (len(values) - 1 if own is not None else 0)
+    return (PRIOR * relative ** 2 + (own or 0.0) * (degrees - PRIOR)) / degrees, degrees
+
+
 def of_another_run(value: float, interval: Tuple[Optional[float], Optional[float]], values: Sequence[float],
                    spread: Json) -> Tuple[float, float]:
     """Where another run's value lies, with at least 95 %: the difference of two values has twice their variance. Holds the
     interval."""
-    own = _relative_variance(values) if len(values) > 1 else None
-    degrees = PRIOR + (len(values) - 1 if own is not None else 0)
-    variance = (PRIOR * spread["relative"] ** 2 + (own or 0.0) * (degrees - PRIOR)) / degrees
-    half = _T[min(degrees, len(_T)) - 1] * math.sqrt(2 * variance) * abs(value)
+    variance, degrees = variance_of(values, spread["relative"])
+    half = student_t(degrees) * math.sqrt(2 * variance) * abs(value)
     ends = [end for end in interval if end is not None] + [value - half, value + half]
     return min(ends), max(ends)
 

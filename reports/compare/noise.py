@@ -149,13 +149,24 @@ def calibrate(pool: Side, settings: Settings, repeats: Optional[int]) -> Json:
         "alarms_with_floor": _alarms(runs, names, count, replace(settings, noise=effects)), "metrics": metrics})
 
 
+def load(path: Path, name: str) -> Json:
+    """The file of calibrate(). BadNumbers where it is none."""
+    try:
+        found = read_object(path)
+    except OSError as why:
+        raise BadNumbers("%s: %s" % (name, why.strerror)) from None
+    except BadRecord as why:
+        raise BadNumbers("%s is malformed: %s" % (name, str(why)[:100])) from None
+    if found.get("schema") != SCHEMA or not str(found.get("version")).startswith(READS):
+        raise BadNumbers("%s is not a noise floor that this reads: ./gpusig compare --aa makes one" % name)
+    return found
+
+
 def read(path: Path, name: str, repeats: int) -> Dict[str, float]:
     """The least effect that matters of each metric, for so many runs a side: of the nearest smaller number of runs, which has the
     larger floor, else of the smallest one."""
+    found = load(path, name)
     try:
-        found = read_object(path)
-        if found["schema"] != SCHEMA or not str(found["version"]).startswith(READS):
-            raise BadNumbers("%s is not a noise floor that this reads: ./gpusig compare --aa makes one" % name)
         effects: Dict[str, float] = {}
         for entry in found["metrics"]:
             by_count = {int(n): own["effect"] for n, own in entry["by_repeats"].items() if is_number(own["effect"])}
@@ -163,11 +174,7 @@ def read(path: Path, name: str, repeats: int) -> Dict[str, float]:
                 fitting = [n for n in by_count if n <= repeats] or [min(by_count)]
                 effects[str(entry["name"])] = float(by_count[max(fitting)])
         return effects
-    except BadNumbers:
-        raise
-    except OSError as why:
-        raise BadNumbers("%s: %s" % (name, why.strerror)) from None
-    except (BadRecord, KeyError, TypeError, ValueError, AttributeError) as why:
+    except (KeyError, TypeError, ValueError, AttributeError) as why:
         raise BadNumbers("%s is malformed: %s" % (name, str(why)[:100])) from None
 
 
