@@ -8,7 +8,8 @@ from suite.command_error import CANNOT_RUN, CommandError
 from suite.programs import Backend, Program
 
 # Vendors' GPUs first; a simulated device is never chosen for the user.
-_PREFERRED = ("cuda", "hip", "host")
+_GPUS = ("cuda", "hip")
+_PREFERRED = (*_GPUS, "host")
 
 
 def choose(requested: str | None, known: list[Backend]) -> tuple[str, str]:
@@ -42,11 +43,42 @@ def is_virtual(device: str) -> bool:
     return device.partition(":")[0] == "sim"
 
 
-def count(device: str) -> int:
-    """How many devices a list names: "cuda:0-7" 8, "host" 1, "sim:quiet:0,1" 2."""
+def _places(device: str) -> list[range]:
+    """What a list names: "cuda:0-2,5" 0 to 2 and 5; empty where it has no list."""
     ranges = device.rpartition(":")[2].split(",")
     found = [re.fullmatch(r"(\d+)(?:-(\d+))?", text) for text in ranges]
-    return sum(int(m[2] or m[1]) - int(m[1]) + 1 for m in found if m) if all(found) else 1
+    return [range(int(m[1]), int(m[2] or m[1]) + 1) for m in found if m] if all(found) else []
+
+
+def count(device: str) -> int:
+    """How many devices a list names: "cuda:0-7" 8, "host" 1, "sim:quiet:0,1" 2."""
+    return sum(map(len, _places(device))) if _places(device) else 1
+
+
+def highest(device: str) -> int:
+    """The last device that a list names; 0 where it names none."""
+    return max((place.stop - 1 for place in _places(device)), default=0)
+
+
+def each_but_first(device: str) -> list[str]:
+    """ "cuda:0-2" is "cuda:1", "cuda:2"."""
+    kind = device.rpartition(":")[0]
+    return [f"{kind}:{number}" for place in _places(device) for number in place][1:64]
+
+
+def all_of(device: str, known: list[Backend]) -> str:
+    """Every device of a kind, where its name alone is the first one: "cuda" is "cuda:0-7"."""
+    there = next((b.devices for b in known if b.name == device), 0)
+    return f"{device}:0-{there - 1}" if device in _GPUS and there > 1 else device
+
+
+def as_there(device: str, known: list[Backend], wanted: int) -> str:
+    """The same list, or all devices where fewer are there than it names or than are wanted."""
+    name, _, places = device.partition(":")
+    there = next((b.devices for b in known if b.name == name), 0)
+    if name not in _GPUS or not places or not there or there >= max(wanted, highest(device) + 1):
+        return device
+    return f"{name}:0-{there - 1}" if there > 1 else f"{name}:0"
 
 
 def kept(chosen: list[Program], device: str) -> list[Program]:

@@ -80,8 +80,13 @@ def matching(programs: list[Program], glob: str) -> list[Program]:
 
 def backends(program: Program) -> list[Backend]:
     """The backends a program was built with, in its order; empty when it does not say."""
+    return backends_in(_ask(program.path, "--devices"))
+
+
+def backends_in(text: str) -> list[Backend]:
+    """Those of the answer to --devices."""
     found = []
-    for line in _ask(program.path, "--devices").splitlines():
+    for line in text.splitlines():
         try:
             row = json.loads(line)
             devices = row["devices"]
