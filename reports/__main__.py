@@ -29,7 +29,8 @@ from reports.signature import MixedMachines, Signature, build
 OK, WRONG, USAGE, NOTHING, NO_PAGE = 0, 1, 2, 3, 77
 # Commands about signatures, each a module with main(arguments): one that is not asked is not loaded.
 _JUDGING = {"compare": "reports.compare.command",
-            "export": "reports.export.command"}
+            "export": "reports.export.command",
+            "preflight": "reports.preflight.command"}
 
 
 def complain(text: str) -> None:

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import NoReturn
 
-from suite import ab, advise, duration, judging, listing, repeats, report, resume, run, saying, streams
+from suite import ab, advise, duration, judging, listing, preflight, repeats, report, resume, run, saying, streams
 from suite.command_error import CommandError
 
 _HOME = Path(__file__).resolve().parent.parent
@@ -35,6 +35,7 @@ def _parser() -> _Parser:
     trying = commands.add_parser("ab", **plain)
     trying.add_argument("settings", nargs="*")
     _add_run_options(trying)
+    preflight.add_options(commands.add_parser("preflight", **plain))
     testing = commands.add_parser("test", **plain)
     testing.add_argument("--only", action="append", default=[])
     testing.add_argument("--stages", action="store_true")
@@ -161,6 +162,9 @@ def main(arguments: list[str]) -> int:
         options = _run_options(given)
         settings = ab.settings(given.settings, options)
         return 0 if given.check_options else ab.run(options, settings, bin_dir, sources, given.cwd)
+    if given.command == "preflight":
+        asked = preflight.options(given)
+        return 0 if given.check_options else preflight.command(asked, bin_dir)
     if given.command == "test":
         _check_test_options(given)
     if given.command == "advise":
