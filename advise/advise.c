@@ -114,6 +114,11 @@ int advise_gemm_seconds(const struct advise_machine *m, enum advise_type type,
 	return 0;
 }
 
+double advise_gemm_error(const struct advise_machine *m, enum advise_type type)
+{
+	return type_known(m, type) ? INFINITY : m->gemm[type].error;
+}
+
 /* A schedule that cuts the GEMM relies on more predictions, so its time is increased by their
  * error. */
 static double charged_seconds(const struct advise_advice *a, const struct advise_candidate *c)

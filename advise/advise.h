@@ -288,6 +288,10 @@ int advise(const struct advise_machine *m, const struct advise_question *q,
 int advise_gemm_seconds(const struct advise_machine *m, enum advise_type type,
 			struct advise_shape shape, double *seconds_p, bool *extrapolated_p);
 
+/* Half of the measured GEMMs of this type are predicted from the others to that; INFINITY where
+ * none was measured, or the type is unknown. */
+double advise_gemm_error(const struct advise_machine *m, enum advise_type type);
+
 /* Sizes of the structures, for callers in other languages. */
 size_t advise_machine_bytes(void);
 size_t advise_question_bytes(void);

@@ -8,7 +8,7 @@ import itertools
 import math
 import os
 from pathlib import Path
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List, Optional, Tuple
 
 from reports.advise_lines import Machine
 from reports.jsonl import Json
@@ -30,6 +30,10 @@ class NoData(ValueError):
 
 class _Question(ctypes.Structure):
     _fields_ = [(n, ctypes.c_uint32) for n in ("m", "n", "k", "devices")] + [("op", ctypes.c_int), ("type", ctypes.c_int)]
+
+
+class _Shape(ctypes.Structure):
+    _fields_ = [(n, ctypes.c_double) for n in ("m", "n", "k", "adds")]
 
 
 class _Candidate(ctypes.Structure):
@@ -79,6 +83,7 @@ class Adviser:
         except OSError as why:
             raise LibraryMissing("cannot load %s: %s" % (path.name, why)) from None
         self._lib.err_text.restype = ctypes.c_char_p
+        self._lib.advise_gemm_error.restype = ctypes.c_double
         for name in ("machine", "question", "advice"):
             getattr(self._lib, "advise_%s_bytes" % name).restype = ctypes.c_size_t
         ours = ctypes.sizeof(_Question), ctypes.sizeof(_Advice)
@@ -115,6 +120,21 @@ class Adviser:
         if status:
             raise (NoData if status == -_ENODATA else ValueError)(self._text())
         return self._json(advice)
+
+    def gemm(self, m: int, n: int, k: int, kind: str) -> Tuple[float, bool]:
+        """Seconds of one GEMM that overwrites C, and whether its shape is outside those measured; raises as ask()."""
+        if kind not in self.types:
+            raise ValueError("unknown type '%s'; choices: %s" % (kind, " ".join(self.types)))
+        seconds, extrapolated = ctypes.c_double(), ctypes.c_bool()
+        status = self._lib.advise_gemm_seconds(self._machine, self.types.index(kind), _Shape(m, n, k, 0.0), ctypes.byref(seconds),
+                                               ctypes.byref(extrapolated))
+        if status:
+            raise (NoData if status == -_ENODATA else ValueError)(self._text())
+        return seconds.value, extrapolated.value
+
+    def gemm_error(self, kind: str) -> float:
+        """Half of the measured GEMMs of a known type are predicted from the others to that."""
+        return self._lib.advise_gemm_error(self._machine, self.types.index(kind))
 
     def _json(self, advice: _Advice) -> Json:
         candidates: List[Dict[str, Any]] = [

@@ -9,7 +9,7 @@ import json
 import math
 import sys
 from pathlib import Path
-from typing import Any, Iterator, List, NoReturn, Sequence
+from typing import Any, Callable, Iterator, List, NoReturn, Sequence, Tuple
 
 from reports.advise import Adviser, NoData, LibraryMissing
 from reports.advise_comparison import MachineAnswer, compare, labels
@@ -171,8 +171,7 @@ def _error_text(signature: Json, advice: Json) -> str:
 # ------------------------------------------------------------------ the answer
 
 
-def answer(signature: Json, given: Any, path: Path) -> Json:
-    machine = _machine(signature)
+def _ask(signature: Json, machine: Machine, kind: str, path: Path, question: Callable[[Adviser], Any]) -> Any:
     try:
         adviser = Adviser(machine)
     except LibraryMissing as why:
@@ -180,11 +179,27 @@ def answer(signature: Json, given: Any, path: Path) -> Json:
     except ValueError as why:
         raise AdviseError("%s: malformed: %s" % (path, why), BAD) from None
     try:
-        advice = adviser.ask(given.m, given.n, given.k, given.devices, given.op, given.kind)
+        return question(adviser)
     except NoData as why:
-        raise NoAnswer(_lacking(signature, given.kind, why)) from None
+        raise NoAnswer(_lacking(signature, kind, why)) from None
     except ValueError as why:
         raise AdviseError(str(why)) from None
+
+
+def gemm_alone(signature: Json, sides: Tuple[int, int, int], kind: str, path: Path) -> Tuple[float, bool, float]:
+    """Seconds of one GEMM without communication, whether its shape is outside those measured, and the expected error. Raises as
+    answer()."""
+    def question(adviser: Adviser) -> Tuple[float, bool, float]:
+        return (*adviser.gemm(*sides, kind), adviser.gemm_error(kind))
+
+    seconds, extrapolated, error = _ask(signature, machine_of(signature), kind, path, question)
+    return seconds, extrapolated, error + uncertainty(signature).share
+
+
+def answer(signature: Json, given: Any, path: Path) -> Json:
+    machine = _machine(signature)
+    advice = _ask(signature, machine, given.kind, path,
+                  lambda adviser: adviser.ask(given.m, given.n, given.k, given.devices, given.op, given.kind))
     question = {"m": given.m, "n": given.n, "k": given.k, "devices": given.devices, "op": given.op, "type": given.kind}
     notes = machine.notes + [note for link, kind, note in machine.pair_notes if (link, kind) == (advice["link"], given.kind)]
     notes += complete(signature, advice, question)

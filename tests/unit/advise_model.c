@@ -46,6 +46,10 @@ static void gemms_between_shapes(void)
 				   &got, &outside) == 0 &&
 	       outside);
 	expect_near(got / true_gemm(&plain, 1e6, 1e4, 1e4, 0), 1, 0.03);
+	expect(advise_gemm_error(&machine, ADVISE_F32) >= 0 &&
+	       advise_gemm_error(&machine, ADVISE_F32) < 0.03);
+	expect(isinf(advise_gemm_error(&machine, ADVISE_F64)));
+	expect(isinf(advise_gemm_error(&machine, ADVISE_TYPES)));
 }
 
 /* Steps of whole tiles and waves, which interpolated rates can't reproduce. */
