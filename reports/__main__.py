@@ -5,6 +5,7 @@ python -m reports advise SIGNATURE...  which schedule for a GEMM with its commun
                                     reports/advise_command.py; check-advise only checks the options
 python -m reports compare BEFORE AFTER  has anything changed: reports/compare/command.py
 python -m reports export --to FORMAT SIGNATURE...  for other tools: reports/export/command.py
+python -m reports scorecard MACHINE...  machines side by side: reports/scorecard/command.py
 python -m reports validate FILE     check every line of records, a signature, or advice, against the schema
 
 Exit codes: 0 ok, 1 something measured was wrong or failed, or a file cannot be written, 2 usage, 3 no valid metric, or with
@@ -30,7 +31,8 @@ OK, WRONG, USAGE, NOTHING, NO_PAGE = 0, 1, 2, 3, 77
 # Commands about signatures, each a module with main(arguments): one that is not asked is not loaded.
 _JUDGING = {"compare": "reports.compare.command",
             "export": "reports.export.command",
-            "preflight": "reports.preflight.command"}
+            "preflight": "reports.preflight.command",
+            "scorecard": "reports.scorecard.command"}
 
 
 def complain(text: str) -> None:

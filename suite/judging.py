@@ -10,7 +10,8 @@ from suite.command_error import CommandError
 
 # What each says where it is given nothing; its options are in reports/.
 COMMANDS = {"compare": "compare needs two sides: ./gpusig compare BEFORE AFTER",
-            "export": "export needs a format and a run: ./gpusig export --to prometheus SIGNATURE"}
+            "export": "export needs a format and a run: ./gpusig export --to prometheus SIGNATURE",
+            "scorecard": "scorecard needs two machines or more: ./gpusig scorecard A B [C...]"}
 
 
 def command(name: str, cwd: Path, arguments: list[str]) -> int:

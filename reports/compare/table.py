@@ -246,7 +246,7 @@ def least_effects(rows: Sequence[Json]) -> str:
 # ------------------------------------------------------------------ layout
 
 
-def _wrap(text: str, first: str = "", rest: str = "") -> List[str]:
+def wrapped(text: str, first: str = "", rest: str = "") -> List[str]:
     """A word longer than a line stays whole, so that it can be copied."""
     return textwrap.wrap(text, WIDTH, initial_indent=first, subsequent_indent=rest or " " * len(first), break_long_words=False,
                          break_on_hyphens=False)
@@ -259,10 +259,10 @@ def _heading(row: Json, right: str) -> List[str]:
     capacity = WIDTH - len(right) - 4
     if len(whole) <= capacity:
         return ["  %-*s  %s" % (capacity, whole, right)] if right else ["  " + whole]
-    below = _wrap(condition, "    ") if condition else []
+    below = wrapped(condition, "    ") if condition else []
     if len(label) <= capacity:
         return [("  %-*s  %s" % (capacity, label, right)).rstrip()] + below
-    return _wrap(label, "  ", "    ") + below + [("%*s" % (WIDTH, right))] * bool(right)
+    return wrapped(label, "  ", "    ") + below + [("%*s" % (WIDTH, right))] * bool(right)
 
 
 def _numbers(row: Json, judged: bool) -> List[str]:
@@ -271,7 +271,7 @@ def _numbers(row: Json, judged: bool) -> List[str]:
     if judged:
         parts += ["p %-8s" % p_text(row["p_adjusted"]), finds_text(row)]
     line = " ".join(parts).rstrip()
-    return [line] if len(line) <= WIDTH else _wrap("  ".join(part.strip() for part in parts), "    ")
+    return [line] if len(line) <= WIDTH else wrapped("  ".join(part.strip() for part in parts), "    ")
 
 
 def _notes(row: Json) -> List[str]:
@@ -287,7 +287,7 @@ def _row(row: Json, footnotes: Dict[str, int]) -> List[str]:
         right += ", " + repeats_text(row)
     right += "".join(" [%d]" % footnotes[note] for note in notes if note in footnotes)
     lines = _heading(row, right) + _numbers(row, True)
-    return lines + [line for note in notes if note not in footnotes for line in _wrap(note, "      ")]
+    return lines + [line for note in notes if note not in footnotes for line in wrapped(note, "      ")]
 
 
 def _judged(rows: Sequence[Json], least: str, rate: float) -> List[str]:
@@ -297,11 +297,11 @@ def _judged(rows: Sequence[Json], least: str, rate: float) -> List[str]:
     repeated = [note for note, count in counted.items() if count > _REPEATED]
     footnotes = {note: number for number, note in enumerate(repeated, 1)}
     said = ", ".join("%d %s" % (count, verdict) for verdict, count in counts_of(rows) if count)
-    lines = [""] + _wrap("%s: %s" % (plural(len(rows), "judged metric"), said))
+    lines = [""] + wrapped("%s: %s" % (plural(len(rows), "judged metric"), said))
     for title, block in blocks(rows):
-        lines += ["", *_wrap(title)] + [line for row in block for line in _row(row, footnotes)]
-    lines += [""] * bool(footnotes) + [line for note, number in footnotes.items() for line in _wrap(note, "[%d] " % number)]
-    return lines + [""] + _wrap(
+        lines += ["", *wrapped(title)] + [line for row in block for line in _row(row, footnotes)]
+    lines += [""] * bool(footnotes) + [line for note, number in footnotes.items() for line in wrapped(note, "[%d] " % number)]
+    return lines + [""] + wrapped(
         "Medians of the runs, and the change with its interval. p is adjusted over the judged metrics (rate %s). \"finds\" is "
         "the least effect that so many runs would find with 90 %%. Least effect that matters: %s." % (percent(rate), least))
 
@@ -309,18 +309,18 @@ def _judged(rows: Sequence[Json], least: str, rate: float) -> List[str]:
 def _described(rows: Sequence[Json], hidden: int) -> List[str]:
     if not rows:
         return []
-    lines = ["", *_wrap("Described by effect, not judged: the largest of %s" % plural(len(rows) + hidden, "other metric"))]
+    lines = ["", *wrapped("Described by effect, not judged: the largest of %s" % plural(len(rows) + hidden, "other metric"))]
     for row in rows:
         named = row if row["condition"] else dict(row, label=row["name"])  # "bandwidth" alone may be any
         lines += _heading(named, "") + _numbers(row, False)
-        lines += [line for note in missing_texts(row) for line in _wrap(note, "      ")]
+        lines += [line for note in missing_texts(row) for line in wrapped(note, "      ")]
     return lines + ["  and %d more" % hidden] * bool(hidden)
 
 
 def _control(control: Json) -> List[str]:
-    lines = _wrap(control_text(control), "! " if control["verdict"] == "moved" else "", "  ")
+    lines = wrapped(control_text(control), "! " if control["verdict"] == "moved" else "", "  ")
     for row in control["metrics"][:_CONTROLS]:
-        lines += _wrap("%s  %s" % (label_of(row), change_text(row)), "    ", "      ")
+        lines += wrapped("%s  %s" % (label_of(row), change_text(row)), "    ", "      ")
     more = len(control["metrics"]) - _CONTROLS
     return lines + ["    and %d more" % more] * (more > 0)
 
@@ -329,10 +329,10 @@ def table(comparison: Json) -> str:
     """Plain text of lines up to 80 columns; only a single longer word makes a longer one."""
     known, hidden = shown(comparison, OTHERS)
     outcome, settings = known["outcome"], known["settings"]
-    lines = _wrap(outcome["sentence"]) + [line for reason in outcome["reasons"] for line in _wrap(reason, "  ")]
-    lines += [""] + [line for side in SIDES for line in _wrap("%-6s  %s" % (side, side_text(known[side])), "", "  ")]
+    lines = wrapped(outcome["sentence"]) + [line for reason in outcome["reasons"] for line in wrapped(reason, "  ")]
+    lines += [""] + [line for side in SIDES for line in wrapped("%-6s  %s" % (side, side_text(known[side])), "", "  ")]
     for warning, text in provenance_texts(known["provenance"]):
-        lines += _wrap(text, "! " if warning else "", "  ")
+        lines += wrapped(text, "! " if warning else "", "  ")
     lines += _control(known["control"])
     lines += _judged(known["metrics"], least_effects(known["metrics"]), settings["rate"])
     return "\n".join(lines + _described(known["others"], hidden)) + "\n"

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Machines of any kind side by side: ./gpusig scorecard. Nothing is measured."""

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Machines of known truth for scorecards, without records: what the reader would give of their runs."""
+
+from __future__ import annotations
+
+import math
+import random
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence
+
+import workplace  # noqa: F401: puts the package on the path
+from reports.compare.numbers import DIFFERENCE, RATIO, Number, RunNumbers
+from reports.compare.sides import Side
+from reports.scorecard import card, metrics, price, workload
+from reports.scorecard.card import Question
+from reports.scorecard.machines import Machine
+from reports.scorecard.price import STATED, Price, Prices
+from reports.scorecard.workload import Line, Mix, Time
+from reports.spread import PRIOR
+
+Json = Dict[str, Any]
+T4 = 2.776  # of Student's distribution with 4 degrees of freedom, 95 %
+
+
+class Truth(NamedTuple):
+    """Of a number: its value, how it moves from run to run (relative, or as it is where it is a difference)."""
+
+    value: float
+    noise: float = 0.01
+    better: Optional[str] = "higher"
+    unit: str = "byte/s"
+    scale: str = RATIO
+    condition: str = ""
+    group: str = "Memory"
+
+
+def drawn(truth: Truth, generator: random.Random) -> float:
+    moved = generator.gauss(0, truth.noise)
+    return truth.value + moved if truth.scale == DIFFERENCE else truth.value * math.exp(moved)
+
+
+def _signature(name: str, values: Mapping[str, float], truths: Mapping[str, Truth], spread: Optional[float],
+               simulated: bool, device: Mapping[str, Any]) -> Json:
+    entries = {}
+    for key, value in values.items():
+        truth = truths[key]
+        entries[key] = {"value": value, "unit": truth.unit, "better": truth.better, "primary": True, "ci_low": value,
+                        "ci_high": value, "condition": truth.condition, "n": 20}
+        if spread is not None:
+            half = T4 * math.sqrt(2) * spread * (abs(value) if truth.scale == RATIO else 1.0)
+            entries[key].update(run_low=value - half, run_high=value + half)
+    backend = str(device.get("backend", "cuda"))
+    return {"device": backend, "simulated": simulated, "unverified": False, "metrics": entries, "primary_missing": [],
+            "devices": {"%s[%d]" % (backend, k): dict({"name": "GPU of " + name, "backend": backend, "driver": "1"}, **device)
+                        for k in range(int(device.get("count", 1)))},
+            "provenance": {"fields": {"version": "abc", "hostname": name}, "environment": {}, "changed_between_runs": {}},
+            "invalid": [], "not_measured": [], "runs": [{"program": "micro/memory", "status": "ok"}], "programs": {},
+            "run_spread": None if spread is None else {"relative": spread, "metrics": 20}}
+
+
+def machine(name: str, truths: Mapping[str, Truth], runs: int = 3, seed: int = 1, spread: Optional[float] = None,
+            simulated: bool = False, **device: Any) -> Machine:
+    """`spread`: that a run states of itself from second tries."""
+    generator = random.Random("%s %d" % (name, seed))
+    found: List[RunNumbers] = []
+    signatures = []
+    for k in range(runs):
+        values = {key: drawn(truth, generator) for key, truth in truths.items()}
+        numbers = {key: Number(value, truths[key].unit, truths[key].better, scale=truths[key].scale, label=key.rpartition("/")[2],
+                               group=truths[key].group, condition=truths[key].condition) for key, value in values.items()}
+        found.append(RunNumbers("%s/run-%d" % (name, k + 1), "gpusig", numbers, "%s %d %d" % (name, seed, k),
+                                "2026-01-0%dT00:00:00" % (k % 9 + 1), name, "cuda: GPU of " + name, simulated,
+                                {"driver: device driver": "1", "options: budget s": "600"}))
+        signatures.append(_signature(name, values, truths, spread, simulated, device))
+    kind = str(device.get("backend", "cuda"))
+    paths = [Path(name) / ("run-%d" % (k + 1)) / "signature.json" for k in range(runs)]
+    kind = kind if kind in ("host", "sim") else "gpu"
+    return Machine(name, Side(name, found), signatures, paths, kind, int(device.get("count", 1)), simulated, spread)
+
+
+def truths(count: int, seed: int, noises: Sequence[float] = (0.005, 0.01, 0.02, 0.05)) -> Dict[str, Truth]:
+    """So many numbers of both directions, and one in five a difference around 0."""
+    generator = random.Random(seed)
+    found = {}
+    for k in range(count):
+        noise, better = generator.choice(list(noises)), generator.choice(["higher", "lower"])
+        name = "micro/memory/number_%02d" % k
+        if k % 5 == 4:
+            found["overlap/pair/pair_of_ideal_%02d" % k] = Truth(generator.uniform(-0.5, 1), noise, better, "", DIFFERENCE,
+                                                                 group="Overlap")
+        else:
+            found[name] = Truth(10 ** generator.uniform(-6, 12), noise, better, "s" if better == "lower" else "byte/s")
+    return found
+
+
+def card_of(machines: Sequence[Machine], base: Optional[str] = None, **more: Any) -> Json:
+    rows = metrics.rows_of(machines)
+    metrics.judge(rows[0])
+    return card.card(machines, rows, Question(base, **more))
+
+
+def wins(found: Json) -> int:
+    """Pairs of which one is called better."""
+    return sum(len(others) for row in found["metrics"] for others in row["better_than"].values())
+
+
+def random_mix(names: List[str], seed: int) -> Mix:
+    generator = random.Random(seed)
+    items = [workload.judge(Line("item %d" % k, {name: Time(10 ** generator.uniform(-3, 0), generator.uniform(0.01, 0.3))
+                                                 for name in names})) for k in range(5)]
+    return Mix(items, workload._sum("total", items, names), None, len(items))
+
+
+def full(text: str = "") -> Json:
+    """A card with everything on it, and `text` in every place that takes any."""
+    made = [machine(name + text, truths(8, k % 2), 3, backend="cuda") for k, name in enumerate("abc")]
+    for one in made:
+        for run in one.runs:
+            run.numbers.update({name: replace(number, label=number.label + text) for name, number in run.numbers.items()})
+    lacking = next(name for name in made[2].runs[0].numbers)
+    for run in made[2].runs:
+        run.numbers[lacking] = Number(None, "", None, reason="its case did not run" + text)
+    names = [one.name for one in made]
+    mix = random_mix(names, 1)
+    prices = Prices({name: Price(10.0 + k, "EUR/h", 700.0, STATED, "stated") for k, name in enumerate(names)}, ["a note" + text])
+    rows = metrics.rows_of(made)
+    metrics.judge(rows[0])
+    return card.card(made, rows, Question(None, mix, "mix" + text, price.judge(prices, rows[0], mix), "prices" + text))
+
+
+assert PRIOR == 4, "T4 is for so many degrees of freedom"

@@ -1,0 +1,139 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-3-Clause
+# scorecard: from runs of simulated machines, whose truth is known, to who is best at what, for which work and at which price.
+
+# shellcheck disable=SC2154 # run sets status, output, stderr and their lines; helpers sets root
+load bats/helpers
+
+# Two machines, three runs each: "hot" has GEMMs that take 1.5 times as long, and memory that is twice as fast.
+setup_file() {
+	local where=$BATS_FILE_TMPDIR bin=${GPUSIG_BIN:-$root/bin} name run model
+	printf 'like = default\njitter_sigma = 0.003\nblock_jitter_sigma = 0.003\n' | tee "$where/plain.model" >"$where/hot.model"
+	printf 'slow_down = gemm 1.5\nmemory_bandwidth = 4e11\n' >>"$where/hot.model"
+	for name in plain hot; do
+		for run in 1 2 3; do
+			mkdir -p "$where/$name/run-$run"
+			model="--device sim:$where/$name.model --budget 3s --seed $((run + ${#name} * 10)) --format json"
+			# shellcheck disable=SC2086 # several words
+			{
+				"$bin/gemm/efficiency" $model --type f32 \
+					--shape n1024,512x512x512,1024x512x2048,512x2048x1024,256x1024x512
+				"$bin/micro/memory" $model --op triad
+				"$bin/micro/launch" $model
+				"$bin/micro/copy_path" $model --direction up --size 64K:16M:x16 --path engine
+			} >"$where/$name/run-$run/records.jsonl" || return 1
+			(cd "$root" && "$TEST_PYTHON" -m reports build "$where/$name/run-$run" >/dev/null 2>"$where/err") || [ $? = 77 ] ||
+				{ cat "$where/err" && return 1; }
+		done
+	done
+	printf 'gemm 700x900x800 f32 count=100\nmemory triad 1G\nlaunch 1000\ncopy up 1M\n' >"$where/mix"
+	printf 'plain 100 EUR 300W\nhot 90 EUR 200W\nhot2 0 EUR\nnobody 1 EUR\n' >"$where/prices"
+}
+
+setup() { cd "$BATS_FILE_TMPDIR" || return 1; }
+
+# In the folder of the file, where the runs are.
+scorecard() { (cd "$root" && exec "$TEST_PYTHON" -m suite --cwd "$BATS_FILE_TMPDIR" scorecard "$@"); }
+
+need_advice() { [ -e "${GPUSIG_BIN:-$root/bin}/libgpusig_advise.so" ] || skip 'skipped: no libgpusig_advise.so'; }
+
+@test "each machine is best at what it was made better at" {
+	run --separate-stderr scorecard plain hot --format json --html ''
+	[ "$status" = 0 ]
+	json '[m["best"] for m in rows[0]["metrics"] if "gemm_f" in m["name"]] == [["plain"]]' \
+		'[m["best"] for m in rows[0]["metrics"] if m["name"] == "micro/memory/memory_triad_bandwidth"] == [["hot"]]' \
+		'all(0.63 < m["ratios"]["hot"]["value"] < 0.71 for m in rows[0]["metrics"] if "gemm_f" in m["name"])' \
+		'any("Simulated" in s for s in rows[0]["sentences"])' < <(tr -d '\n' <<<"$output")
+	run --separate-stderr scorecard plain hot --html ''
+	[ "$status" = 0 ]
+	[[ ${lines[0]} == "Best in "*" headline numbers compared: "* ]]
+	for line in "${lines[@]}"; do [ "${#line}" -le 80 ]; done
+}
+
+@test "a machine against itself is 1 in every number, item and total" {
+	need_advice
+	run --separate-stderr scorecard A=plain B=plain --workload mix --format json --html ''
+	[ "$status" = 0 ]
+	json 'all(r["low"] <= 1 <= r["high"] for m in rows[0]["metrics"] if m["scale"] == "ratio" for r in m["ratios"].values())' \
+		'none([m["name"] for m in rows[0]["metrics"] if m["verdict"] == "best"])' 'len(rows[0]["workload"]["items"]) == 4' \
+		'all(own["speed"]["low"] <= 1 <= own["speed"]["high"] for line in [*rows[0]["workload"]["items"], rows[0]["workload"]["total"]]
+		  for own in line["machines"].values())' 'any("one machine, measured once" in n for n in rows[0]["notes"])' \
+		< <(tr -d '\n' <<<"$output")
+}
+
+@test "the order of the machines changes nothing" {
+	need_advice
+	scorecard plain hot hot2=hot/run-1 --workload mix --price prices --format json --html '' >one.json
+	scorecard hot2=hot/run-1 hot plain --workload mix --price prices --format json --html '' >other.json
+	"$TEST_PYTHON" -c 'import json
+one, other = (json.load(open(name)) for name in ("one.json", "other.json"))
+for card in (one, other):
+    card["machines"].sort(key=lambda machine: machine["name"])
+    card["price"]["notes"].sort(key=lambda note: note.partition("machines: ")[0])
+    card["price"]["notes"] = [note.partition("machines: ")[0] for note in card["price"]["notes"]]
+assert json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)'
+}
+
+@test "a mix is predicted, and prices are weighed; what is wrong in them is named" {
+	need_advice
+	run --separate-stderr scorecard plain hot hot2=hot/run-1 --workload mix --price prices --format json --html page.html
+	[ "$status" = 0 ]
+	json 'rows[0]["workload"]["items"][0]["best"] == ["plain"]' '"hot" in rows[0]["workload"]["items"][1]["best"]' \
+		'rows[0]["price"]["criteria"] == ["speed", "price", "power"]' \
+		'any("a price of 0" in n for n in rows[0]["price"]["notes"])' 'any("nobody" in n for n in rows[0]["price"]["notes"])' \
+		< <(tr -d '\n' <<<"$output")
+	if python=$(sh "$root/suite/find_python.sh" jsonschema); then
+		echo "$output" >card.json
+		(cd "$root" && "$python" -m reports validate "$BATS_FILE_TMPDIR/card.json")
+	fi
+	[ ! -e page.html ] || { grep -q 'Run rules' page.html && ! grep -q '<script' page.html; }
+}
+
+@test "what a machine cannot answer has a reason, and no total" {
+	printf 'launch 10\nmessage allreduce 1M devices=2\n' >impossible
+	run --separate-stderr scorecard plain hot --workload impossible --format json --html ''
+	[ "$status" = 0 ]
+	json 'rows[0]["workload"]["total"]["machines"]["hot"]["seconds"] is None' 'rows[0]["workload"]["common_items"] == 1' \
+		'"measured alone" in rows[0]["workload"]["items"][1]["machines"]["hot"]["reason"]' < <(tr -d '\n' <<<"$output")
+}
+
+@test "wrong usage is one line, and 2" {
+	printf 'gemm 1x1 f32\n' >wrong
+	mkdir -p empty
+	for words in 'plain' 'plain nowhere' 'plain hot --base cold' 'plain hot --workload wrong' 'plain hot --workload nowhere' \
+		'A=plain A=hot' 'plain hot --price nowhere' 'plain hot --format csv' 'plain hot --nonsense' 'plain empty' 'plain mix'; do
+		# shellcheck disable=SC2086 # several words
+		run --separate-stderr scorecard $words --html ''
+		[ "$status" = 2 ] || { echo "$words: $status" && return 1; }
+		[ -z "$output" ]
+		[ "${#stderr_lines[@]}" = 1 ]
+		[[ $stderr == gpusig:* ]]
+	done
+	run --separate-stderr scorecard
+	[ "$status" = 2 ]
+	[[ $stderr == *"two machines or more"* ]]
+}
+
+@test "a simulated machine and a measured one do not stand side by side" {
+	mkdir -p here
+	"${GPUSIG_BIN:-$root/bin}/micro/launch" --device host --budget 1s --format json >here/records.jsonl
+	(cd "$root" && "$TEST_PYTHON" -m reports build "$BATS_FILE_TMPDIR/here" >/dev/null 2>&1) || [ -e here/signature.json ]
+	run --separate-stderr scorecard plain here --html ''
+	[ "$status" = 2 ]
+	[[ $stderr == *"a simulated and a measured machine do not compare"* ]]
+}
+
+@test "nothing in common is 3; a page that cannot be written is 1" {
+	for name in launch efficiency; do
+		mkdir -p "only-$name"
+		grep -E "\"program\": ?\"[a-z]+/$name\"" plain/run-1/records.jsonl >"only-$name/records.jsonl"
+		(cd "$root" && "$TEST_PYTHON" -m reports build "$BATS_FILE_TMPDIR/only-$name" >/dev/null 2>&1) || [ $? = 77 ]
+	done
+	run --separate-stderr scorecard only-launch only-efficiency --html ''
+	[ "$status" = 3 ]
+	[[ ${lines[0]} == "No headline number could be compared."* ]]
+	"$TEST_PYTHON" -c 'import jinja2' 2>/dev/null || skip 'skipped: no jinja2'
+	run --separate-stderr scorecard plain hot --html nowhere/page.html
+	[ "$status" = 1 ]
+	[[ $stderr == *"cannot write"* ]]
+}
