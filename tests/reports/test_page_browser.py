@@ -18,8 +18,10 @@ import workplace
 import comparison_example as example
 import layout
 import page_browser
+import scorecard_example
 from page_browser import LAYOUTS, PAPER, SCHEMES, Page
 from reports.compare import page as compare_page
+from reports.scorecard import page as scorecard_page
 
 WHY_NOT = page_browser.why_no_browser() or ("" if workplace.HAVE_JINJA2 else "jinja2 is not installed")
 ALL = bool(os.environ.get("GPUSIG_TEST_ALL"))
@@ -170,6 +172,25 @@ class Comparison(Printed, unittest.TestCase):
     def stored(name: str, made: example.Json) -> Path:
         path = _scratch / (name + ".html")
         path.write_text(compare_page.render(made), encoding="utf-8")
+        return path
+
+
+class Scorecard(Printed, unittest.TestCase):
+    @classmethod
+    def setUpClass(cls) -> None:
+        made = scorecard_example.full()
+        cls.files = {"scorecard": cls.stored("scorecard", made)}
+        cls.on_every_sheet = tuple((machine["name"],) for machine in made["machines"])
+
+    def test_a_telephone_does_not_scroll_sideways_whatever_the_words(self) -> None:
+        page = _browser.open(self.stored("long_words_of_a_scorecard", scorecard_example.full("x" * 300)))
+        page.lay_out("390", "light")
+        self.none(page.rule("sideways"))
+
+    @staticmethod
+    def stored(name: str, made: example.Json) -> Path:
+        path = _scratch / (name + ".html")
+        path.write_text(scorecard_page.render(made), encoding="utf-8")
         return path
 
 
