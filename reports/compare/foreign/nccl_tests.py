@@ -6,7 +6,8 @@ out_of_place or in_place, WHAT is time or busbw. One of the two is judged, as th
 has lost its digits ("0.00"), and busbw from there on. doc/PERFORMANCE.md of nccl-tests advises the same.
 
 The programs of collectives/ print this table, too (--format nccl-tests), one algorithm a table, which is part of the name of the
-collective there, and a line at the end says how many there are. What they did not measure is N/A. They time in another way, so their numbers are those of another tool.
+collective there. A line at the end says how many tables there are; what was not measured is N/A. They time in another way,
+so their numbers are those of another tool.
 """
 
 from __future__ import annotations
