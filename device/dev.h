@@ -42,9 +42,7 @@
  *
  * -EFAULT: memory of an operation is not as under "Memory"; what is freed is not an allocation of
  * the device.
- *
  * -EBUSY: what is freed is used by queued work or by a graph.
- *
  * -EINVAL: a stream, event, graph or communicator is not open, or is another device's (but waits,
  * queries and times take events of any device); a kernel was not found on the device; an argument
  * of a kernel is missing or not aligned, or a number is not the multiple that device/kernels.h asks
@@ -208,6 +206,8 @@ struct dev_ops {
 	const char *name;
 	bool always_checked; /* its operations check for misuse, with DEV_CHECKED or without */
 	const char *models;  /* that a spec may name, for messages; NULL: it takes none */
+	/* int f(void) of MPI libraries: 1 where messages may be in DEVICE memory. Or NULL. */
+	const char *const *mpi_queries;
 
 	/* Required. */
 	/* Number of devices usable now; if 0, returns success with the reason in err_text(). */

@@ -19,7 +19,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { GRID_COLUMNS = 16 };
+enum { GRID_COLUMNS = 16, MAX_LISTED = 256 };
 /* Of a value with its interval, so that most names of quantities begin at the same column. */
 #define VALUE_WIDTH 26
 /* A longer label has a line of its own. */
@@ -220,6 +220,21 @@ static void print_without_value(struct bench_run *r, struct bench_derived *d)
 		 d->variant >= 0 ? label_of(r, d->variant) : "", bench_derived_reason(r, d));
 }
 
+/* Lists of many, as of all pairs of nodes, are in the record; people get the first ones. Returns
+ * how many were left out. */
+static size_t hide_the_rest(struct bench_run *r)
+{
+	size_t listed = 0, hidden = 0;
+	for (size_t i = 0; i < r->current.derived_count; i++) {
+		struct bench_derived *d = &r->current.derived[i];
+		if (d->shown || ++listed <= MAX_LISTED)
+			continue;
+		d->shown = true;
+		hidden++;
+	}
+	return hidden;
+}
+
 void table_values_print(struct bench_run *r, int label_width)
 {
 	struct bench_current *now = &r->current;
@@ -227,6 +242,7 @@ void table_values_print(struct bench_run *r, int label_width)
 	for (size_t i = 0; i < now->derived_count; i++)
 		now->derived[i].shown =
 			bench_table_in_row(&now->derived[i]) || !isfinite(now->derived[i].value);
+	size_t hidden = hide_the_rest(r);
 	for (size_t i = 0; i < now->derived_count; i++) {
 		if (now->derived[i].shown)
 			continue;
@@ -239,4 +255,6 @@ void table_values_print(struct bench_run *r, int label_width)
 	for (size_t i = 0; i < now->derived_count; i++)
 		if (!isfinite(now->derived[i].value) && !bench_table_in_row(&now->derived[i]))
 			print_without_value(r, &now->derived[i]);
+	if (hidden)
+		out_wrap("    ", "  %zu more values are in the records (--out)", hidden);
 }

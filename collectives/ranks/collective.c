@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "collectives/ranks/collective.h"
-#include "bench/out.h"
 #include "collectives/nccl_tests/nccl_tests_args.h"
 #include "collectives/nccl_tests/nccl_tests_table.h"
 #include "collectives/ranks/mpi_job.h"
 #include "collectives/ranks/rank_device.h"
+#include "collectives/ranks/rank_program.h"
 #include "collectives/ranks/session.h"
 #include "lib/err.h"
 
@@ -25,6 +25,7 @@ enum { MAX_AXES = 8 };
 
 /* The leader's; c->arg. */
 struct leader {
+	const struct bench *bench; /* as declared */
 	struct bench program;
 	struct axis axes[MAX_AXES + 1];
 	struct bench_job job;
@@ -86,12 +87,11 @@ static int admit(const struct bench_case *c)
 static int open_rank_devices(struct bench_case *c)
 {
 	struct leader *leader = c->arg;
-	struct mpi_command command = make_command(SESSION_DEVICE, 0, 0);
 	if (leader->devices_open)
 		return 0;
-	rank_device_list(session_device(leader->session), leader->device_given, c->devices,
-			 &command.devices);
-	int status = mpi_job_command(&leader->ranks, &command);
+	int status = rank_program_open_devices(&leader->ranks, SESSION_DEVICE,
+					       session_device(leader->session),
+					       leader->device_given, c->devices);
 	leader->devices_open = status == 0;
 	return status;
 }
@@ -395,8 +395,10 @@ static void add_format(struct leader *leader, const struct bench *b)
 	leader->program.option_notes = nccl_tests_notes;
 }
 
-static int run_leader(struct leader *leader, const struct bench *b, int argc, char **argv)
+static int run_leader(void *state, int argc, char **argv)
 {
+	struct leader *leader = state;
+	const struct bench *b = leader->bench;
 	const struct nccl_tests_program known = {
 		.bench = b, .reduces = has_operation(leader->kind), .ranks = true};
 	leader->program = *b;
@@ -407,11 +409,7 @@ static int run_leader(struct leader *leader, const struct bench *b, int argc, ch
 		err_print("%s: %s", b->name, err_text());
 		return 2;
 	}
-	leader->job = (struct bench_job){.library = mpi_job.library,
-					 .processes = (unsigned)mpi_job.size,
-					 .hosts = (unsigned)mpi_job.hosts,
-					 .virtual_time = mpi_job.virtual_time,
-					 .cpu_s = mpi_job_cpu_s};
+	leader->job = rank_program_job();
 	leader->device_given = nccl_tests_args_value(&leader->args, "device");
 	add_callbacks(&leader->program);
 	leader->program.job = &leader->job;
@@ -424,35 +422,29 @@ static int run_leader(struct leader *leader, const struct bench *b, int argc, ch
 			"SimGrid simulates ranks, network and clock: flows share links, no "
 			"packets, and computing takes no time";
 	}
-	return bench_main(&leader->program, leader->args.argc, leader->args.argv);
+	int code = bench_main(&leader->program, leader->args.argc, leader->args.argv);
+	nccl_tests_table_free(&leader->table);
+	return code;
 }
+
+static void close_session(void *session) { session_free(session); }
 
 int collective_main(const struct bench *b, enum schedule_kind kind, int argc, char **argv)
 {
 	struct session *session = NULL;
-	out_open(); /* before MPI opens anything */
-	int code = 0, status = session_make(b, &session);
-	status = status ? status : mpi_job_start(&argc, &argv);
+	int status = session_make(b, &session);
 	if (status) {
 		err_print("%s: %s", b->name, err_text());
-		session_free(session);
-		return status == -EINVAL ? 2 : 77;
+		return 77;
 	}
-	struct leader leader = {.kind = kind,
+	struct leader leader = {.bench = b,
+				.kind = kind,
 				.session = session,
 				.ranks = {.execute = session_execute, .state = session}};
-	if (mpi_job_same_arguments(argc, argv)) {
-		code = 2;
-		if (mpi_job.rank == 0)
-			err_print("%s: %s; all ranks need the same", b->name, err_text());
-	} else if (mpi_job.rank != 0) {
-		mpi_job_serve(&leader.ranks);
-	} else {
-		code = run_leader(&leader, b, argc, argv);
-		nccl_tests_table_free(&leader.table);
-		mpi_job_stop();
-	}
-	session_free(session);
-	mpi_job_end();
-	return code;
+	const struct rank_program program = {.name = b->name,
+					     .ranks = &leader.ranks,
+					     .lead = run_leader,
+					     .leader = &leader,
+					     .close = close_session};
+	return rank_program_main(&program, argc, argv);
 }

@@ -5,6 +5,7 @@ here, or one in NOT_IN_RECORD with the raw data that the record lacks. Where a p
 them (`observations`), and the quantity is their median: row `observed`."""
 from __future__ import annotations
 
+import fnmatch
 import math
 import re
 from typing import Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
@@ -16,7 +17,7 @@ Compute = Callable[[Case, Optional[str], dict], Summary]  # of a case, a variant
 
 class Definition(NamedTuple):
     programs: str  # patterns, with | between
-    quantity: str
+    quantity: str  # a pattern
     compute: Compute
 
 
@@ -251,6 +252,9 @@ DEFINITIONS: Tuple[Definition, ...] = (
     Definition("*", "flop_rate", rate("flops")),
     Definition("*", "message_rate", rate("messages")),
 
+    Definition("collectives/pairs", "round_time", rounds(lambda t, v, c: t[v] / c.facts["rounds"])),
+    Definition("collectives/pairs", "*_latency*", observed),
+    Definition("collectives/pairs", "*_bandwidth*", observed),
     Definition("collectives/*", "bus_bandwidth", rounds(bus_bandwidth)),
     Definition("collectives/*", "library_time_ratio", ratio("{}", "library")),
     Definition("collectives/allreduce", "indexing_time_ratio", ratio("swing-b-indexed", "swing-b")),
@@ -377,7 +381,7 @@ def applies(programs: str, program: str) -> bool:
 
 
 def find(program: str, quantity: str) -> Optional[Definition]:
-    return next((d for d in DEFINITIONS if d.quantity == quantity and applies(d.programs, program)), None)
+    return next((d for d in DEFINITIONS if fnmatch.fnmatchcase(quantity, d.quantity) and applies(d.programs, program)), None)
 
 
 def not_in_record(program: str, quantity: str) -> Optional[str]:

@@ -368,8 +368,13 @@ static int open_device(const char *model, unsigned index, unsigned listed, uint3
 	return gpu_open(&cuda_vendor, model, index, want, dev_p);
 }
 
-const struct dev_ops cuda_ops = {
-	.name = "cuda", .probe = probe_devices, .open = open_device, GPU_DEV_OPS};
+static const char *const mpi_queries[] = {"MPIX_Query_cuda_support", NULL};
+
+const struct dev_ops cuda_ops = {.name = "cuda",
+				 .mpi_queries = mpi_queries,
+				 .probe = probe_devices,
+				 .open = open_device,
+				 GPU_DEV_OPS};
 
 const struct gpu_vendor cuda_vendor = {
 	.name = "cuda",

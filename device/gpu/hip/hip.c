@@ -304,8 +304,15 @@ static int open_device(const char *model, unsigned index, unsigned listed, uint3
 	return gpu_open(&hip_vendor, model, index, want, dev_p);
 }
 
-const struct dev_ops hip_ops = {
-	.name = "hip", .probe = probe_devices, .open = open_device, GPU_DEV_OPS};
+/* Of Open MPI, and of MPICH. */
+static const char *const mpi_queries[] = {"MPIX_Query_rocm_support", "MPIX_Query_hip_support",
+					  NULL};
+
+const struct dev_ops hip_ops = {.name = "hip",
+				.mpi_queries = mpi_queries,
+				.probe = probe_devices,
+				.open = open_device,
+				GPU_DEV_OPS};
 
 const struct gpu_vendor hip_vendor = {
 	.name = "hip",

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The time of every pair in every pass, of which the harness knows only the sum over the rounds.
+ *
+ * A case also runs passes that are no samples: calibration, warm-up, checks, and samples that are
+ * taken again. link_log_take() marks the pass that a sample was made from; only such passes count.
+ * The log keeps the last passes: LINK_LOG_PASSES of few pairs, fewer of many.
+ */
+#ifndef GPUSIG_LINK_LOG_H
+#define GPUSIG_LINK_LOG_H
+
+#include "collectives/pairs/pairing.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { LINK_LOG_PASSES = 2048 };
+
+struct link_log {
+	size_t links, capacity; /* passes of a variant that are kept */
+	struct link_log_passes {
+		size_t added, cursor; /* the next one to compare with a sample */
+		double *seconds, *by_link;
+		bool *taken;
+	} of[PAIR_VARIANTS];
+};
+
+/* -ENOMEM. Close it also after an error. */
+int link_log_open(struct link_log *log, size_t links);
+void link_log_close(struct link_log *log);
+
+/* A pass that took `seconds`, and the time of every link in it. */
+void link_log_add(struct link_log *log, unsigned variant, double seconds, const double *by_link);
+
+/* A sample took `seconds`, exactly: marks its pass. Samples come in the order of their passes.
+ * Nothing is marked where the pass is not kept any more. */
+void link_log_take(struct link_log *log, unsigned variant, double seconds);
+
+/* How many passes were taken; and what one link took in each of them, in order. */
+size_t link_log_count(const struct link_log *log, unsigned variant);
+void link_log_of_link(const struct link_log *log, unsigned variant, size_t link, double *seconds);
+
+/* The times of all links in taken pass `index`. */
+const double *link_log_of_pass(const struct link_log *log, unsigned variant, size_t index);
+
+#endif

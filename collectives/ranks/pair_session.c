@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "collectives/ranks/pair_session.h"
+#include "collectives/ranks/rank_watch.h"
+#include "lib/err.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ------------------------------------------------------------------ the command */
+
+struct mpi_command pair_plan_command(const struct pair_plan *plan)
+{
+	return (struct mpi_command){.opcode = PAIR_OPEN,
+				    .kind = plan->kind,
+				    .type = plan->scope,
+				    .iterations = plan->rounds,
+				    .ports = plan->window,
+				    .bytes = plan->bytes,
+				    .seed = plan->seed,
+				    .op = plan->together};
+}
+
+static struct pair_plan plan_of_command(const struct mpi_command *command)
+{
+	return (struct pair_plan){.kind = command->kind,
+				  .scope = command->type,
+				  .rounds = (uint32_t)command->iterations,
+				  .window = command->ports,
+				  .bytes = command->bytes,
+				  .seed = command->seed,
+				  .together = command->op};
+}
+
+/* ------------------------------------------------------------------ open and close */
+
+static void *alloc_array(size_t count, size_t each) { return calloc(count + 1, each); }
+
+/* The names go into one text with blanks between them. */
+static void read_host_name(char name[PAIR_HOST_BYTES])
+{
+	if (gethostname(name, PAIR_HOST_BYTES) != 0 || !name[0])
+		snprintf(name, PAIR_HOST_BYTES, "unknown");
+	name[PAIR_HOST_BYTES - 1] = '\0';
+	for (char *at = name; *at; at++)
+		if (*at <= ' ' || *at > '~')
+			*at = '?';
+}
+
+static int exchange_hosts(struct pair_session *s)
+{
+	char name[PAIR_HOST_BYTES] = "";
+	s->nodes = alloc_array((size_t)mpi_job.size, sizeof(*s->nodes));
+	s->hosts = alloc_array((size_t)mpi_job.size, sizeof(*s->hosts));
+	if (!s->nodes || !s->hosts)
+		mpi_job_abort("the nodes of %d ranks: out of memory", mpi_job.size);
+	MPI_CHECK(MPI_Allgather(&mpi_job.host, 1, MPI_INT, s->nodes, 1, MPI_INT, MPI_COMM_WORLD),
+		  "MPI_Allgather of nodes");
+	read_host_name(name);
+	MPI_CHECK(MPI_Gather(name, PAIR_HOST_BYTES, MPI_CHAR, s->hosts, PAIR_HOST_BYTES, MPI_CHAR,
+			     0, MPI_COMM_WORLD),
+		  "MPI_Gather of host names");
+	return 0;
+}
+
+static int open_pairing(struct pair_session *s)
+{
+	const uint32_t rank = (uint32_t)mpi_job.rank;
+	const struct pairing_request request = {.kind = s->plan.kind,
+						.scope = s->plan.scope,
+						.ranks = (uint32_t)mpi_job.size,
+						.node = s->nodes,
+						.rounds = s->plan.rounds,
+						.seed = s->plan.seed};
+	int status = pairing_open(&request, &s->pairing);
+	if (status)
+		return status;
+	s->in_round = alloc_array(s->pairing.rounds, sizeof(struct pair_slot *));
+	s->own = alloc_array(s->pairing.rounds, sizeof(*s->own));
+	s->link_seconds = alloc_array(s->pairing.links, sizeof(*s->link_seconds));
+	if (mpi_job.rank == 0)
+		s->all = alloc_array((size_t)s->pairing.rounds * (size_t)mpi_job.size,
+				     sizeof(*s->all));
+	if (!s->in_round || !s->own || !s->link_seconds || (mpi_job.rank == 0 && !s->all))
+		return err_note(-ENOMEM, "%u rounds: out of memory", s->pairing.rounds);
+	for (size_t i = 0; i < s->pairing.count; i++) {
+		const struct pair_slot *slot = &s->pairing.slots[i];
+		if (slot->first == rank || slot->second == rank)
+			s->in_round[slot->round] = slot;
+	}
+	return 0;
+}
+
+static int close_case(struct pair_session *s)
+{
+	pair_memory_close(&s->memory);
+	pairing_close(&s->pairing);
+	free(s->nodes);
+	free(s->hosts);
+	free(s->in_round);
+	free(s->own);
+	free(s->all);
+	free(s->link_seconds);
+	*s = (struct pair_session){.device = s->device, .last_peer = -1};
+	return 0;
+}
+
+static int open_case(struct pair_session *s, const struct mpi_command *command)
+{
+	close_case(s);
+	s->plan = plan_of_command(command);
+	int status = exchange_hosts(s);
+	if (status == 0)
+		status = open_pairing(s);
+	if (status)
+		return status;
+	return pair_memory_open(&s->memory, s->device.dev, s->plan.bytes, s->plan.window,
+				s->plan.seed);
+}
+
+/* ------------------------------------------------------------------ run */
+
+static void run_windows(struct pair_session *s, unsigned variant, bool first, int peer)
+{
+	switch ((enum pair_variant)variant) {
+	case PAIR_FORWARD:
+	case PAIR_BACKWARD:
+		if (first == (variant == PAIR_FORWARD))
+			pair_memory_send(&s->memory, peer);
+		else
+			pair_memory_receive(&s->memory, peer);
+		return;
+	case PAIR_BOTH_WAYS:
+		pair_memory_exchange(&s->memory, peer);
+		return;
+	case PAIR_ROUND_TRIP:
+		for (unsigned i = 0; i < PAIR_ROUND_TRIPS; i++) {
+			if (first)
+				pair_memory_ping(&s->memory, peer);
+			else
+				pair_memory_pong(&s->memory, peer);
+		}
+		return;
+	case PAIR_VARIANTS:
+		break;
+	}
+}
+
+static bool is_first(const struct pair_slot *slot) { return slot->first == (uint32_t)mpi_job.rank; }
+
+static int peer_in(const struct pair_slot *slot)
+{
+	return (int)(is_first(slot) ? slot->second : slot->first);
+}
+
+/* Whether this rank receives what is checked. */
+static bool receives_in(const struct pair_slot *slot, unsigned variant)
+{
+	return variant == PAIR_BOTH_WAYS || variant == PAIR_ROUND_TRIP ||
+	       is_first(slot) == (variant == PAIR_BACKWARD);
+}
+
+/* All ranks begin together; those without a part wait for the next barrier. A round may take as
+ * long as a command otherwise may. */
+static void begin_together(void)
+{
+	rank_watch_begin();
+	MPI_CHECK(MPI_Barrier(MPI_COMM_WORLD), "MPI_Barrier");
+}
+
+static void run_slot(struct pair_session *s, const struct pair_slot *slot, unsigned variant,
+		     uint64_t iterations)
+{
+	double start = mpi_job_time();
+	for (uint64_t i = 0; i < iterations; i++)
+		run_windows(s, variant, is_first(slot), peer_in(slot));
+	s->own[slot->round] = mpi_job_time() - start;
+	s->last_peer = receives_in(slot, variant) ? peer_in(slot) : -1;
+}
+
+static void run_pass(struct pair_session *s, unsigned variant, uint64_t iterations)
+{
+	s->last_peer = -1;
+	if (s->plan.together) {
+		for (uint32_t r = 0; r < s->pairing.rounds; r++) {
+			begin_together();
+			if (s->in_round[r])
+				run_slot(s, s->in_round[r], variant, iterations);
+		}
+		return;
+	}
+	for (size_t i = 0; i < s->pairing.count; i++) {
+		const struct pair_slot *slot = &s->pairing.slots[i];
+		begin_together();
+		if (s->in_round[slot->round] == slot)
+			run_slot(s, slot, variant, iterations);
+	}
+}
+
+/* ------------------------------------------------------------------ times, on the leader */
+
+static double slot_seconds(const struct pair_session *s, const struct pair_slot *slot,
+			   unsigned variant)
+{
+	size_t rounds = s->pairing.rounds;
+	double first = s->all[slot->first * rounds + slot->round],
+	       second = s->all[slot->second * rounds + slot->round];
+	if (variant == PAIR_BACKWARD)
+		return second;
+	return variant == PAIR_BOTH_WAYS && second > first ? second : first;
+}
+
+/* A pair that comes several times has the mean of its times. */
+static int form_times(struct pair_session *s, unsigned variant, uint64_t iterations)
+{
+	const struct pairing *p = &s->pairing;
+	double *round_seconds = alloc_array(p->rounds, sizeof(double));
+	uint32_t *times = alloc_array(p->links, sizeof(*times));
+	int status = round_seconds && times
+			     ? 0
+			     : err_note(-ENOMEM, "the times of %zu pairs: out of memory", p->count);
+	memset(s->link_seconds, 0, p->links * sizeof(double));
+	s->seconds = 0.0;
+	for (size_t i = 0; status == 0 && i < p->count; i++) {
+		const struct pair_slot *slot = &p->slots[i];
+		double seconds = slot_seconds(s, slot, variant),
+		       *round = &round_seconds[slot->round];
+		s->link_seconds[slot->link] += seconds / (double)iterations;
+		times[slot->link]++;
+		*round =
+			s->plan.together ? (seconds > *round ? seconds : *round) : *round + seconds;
+	}
+	for (size_t i = 0; status == 0 && i < p->links; i++)
+		s->link_seconds[i] /= times[i];
+	for (uint32_t r = 0; status == 0 && r < p->rounds; r++)
+		s->seconds += round_seconds[r];
+	free(round_seconds);
+	free(times);
+	return status;
+}
+
+static int run_and_gather(struct pair_session *s, unsigned variant, uint64_t iterations)
+{
+	const int rounds = (int)s->pairing.rounds;
+	run_pass(s, variant, iterations);
+	MPI_CHECK(MPI_Gather(s->own, rounds, MPI_DOUBLE, s->all, rounds, MPI_DOUBLE, 0,
+			     MPI_COMM_WORLD),
+		  "MPI_Gather of times");
+	int status = mpi_job.rank == 0 ? form_times(s, variant, iterations) : 0;
+	return status ? status : pair_memory_result(&s->memory);
+}
+
+/* ------------------------------------------------------------------ check */
+
+static int check_received(struct pair_session *s, unsigned variant)
+{
+	if (s->last_peer < 0)
+		return 0;
+	bool trip = variant == PAIR_ROUND_TRIP;
+	return pair_memory_check(&s->memory, s->last_peer, trip ? 1 : s->plan.window,
+				 trip ? PAIR_LATENCY_BYTES : s->plan.bytes);
+}
+
+/* Keeps the first error. */
+static int note_round(int status, int found, uint32_t round)
+{
+	char text[300];
+	if (status || !found)
+		return status;
+	snprintf(text, sizeof(text), "%s", err_text());
+	return err_note(found, "round %u, %s", round, text);
+}
+
+/* What the last run left is of its last round alone. So every round is run once more, and all that
+ * arrives in it is looked at. */
+static int check_pass(struct pair_session *s, unsigned variant)
+{
+	const uint32_t rounds = s->pairing.rounds;
+	int status = note_round(0, check_received(s, variant), rounds - 1);
+	for (uint32_t r = 0; r < rounds; r++) {
+		pair_memory_poison(&s->memory);
+		begin_together();
+		s->last_peer = -1;
+		if (s->in_round[r])
+			run_slot(s, s->in_round[r], variant, 1);
+		status = note_round(status, pair_memory_result(&s->memory), r);
+		status = note_round(status, check_received(s, variant), r);
+	}
+	return status;
+}
+
+/* ------------------------------------------------------------------ commands */
+
+static int poison_received(struct pair_session *s)
+{
+	pair_memory_poison(&s->memory);
+	return pair_memory_result(&s->memory);
+}
+
+int pair_session_execute(void *session, const struct mpi_command *command)
+{
+	struct pair_session *s = session;
+	switch ((enum pair_opcode)command->opcode) {
+	case PAIR_DEVICE:
+		return rank_device_open(&s->device, &command->devices);
+	case PAIR_OPEN:
+		return open_case(s, command);
+	case PAIR_RUN:
+		return run_and_gather(s, command->variant, command->iterations);
+	case PAIR_POISON:
+		return poison_received(s);
+	case PAIR_CHECK:
+		return check_pass(s, command->variant);
+	case PAIR_CLOSE:
+		break;
+	}
+	return close_case(s);
+}
+
+void pair_session_close(void *session)
+{
+	struct pair_session *s = session;
+	close_case(s);
+	rank_device_close(&s->device);
+}

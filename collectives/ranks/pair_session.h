@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The open case of collectives/pairs on every rank: who meets whom in which round, and the memory
+ * of the messages. All ranks execute the commands of enum pair_opcode; the leader calls the
+ * functions below after a command.
+ *
+ * A pass is all rounds once. The pairs of a round run at the same time, each behind one barrier of
+ * all ranks, or one behind the other, each behind such a barrier. Ranks keep their own time of each
+ * round, and the leader forms the time of each pair:
+ *
+ *     forward, backward   of the rank that sends: from its first message until it is told that the
+ *                         other one has them all
+ *     both ways           the longer of the two ranks' own durations
+ *     round trip          of the pair's first rank, PAIR_ROUND_TRIPS there and back
+ */
+#ifndef GPUSIG_PAIR_SESSION_H
+#define GPUSIG_PAIR_SESSION_H
+
+#include "collectives/pairs/pairing.h"
+#include "collectives/ranks/mpi_job.h"
+#include "collectives/ranks/pair_memory.h"
+
+#define PAIR_HOST_BYTES 64
+
+enum pair_opcode { PAIR_DEVICE, PAIR_OPEN, PAIR_RUN, PAIR_POISON, PAIR_CHECK, PAIR_CLOSE };
+
+/* PAIR_OPEN's command. `rounds`: 0 is those of all pairs. */
+struct pair_plan {
+	enum pairing_kind kind;
+	enum pairing_scope scope;
+	uint32_t rounds, window;
+	uint64_t bytes, seed;
+	bool together;
+};
+struct mpi_command pair_plan_command(const struct pair_plan *plan);
+
+struct pair_session {
+	struct rank_device device;
+	struct pair_plan plan;
+	struct pairing pairing;
+	struct pair_memory memory;
+	int *nodes;                        /* of every rank: mpi_job.host */
+	char (*hosts)[PAIR_HOST_BYTES];    /* leader: of every rank */
+	const struct pair_slot **in_round; /* this rank's pair of every round, or NULL */
+	double *own, *all;    /* seconds by round, of this rank; leader: of all ranks */
+	int last_peer;        /* received from in the last run; -1: nobody */
+	double seconds;       /* leader: of the last PAIR_RUN */
+	double *link_seconds; /* leader: of one iteration of it, by link */
+};
+
+/* The command handler; its state is a zeroed struct pair_session. */
+int pair_session_execute(void *session, const struct mpi_command *command);
+
+/* Closes the rank's device too. */
+void pair_session_close(void *session);
+
+#endif
