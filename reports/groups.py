@@ -17,7 +17,7 @@ GROUPS: Dict[str, Tuple[str, ...]] = {
                 "overlap/trigger", "micro/reduce", "overlap/out_of_core"),
     "Collectives": ("collectives/device_allreduce", "collectives/device_allgather", "collectives/device_reduce_scatter",
                     "collectives/device_all_to_all", "collectives/allreduce", "collectives/reduce_scatter",
-                    "collectives/allgather"),
+                    "collectives/allgather", "collectives/pairs"),
 }
 _OTHERS = "Others"
 

@@ -106,6 +106,8 @@ def condition_of(group: Group, case: Case, primary: Primary) -> str:
             words.append(_WAY_WORDS[value])
         elif name == "ports":
             words.append("one port" if value == "one" else "%s ports" % value)
+        elif name == "concurrent":
+            words.append("all pairs at once" if value == "yes" else "one pair at a time")
         elif name == "copy-method":
             words.append("by %s" % value)
         elif isinstance(value, str) or name in _SIZES:

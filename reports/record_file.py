@@ -16,7 +16,7 @@ from reports.jsonl import BadRecord, Json, Reader, clean, open_regular, parse_li
 from reports.records import Group, Records, Run, case_of, end_of, run_of
 from reports.tries import merged
 
-MAX_OF_A_CASE = 5000  # measured are up to some hundred,
+MAX_OF_A_CASE = 40000  # measured are up to some hundred, and of all pairs of 128 nodes 32 600,
 MAX_PARTS = 100000  # and in a file some ten thousand
 _VERSION = re.compile(r"1\.[0-9]{1,6}\.[0-9]{1,6}\Z")
 

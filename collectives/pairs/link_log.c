@@ -6,8 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Numbers of a variant that are kept: 8 MiB. */
-#define MAX_NUMBERS (UINT64_C(1) << 20)
+/* Numbers of a variant that are kept: a record of all pairs of 128 nodes stays below 32 MiB, which
+ * is what reports read of a line. */
+#define MAX_NUMBERS (UINT64_C(1) << 17)
 #define MIN_PASSES 16
 
 int link_log_open(struct link_log *log, size_t links)

@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { LINK_LOG_PASSES = 2048 };
+enum { LINK_LOG_PASSES = 512 };
 
 struct link_log {
 	size_t links, capacity; /* passes of a variant that are kept */

@@ -5,6 +5,7 @@
 #include "lib/err.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <mpi.h>
 #include <sched.h>
 #include <signal.h>
@@ -51,7 +52,7 @@ static void find_hosts_and_cores(void)
 	} leader;
 	cpu_set_t cores;
 	MPI_Comm local;
-	int first, with_leader = mpi_job.rank == 0;
+	int first;
 	MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, mpi_job.rank, MPI_INFO_NULL,
 			    &local);
 	MPI_Comm_rank(local, &mpi_job.local);
@@ -59,7 +60,6 @@ static void find_hosts_and_cores(void)
 	first = mpi_job.local == 0;
 	MPI_Allreduce(&mpi_job.rank, &mpi_job.host, 1, MPI_INT, MPI_MIN, local);
 	MPI_Allreduce(&first, &leader.hosts, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-	MPI_Allreduce(MPI_IN_PLACE, &with_leader, 1, MPI_INT, MPI_MAX, local);
 	sched_getaffinity(0, sizeof(cores), &cores);
 	MPI_Allreduce(MPI_IN_PLACE, &cores, (int)sizeof(cores), MPI_BYTE, MPI_BOR, local);
 	MPI_Comm_free(&local);
@@ -68,7 +68,20 @@ static void find_hosts_and_cores(void)
 	mpi_job.hosts = leader.hosts;
 	mpi_job.leader_host_ranks = leader.ranks;
 	mpi_job.leader_host_cores = leader.cores;
-	mpi_job.on_leader_host = with_leader;
+}
+
+/* "Hosts" that run under one kernel share its cores, whose load the harness reads: containers, or
+ * network namespaces. One boot has one id. */
+static void find_leader_machine(void)
+{
+	char own[40] = "", leaders[40];
+	int file = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+	ssize_t length = file < 0 ? 0 : read(file, own, sizeof(own) - 1);
+	if (file >= 0)
+		close(file);
+	memcpy(leaders, own, sizeof(own));
+	MPI_Bcast(leaders, sizeof(leaders), MPI_CHAR, 0, MPI_COMM_WORLD);
+	mpi_job.on_leader_machine = mpi_job.host == 0 || (length > 0 && strcmp(own, leaders) == 0);
 }
 
 static void identify_rank(void)
@@ -82,8 +95,10 @@ static void identify_rank(void)
 	mpi_job.hosts = mpi_job.size;
 	mpi_job.host = mpi_job.rank;
 	mpi_job.leader_host_ranks = mpi_job.leader_host_cores = mpi_job.size;
-	if (!mpi_job.virtual_time)
+	if (!mpi_job.virtual_time) {
 		find_hosts_and_cores();
+		find_leader_machine();
+	}
 	mpi_job.common_clock = mpi_job.virtual_time || mpi_job.hosts == 1;
 }
 
@@ -172,7 +187,7 @@ static int sum_cpu_time(double *sum_s_p)
 	getrusage(RUSAGE_SELF, &use);
 	double mine = (double)(use.ru_utime.tv_sec + use.ru_stime.tv_sec) +
 		      1e-6 * (double)(use.ru_utime.tv_usec + use.ru_stime.tv_usec);
-	mine = mpi_job.on_leader_host ? mine : 0.0;
+	mine = mpi_job.on_leader_machine ? mine : 0.0;
 	MPI_CHECK(MPI_Reduce(&mine, sum_s_p, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD),
 		  "MPI_Reduce");
 	return 0;

@@ -45,7 +45,7 @@ struct mpi_job {
 	int host, local; /* the first rank of this host; the number of this rank on it: 0, 1, ... */
 	int leader_host_ranks, leader_host_cores; /* ranks on the leader's host, and the cores that
 						     they may use */
-	bool on_leader_host;
+	bool on_leader_machine; /* on its host, or in a container or namespace beside it */
 	bool virtual_time; /* the job runs in a simulator */
 	bool common_clock;
 	char library[64]; /* "Open MPI v4.1.4" */
@@ -75,7 +75,7 @@ void mpi_job_end(void);
 /* Seconds of the clock that times are taken from. */
 double mpi_job_time(void);
 
-/* Leader only: CPU time so far of all ranks on its host. */
+/* Leader only: CPU time so far of all ranks on its machine. */
 double mpi_job_cpu_s(void);
 
 /* In a command: prints why this rank cannot continue, and ends the job. Does not return. */

@@ -263,32 +263,37 @@ static int check_received(struct pair_session *s, unsigned variant)
 				 trip ? PAIR_LATENCY_BYTES : s->plan.bytes);
 }
 
-/* Keeps the first error. */
-static int note_round(int status, int found, uint32_t round)
-{
+/* The first error of a check. */
+struct check_result {
+	int status;
 	char text[300];
-	if (status || !found)
-		return status;
-	snprintf(text, sizeof(text), "%s", err_text());
-	return err_note(found, "round %u, %s", round, text);
+};
+
+static void note_error(struct check_result *result, int status, uint32_t round)
+{
+	if (result->status || !status)
+		return;
+	result->status = status;
+	snprintf(result->text, sizeof(result->text), "round %u, %s", round, err_text());
 }
 
 /* What the last run left is of its last round alone. So every round is run once more, and all that
- * arrives in it is looked at. */
+ * arrives in it is looked at. After an error the other ranks still need this one's messages. */
 static int check_pass(struct pair_session *s, unsigned variant)
 {
+	struct check_result result = {0};
 	const uint32_t rounds = s->pairing.rounds;
-	int status = note_round(0, check_received(s, variant), rounds - 1);
+	note_error(&result, check_received(s, variant), rounds - 1);
 	for (uint32_t r = 0; r < rounds; r++) {
 		pair_memory_poison(&s->memory);
 		begin_together();
 		s->last_peer = -1;
 		if (s->in_round[r])
 			run_slot(s, s->in_round[r], variant, 1);
-		status = note_round(status, pair_memory_result(&s->memory), r);
-		status = note_round(status, check_received(s, variant), r);
+		note_error(&result, pair_memory_result(&s->memory), r);
+		note_error(&result, check_received(s, variant), r);
 	}
-	return status;
+	return result.status ? err_note(result.status, "%s", result.text) : 0;
 }
 
 /* ------------------------------------------------------------------ commands */

@@ -9,8 +9,8 @@ from typing import Dict, List, Mapping, Optional
 from reports.curves import Curve, why_invalid
 from reports.quantity import plural
 from reports.sections import (advice, collectives, contention, copies, copy_contention, early_sends, ficco, gemm, generic,
-                             latency, launch, memory, node, occupancy, out_of_core, pair, peer_matrix, priority, reduce, shaping,
-                             simulated, t3_figures, torus, trigger)
+                             latency, launch, memory, node, occupancy, out_of_core, pair, pairs, peer_matrix, priority, reduce,
+                             shaping, simulated, t3_figures, torus, trigger)
 from reports.records import GRADES, Group
 from reports.section import Section, SectionSpec
 
@@ -41,6 +41,7 @@ SPECS: Dict[str, SectionSpec] = {
     "collectives/device_allgather": collectives.DEVICE_ALLGATHER,
     "collectives/device_reduce_scatter": collectives.DEVICE_REDUCE_SCATTER,
     "collectives/device_all_to_all": collectives.DEVICE_ALL_TO_ALL,
+    pairs.PROGRAM: pairs.SPEC,
     "topology/torus": torus.SPEC,
     "collectives/allreduce@simgrid": simulated.SPEC,
 }
