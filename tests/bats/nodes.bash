@@ -5,6 +5,7 @@
 
 # nodes_open COUNT RATE: nodes n1, n2, ... whose links carry RATE each way; sets `nodes`, the prefix of the namespaces. Fails with
 # the reason in `nodes_why` where that is not possible here.
+# shellcheck disable=SC2034 # used by the files that load this
 nodes_open() {
 	local i
 	nodes=gpusig$$
@@ -14,8 +15,11 @@ nodes_open() {
 		command -v "$i" >/dev/null || { nodes_why="no $i" && return 1; }
 	done
 	nodes_count=$1
-	ip netns add "$nodes-switch" 2>nodes.err && ip -n "$nodes-switch" link add bridge type bridge 2>>nodes.err &&
-		ip -n "$nodes-switch" link set bridge up || { nodes_why="no network namespaces: $(tail -n 1 nodes.err)" && return 1; }
+	if ! { ip netns add "$nodes-switch" && ip -n "$nodes-switch" link add bridge type bridge &&
+		ip -n "$nodes-switch" link set bridge up; } 2>nodes.err; then
+		nodes_why="no network namespaces: $(tail -n 1 nodes.err)"
+		return 1
+	fi
 	for i in $(seq "$1"); do
 		ip netns add "$nodes-n$i"
 		ip -n "$nodes-n$i" link set lo up

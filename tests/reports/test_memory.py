@@ -50,7 +50,7 @@ class Memory(workplace.Scratch):
 
     def test_a_line_of_31_mb(self) -> None:
         run, case, *others = memory().lines
-        for part, told in (("samples", ""), ("facts", ""), ("values", "a case of more than 5000 timings and values (1)"),
+        for part, told in (("samples", ""), ("facts", ""), ("values", "a case of more than 40000 timings and values (1)"),
                            ("parts", "more than 500000 objects and arrays (1)")):
             with open(self.folder / "records.jsonl", "w", encoding="utf-8") as stream:
                 stream.writelines(json.dumps(line) + "\n" for line in (run, filled(part, json.loads(json.dumps(case))), *others))
