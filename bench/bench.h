@@ -122,7 +122,7 @@ struct bench_job {
 	unsigned processes;
 	unsigned hosts;
 	bool virtual_time;     /* times come from a simulator: nothing is a measurement */
-	double (*cpu_s)(void); /* CPU time so far of all processes on the leader's host; called
+	double (*cpu_s)(void); /* CPU time so far of all processes on the leader's machine; called
 				  between bodies */
 };
 

@@ -46,7 +46,7 @@ struct mpi_job {
 	int leader_host_ranks, leader_host_cores; /* ranks on the leader's host, and the cores that
 						     they may use */
 	bool on_leader_machine; /* on its host, or in a container or namespace beside it */
-	bool virtual_time; /* the job runs in a simulator */
+	bool virtual_time;      /* the job runs in a simulator */
 	bool common_clock;
 	char library[64]; /* "Open MPI v4.1.4" */
 };
