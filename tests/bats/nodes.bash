@@ -26,6 +26,8 @@ nodes_open() {
 		ip -n "$nodes-n$i" link add eth0 type veth peer name "n$i" netns "$nodes-switch"
 		ip -n "$nodes-n$i" address add "10.99.0.$i/24" dev eth0
 		ip -n "$nodes-n$i" link set eth0 up
+		# A connection must not begin with what an earlier one learned.
+		ip netns exec "$nodes-n$i" sh -c 'echo 1 >/proc/sys/net/ipv4/tcp_no_metrics_save'
 		ip -n "$nodes-switch" link set "n$i" master bridge up
 	done
 	for i in $(seq "$1"); do
@@ -43,18 +45,18 @@ nodes_open() {
 
 # node_rate I RATE: what node I sends and receives.
 node_rate() {
-	node_sends "$1" "$2" && tc -n "$nodes-switch" qdisc replace dev "n$1" root tbf rate "$2" burst 64kb limit 4mb
+	node_sends "$1" "$2" && tc -n "$nodes-switch" qdisc replace dev "n$1" root tbf rate "$2" burst 16kb limit 4mb
 }
 
 # node_sends I RATE: what node I sends alone.
-node_sends() { tc -n "$nodes-n$1" qdisc replace dev eth0 root tbf rate "$2" burst 64kb limit 4mb; }
+node_sends() { tc -n "$nodes-n$1" qdisc replace dev eth0 root tbf rate "$2" burst 16kb limit 4mb; }
 
 # link_rate I J RATE REST: what node I sends to node J, and to the others.
 link_rate() {
 	local device=(dev eth0)
 	tc -n "$nodes-n$1" qdisc replace "${device[@]}" root handle 1: htb default 2
-	tc -n "$nodes-n$1" class replace "${device[@]}" parent 1: classid 1:1 htb rate "$3" burst 64kb
-	tc -n "$nodes-n$1" class replace "${device[@]}" parent 1: classid 1:2 htb rate "$4" burst 64kb
+	tc -n "$nodes-n$1" class replace "${device[@]}" parent 1: classid 1:1 htb rate "$3" burst 16kb quantum 3028
+	tc -n "$nodes-n$1" class replace "${device[@]}" parent 1: classid 1:2 htb rate "$4" burst 16kb quantum 3028
 	tc -n "$nodes-n$1" filter replace "${device[@]}" parent 1: protocol ip prio 1 u32 match ip dst "10.99.0.$2/32" flowid 1:1
 }
 
