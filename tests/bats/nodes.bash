@@ -31,7 +31,7 @@ nodes_open() {
 		ip -n "$nodes-switch" link set "n$i" master bridge up
 	done
 	for i in $(seq "$1"); do
-		node_rate "$i" "$2" || { nodes_why='tc has no token bucket filter here' && return 1; }
+		node_rate "$i" "$2" || { nodes_why='tc has no token buckets here' && return 1; }
 	done
 	# What Open MPI starts instead of ssh: agent HOST COMMAND.
 	cat >agent <<-END
@@ -48,16 +48,20 @@ node_rate() {
 	node_sends "$1" "$2" && tc -n "$nodes-switch" qdisc replace dev "n$1" root tbf rate "$2" burst 16kb limit 4mb
 }
 
-# node_sends I RATE: what node I sends alone.
-node_sends() { tc -n "$nodes-n$1" qdisc replace dev eth0 root tbf rate "$2" burst 16kb limit 4mb; }
+# node_sends I RATE: what node I sends alone. All nodes have the same kind of queue, in which a link may get a class of its own.
+node_sends() {
+	tc -n "$nodes-n$1" qdisc show dev eth0 | grep -q '^qdisc htb' ||
+		tc -n "$nodes-n$1" qdisc add dev eth0 root handle 1: htb default 2 || return 1
+	node_class "$1" 2 "$2"
+}
 
-# link_rate I J RATE REST: what node I sends to node J, and to the others.
+# node_class I CLASS RATE
+node_class() { tc -n "$nodes-n$1" class replace dev eth0 parent 1: classid "1:$2" htb rate "$3" burst 16kb quantum 3028; }
+
+# link_rate I J RATE: what node I sends to node J.
 link_rate() {
-	local device=(dev eth0)
-	tc -n "$nodes-n$1" qdisc replace "${device[@]}" root handle 1: htb default 2
-	tc -n "$nodes-n$1" class replace "${device[@]}" parent 1: classid 1:1 htb rate "$3" burst 16kb quantum 3028
-	tc -n "$nodes-n$1" class replace "${device[@]}" parent 1: classid 1:2 htb rate "$4" burst 16kb quantum 3028
-	tc -n "$nodes-n$1" filter replace "${device[@]}" parent 1: protocol ip prio 1 u32 match ip dst "10.99.0.$2/32" flowid 1:1
+	node_class "$1" 1 "$3"
+	tc -n "$nodes-n$1" filter replace dev eth0 parent 1: protocol ip prio 1 u32 match ip dst "10.99.0.$2/32" flowid 1:1
 }
 
 # on_nodes [OPTIONS] PROGRAM ...: mpirun on node n1, one rank a node unless the options say otherwise.
