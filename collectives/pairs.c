@@ -9,7 +9,6 @@
  * own part (ranks/pair_session.h); each pair has its own latency, and bandwidth in both directions,
  * one after the other and both at once. Ranks on one node reach each other through its memory, so
  * pairs within a node and pairs between nodes are never in one case.
- *
  *     mpirun -n 4 --map-by ppr:1:node bin/collectives/pairs --size 64K,1M
  *     srun -N64 --ntasks-per-node=1 bin/collectives/pairs --pairing random --rounds 8
  */
