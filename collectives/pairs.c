@@ -9,7 +9,7 @@
  * own part (ranks/pair_session.h); each pair has its own latency, and bandwidth in both directions,
  * one after the other and both at once. Ranks on one node reach each other through its memory, so
  * pairs within a node and pairs between nodes are never in one case.
- *     mpirun -n 4 --map-by ppr:1:node bin/collectives/pairs --size 64K,1M
+ *
  *     srun -N64 --ntasks-per-node=1 bin/collectives/pairs --pairing random --rounds 8
  */
 #include "bench/bench.h"
@@ -95,6 +95,7 @@ struct leader {
 	struct pair_session session;
 	const char *device_given; /* NULL: the default, the host */
 	bool devices_open;        /* on all ranks */
+	bool poisoned;            /* results were destroyed since the last pass */
 	char rounds[16];
 };
 
@@ -173,26 +174,24 @@ static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
 	c->self_seconds = leader->session.seconds;
 	if (status == 0)
 		link_log_add(c->state, variant, c->self_seconds / (double)iterations,
-			     leader->session.link_seconds);
+			     leader->session.link_seconds, leader->poisoned);
+	leader->poisoned = false;
 	return status;
-}
-
-static double window_bytes(const struct bench_case *c)
-{
-	return (double)axis_u64(c, "size") * (double)axis_u64(c, "window");
 }
 
 static void model(const struct bench_case *c, unsigned variant, struct bench_model *m)
 {
-	double pairs = (double)leader_of(c)->session.pairing.count;
+	const struct pair_session *s = &leader_of(c)->session;
+	double pairs = (double)s->pairing.count, window = (double)s->plan.bytes * s->plan.window;
 	if (variant == PAIR_ROUND_TRIP)
 		m->messages = 2.0 * PAIR_ROUND_TRIPS * pairs;
 	else
-		m->bytes = (variant == PAIR_BOTH_WAYS ? 2.0 : 1.0) * pairs * window_bytes(c);
+		m->bytes = (variant == PAIR_BOTH_WAYS ? 2.0 : 1.0) * pairs * window;
 }
 
 static int poison(struct bench_case *c, unsigned variant)
 {
+	leader_of(c)->poisoned = true;
 	return command_ranks(leader_of(c), PAIR_POISON, variant, 0);
 }
 
@@ -204,7 +203,8 @@ static int check(struct bench_case *c, unsigned variant)
 static int derive(struct bench_case *c)
 {
 	const struct pair_session *session = &leader_of(c)->session;
-	const struct link_metrics metrics = {&session->pairing, c->state, window_bytes(c)};
+	const struct link_metrics metrics = {&session->pairing, c->state,
+					     (double)session->plan.bytes * session->plan.window};
 	int status = pair_report(c, session);
 	return status ? status : link_metrics_derive(c, &metrics);
 }

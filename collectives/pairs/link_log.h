@@ -4,7 +4,8 @@
  *
  * A case also runs passes that are no samples: calibration, warm-up, checks, and samples that are
  * taken again. link_log_take() marks the pass that a sample was made from; only such passes count.
- * The log keeps the last passes: LINK_LOG_PASSES of few pairs, fewer of many.
+ * The log keeps the last passes: LINK_LOG_PASSES of few pairs, fewer of many. A pass of a check may
+ * follow the samples hundreds of times, so it takes no place that another one has.
  */
 #ifndef GPUSIG_LINK_LOG_H
 #define GPUSIG_LINK_LOG_H
@@ -29,8 +30,10 @@ struct link_log {
 int link_log_open(struct link_log *log, size_t links);
 void link_log_close(struct link_log *log);
 
-/* A pass that took `seconds`, and the time of every link in it. */
-void link_log_add(struct link_log *log, unsigned variant, double seconds, const double *by_link);
+/* A pass that took `seconds`, and the time of every link in it. `checked`: results were destroyed
+ * before it, as before every pass of a check, and before a sample only with --check every. */
+void link_log_add(struct link_log *log, unsigned variant, double seconds, const double *by_link,
+		  bool checked);
 
 /* A sample took `seconds`, exactly: marks its pass. Samples come in the order of their passes.
  * Nothing is marked where the pass is not kept any more. */

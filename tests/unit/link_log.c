@@ -5,10 +5,15 @@
 #include "collectives/pairs/link_log.h"
 #include "tests/unit/test.h"
 
-static void add_pass(struct link_log *log, unsigned variant, double seconds)
+static void add_any_pass(struct link_log *log, unsigned variant, double seconds, bool checked)
 {
 	const double by_link[] = {seconds, 10 * seconds};
-	link_log_add(log, variant, seconds, by_link);
+	link_log_add(log, variant, seconds, by_link, checked);
+}
+
+static void add_pass(struct link_log *log, unsigned variant, double seconds)
+{
+	add_any_pass(log, variant, seconds, false);
 }
 
 static void expect_link(const struct link_log *log, unsigned variant, size_t link,
@@ -69,6 +74,27 @@ static void the_last_passes_are_kept(void)
 	link_log_close(&log);
 }
 
+static void passes_of_checks_take_no_place_of_samples(void)
+{
+	struct link_log log;
+	require(link_log_open(&log, 2) == 0);
+	const int capacity = (int)log.capacity;
+	for (int i = 1; i <= 3; i++)
+		add_pass(&log, PAIR_FORWARD, i);
+	for (int i = 0; i < 2 * capacity; i++)
+		add_any_pass(&log, PAIR_FORWARD, 0.5, true);
+	for (int i = 1; i <= 3; i++)
+		link_log_take(&log, PAIR_FORWARD, i);
+	expect_link(&log, PAIR_FORWARD, 0, (const double[]){1, 2, 3}, 3);
+	/* With --check every the samples themselves are such passes. */
+	for (int i = 1; i <= 3; i++)
+		add_any_pass(&log, PAIR_BACKWARD, i, true);
+	for (int i = 1; i <= 3; i++)
+		link_log_take(&log, PAIR_BACKWARD, i);
+	expect_link(&log, PAIR_BACKWARD, 0, (const double[]){1, 2, 3}, 3);
+	link_log_close(&log);
+}
+
 static void many_links_keep_fewer_passes(void)
 {
 	struct link_log log;
@@ -84,6 +110,7 @@ int main(void)
 	test(passes_that_are_no_samples_do_not_count);
 	test(equal_times_are_different_passes);
 	test(the_last_passes_are_kept);
+	test(passes_of_checks_take_no_place_of_samples);
 	test(many_links_keep_fewer_passes);
 	return test_done();
 }
