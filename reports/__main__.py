@@ -31,6 +31,7 @@ OK, WRONG, USAGE, NOTHING, NO_PAGE = 0, 1, 2, 3, 77
 # Commands about signatures, each a module with main(arguments): one that is not asked is not loaded.
 _JUDGING = {"compare": "reports.compare.command",
             "export": "reports.export.command",
+            "fleet": "reports.fleet.command",
             "preflight": "reports.preflight.command",
             "scorecard": "reports.scorecard.command"}
 

@@ -237,14 +237,16 @@ def _condensed(signature: Json, headline_quantities: Set[Tuple[str, str]], level
 # ------------------------------------------------------------------ reading
 
 
-def restored(content: Json) -> Json:
-    """The signature with every value written among its metrics, and with curves. Raises ValueError, KeyError, TypeError or
-    AttributeError where it is malformed."""
+def restored(content: Json, values: bool = True) -> Json:
+    """The signature with every value written among its metrics, and with curves; without `values`, which are most of it, only
+    its headline numbers, and no programs. Raises ValueError, KeyError, TypeError or AttributeError where it is malformed."""
     signature = {name: value for name, value in content.items() if name not in ("values", "options", "left_out")}
     for name in _LISTS:
         signature[name] = unpack(content[name])
     signature["runs"] = [dict(run, options={**content["options"], **run["options"]}) for run in signature["runs"]]
     signature["devices"] = _restored_devices(content["devices"])
+    if not values:
+        return dict(signature, programs={})
     entries = [entry for table in content["values"] for entry in _entries_of(table)]
     signature["metrics"] = dict(content["metrics"], **{_name_of(entry, content["device"]): entry for entry in entries})
     by_program: Dict[Tuple[str, str], List[Json]] = {}

@@ -11,6 +11,7 @@ from suite.command_error import CommandError
 # What each says where it is given nothing; its options are in reports/.
 COMMANDS = {"compare": "compare needs two sides: ./gpusig compare BEFORE AFTER",
             "export": "export needs a format and a run: ./gpusig export --to prometheus SIGNATURE",
+            "fleet": "fleet needs the folder that holds a folder a node: ./gpusig fleet DIR",
             "scorecard": "scorecard needs two machines or more: ./gpusig scorecard A B [C...]"}
 
 

@@ -32,7 +32,7 @@ class _Parser(argparse.ArgumentParser):
         raise BadNumbers("compare: %s; see ./gpusig help compare" % clean(message)[:300])
 
 
-def _effect(text: str) -> float:
+def effect(text: str) -> float:
     """"2%" or "0.02"."""
     number = real_in(text[:-1] if text.endswith("%") else text)
     number = number / 100 if number is not None and text.endswith("%") else number
@@ -61,7 +61,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--factor", action="append", type=_factor, default=[])
     parser.add_argument("--control", action="append", default=[])
     parser.add_argument("--only", action="append", default=[])
-    parser.add_argument("--effect", type=_effect, default=verdict.Settings.least_effect)
+    parser.add_argument("--effect", type=effect, default=verdict.Settings.least_effect)
     parser.add_argument("--noise")
     parser.add_argument("--aa", action="store_true")
     parser.add_argument("--repeats", type=_repeats)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import List, Optional, Sequence
 
 from reports.compare import provenance, statistics, verdict
-from reports.compare.numbers import RATIO, BadNumbers
+from reports.compare.numbers import RATIO, BadNumbers, Number
 from reports.compare.sides import Side, notes_on
 from reports.compare.verdict import EQUIVALENT, IMPROVE, INCONCLUSIVE, INVALID, REGRESS, Row, Settings, Values
 from reports.jsonl import Json
@@ -31,8 +31,12 @@ def controls_of(settings: Settings) -> Sequence[str]:
 # ------------------------------------------------------------------ parts
 
 
+def label_text(name: str, number: Number) -> str:
+    return number.label or spell(name.rpartition("/")[2].partition("{")[0]) or name
+
+
 def label_of(row: Row) -> str:
-    return row.number.label or spell(row.name.rpartition("/")[2].partition("{")[0]) or row.name
+    return label_text(row.name, row.number)
 
 
 def _side_json(side: Side) -> Json:

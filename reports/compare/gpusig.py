@@ -38,8 +38,9 @@ def number_of(name: str, entry: Json) -> Number:
     scale = DIFFERENCE if _OF_IDEAL in metric and not unit else RATIO
     if not entry["primary"]:
         return Number(float(value), unit, better, False, scale=scale)
+    low, high = (float(entry[end]) if is_number(entry.get(end)) else None for end in ("ci_low", "ci_high"))
     return Number(float(value), unit, better, True, scale=scale, label=spell(metric), group=_GROUP_OF.get(program, "Others"),
-                  condition=str(entry.get("condition") or ""), contended=entry.get("grade") == CONTENDED)
+                  condition=str(entry.get("condition") or ""), contended=entry.get("grade") == CONTENDED, low=low, high=high)
 
 
 def _missing(signature: Json) -> Dict[str, Number]:
@@ -76,8 +77,8 @@ def _device(signature: Json) -> str:
     return ("%s: %s" % (signature["device"], what or "unknown"))[:200]
 
 
-def _of(signature: Json, name: str, plan: Json) -> RunNumbers:
-    signature = restored(signature)
+def _of(signature: Json, name: str, plan: Json, values: bool = True) -> RunNumbers:
+    signature = restored(signature, values)
     named = {key: number_of(key, entry) for key, entry in signature["metrics"].items()}
     numbers = {key: number for key, number in named.items() if number.judged}
     numbers.update(_missing(signature))
@@ -112,10 +113,12 @@ def read_plan(folder: Path) -> Json:
         return {}
 
 
-def read(path: Path, name: str) -> RunNumbers:
-    """Of a signature.json. BadNumbers where it is none, or malformed."""
+def read(path: Path, name: str, values: bool = True) -> RunNumbers:
+    """Of a signature.json; without `values` only its headline numbers. BadNumbers where it is none, or malformed."""
     try:
-        run = _of(read_signature(path, name), name, read_plan(path.parent))
+        run = _of(read_signature(path, name), name, read_plan(path.parent), values)
+        if not values:
+            return run
         control = path.parent / _CONTROL / path.name
         if not control.is_file():
             return run

@@ -29,6 +29,8 @@ class Number:
     label: str = ""  # in words
     group: str = ""
     condition: str = ""  # what the number holds for: "f32, 2048³"
+    low: Optional[float] = None  # 95 % confidence interval of the samples of this run
+    high: Optional[float] = None
 
 
 @dataclass(frozen=True)

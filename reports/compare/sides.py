@@ -32,10 +32,14 @@ class Side:
     left_out: List[str] = field(default_factory=list)
 
 
-def natural(path: Path) -> Tuple[object, ...]:
+def natural(name: str) -> Tuple[object, ...]:
     """run-2 before run-10."""
     return tuple((0, int(part), "") if part.isascii() and part.isdigit() else (1, 0, part)
-                 for part in re.split(r"([0-9]{1,9})", path.name))
+                 for part in re.split(r"([0-9]{1,18})", name))
+
+
+def visible(folder: Path) -> List[Path]:
+    return sorted((path for path in folder.iterdir() if not path.name.startswith(".")), key=lambda path: natural(path.name))
 
 
 def holds_run(folder: Path) -> bool:
@@ -65,7 +69,7 @@ def _of_folder(folder: Path, name: str, side: Side) -> None:
     if holds_run(folder):
         side.runs.append(_signature_of(folder, name))
         return
-    inside = sorted((path for path in folder.iterdir() if not path.name.startswith(".")), key=natural)
+    inside = visible(folder)
     folders = [path for path in inside if path.is_dir()]
     runs, done = [path for path in folders if holds_run(path)], runs_done(folder)
     for path in runs:

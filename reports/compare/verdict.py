@@ -103,14 +103,14 @@ class Row:
 # ------------------------------------------------------------------ what is judged
 
 
-def _values(runs: Sequence[RunNumbers], name: str) -> Values:
+def values_of(runs: Sequence[RunNumbers], name: str) -> Values:
     found = [run.numbers.get(name) for run in runs]
     reasons = tuple("no such number in this run" if n is None else n.reason if n.value is None else "" for n in found)
     contended = sum(n is not None and n.value is not None and n.contended for n in found)
     return Values(tuple(None if n is None else n.value for n in found), reasons, contended)
 
 
-def _number_of(runs: Sequence[RunNumbers], name: str) -> Number:
+def number_of(runs: Sequence[RunNumbers], name: str) -> Number:
     """One that has a value where there is one: only it knows its unit."""
     found = [run.numbers[name] for run in runs if name in run.numbers]
     return next((n for n in found if n.value is not None), found[0])
@@ -252,7 +252,7 @@ def rows_of(before: Sequence[RunNumbers], after: Sequence[RunNumbers], names: Se
             needs_direction: bool = True) -> List[Row]:
     """Values of both sides, and why they cannot be compared; a description does without a direction."""
     both = [*before, *after]
-    rows = [Row(name, _number_of(both, name), _values(before, name), _values(after, name), settings.effect_of(name))
+    rows = [Row(name, number_of(both, name), values_of(before, name), values_of(after, name), settings.effect_of(name))
             for name in names]
     return [replace(row, invalid=_why_invalid(row, both, needs_direction)) for row in rows]
 

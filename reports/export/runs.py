@@ -14,7 +14,7 @@ from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from reports.compare import gpusig
 from reports.compare.numbers import BadNumbers
-from reports.compare.sides import MAX_RUNS, SIGNATURE, holds_run, natural, runs_done
+from reports.compare.sides import MAX_RUNS, SIGNATURE, holds_run, runs_done, visible
 from reports.compare.verdict import matches
 from reports.groups import grouped
 from reports.jsonl import Json, clean, is_number
@@ -158,7 +158,7 @@ def _places(path: Path, name: str, left_out: List[str]) -> List[Tuple[Path, str]
         return [(path, name)]
     if holds_run(path):
         return [(path / SIGNATURE, name)]
-    folders = sorted((inner for inner in path.iterdir() if inner.is_dir() and not inner.name.startswith(".")), key=natural)
+    folders = [inner for inner in visible(path) if inner.is_dir()]
     done, found = runs_done(path), []
     for folder in filter(holds_run, folders):
         shown = "%s/%s" % (name, clean(folder.name))

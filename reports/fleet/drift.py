@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Provenance in which a node differs from the majority of its kind: a driver, a link width, a clock. Often the cause.
+
+A field whose values differ on every node, such as a serial number, has no majority and is no drift; one with few values of which
+none has a majority splits the fleet, and is said as that.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
+
+from reports.fleet.nodes import Node
+
+UNKNOWN = "unknown"  # of a node that does not say what others do
+_MOST_SPLIT = 4  # values of a field without a majority
+_SAME_SIZE = 0.01  # of main memory: firmware reserves a little more on one node than on the next
+# What tells nodes, boards and jobs apart.
+_OWN = re.compile(r"\b(hostname|uuid|serial|bus|index)$", re.ASCII)
+_OF_JOB = re.compile(r"(^|_)(HOST|NODE|JOB|RANK|LOCALID|PROCID|TASK|PID)", re.ASCII)
+_ENVIRONMENT = "environment"
+
+
+class Drift(NamedTuple):
+    """A field, and the value of most nodes. `others`: value -> places of the nodes that have it."""
+
+    field: str
+    majority: str
+    count: int  # nodes with it
+    others: Dict[str, List[int]]
+
+
+class Split(NamedTuple):
+    """A field without a majority: value -> number of nodes."""
+
+    field: str
+    values: List[Tuple[str, int]]
+
+
+def _is_own(field: str) -> bool:
+    """What differs by nature."""
+    kind, _, name = field.partition(": ")
+    return bool((_OF_JOB if kind == _ENVIRONMENT else _OWN).search(name))
+
+
+def _is_size(field: str) -> bool:
+    return field.partition(": ")[2] == "memory bytes"
+
+
+def _values(nodes: Sequence[Node], field: str) -> List[str]:
+    """Of every node; of one with several runs that differ, all of theirs."""
+    found = []
+    for node in nodes:
+        own = dict.fromkeys(run.provenance.get(field, UNKNOWN) for run in node.runs)
+        found.append(" and ".join(own))
+    return found
+
+
+def _same_size(values: List[str]) -> List[str]:
+    """Sizes that are nearly the most common one are that."""
+    usual = Counter(values).most_common(1)[0][0]
+    if not usual.isdigit():
+        return values
+    return [usual if v.isdigit() and abs(int(v) - int(usual)) <= _SAME_SIZE * int(usual) else v for v in values]
+
+
+def _of_field(nodes: Sequence[Node], field: str) -> Tuple[Optional[Drift], Optional[Split]]:
+    values = _values(nodes, field)
+    if _is_size(field):
+        values = _same_size(values)
+    counted = Counter(values).most_common()
+    if len(counted) == 1:
+        return None, None
+    majority, count = counted[0]
+    if 2 * count > len(nodes):
+        others: Dict[str, List[int]] = {}
+        for place, value in enumerate(values):
+            if value != majority:
+                others.setdefault(value, []).append(place)
+        return Drift(field, majority, count, others), None
+    return None, Split(field, counted) if len(counted) <= _MOST_SPLIT and len(counted) < len(nodes) else None
+
+
+def differences(nodes: Sequence[Node]) -> Tuple[List[Drift], List[Split]]:
+    """Of nodes of one kind, by field."""
+    fields = sorted({field for node in nodes for run in node.runs for field in run.provenance if not _is_own(field)})
+    found = [_of_field(nodes, field) for field in fields]
+    return [drift for drift, _ in found if drift], [split for _, split in found if split]

@@ -1,0 +1,252 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Which nodes of one kind are off, by how much and in what. docs/METHOD.md, "A fleet".
+
+A node gives one value a metric, the median of its runs. It is held against all other nodes (outliers.py): how far it is off on
+logarithms, or as a difference where a metric has no ratio; in units of the spread of the others; and how rare that is. It is
+off where Benjamini and Hochberg's test over the nodes calls it at the rate, and in that metric by more than the least effect.
+Worse and better are two families, so that unusually fast nodes take nothing from the search for slow ones.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from statistics import median
+from typing import Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
+
+from reports.compare import verdict
+from reports.compare.numbers import RATIO, Number, RunNumbers
+from reports.compare.statistics import quantile
+from reports.compare.verdict import MOST_MISSING, MOST_UNEQUAL, Settings
+from reports.fleet import outliers
+from reports.fleet.nodes import Node
+from reports.quantity import percent, plural
+
+MIN_NODES = outliers.MIN_OTHERS + 1
+_LEAST_SPREAD = 1 / 20  # of the least effect: that of numbers with few digits, or of simulated devices, may be 0
+_Z = 1.9600  # half a 95 % interval in standard errors
+_POWER_Z = 1.2816  # 90 %
+_MEDIAN_ERROR = 1.2533  # of a median against a mean, for normal values
+
+
+class Cell(NamedTuple):
+    """One metric of one node. `loss`: how much worse it is than the others, on the scale of logarithms or differences."""
+
+    value: Optional[float]
+    reason: str = ""  # why it is not judged; empty where it is
+    loss: float = 0.0
+    z: float = 0.0
+    p_worse: float = 1.0
+    p_better: float = 1.0
+    centre: float = 0.0  # of the others
+
+
+class Call(NamedTuple):
+    """A metric in which a node is off."""
+
+    metric: int  # its place among the metrics of the kind
+    cell: Cell
+    adjusted: float
+
+
+@dataclass
+class Metric:
+    name: str
+    number: Number
+    effect: float  # the least that matters, relative or in the unit
+    cells: List[Cell] = field(default_factory=list)
+    reason: str = ""  # why it is judged on no node
+    centre: Optional[float] = None
+    spread: Optional[float] = None  # on the scale of the loss, as a standard deviation
+    finds: Optional[float] = None  # the least effect that 9 of 10 nodes are called for, if nothing else is off
+
+    @property
+    def count(self) -> int:
+        return sum(cell.value is not None for cell in self.cells)
+
+    @property
+    def threshold(self) -> float:
+        return math.log1p(self.effect) if self.number.scale == RATIO else self.effect
+
+
+@dataclass
+class Kind:
+    """Nodes that should be alike."""
+
+    name: str
+    nodes: List[Node]
+    metrics: List[Metric] = field(default_factory=list)
+    reason: str = ""  # why none is judged
+    slow: Dict[int, List[Call]] = field(default_factory=dict)  # place of a node -> in what it is off
+    fast: Dict[int, List[Call]] = field(default_factory=dict)
+    p_worse: List[float] = field(default_factory=list)  # of every node, adjusted over all
+
+    def lacks(self, place: int) -> List[Tuple[Metric, str]]:
+        """The metrics that most nodes have and this one has not, or not so that it can be judged."""
+        return [(metric, metric.cells[place].reason) for metric in self.metrics
+                if not metric.reason and metric.cells[place].reason and 2 * metric.count > len(self.nodes)]
+
+
+# ------------------------------------------------------------------ values
+
+
+class _Value(NamedTuple):
+    value: Optional[float]
+    reason: str
+    error: float = 0.0  # standard error, on the scale of the loss
+    contended: float = 0.0  # share of the runs
+
+
+def _relative(number: Number, runs: Sequence[RunNumbers], present: Sequence[float]) -> float:
+    """The standard error of a node's value: from run to run where it has several, else from its only run's interval."""
+    scaled = [math.log(v) for v in present] if number.scale == RATIO else list(present)
+    if len(scaled) > 1:
+        mean = sum(scaled) / len(scaled)
+        spread = math.sqrt(sum((v - mean) ** 2 for v in scaled) / (len(scaled) - 1))
+        return _MEDIAN_ERROR * spread / math.sqrt(len(scaled))
+    low, high = number.low, number.high
+    if low is None or high is None or high <= low:
+        return 0.0
+    if number.scale != RATIO:
+        return (high - low) / 2 / _Z
+    return math.log(high / low) / 2 / _Z if low > 0 else math.inf
+
+
+def _value_of(node: Node, name: str, like: Number) -> _Value:
+    found = verdict.values_of(node.runs, name)
+    present, runs = found.present, len(node.runs)
+    reasons = [reason for reason in found.reasons if reason]
+    if not present:
+        return _Value(None, reasons[0] if reasons else "no value")
+    if runs - len(present) > MOST_MISSING * runs:
+        return _Value(None, "%d of %s: %s" % (len(present), plural(runs, "value"), reasons[0]))
+    number = verdict.number_of(node.runs, name)
+    if (number.unit, number.better) != (like.unit, like.better):
+        return _Value(None, "it is in %s, those of the others in %s" % (number.unit or "no unit", like.unit or "no unit"))
+    if like.scale == RATIO and min(present) <= 0:
+        return _Value(None, "%g is not above 0, so it has no ratio" % min(present))
+    return _Value(median(present), "", _relative(number, node.runs, present), found.contended / len(present))
+
+
+def _uncontended(values: Sequence[_Value]) -> List[_Value]:
+    """Neighbours are not compared: what is contended on a node and on few others is no value of it."""
+    shares = [v.contended for v in values if v.value is not None]
+    usual = median(shares) if shares else 0.0
+    return [v if v.value is None or abs(v.contended - usual) <= MOST_UNEQUAL else
+            _Value(None, "others used the machine during %s of its values, of most nodes during %s" % (
+                percent(v.contended), percent(usual))) for v in values]
+
+
+def _most_common(nodes: Sequence[Node], name: str) -> Number:
+    """Unit and direction of most nodes that have it."""
+    found: Dict[Tuple[str, Optional[str]], List[Number]] = {}
+    for node in nodes:
+        number = next((n for n in (run.numbers.get(name) for run in node.runs) if n is not None and n.value is not None), None)
+        if number is not None:
+            found.setdefault((number.unit, number.better), []).append(number)
+    if not found:
+        return verdict.number_of([run for node in nodes for run in node.runs], name)
+    return max(found.values(), key=len)[0]
+
+
+# ------------------------------------------------------------------ one metric
+
+
+def _scale(number: Number) -> Callable[[float], float]:
+    """A value as a loss: larger is worse."""
+    sign = -1.0 if number.better == "higher" else 1.0
+    return (lambda v: sign * math.log(v)) if number.scale == RATIO else (lambda v: sign * v)
+
+
+def unscaled(number: Number, loss: float) -> float:
+    """The value that has this loss."""
+    sign = -1.0 if number.better == "higher" else 1.0
+    return math.exp(max(-verdict.MAX_LOG, min(sign * loss, verdict.MAX_LOG))) if number.scale == RATIO else sign * loss
+
+
+def _judge_metric(metric: Metric, values: Sequence[_Value]) -> None:
+    metric.cells = [Cell(v.value, v.reason) for v in values]
+    places = [place for place, v in enumerate(values) if v.value is not None]
+    if metric.number.better not in ("higher", "lower"):
+        metric.reason = "nobody says whether higher or lower is better"
+    elif len(places) < MIN_NODES:
+        metric.reason = "%s a value, and %d are needed" % (plural(len(places), "node has", "nodes have"), MIN_NODES)
+    if metric.reason:
+        return
+    loss = _scale(metric.number)
+    losses = [loss(values[place].value or 0.0) for place in places]
+    least = _LEAST_SPREAD * metric.threshold
+    for place, own, others in zip(places, losses, outliers.others_of(losses)):
+        distance = own - others.centre
+        z = distance / max(others.spread, values[place].error, least)
+        p = outliers.tail(abs(z), others.count)
+        worse, better = (p, 1 - p) if z > 0 else (1 - p, p)
+        metric.cells[place] = Cell(values[place].value, "", distance, z, worse, better, unscaled(metric.number, others.centre))
+    middle, share = median(losses), outliers.share(len(losses))
+    metric.centre = unscaled(metric.number, middle)
+    metric.spread = quantile([abs(v - middle) for v in losses], share) / outliers.unit_of(share)
+
+
+def _finds(metric: Metric, tests: int, rate: float) -> Optional[float]:
+    """For a lone metric of a lone node."""
+    if metric.spread is None:
+        return None
+    others = metric.count - 1
+    spread = max(metric.spread, _LEAST_SPREAD * metric.threshold)
+    found = max(outliers.critical(rate / tests, others) * spread, metric.threshold) + _POWER_Z * metric.spread
+    if metric.number.scale != RATIO:
+        return found
+    return math.expm1(found) if found < verdict.MAX_LOG else None
+
+
+# ------------------------------------------------------------------ all of them
+
+
+def _calls(kind: Kind, rate: float, worse: bool) -> Tuple[List[float], Dict[int, List[Call]]]:
+    """What is off by less than matters counts as a test that found nothing, and so does what is missing."""
+    def p_of(metric: Metric, place: int) -> float:
+        cell = metric.cells[place]
+        far = cell.loss > metric.threshold if worse else cell.loss < -metric.threshold
+        return (cell.p_worse if worse else cell.p_better) if far and not cell.reason and not metric.reason else 1.0
+
+    ps = [[p_of(metric, place) for metric in kind.metrics] for place in range(len(kind.nodes))]
+    of_nodes, of_metrics = outliers.selected(ps, rate)
+    calls: Dict[int, List[Call]] = {}
+    for place, adjusted in enumerate(of_metrics):
+        own = [Call(at, kind.metrics[at].cells[place], p) for at, p in enumerate(adjusted) if p <= rate]
+        if own and of_nodes[place] <= rate:
+            calls[place] = sorted(own, key=lambda call: -abs(call.cell.z))
+    return of_nodes, calls
+
+
+def judge(name: str, nodes: List[Node], settings: Settings) -> Kind:
+    """Nodes of one kind."""
+    kind = Kind(name, nodes)
+    runs = [run for node in nodes for run in node.runs]
+    names = verdict.chosen(runs, settings)[0]
+    for metric_name in names:
+        metric = Metric(metric_name, _most_common(nodes, metric_name), settings.effect_of(metric_name))
+        _judge_metric(metric, _uncontended([_value_of(node, metric_name, metric.number) for node in nodes]))
+        kind.metrics.append(metric)
+    judged = [metric for metric in kind.metrics if not metric.reason]
+    if len(nodes) < MIN_NODES:
+        kind.reason = "%s too few to say which is off: %d are needed" % (
+            plural(len(nodes), "node is", "nodes are"), MIN_NODES)
+    elif not judged:
+        kind.reason = "no headline number has a value on %d nodes" % MIN_NODES if kind.metrics else "there is no headline number"
+    if kind.reason:
+        return kind
+    for metric in judged:
+        metric.finds = _finds(metric, len(nodes) * len(kind.metrics), settings.rate)
+    kind.p_worse, kind.slow = _calls(kind, settings.rate, True)
+    _, kind.fast = _calls(kind, settings.rate, False)
+    return kind
+
+
+def kinds_of(nodes: Sequence[Node], settings: Settings) -> List[Kind]:
+    """The largest first."""
+    groups: Dict[str, List[Node]] = {}
+    for node in nodes:
+        if node.runs:
+            groups.setdefault(node.kind, []).append(node)
+    return [judge(name, own, settings) for name, own in sorted(groups.items(), key=lambda item: (-len(item[1]), item[0]))]

@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""From the folders that the user names to nodes, each with its runs or with the reason why it has none.
+
+A folder of a fleet holds a folder a node, or a signature file a node. A node is one run, or run-1 to run-N of --repeats. One that
+can't be read is named and the others go on: a fleet of a thousand always has one.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Dict, List, Optional, Sequence, Tuple
+
+from reports.compare import gpusig
+from reports.compare.numbers import BadNumbers, RunNumbers
+from reports.compare.sides import SIGNATURE, holds_run, natural, runs_done, visible
+from reports.jsonl import BadRecord, clean, read_object
+from reports.quantity import listing, plural
+
+HOSTNAME = "machine: hostname"
+MAX_NODES = 20000
+_RUN = "run-"
+_AT_ONCE = 64  # nodes; starting processes takes longer than reading fewer
+_MAX_RUNS = 1000  # of a node
+_FINISHED = ("ok", "skipped")
+
+
+@dataclass
+class Node:
+    """`unread`: why it has no runs. `notes`: what else is to be known of it."""
+
+    name: str
+    path: str
+    runs: List[RunNumbers] = field(default_factory=list)
+    unread: str = ""
+    notes: List[str] = field(default_factory=list)
+
+    @property
+    def hostname(self) -> str:
+        return self.runs[0].provenance.get(HOSTNAME, "") if self.runs else ""
+
+    @property
+    def kind(self) -> str:
+        """Nodes of different kinds are not held against each other. The file of a model is no kind."""
+        run = self.runs[0]
+        return run.machine if run.simulated else run.device
+
+
+# ------------------------------------------------------------------ one node
+
+
+def _unfinished(folder: Path) -> str:
+    """The programs of a run that did not end as they should, by its plan."""
+    try:
+        outcomes = read_object(folder / "plan.json").get("outcomes")
+    except (OSError, BadRecord):
+        return ""
+    if not isinstance(outcomes, dict):
+        return ""
+    bad = ["%s %s" % (clean(name)[:60], str(own.get("status"))[:20]) for name, own in outcomes.items()
+           if isinstance(own, dict) and own.get("status") not in _FINISHED]
+    return "%s not finished: %s" % (plural(len(bad), "program is", "programs are"), listing(sorted(bad), 3)) if bad else ""
+
+
+def _half_written(folder: Path) -> str:
+    """Why a folder with parts of a run has no signature."""
+    if not (folder / "records.jsonl").is_file():
+        return "the run ended before anything was measured"
+    unfinished = _unfinished(folder)
+    return "records and no signature.json, so the run did not end%s; from what there is: ./gpusig report %s" % (
+        " (%s)" % unfinished if unfinished else "", clean(str(folder)))
+
+
+def _read_run(node: Node, folder: Path) -> None:
+    if not (folder / SIGNATURE).is_file():
+        raise BadNumbers(_half_written(folder))
+    node.runs.append(gpusig.read(folder / SIGNATURE, node.path, values=False))
+    unfinished = _unfinished(folder)
+    if unfinished:
+        node.notes.append(unfinished)
+
+
+def _runs_of(folder: Path) -> List[Path]:
+    return [path for path in visible(folder) if path.name.startswith(_RUN) and path.is_dir() and holds_run(path)]
+
+
+def _read_runs(node: Node, folder: Path) -> None:
+    runs, done = _runs_of(folder), runs_done(folder)
+    for path in runs[:_MAX_RUNS]:
+        name = clean(path.name)[:40]
+        if not done.get(path.name, True):
+            node.notes.append("%s is not complete and is left out" % name)
+            continue
+        try:
+            _read_run(node, path)
+        except BadNumbers as why:
+            node.notes.append("%s is left out: %s" % (name, why))
+    if not node.runs:
+        raise BadNumbers("; ".join(node.notes) or "no run in it")
+
+
+def read_node(path: Path, given: str) -> Node:
+    """Never fails: a node without a run says why."""
+    name = path.parent.name if path.name == SIGNATURE else path.stem if path.is_file() else path.name
+    node = Node(clean(name)[:200], given)
+    try:
+        if path.is_file():
+            node.runs.append(gpusig.read(path, given, values=False))
+        elif holds_run(path):
+            _read_run(node, path)
+        else:
+            _read_runs(node, path)
+    except BadNumbers as why:
+        node.unread = str(why)[len(given) + 2:] if str(why).startswith(given + ": ") else str(why)
+    except OSError as why:
+        node.unread = str(why.strerror)
+    return node
+
+
+# ------------------------------------------------------------------ all nodes
+
+
+def _holds_node(path: Path) -> bool:
+    return holds_run(path) or (path / "repeats.json").is_file() or bool(_runs_of(path))
+
+
+def _is_file_of_node(path: Path) -> bool:
+    return path.is_file() and path.suffix == ".json"
+
+
+def _places(cwd: Path, given: str) -> List[Tuple[Path, str]]:
+    """The nodes of what the user named: path, and its name in messages."""
+    name, path = clean(given).rstrip("/") or "/", cwd / given
+    try:
+        if path.is_file() or path.is_dir() and _holds_node(path):
+            return [(path.resolve() if path.name in ("", ".", "..") else path, name)]
+        if not path.is_dir():
+            raise BadNumbers("fleet: %s is not there" % name)
+        inside = visible(path)
+        found = [one for one in inside if one.is_dir()] or [one for one in inside if _is_file_of_node(one)]
+    except OSError as why:
+        raise BadNumbers("fleet: %s: %s" % (name, why.strerror)) from None
+    except ValueError as why:
+        if isinstance(why, BadNumbers):
+            raise
+        raise BadNumbers("fleet: %s is not the name of a file" % name) from None  # a zero byte in it
+    if not found:
+        raise BadNumbers("fleet: %s holds no nodes: folders with a run each, or signature files" % name)
+    return [(one, "%s/%s" % (name, clean(one.name))) for one in found]
+
+
+def _read_all(places: Sequence[Tuple[Path, str]]) -> List[Node]:
+    """On all cores where there are many. A system without semaphores reads on one."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if len(places) < _AT_ONCE or cores < 2:
+        return [read_node(*place) for place in places]
+    try:
+        with multiprocessing.Pool(min(cores, 8)) as pool:
+            return pool.starmap(read_node, places, chunksize=8)
+    except (OSError, ImportError):
+        return [read_node(*place) for place in places]
+
+
+def _name_apart(nodes: Sequence[Node]) -> None:
+    """Folders of one name in several fleets, or signature.json in run-1 of several nodes, keep their paths as names."""
+    count: Dict[str, int] = {}
+    for node in nodes:
+        count[node.name] = count.get(node.name, 0) + 1
+    for node in nodes:
+        if count[node.name] > 1:
+            node.name = node.path[:200]
+
+
+def _count_once(nodes: Sequence[Node]) -> None:
+    """A measurement that is in two folders says nothing about the second node. What is simulated with one seed is the same."""
+    seen: Dict[str, str] = {}
+    for node in nodes:
+        for run in list(node.runs):
+            if run.simulated or not run.identity:
+                continue
+            if run.identity in seen and seen[run.identity] != node.name:
+                node.runs.remove(run)
+                node.notes.append("holds the same measurement as %s, which counts there" % seen[run.identity])
+            seen.setdefault(run.identity, node.name)
+        if not node.runs and not node.unread:
+            node.unread = "; ".join(node.notes)
+
+
+def read(cwd: Path, names: Sequence[str]) -> List[Node]:
+    """Every node in the order of the names. BadNumbers where a name is no folder or file."""
+    places: Dict[str, Tuple[Path, str]] = {}
+    for given in names:
+        for path, name in _places(cwd, given):
+            places.setdefault(os.path.abspath(path), (path, name))
+    if len(places) > MAX_NODES:
+        raise BadNumbers("fleet: %d nodes are more than %d" % (len(places), MAX_NODES))
+    nodes = _read_all(list(places.values()))
+    _name_apart(nodes)
+    nodes.sort(key=lambda node: natural(node.name))
+    _count_once(nodes)
+    return nodes
+
+
+def first_of(node: Node) -> Optional[str]:
+    """When its first run began; None where nothing says so, as of a simulated device."""
+    return min((run.started for run in node.runs if run.started), default=None)
