@@ -99,26 +99,25 @@ def _settings(given: argparse.Namespace, repeats: int) -> verdict.Settings:
                    noise_file=clean(Path(given.noise).name))
 
 
-def _write(path: Path, text: str) -> bool:
+def _write(path: Path, text: str, command: str = "compare") -> bool:
     try:
         write_whole(path, text)
         return True
     except OSError as why:
-        print("gpusig: compare: cannot write %s: %s" % (path, why.strerror), file=sys.stderr)
+        print("gpusig: %s: cannot write %s: %s" % (command, path, why.strerror), file=sys.stderr)
         return False
 
 
-def _write_page(given: argparse.Namespace, found: Json) -> bool:
+def write_page(path: Path, render: Callable[[], str], command: str, what: str) -> bool:
     """False after a message where it cannot be written. Without jinja2 the answer is the same, without a page."""
-    path = given.cwd / (given.html or _PAGE)
     try:
-        text = page.render(found)
+        text = render()
     except MissingDependency as why:
-        print("gpusig: compare: %s; everything else is as it is" % why, file=sys.stderr)
+        print("gpusig: %s: %s; everything else is as it is" % (command, why), file=sys.stderr)
         return True
-    if not _write(path, text):
+    if not _write(path, text, command):
         return False
-    print("gpusig: full comparison: %s" % path, file=sys.stderr)
+    print("gpusig: full %s: %s" % (what, path), file=sys.stderr)
     return True
 
 
@@ -127,7 +126,8 @@ def compare(given: argparse.Namespace) -> int:
     sides.check([before, after])
     found = comparison.compare(before, after, _settings(given, min(len(before.runs), len(after.runs))))
     print(FORMATS[given.format](found), end="")
-    written = given.html == "" or _write_page(given, found)
+    path = given.cwd / (given.html or _PAGE)
+    written = given.html == "" or write_page(path, lambda: page.render(found), "compare", "comparison")
     return found["outcome"]["exit"] if written else BAD
 
 

@@ -11,16 +11,15 @@ from pathlib import Path
 from typing import Any, Callable, Dict, List, NoReturn, Optional, Sequence
 
 from reports.compare import noise
-from reports.compare.command import effect
+from reports.compare.command import effect, write_page
 from reports.compare.numbers import BadNumbers
 from reports.compare.verdict import Settings
-from reports.files import write_whole
-from reports.fleet import hostlist, nodes, table
+from reports.fleet import hostlist, nodes, page, table
 from reports.fleet.fleet import Asked, assess
 from reports.jsonl import Json, clean, open_regular
 from reports.quantity import listing
 
-OK, BAD, USAGE = 0, 1, 2
+BAD, USAGE = 1, 2
 FORMATS: Dict[str, Callable[[Json], str]] = {
     "table": table.table, "nodes": table.names, "exclude": table.option,
     "json": lambda found: json.dumps(found, indent=1, ensure_ascii=False, allow_nan=False) + "\n"}
@@ -98,7 +97,9 @@ def fleet(given: argparse.Namespace) -> int:
     asked = Asked(listing([clean(name) for name in given.names], 2), expected, datetime.now(timezone.utc))
     found = assess(read, asked, _settings(given, read))
     print(FORMATS[given.format](found), end="")
-    return found["outcome"]["exit"]
+    path = given.cwd / (given.html or _PAGE)
+    written = given.html == "" or write_page(path, lambda: page.render(found), "fleet", "report")
+    return found["outcome"]["exit"] if written else BAD
 
 
 def main(arguments: List[str]) -> int:

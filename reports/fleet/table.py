@@ -125,7 +125,8 @@ def _drift(kind: Json, alone: bool) -> List[str]:
     lines = ["", *wrapped("Drift%s: what differs from the majority" % where)] if kind["drift"] else []
     for one in kind["drift"][:_FIELDS]:
         for other in one["others"][:_LACKS]:
-            own, usual = (values_text([a], [b]) for a, b in ((other["value"], one["majority"]), (one["majority"], other["value"])))
+            both = (other["value"], one["majority"])
+            own, usual = values_text(both[:1], both[1:]), values_text(both[1:], both[:1])
             lines += wrapped("%s: %s on %s; %s on %d" % (one["field"], own, list_text(other["nodes"]), usual, one["nodes"]), "  ",
                           "    ")
     lines += ["  and %s" % plural(len(kind["drift"]) - _FIELDS, "more field")] * (len(kind["drift"]) > _FIELDS)
@@ -143,7 +144,7 @@ def table(fleet: Json) -> str:
     lines = wrapped(outcome["sentence"]) + [line for reason in outcome["reasons"] for line in wrapped(reason, "  ")]
     if known["exclude"]:
         lines += ["", "Leave out: --exclude=%s" % known["exclude"]]
-    lines += ["Not known: %s" % known["unknown"]] * bool(known["unknown"])
+    lines += ["Not fully known: %s" % known["unknown"]] * bool(known["unknown"])
     lines += _listed("Off:", of[OFF], "off")
     lines += _listed("Unusually fast:", [node for node in nodes if node["fast"]], "fast")
     lines += _unknown(of[UNKNOWN]) + (_missing(of[MISSING]) if of[MISSING] else [])
