@@ -60,7 +60,8 @@ def farthest(node: Json) -> Optional[float]:
 
 
 def strip(fleet: Json, kind: int) -> str:
-    """A square a node in the order of names, coloured as its farthest cell; framed where it is off."""
+    """A square a node in the order of names, coloured as its farthest cell; framed where it is off. Among fifty metrics every
+    node has one that is a little off, so what is pale in the map is not coloured."""
     nodes = [node for node in fleet["nodes"] if node["kind"] == kind]
     lines = (len(nodes) + _PER_LINE - 1) // _PER_LINE
     step = _SIDE + _GAP
@@ -69,7 +70,8 @@ def strip(fleet: Json, kind: int) -> str:
         len(nodes), off))
     for place, node in enumerate(nodes):
         z = farthest(node)
-        css = "cell " + (level(z, z is not None and z > 0) or "near") + (" called" if node["state"] == OFF else "")
+        css = "cell near" if z is not None and abs(z) < _LIMITS[1] else "cell " + level(z, z is not None and z > 0)
+        css += " called" if node["state"] == OFF else ""
         title = "%s: %s" % (node["name"], "no value" if z is None else "z %.1f" % z)
         canvas.rect(place % _PER_LINE * step + 1, place // _PER_LINE * step + 1, _SIDE, _SIDE, css,
                     title if css != "cell near" else "", 1.5)

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left, bisect_right
+from functools import lru_cache
 from statistics import NormalDist
 from typing import Dict, List, NamedTuple, Sequence, Tuple
 
@@ -119,9 +120,20 @@ def student_tail(t: float, freedom: float) -> float:
     return half if t >= 0 else 1 - half
 
 
+@lru_cache(maxsize=None)
+def _student_of(others: int) -> Tuple[float, float]:
+    """Degrees of freedom and factor, between two sizes in proportion to 1 / size; of infinitely many others they are normal."""
+    place = bisect_right(_SIZES, others)
+    small, (freedom, factor) = _SIZES[place - 1], _FITTED[_SIZES[place - 1]]
+    of_large, large_freedom, large_factor = (1 / _SIZES[place], *_FITTED[_SIZES[place]]) if place < len(_SIZES) else (
+        0.0, math.inf, 1.0)
+    share = (1 / small - 1 / others) / (1 / small - of_large)
+    return 1 / ((1 - share) / freedom + share / large_freedom), factor + share * (large_factor - factor)
+
+
 def tail(z: float, others: int) -> float:
     """The probability that a node like so many others lies above them by at least z of their spreads."""
-    freedom, factor = _FITTED[_SIZES[bisect_right(_SIZES, others) - 1]]  # of fewer the tail is longer
+    freedom, factor = _student_of(others)
     return student_tail(factor * z, freedom)
 
 

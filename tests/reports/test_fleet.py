@@ -1,0 +1,362 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Which nodes of a fleet are off: fleets whose truth is known, from values in memory and from folders, and what all is said."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import unittest
+from dataclasses import replace
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any, Dict, List, Optional
+
+import fleets
+import synthetic
+import workplace
+from fleets import fleet, judged, name_of
+from record_writer import Writer, axis, headline, value
+
+from reports import validate
+from reports.compare.statistics import binomial_interval
+from reports.compare.verdict import Settings
+from reports.fleet import fleet as answer
+from reports.fleet import page, table
+from reports.fleet.fleet import Asked, assess
+from reports.fleet.judge import kinds_of
+from reports.fleet.nodes import Node
+from reports.jsonl import Json
+
+try:
+    import jsonschema
+except ImportError:
+    jsonschema = None
+
+TRIALS = 200 if os.environ.get("GPUSIG_TEST_ALL") == "1" else 40
+
+
+def assessed(nodes: List[Node], expected: Optional[List[str]] = None, settings: Settings = Settings()) -> Json:
+    return assess(nodes, Asked("fleet", expected, datetime(2026, 5, 2, tzinfo=timezone.utc)), settings)
+
+
+def state_of(found: Json) -> Dict[str, str]:
+    return {node["name"]: node["state"] for node in found["nodes"]}
+
+
+def changed(node: Node, metric: int, **changes: Any) -> None:
+    node.runs = [replace(run, numbers={**run.numbers, name_of(metric): replace(run.numbers[name_of(metric)], **changes)})
+                 for run in node.runs]
+
+
+class Judging(unittest.TestCase):
+    def test_one_slow_mechanism_among_32_is_found_and_equal_ones_are_not_called(self) -> None:
+        draw, found, wrong, alarms = random.Random(1), 0, 0, 0
+        for _ in range(TRIALS):
+            mechanism = draw.randrange(len(fleets.METRICS_OF))
+            kind = judged(fleet(draw, 32, 0.005, [{mechanism: 1.05}]))
+            found, wrong = found + (31 in kind.slow), wrong + any(place != 31 for place in kind.slow)
+            alarms += bool(judged(fleet(draw, 32, 0.005)).slow)
+        self.assertGreaterEqual(found, 0.9 * TRIALS)
+        self.assertLess(binomial_interval(wrong, TRIALS)[0], 0.05)
+        self.assertLess(binomial_interval(alarms, TRIALS)[0], 0.05)
+
+    def test_two_bad_nodes_do_not_hide_each_other(self) -> None:
+        draw = random.Random(2)
+        found = sum(set(judged(fleet(draw, 32, 0.005, [{2: 1.05}, {2: 1.06}])).slow) >= {30, 31} for _ in range(20))
+        self.assertGreaterEqual(found, 17)
+
+    def test_a_third_of_the_fleet_is_found(self) -> None:
+        kind = judged(fleet(random.Random(3), 32, 0.005, [{2: 1.1}] * 10))
+        self.assertEqual(sorted(kind.slow), list(range(22, 32)))
+
+    def test_four_nodes_find_only_what_is_far_off(self) -> None:
+        draw = random.Random(4)
+        self.assertTrue(all(judged(fleet(draw, 4, 0.003, [{6: 2.0}])).slow for _ in range(10)))
+        finds = [metric.finds for metric in judged(fleet(draw, 4, 0.003)).metrics]
+        self.assertGreater(min(f for f in finds if f), 0.02)
+
+    def test_three_nodes_and_no_number_are_not_judged(self) -> None:
+        self.assertIn("too few", judged(fleet(random.Random(5), 3, 0.005)).reason)
+        found = assessed(fleet(random.Random(5), 3, 0.005, [{0: 9.0}]))
+        self.assertEqual((found["outcome"]["exit"], found["outcome"]["verdict"]), (3, "inconclusive"))
+        self.assertEqual(assessed([])["outcome"]["exit"], 3)
+        nothing = judged(fleet(random.Random(5), 8, 0.005), Settings(only=("nothing",)))
+        self.assertEqual(nothing.reason, "there is no headline number")
+
+    def test_neither_units_nor_the_order_of_nodes_change_anything(self) -> None:
+        nodes = fleet(random.Random(6), 16, 0.005, [{1: 1.2}, {4: 1.1}])
+        expected = judged(nodes)
+        shuffled = random.Random(7).sample(nodes, 16)
+        other = judged(shuffled)
+        self.assertEqual({nodes[p].name for p in expected.slow}, {shuffled[p].name for p in other.slow})
+        for node in nodes:
+            for metric in range(fleets.METRICS):
+                own = node.runs[0].numbers[name_of(metric)].value or 0.0
+                changed(node, metric, value=own * 1024, unit="other")
+        scaled = judged(nodes)
+        self.assertEqual(expected.slow.keys(), scaled.slow.keys())
+        for place, calls in expected.slow.items():
+            self.assertEqual([call.metric for call in calls], [call.metric for call in scaled.slow[place]])
+            self.assertAlmostEqual(calls[0].cell.z / scaled.slow[place][0].cell.z, 1, 6)
+
+    def test_unusually_fast_is_said_and_is_no_alarm(self) -> None:
+        found = assessed(fleet(random.Random(8), 32, 0.005, [{2: 0.9}]))
+        self.assertEqual((found["outcome"]["exit"], state_of(found)["node31"], found["exclude"]), (0, "fast", ""))
+        self.assertTrue(any("Unusually fast" in reason and "node31" in reason for reason in found["outcome"]["reasons"]))
+
+    def test_a_node_can_be_off_both_ways(self) -> None:
+        found = assessed(fleet(random.Random(9), 32, 0.005, [{2: 1.1, 6: 0.9}]))
+        node = found["nodes"][-1]
+        self.assertEqual((node["state"], bool(node["off"]), bool(node["fast"]), found["exclude"]), ("off", True, True, "node31"))
+
+    def test_less_than_the_least_effect_is_not_off(self) -> None:
+        nodes = fleet(random.Random(10), 32, 0.0005, [{2: 1.015}])
+        self.assertEqual(judged(nodes).slow, {})
+        self.assertEqual(list(judged(nodes, Settings(least_effect=0.01)).slow), [31])
+        noise = {name_of(metric): 0.05 for metric in range(fleets.METRICS)}
+        self.assertEqual(judged(nodes, Settings(least_effect=0.01, noise=noise)).slow, {})
+
+    def test_equal_values_have_a_spread_all_the_same(self) -> None:
+        nodes = fleet(random.Random(11), 8, 0.0)
+        self.assertEqual(judged(nodes).slow, {})
+        self.assertEqual(list(judged(fleet(random.Random(11), 8, 0.0, [{2: 1.05}])).slow), [7])
+
+    def test_a_value_known_no_better_than_its_deviation_is_not_called(self) -> None:
+        nodes = fleet(random.Random(12), 32, 0.003, [{1: 1.05}])  # mechanism 1 has metric 2 alone
+        self.assertEqual(list(judged(nodes).slow), [31])
+        own = nodes[-1].runs[0].numbers[name_of(2)].value or 0.0
+        changed(nodes[-1], 2, low=own * 0.9, high=own * 1.1)
+        self.assertEqual(judged(nodes).slow, {})
+
+    def test_a_fraction_that_may_be_negative_is_a_difference(self) -> None:
+        nodes = fleet(random.Random(13), 12, 0.003)
+        draw = random.Random(14)
+        for place, node in enumerate(nodes):
+            changed(node, 0, value=draw.gauss(0, 0.004) - 0.5 * (place == 3), unit="", better="higher", scale="difference")
+        call = assessed(nodes)["nodes"][3]["off"][0]
+        self.assertEqual((call["scale"], round(call["change"], 1)), ("difference", -0.5))
+        self.assertEqual(answer.off_text(call)[:13], "metric 0 0.50")
+
+
+class Missing(unittest.TestCase):
+    def test_a_value_that_most_have_is_missed(self) -> None:
+        nodes = fleet(random.Random(20), 12, 0.005)
+        changed(nodes[4], 7, value=None, reason="killed")
+        found = assessed(nodes)
+        self.assertEqual((found["outcome"]["exit"], state_of(found)["node4"]), (3, "unknown"))
+        self.assertEqual(found["nodes"][4]["lacks"], [{"metric": name_of(7), "label": "metric 7", "reason": "killed"}])
+
+    def test_what_no_node_can_measure_is_not_missed(self) -> None:
+        nodes = fleet(random.Random(21), 12, 0.005)
+        for node in nodes:
+            changed(node, 7, value=None, unavailable=True, reason="skipped")
+        self.assertEqual(assessed(nodes)["outcome"]["exit"], 0)
+
+    def test_zero_has_no_ratio_and_another_unit_none_either(self) -> None:
+        nodes = fleet(random.Random(22), 12, 0.005)
+        changed(nodes[0], 0, value=0.0)
+        changed(nodes[1], 1, unit="byte")
+        reasons = [assessed(nodes)["nodes"][place]["lacks"][0]["reason"] for place in (0, 1)]
+        self.assertIn("not above 0", reasons[0])
+        self.assertIn("in byte", reasons[1])
+
+    def test_neighbours_are_not_compared(self) -> None:
+        nodes = fleet(random.Random(23), 12, 0.005, [{0: 2.0}])
+        for metric in range(2):
+            changed(nodes[-1], metric, contended=True)
+        found = assessed(nodes)
+        self.assertEqual(state_of(found)["node11"], "unknown")
+        self.assertIn("others used the machine", found["nodes"][-1]["lacks"][0]["reason"])
+        for node in nodes:
+            for metric in range(2):
+                changed(node, metric, contended=True)
+        self.assertEqual(state_of(assessed(nodes))["node11"], "off")
+
+    def test_expected_nodes_that_are_not_there(self) -> None:
+        nodes = fleet(random.Random(24), 12, 0.005)
+        found = assessed(nodes, ["node%d" % place for place in range(1, 15)])
+        self.assertEqual([node["name"] for node in found["nodes"] if node["state"] == "missing"], ["node12", "node13", "node14"])
+        self.assertEqual((found["outcome"]["exit"], found["unknown"]), (3, "node[12-14]"))
+        self.assertIn("Not expected: node0.", found["outcome"]["reasons"])
+
+    def test_kinds_are_judged_alone_and_said(self) -> None:
+        nodes = fleet(random.Random(25), 20, 0.005, [{0: 3.0}] * 8)
+        for node in nodes[12:]:
+            node.runs = [replace(run, device="test: another") for run in node.runs]
+        found = assessed(nodes)
+        self.assertEqual((found["outcome"]["exit"], [kind["nodes"] for kind in found["kinds"]]), (0, [12, 8]))
+        self.assertIn("2 kinds", found["outcome"]["reasons"][0])
+        self.assertEqual(len(kinds_of(nodes[:14], Settings())), 2)
+        self.assertEqual(assessed(nodes[:14])["outcome"]["exit"], 3)  # two nodes of a kind are not judged
+
+
+class Around(unittest.TestCase):
+    def with_fields(self, count: int, fields: Dict[int, Dict[str, str]], usual: Dict[str, str]) -> List[Node]:
+        nodes = fleet(random.Random(30), count, 0.005, [{2: 1.2}])
+        for place, node in enumerate(nodes):
+            own = {**node.runs[0].provenance, **usual, **fields.get(place, {})}
+            node.runs = [replace(node.runs[0], provenance=own)]
+        return nodes
+
+    def test_what_differs_from_the_majority_stands_beside_the_outlier(self) -> None:
+        nodes = self.with_fields(12, {11: {"driver: device driver": "535"}, 3: {"links: device PCIe width": "8"}},
+                                 {"driver: device driver": "550", "links: device PCIe width": "16"})
+        for place, node in enumerate(nodes):  # what tells boards and jobs apart is no drift
+            own = {**node.runs[0].provenance, "machine: device uuid": "GPU-%d" % place, "links: device bus": "%d" % (place // 7),
+                   "environment: SLURM_JOB_ID": "%d" % (place // 10),
+                   "machine: memory bytes": str(10 ** 11 + place % 2 * 10 ** 8)}
+            node.runs = [replace(node.runs[0], provenance=own)]
+        found = assessed(nodes)
+        self.assertEqual(found["nodes"][11]["drift"], [
+            {"field": "driver: device driver", "value": "535", "majority": "550", "nodes": 11}])
+        self.assertEqual([(one["field"], one["others"][0]["nodes"]) for one in found["kinds"][0]["drift"]],
+                         [("driver: device driver", ["node11"]), ("links: device PCIe width", ["node3"])])
+        said = table.table(found)
+        self.assertIn("differs: driver: device driver is 535, and of 11 nodes 550", " ".join(said.split()))
+
+    def test_a_field_without_a_majority_splits_the_fleet(self) -> None:
+        nodes = self.with_fields(12, {place: {"kernel: kernel": "6.1"} for place in range(6)}, {"kernel: kernel": "6.8"})
+        self.assertEqual(assessed(nodes)["kinds"][0]["split"], [{"field": "kernel: kernel", "values": [
+            {"value": "6.1", "nodes": 6}, {"value": "6.8", "nodes": 6}]}])
+
+    def test_clocks_that_disagree_and_machines_that_are_there_twice(self) -> None:
+        nodes = fleet(random.Random(31), 8, 0.005)
+        for place, started in enumerate(["2026-05-01T12:00:0%d+00:00" % place for place in range(6)] + [
+                "2026-05-09T12:00:00.123456Z", "2026-03-01T12:00:00+02:00"]):
+            nodes[place].runs = [replace(nodes[place].runs[0], started=started)]
+        nodes[1].runs = [replace(nodes[1].runs[0], provenance=nodes[0].runs[0].provenance)]
+        said = " ".join(assessed(nodes)["outcome"]["reasons"])
+        self.assertIn("1 node started in the future by the clock here: node6.", said)
+        self.assertIn("2 nodes are more than a day from most: node7 and node6", said)
+        self.assertIn("node0 and node1 are of the same machine by its host name, node0.", said)
+
+    def test_names_that_slurm_would_not_take(self) -> None:
+        nodes = fleet(random.Random(32), 12, 0.005, [{2: 1.2}, {2: 1.2}])
+        nodes[-1].name = "x; rm -rf \x1b[2J<b>"
+        found = assessed(nodes)
+        self.assertEqual(found["exclude"], "node10")
+        self.assertTrue(any("Slurm can't be told" in reason for reason in found["outcome"]["reasons"]))
+        for text in (table.table(found), table.names(found)):
+            self.assertNotIn("\x1b", text)
+        try:
+            html = page.render(found)
+        except page.report.MissingDependency:
+            self.skipTest("skipped: no jinja2")
+        self.assertNotIn("<b>]", html)
+        self.assertNotIn("\x1b", html)
+        self.assertIn("&lt;b&gt;", html)
+
+
+def run_of(name: str, speed: float, run: str) -> str:
+    w = Writer("overlap/novel", [headline("%s_%d" % (name, place), "speed", {"depth": place}, "plain") for place in range(4)],
+               [axis("depth", "", list(range(4)))], run=run)
+    for place in range(4):
+        own = speed * (1 + place)
+        w.case({"depth": place}, [w.variant("plain", 1e-3)], [
+            value("speed", "plain", own, "byte/s", ci_low=own * 0.999, ci_high=own * 1.001)])
+    return w.end().text()
+
+
+class Folders(workplace.Scratch):
+    def node(self, name: str, speed: float = 1e9) -> Path:
+        folder = self.folder / "fleet" / name
+        folder.mkdir(parents=True)
+        synthetic.store(folder, run_of("rate", speed, "run of %s" % name))
+        self.run_command("build", str(folder))
+        return folder
+
+    def nodes(self, count: int, slow: int = 0) -> None:
+        draw = random.Random(count)
+        for place in range(1, count + 1):
+            self.node("n%02d" % place, 1e9 * (1 + draw.uniform(-0.001, 0.001)) / (1.3 if place == slow else 1))
+
+    def fleet(self, *words: str):  # type: ignore[no-untyped-def]
+        return self.run_command("fleet", "--cwd", str(self.folder), *words)
+
+    def found(self, *words: str) -> Json:
+        code, out, _ = self.fleet("--format", "json", "--html", "", *words)
+        found = json.loads(out)
+        self.assertEqual(found["outcome"]["exit"], code)
+        if jsonschema:
+            jsonschema.Draft7Validator(validate.schema("fleet")).validate(found)
+        return found
+
+    def test_every_format_and_exit_code(self) -> None:
+        self.nodes(9, 7)
+        code, out, _ = self.fleet("fleet", "--html", "")
+        self.assertEqual((code, out.splitlines()[0][:25]), (1, "1 of 9 nodes is off: n07 "))
+        self.assertTrue(all(len(line) <= 80 for line in out.splitlines()))
+        self.assertEqual(self.fleet("fleet", "--html", "", "--format", "nodes")[1], "n07\n")
+        self.assertEqual(self.fleet("fleet", "--html", "", "--format", "exclude")[1], "--exclude=n07\n")
+        shutil.rmtree(self.folder / "fleet" / "n07")
+        self.assertEqual(self.fleet("fleet", "--html", "", "--format", "exclude")[:2], (0, ""))
+        code, out, _ = self.fleet("fleet", "--html", "", "--expect", "n[01-09]")
+        self.assertEqual(code, 3)
+        self.assertIn("Missing, 1 node: n07", out)
+        (self.folder / "names").write_text("n[01-06] # rack 1\nn08\n\nn09\n")
+        self.assertEqual(self.fleet("fleet", "--html", "", "--expect", "names")[0], 0)
+
+    def test_what_is_broken_is_named_and_the_rest_goes_on(self) -> None:
+        self.nodes(8, 2)
+        for name, files in (("empty", {}), ("died", {"records.jsonl": "{}\n"}), ("cut", {"signature.json": '{"schema": "gpus'}),
+                            ("other", {"signature.json": '{"schema": "something"}'}), ("began", {"plan.json": "{}"})):
+            (self.folder / "fleet" / name).mkdir()
+            for file, text in files.items():
+                (self.folder / "fleet" / name / file).write_text(text)
+        shutil.copytree(self.folder / "fleet" / "n03", self.folder / "fleet" / "copy")
+        plan = {"outcomes": {"gemm/efficiency": {"status": "killed"}}}
+        (self.folder / "fleet" / "n04" / "plan.json").write_text(json.dumps(plan))
+        found = self.found("fleet")
+        states, reasons = state_of(found), {node["name"]: node["reason"] for node in found["nodes"]}
+        self.assertEqual((found["outcome"]["exit"], found["exclude"]), (1, "n02"))
+        self.assertEqual({name for name, state in states.items() if state == "unknown"},
+                         {"empty", "died", "cut", "other", "began", "n03"})
+        for name, text in (("empty", "no run in it"), ("died", "./gpusig report"), ("cut", "not JSON"),
+                           ("other", "not one of gpusig"), ("began", "before anything was measured"),
+                           ("n03", "the same measurement as copy")):
+            self.assertIn(text, reasons[name], name)
+        self.assertIn("gemm/efficiency killed", " ".join(next(n for n in found["nodes"] if n["name"] == "n04")["notes"]))
+
+    def test_runs_of_a_node_and_files_as_nodes(self) -> None:
+        self.nodes(6)
+        one = self.folder / "fleet" / "n01"
+        for number in (1, 2, 3):
+            shutil.copytree(self.folder / "fleet" / "n02", one / ("run-%d" % number))
+            synthetic.store(one / ("run-%d" % number), run_of("rate", 1e9, "one-%d" % number))
+            self.run_command("build", str(one / ("run-%d" % number)))
+        for path in one.glob("*.*"):
+            path.unlink()
+        (one / "repeats.json").write_text(json.dumps({"repeats": 3, "done": ["run-1", "run-2"]}))
+        found = self.found("fleet")
+        self.assertEqual((found["nodes"][0]["runs"], found["nodes"][0]["notes"]), (2, ["run-3 is not complete and is left out"]))
+        (self.folder / "files").mkdir()
+        for place in range(2, 7):
+            own = self.folder / "fleet" / ("n%02d" % place) / "signature.json"
+            shutil.copy(own, self.folder / "files" / ("m%d.json" % place))
+        self.assertEqual(list(state_of(self.found("files"))), ["m2", "m3", "m4", "m5", "m6"])
+        self.assertEqual(list(state_of(self.found("fleet/n02", "fleet/n03/signature.json", "fleet/n04"))), ["n02", "n03", "n04"])
+
+    def test_wrong_usage_is_one_line(self) -> None:
+        (self.folder / "nothing").mkdir()
+        for words in ((), ("gone",), ("nothing",), ("nothing", "--expect", "n[2-1]"), ("nothing", "--effect", "2"),
+                      ("nothing", "--format", "xml"), ("a\0b",), ("nothing", "--what")):
+            code, out, err = self.fleet(*words)
+            self.assertEqual((code, out, err.count("\n")), (2, "", 1), words)
+
+
+class Page(unittest.TestCase):
+    def test_a_thousand_nodes_fit(self) -> None:
+        nodes = fleet(random.Random(40), 1000, 0.01, [{0: 1.5}] * 150)
+        try:
+            html = page.render(assessed(nodes))
+        except page.report.MissingDependency:
+            self.skipTest("skipped: no jinja2")
+        self.assertLessEqual(len(html.encode()), page.report.LIMIT)
+        self.assertIn("node850", html)
+        self.assertNotIn("<script", html)
+
+
+if __name__ == "__main__":
+    unittest.main()
