@@ -79,6 +79,7 @@ def of_signature(signature: Json, plan: Json) -> Dict[str, str]:
     found.update({"environment: %s" % name: _text(value) for name, value in signature["provenance"]["environment"].items()
                   if value is not None})
     found.update(_of_devices(signature["devices"]))
+    found["machine: devices"] = str(len(signature["devices"]))
     if plan.get("setting"):
         found["setting: setting"] = _text(plan["setting"])
     for name in ("full", "headline", "shapes", "only", "budget_s"):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 from reports.fleet.nodes import Node
 
@@ -19,6 +19,7 @@ _SAME_SIZE = 0.01  # of main memory: firmware reserves a little more on one node
 # What tells nodes, boards and jobs apart.
 _OWN = re.compile(r"\b(hostname|uuid|serial|bus|index)$", re.ASCII)
 _OF_JOB = re.compile(r"(^|_)(HOST|NODE|JOB|RANK|LOCALID|PROCID|TASK|PID)", re.ASCII)
+_DEVICE = re.compile(r"(device(?: [0-9]+)?) ")
 _ENVIRONMENT = "environment"
 
 
@@ -48,13 +49,25 @@ def _is_size(field: str) -> bool:
     return field.partition(": ")[2] == "memory bytes"
 
 
-def _values(nodes: Sequence[Node], field: str) -> List[str]:
-    """Of every node; of one with several runs that differ, all of theirs."""
+def _device(field: str) -> str:
+    """"device 3" of a field of the fourth of several devices, "device" of the only one, "" of what is of none."""
+    found = _DEVICE.match(field.partition(": ")[2])
+    return found.group(1) if found else ""
+
+
+def _devices(nodes: Sequence[Node]) -> List[Set[str]]:
+    return [{_device(field) for run in node.runs for field in run.provenance} for node in nodes]
+
+
+def _values(nodes: Sequence[Node], field: str, devices: Sequence[Set[str]]) -> List[str]:
+    """Of every node; of one with several runs that differ, all of theirs. A device that is missing is one field, their number, so
+    its driver is that of the others."""
     found = []
-    for node in nodes:
-        own = dict.fromkeys(run.provenance.get(field, UNKNOWN) for run in node.runs)
-        found.append(" and ".join(own))
-    return found
+    for node, own in zip(nodes, devices):
+        values = dict.fromkeys(run.provenance.get(field, UNKNOWN) for run in node.runs)
+        found.append(" and ".join(values) if _device(field) in own | {""} else "")
+    usual = Counter(value for value in found if value).most_common(1)[0][0]
+    return [value or usual for value in found]
 
 
 def _same_size(values: List[str]) -> List[str]:
@@ -65,8 +78,8 @@ def _same_size(values: List[str]) -> List[str]:
     return [usual if v.isdigit() and abs(int(v) - int(usual)) <= _SAME_SIZE * int(usual) else v for v in values]
 
 
-def _of_field(nodes: Sequence[Node], field: str) -> Tuple[Optional[Drift], Optional[Split]]:
-    values = _values(nodes, field)
+def _of_field(nodes: Sequence[Node], field: str, devices: Sequence[Set[str]]) -> Tuple[Optional[Drift], Optional[Split]]:
+    values = _values(nodes, field, devices)
     if _is_size(field):
         values = _same_size(values)
     counted = Counter(values).most_common()
@@ -85,5 +98,6 @@ def _of_field(nodes: Sequence[Node], field: str) -> Tuple[Optional[Drift], Optio
 def differences(nodes: Sequence[Node]) -> Tuple[List[Drift], List[Split]]:
     """Of nodes of one kind, by field."""
     fields = sorted({field for node in nodes for run in node.runs for field in run.provenance if not _is_own(field)})
-    found = [_of_field(nodes, field) for field in fields]
+    devices = _devices(nodes)
+    found = [_of_field(nodes, field, devices) for field in fields]
     return [drift for drift, _ in found if drift], [split for _, split in found if split]

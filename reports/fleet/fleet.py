@@ -51,7 +51,7 @@ def _call_json(kind: Kind, call: Call) -> Json:
     return {"metric": metric.name, "label": label_text(metric.name, metric.number), "condition": metric.number.condition,
             "unit": metric.number.unit, "better": metric.number.better, "scale": metric.number.scale, "value": cell.value,
             "of_others": cell.centre, "change": _ratio(metric, cell.value or 0.0, cell.centre), "z": cell.z,
-            "p": min(cell.p_worse, cell.p_better), "p_adjusted": call.adjusted}
+            "p": cell.p, "p_adjusted": call.adjusted}
 
 
 def _metric_json(metric: Metric) -> Json:

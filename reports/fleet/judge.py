@@ -36,8 +36,7 @@ class Cell(NamedTuple):
     reason: str = ""  # why it is not judged; empty where it is
     loss: float = 0.0
     z: float = 0.0
-    p_worse: float = 1.0
-    p_better: float = 1.0
+    p: float = 1.0  # one-sided, of where it is off by more than the least effect
     centre: float = 0.0  # of the others
 
 
@@ -179,9 +178,8 @@ def _judge_metric(metric: Metric, values: Sequence[_Value]) -> None:
     for place, own, others in zip(places, losses, outliers.others_of(losses)):
         distance = own - others.centre
         z = distance / max(others.spread, values[place].error, least)
-        p = outliers.tail(abs(z), others.count)
-        worse, better = (p, 1 - p) if z > 0 else (1 - p, p)
-        metric.cells[place] = Cell(values[place].value, "", distance, z, worse, better, unscaled(metric.number, others.centre))
+        p = outliers.tail(abs(z), others.count) if abs(distance) > metric.threshold else 1.0
+        metric.cells[place] = Cell(values[place].value, "", distance, z, p, unscaled(metric.number, others.centre))
     middle, share = median(losses), outliers.share(len(losses))
     metric.centre = unscaled(metric.number, middle)
     metric.spread = quantile([abs(v - middle) for v in losses], share) / outliers.unit_of(share)
@@ -206,8 +204,7 @@ def _calls(kind: Kind, rate: float, worse: bool) -> Tuple[List[float], Dict[int,
     """What is off by less than matters counts as a test that found nothing, and so does what is missing."""
     def p_of(metric: Metric, place: int) -> float:
         cell = metric.cells[place]
-        far = cell.loss > metric.threshold if worse else cell.loss < -metric.threshold
-        return (cell.p_worse if worse else cell.p_better) if far and not cell.reason and not metric.reason else 1.0
+        return cell.p if (cell.loss > 0) == worse and not cell.reason and not metric.reason else 1.0
 
     ps = [[p_of(metric, place) for metric in kind.metrics] for place in range(len(kind.nodes))]
     of_nodes, of_metrics = outliers.selected(ps, rate)

@@ -137,6 +137,7 @@ def tail(z: float, others: int) -> float:
     return student_tail(factor * z, freedom)
 
 
+@lru_cache(maxsize=None)
 def critical(p: float, others: int) -> float:
     """The z that has this tail."""
     low, high = 0.0, 1.0

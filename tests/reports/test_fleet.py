@@ -216,6 +216,15 @@ class Around(unittest.TestCase):
         said = table.table(found)
         self.assertIn("differs: driver: device driver is 535, and of 11 nodes 550", " ".join(said.split()))
 
+    def test_a_device_that_is_missing_is_one_field(self) -> None:
+        eight = {"driver: device %d driver" % device: "550" for device in range(8)}
+        nodes = self.with_fields(12, {3: {"machine: devices": "7"}}, {"machine: devices": "8", **eight})
+        del nodes[3].runs[0].provenance["driver: device 7 driver"]
+        self.assertEqual([one["field"] for one in assessed(nodes)["kinds"][0]["drift"]], ["machine: devices"])
+        del nodes[4].runs[0].provenance["driver: device 7 driver"]
+        nodes[4].runs[0].provenance["machine: device 7 name"] = "a name"  # it is there, and tells no driver
+        self.assertIn("driver: device 7 driver", [one["field"] for one in assessed(nodes)["nodes"][4]["drift"]])
+
     def test_a_field_without_a_majority_splits_the_fleet(self) -> None:
         nodes = self.with_fields(12, {place: {"kernel: kernel": "6.1"} for place in range(6)}, {"kernel: kernel": "6.8"})
         self.assertEqual(assessed(nodes)["kinds"][0]["split"], [{"field": "kernel: kernel", "values": [

@@ -6,22 +6,28 @@ from __future__ import annotations
 import atexit
 import json
 import os
+import random
 import shutil
 import tempfile
 import unittest
 import unittest.mock
+from dataclasses import replace
 from pathlib import Path
 from typing import Dict, Iterable, Iterator, List, Sequence, Tuple
 
 import workplace
 
 import comparison_example as example
+import fleets
 import layout
 import page_browser
 import scorecard_example
 from page_browser import LAYOUTS, PAPER, SCHEMES, Page
 from reports.compare import page as compare_page
 from reports.scorecard import page as scorecard_page
+from reports.compare.verdict import Settings
+from reports.fleet import page as fleet_page
+from reports.fleet.fleet import Asked, assess
 
 WHY_NOT = page_browser.why_no_browser() or ("" if workplace.HAVE_JINJA2 else "jinja2 is not installed")
 ALL = bool(os.environ.get("GPUSIG_TEST_ALL"))
@@ -191,6 +197,23 @@ class Scorecard(Printed, unittest.TestCase):
     def stored(name: str, made: example.Json) -> Path:
         path = _scratch / (name + ".html")
         path.write_text(scorecard_page.render(made), encoding="utf-8")
+class Fleet(Printed, unittest.TestCase):
+    """One node off and different, one fast, one that lacks a value, one missing; and a fleet of which most have no row."""
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.files = {"fleet": cls.stored("fleet", 32), "large_fleet": cls.stored("large_fleet", 200)}
+        cls.on_every_sheet = (("rack7: which node is off?",),)
+
+    @staticmethod
+    def stored(name: str, count: int) -> Path:
+        nodes = fleets.fleet(random.Random(1), count, 0.005, [{2: 0.9}, {2: 1.1, 5: 1.2}])
+        run = nodes[-1].runs[0]
+        nodes[-1].runs = [replace(run, provenance={**run.provenance, "driver: device driver": "535"})]
+        del nodes[0].runs[0].numbers[fleets.name_of(3)]
+        found = assess(nodes, Asked("rack7", ["node%d" % place for place in range(count + 1)]), Settings())
+        path = _scratch / (name + ".html")
+        path.write_text(fleet_page.render(found), encoding="utf-8")
         return path
 
 
