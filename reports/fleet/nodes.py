@@ -7,8 +7,9 @@ can't be read is named and the others go on: a fleet of a thousand always has on
 
 from __future__ import annotations
 
-import multiprocessing
 import os
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Dict, List, Optional, Sequence, Tuple
@@ -23,6 +24,7 @@ HOSTNAME = "machine: hostname"
 MAX_NODES = 20000
 _RUN = "run-"
 _AT_ONCE = 64  # nodes; starting processes takes longer than reading fewer
+_MAX_PROCESSES = 8  # each takes 80 MiB
 _MAX_RUNS = 1000  # of a node
 _FINISHED = ("ok", "skipped")
 
@@ -152,14 +154,14 @@ def _places(cwd: Path, given: str) -> List[Tuple[Path, str]]:
 
 
 def _read_all(places: Sequence[Tuple[Path, str]]) -> List[Node]:
-    """On all cores where there are many. A system without semaphores reads on one."""
+    """On several cores where there are many. Where that can't be, as without semaphores or where a process is killed, on one."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if len(places) < _AT_ONCE or cores < 2:
         return [read_node(*place) for place in places]
     try:
-        with multiprocessing.Pool(min(cores, 8)) as pool:
-            return pool.starmap(read_node, places, chunksize=8)
-    except (OSError, ImportError):
+        with ProcessPoolExecutor(min(cores, _MAX_PROCESSES)) as pool:
+            return list(pool.map(read_node, *zip(*places), chunksize=8))
+    except (OSError, ImportError, BrokenProcessPool):
         return [read_node(*place) for place in places]
 
 
