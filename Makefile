@@ -282,12 +282,13 @@ gpu-peers: $(gpu_peers) ## build the peers of NVIDIA GPUs with nvcc, as build/*/
 hardware-pack: ## everything for a GPU machine without compilers, as build/hardware and an archive; tests/hardware/README.md
 	MAKE='$(MAKE)' tests/hardware/pack.sh
 
-reproduction: all ## papers against models, as docs/reproduction/{swing,shaping,ficco,t3}.md; ranks where SimGrid is here (minutes)
+reproduction: all ## papers against models, as docs/reproduction/{swing,shaping,ficco,t3,fleet}.md; ranks where SimGrid is here (minutes)
 	if command -v smpirun >/dev/null; then $(MAKE) --no-print-directory smpi; fi
 	python=$$(sh suite/find_python.sh --any) && "$$python" tests/reproduction/swing.py
 	python=$$(sh suite/find_python.sh --any) && "$$python" tests/reproduction/shaping.py
 	python=$$(sh suite/find_python.sh --any) && "$$python" tests/reproduction/ficco.py
 	python=$$(sh suite/find_python.sh --any) && "$$python" tests/reproduction/t3.py
+	python=$$(sh suite/find_python.sh --any) && "$$python" tests/reproduction/fleet.py
 
 install: all ## copy the programs to $(DESTDIR)$(PREFIX)/libexec/gpusig
 	for p in $(plain_programs:.c=) $(mpi_programs:.c=); do \

@@ -36,7 +36,7 @@ class Cell(NamedTuple):
     reason: str = ""  # why it is not judged; empty where it is
     loss: float = 0.0
     z: float = 0.0
-    p: float = 1.0  # one-sided, of where it is off by more than the least effect
+    p: float = 1.0  # two-sided; 1 where it is off by no more than the least effect
     centre: float = 0.0  # of the others
 
 
@@ -178,7 +178,7 @@ def _judge_metric(metric: Metric, values: Sequence[_Value]) -> None:
     for place, own, others in zip(places, losses, outliers.others_of(losses)):
         distance = own - others.centre
         z = distance / max(others.spread, values[place].error, least)
-        p = outliers.tail(abs(z), others.count) if abs(distance) > metric.threshold else 1.0
+        p = min(1.0, 2 * outliers.tail(abs(z), others.count)) if abs(distance) > metric.threshold else 1.0
         metric.cells[place] = Cell(values[place].value, "", distance, z, p, unscaled(metric.number, others.centre))
     middle, share = median(losses), outliers.share(len(losses))
     metric.centre = unscaled(metric.number, middle)
@@ -191,7 +191,7 @@ def _finds(metric: Metric, tests: int, rate: float) -> Optional[float]:
         return None
     others = metric.count - 1
     spread = max(metric.spread, _LEAST_SPREAD * metric.threshold)
-    found = max(outliers.critical(rate / tests, others) * spread, metric.threshold) + _POWER_Z * metric.spread
+    found = max(outliers.critical(rate / 2 / tests, others) * spread, metric.threshold) + _POWER_Z * metric.spread
     if metric.number.scale != RATIO:
         return found
     return math.expm1(found) if found < verdict.MAX_LOG else None

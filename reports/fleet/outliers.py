@@ -3,8 +3,8 @@
 
 Each value is held against the others alone, so that it can't hide in a spread that it makes itself. Their centre is the median,
 and their spread a quantile of the absolute deviations from it: of many others the half, which makes it the MAD, of few a
-larger one (SHARE). Two of three values are close to each other by chance, so the MAD of three says nothing, and no node of a
-fleet of four could ever be called an outlier.
+larger one (share()). Two of three values are close to each other by chance, so the MAD of three says next to nothing, and a
+node of a fleet of four would have to be off by thousands of true spreads.
 
 How rare a distance is follows from Student's distribution with degrees of freedom and a factor that were fitted to simulated
 fleets of each size (_FITTED), since a spread of few values is itself uncertain.
