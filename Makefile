@@ -51,7 +51,7 @@ compile = $(CC) $(our_cppflags) $(CPPFLAGS) $(our_cflags) $(CFLAGS)
 # Objects of different compilers, flags or findings never mix: the folder carries a hash of them.
 flags_hash := $(shell printf '%s' '$(compile) $(LDFLAGS) $(our_ldlibs) $(HAVE_MPI) $(MPICC) $(HAVE_NVCC)' | cksum | cut -d' ' -f1)
 build := build/$(VARIANT)$(if $(SAN),-$(subst $(comma),-,$(SAN)))-$(flags_hash)
-version := $(shell git describe --always --dirty --tags 2>/dev/null || echo unknown)
+version := $(or $(GPUSIG_VERSION),$(shell sh suite/version.sh))
 
 # --- sources: found, never listed. PROGRAMS='micro/memory overlap/*' and UNITS='host_*' build these alone.
 PROGRAMS ?= micro/* gemm/* overlap/* topology/* collectives/*
@@ -199,7 +199,7 @@ $(build)/obj/device/gpu/cuda/cuda_ptx.o: $(build)/ptx.inc
 .PHONY: config-text skipped
 config-text:
 	echo 'compiler $(shell $(CC) --version 2>/dev/null | head -n1)'
-	echo 'flags $(our_cflags) $(CFLAGS) $(LDFLAGS)'
+	echo 'flags $(our_cflags) $(filter-out -ffile-prefix-map=%,$(CFLAGS)) $(LDFLAGS)'
 	echo 'hwloc $(HAVE_HWLOC)'
 	echo 'mpi $(HAVE_MPI)'
 	echo 'nvcc $(HAVE_NVCC)'

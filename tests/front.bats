@@ -138,11 +138,38 @@ print(*(o for a in own._actions for o in a.option_strings))' "$root" "$command")
 	[ "$stderr" = 'gpusig: no help on words: this copy has no reports/words.txt' ]
 }
 
-@test "version is one line on stdout" {
+@test "version is one line on stdout, and what is compiled into programs" {
 	run --separate-stderr "$root/gpusig" --version
 	[ "$status" = 0 ]
 	[ -z "$stderr" ]
-	[[ $output == gpusig\ * ]]
+	[[ $output == 'gpusig '+([0-9A-Za-z.+~]) ]]
+	[ "$(make -sC "$root" --no-print-directory config HAVE_HWLOC=0 HAVE_MPI=0 HAVE_NVCC=0 | grep '^version ')" = "version ${output#gpusig }" ]
+}
+
+@test "a version follows tag, commits since and changes, in a checkout and in what git archive packs of it" {
+	command -v git >/dev/null || skip 'no git'
+	said() { (cd "${1:-here}" && sh suite/version.sh); }
+	commit() { git -C here -c user.name=a -c user.email=a@b -c commit.gpgsign=false commit -q --allow-empty --date="2031-02-03T12:00:00Z" -m a; }
+	mkdir -p here/suite 'an archive' && cp "$root/suite/version.sh" here/suite && cp "$root/VERSION" "$root/.gitattributes" here
+	[ "$(said)" = unknown ] # neither git nor an archive
+	git init -q here && git -C here add -A
+	GIT_COMMITTER_DATE=2031-02-03T12:00:00Z commit
+	archived() { rm -rf 'an archive' && mkdir 'an archive' && git -C here archive HEAD | tar -x -C 'an archive' && said 'an archive'; }
+	hash=$(git -C here rev-parse --short=10 HEAD)
+	[ "$(said)" = "0~git20310203.$hash" ]
+	[ "$(archived)" = "0~git20310203.$hash" ]
+	echo '# changed' >>here/suite/version.sh
+	[ "$(said)" = "0~git20310203.$hash+dirty" ]
+	git -C here checkout -q .
+	git -C here tag v1.2
+	[ "$(said)" = 1.2 ]
+	[ "$(archived)" = 1.2 ]
+	commit
+	[ "$(said)" = "1.2+1.g$(git -C here rev-parse --short=10 HEAD)" ]
+	git -C here tag v1.3-rc1
+	[ "$(said)" = '1.3~rc1' ]
+	echo 1.3 >'an archive/VERSION' # as `make install` writes it
+	[ "$(said 'an archive')" = 1.3 ]
 }
 
 @test "no command is the usage on stderr and 2: first the three that most people want, then all, then where there is more" {
