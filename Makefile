@@ -96,7 +96,7 @@ say = @:
 endif
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all format format-check fakes gpu-peers hardware-pack ranks smpi check check-headers check-abi check-alone check-kernels check-sass config help list units peers reproduction install clean FORCE
+.PHONY: all format format-check fakes gpu-peers hardware-pack ranks smpi check check-headers check-abi check-alone check-kernels check-sass config help list units peers reproduction install install-strip uninstall clean FORCE
 
 all: $(programs) $(advice) skipped ## build every program (the default)
 	$(if $(filter release,$(VARIANT)$(SAN)),ln -sfnr $(build)/bin $(LINK))
@@ -290,10 +290,16 @@ reproduction: all ## papers against models, as docs/reproduction/{swing,shaping,
 	python=$$(sh suite/find_python.sh --any) && "$$python" tests/reproduction/t3.py
 	python=$$(sh suite/find_python.sh --any) && "$$python" tests/reproduction/fleet.py
 
-install: all ## copy the programs to $(DESTDIR)$(PREFIX)/libexec/gpusig
-	for p in $(plain_programs:.c=) $(mpi_programs:.c=); do \
-		install -D $(build)/bin/$$p "$(DESTDIR)$(or $(PREFIX),/usr/local)/libexec/gpusig/$$p"; done
-	install -D $(advice) "$(DESTDIR)$(or $(PREFIX),/usr/local)/libexec/gpusig/$(notdir $(advice))"
+PREFIX ?= /usr/local
+install: all ## install a gpusig for the PATH, which needs neither this folder nor a compiler: [DESTDIR=] [PREFIX=/usr/local]
+	sh packaging/install.sh install "$(DESTDIR)" "$(PREFIX)" $(build)/bin "$(version)" \
+		$(plain_programs:.c=) $(mpi_programs:.c=) $(notdir $(advice))
+
+install-strip: export STRIP := 1
+install-strip: install ## install programs without symbols, a third as large
+
+uninstall: ## remove what install installed
+	sh packaging/install.sh uninstall "$(DESTDIR)" "$(PREFIX)"
 
 clean: ## remove everything that was built
 	rm -rf build bin

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# setup.sh [--no-install] run|test|peers|simgrid: install what packages.txt names and this machine lacks, where that is allowed.
-# Exit 0 when everything of level "must" is here, else 77. All messages go to stderr.
+# setup.sh [--no-install] run|test|peers|simgrid|installed: install what packages.txt names and this machine lacks, where that is
+# allowed; for an installed copy it is only named. Exit 0 when everything of levels "must" and "build" is here, else 77. All
+# messages go to stderr.
 set -u
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
 PATH=$PATH:/usr/sbin:/sbin
@@ -13,11 +14,12 @@ install=1
 [ "${GPUSIG_NO_INSTALL:-0}" = 0 ] || install=0
 [ "$1" = --no-install ] && install=0 && shift
 case $1 in
-run) levels='must report extra' ;;
-test) levels='must report extra test' ;;
-peers) levels='must extra peers' ;;
-simgrid) levels='must extra simgrid' ;;
-*) say "setup.sh: '$1' is not run, test, peers or simgrid" && exit 2 ;;
+run) levels='must build report part extra' ;;
+test) levels='must build report part extra test' ;;
+peers) levels='must build part extra peers' ;;
+simgrid) levels='must build part extra simgrid' ;;
+installed) levels='must report extra installed' && install=0 ;;
+*) say "setup.sh: '$1' is not run, test, peers, simgrid or installed" && exit 2 ;;
 esac
 
 manager=
@@ -74,6 +76,14 @@ missing_modules() {
 	echo "$absent"
 }
 
+# program_runs FOLDER/NAME: its libraries are here, and mpirun where it needs that, or it was not built at all.
+program_runs() {
+	program=${GPUSIG_BIN:-$here/../bin}/$1
+	[ -e "$program" ] || return 0
+	case $1 in collectives/*) command -v mpirun || return ;; esac
+	! ldd "$program" 2>&1 | grep -Eq 'not found|Error loading'
+}
+
 is_here() {
 	name=${1#*:}
 	case $1 in
@@ -84,6 +94,7 @@ is_here() {
 	header:*) echo "#include <$name>" | cc -E -x c - ;;
 	lib:*) library_is_here "lib$name*.so*" ;;
 	font:*) font_is_here "$name" ;;
+	program:*) program_runs "$name" ;;
 	py:*) case " $absent_modules " in *" $name "* | ' all ') return 1 ;; esac ;;
 	esac >/dev/null 2>&1
 }
@@ -245,6 +256,7 @@ bring_tools
 bring_unpacked
 [ -z "$wanting" ] && exit 0
 echo "$wanting" | while read -r level probe _ lost; do say "without ${probe#*:}: $lost"; done
-case $wanting in "must "* | *"
-must "*) exit 77 ;; esac
+case $wanting in must\ * | build\ * | *"
+must "* | *"
+build "*) exit 77 ;; esac
 exit 0

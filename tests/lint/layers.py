@@ -27,7 +27,7 @@ PROGRAMS = tuple(f"{folder}/*.c" for folder in PROGRAM_FOLDERS)
 IN_PROGRAM_FOLDERS = tuple(f"{folder}/*.[ch]" for folder in PROGRAM_FOLDERS)
 C_PRODUCT = ("lib/*.[ch]", "bench/*.[ch]", "advise/*.[ch]", "device/*.[ch]", "device/*.cu", *IN_PROGRAM_FOLDERS)
 C_ALL = (*C_PRODUCT, "tests/*.[ch]")
-PYTHON = ("suite/*.py", "reports/*.py")
+PYTHON = ("suite/*.py", "reports/*.py", "packaging/*.py")
 SOURCES = (*C_ALL, *PYTHON, "tests/*.[ch]pp", "tests/*.py", "*.sh", "*.bats", "*.bash", "gpusig", "Makefile", ".ci/run")
 
 Breach = tuple[int, str]

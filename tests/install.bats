@@ -1,0 +1,202 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-3-Clause
+# make install: a gpusig that needs neither the checkout nor a compiler, wherever its prefix is moved, and its manual pages.
+
+# shellcheck disable=SC2154 # run sets status, output, stderr and their lines; helpers sets root
+load bats/helpers
+
+# A user other than root must get into the folders, which bats makes for itself alone.
+setup_file() {
+	local root=${BATS_TEST_DIRNAME%/tests}
+	[ -z "${GPUSIG_BIN:-}" ] || return 0
+	folder=$(mktemp -d "${TMPDIR:-/tmp}/gpusig install.XXXXXX")
+	export folder
+	chmod 755 "$folder"
+	make -sC "$root" --no-print-directory install "DESTDIR=$folder/dest dir" PREFIX=/opt/gpusig >"$folder/said" || return
+	mkdir "$folder/moved" "$folder/results"
+	mv "$folder/dest dir/opt/gpusig" "$folder/moved/pre fix"
+	[ "$(id -u)" != 0 ] || chown nobody "$folder/results"
+	mkdir "$folder/few"
+	for word in sh dirname readlink id date mktemp tr grep tail rm mkdir cat ls sed paste awk nproc ldd env mpirun; do
+		ln -s "$(command -v "$word" || echo /nonexistent)" "$folder/few/"
+	done
+	[ ! -e "$folder/few/cc" ] && [ ! -e "$folder/few/make" ] && [ ! -e "$folder/few/git" ]
+}
+
+teardown_file() { [ -z "${folder:-}" ] || rm -rf "$folder"; }
+
+setup() {
+	[ -z "${GPUSIG_BIN:-}" ] || skip 'what is installed is the build of bin alone'
+	prefix="$folder/moved/pre fix"
+	cd "$folder/results" || return 1
+	export GPUSIG_PYTHON=$TEST_PYTHON
+	unset GPUSIG_NO_INSTALL
+}
+
+# installed WORD...: the installed command, with few others on the PATH; where root runs the test as nobody and without the checkout.
+installed() {
+	local words=(env "PATH=$prefix/bin:$folder/few" HOME=/nonexistent gpusig "$@")
+	if [ "$(id -u)" != 0 ] || ! unshare --mount true 2>/dev/null; then
+		"${words[@]}"
+		return
+	fi
+	# shellcheck disable=SC2016 # expanded inside
+	unshare --mount sh -c 'mount -t tmpfs none "$1" && shift && exec setpriv --reuid=65534 --regid=65534 --clear-groups "$@"' sh \
+		"$root" "${words[@]}"
+}
+
+@test "an installed copy measures a simulated device and reports, compares and advises, without checkout, compiler and root" {
+	find "$prefix" -exec stat -c '%n %Y %s' {} + | sort >"$folder/before"
+	for run in a b; do
+		run --separate-stderr installed run --device sim:h100:0,1 --budget 4s --only micro/copy_path --only gemm/efficiency --nice 0 --out $run
+		echo "$stderr"
+		[ "$status" = 0 ]
+		[ -s $run/signature.json ]
+	done
+	[[ $stderr != *"building"* && $stderr != *"install"*"run:"* ]]
+	json 'rows[0]["schema"] == "gpusig.signature"' < <(tr -d '\n' <a/signature.json)
+	run --separate-stderr installed report a
+	[ "$status" = 0 ]
+	run --separate-stderr installed compare a b
+	[ "$status" = 3 ] # one run a side
+	run --separate-stderr installed advise a --m 4096 --n 4096 --k 4096 --devices 2 --op ag-gemm --type bf16
+	[ "$status" = 0 ]
+	[[ $output == 'ag-gemm of 4096×4096×4096 bf16'* ]]
+	find "$prefix" -exec stat -c '%n %Y %s' {} + | sort >"$folder/after"
+	cmp "$folder/before" "$folder/after" # nothing is written there
+}
+
+@test "an installed copy lists, helps and tells its version and where its programs are" {
+	run --separate-stderr installed --version
+	[ "$output" = "gpusig $(cat "$prefix/lib/gpusig/VERSION")" ]
+	run --separate-stderr installed --bindir
+	[ "$output" = "$prefix/lib/gpusig/bin" ]
+	[[ $("$output/micro/memory" --version) == "micro/memory, gpusig $(cat "$prefix/lib/gpusig/VERSION")"$'\n'* ]]
+	run --separate-stderr installed list
+	[ "$status" = 0 ]
+	[[ $output == *micro/copy_path*topology/torus* ]]
+	run --separate-stderr installed help words DIL
+	[[ $output == DIL:* ]]
+	for command in $(installed help --commands); do
+		run --separate-stderr installed help "$command"
+		[ "$status" = 0 ]
+		[[ $output == "usage: gpusig $command"* ]]
+	done
+	run --separate-stderr installed report nothing
+	[ "$status" = 2 ]
+}
+
+@test "test needs the checkout, and an installed copy says so in one line" {
+	run --separate-stderr installed test
+	[ "$status" = 77 ]
+	[ -z "$output" ]
+	[ "$stderr" = 'gpusig: test needs the checkout: an installed copy has neither sources nor tests' ]
+}
+
+@test "an installed copy installs nothing and asks for no compiler, whoever starts it" {
+	mkdir -p "$BATS_TEST_TMPDIR/few"
+	cp -P "$folder/few"/* "$BATS_TEST_TMPDIR/few"
+	rm "$BATS_TEST_TMPDIR/few/mpirun"
+	printf '#!/bin/sh\ntouch "%s/tried"\n' "$BATS_TEST_TMPDIR" >"$BATS_TEST_TMPDIR/few/apt-get"
+	chmod +x "$BATS_TEST_TMPDIR/few/apt-get"
+	run --separate-stderr env -u GPUSIG_NO_INSTALL PATH="$BATS_TEST_TMPDIR/few" "$prefix/bin/gpusig" list
+	[ "$status" = 0 ]
+	[ ! -e "$BATS_TEST_TMPDIR/tried" ]
+	[[ $stderr != *gcc* && $stderr != *make* && $stderr != *hwloc-dev* ]]
+	[ ! -e "$prefix/lib/gpusig/bin/collectives/allreduce" ] ||
+		[[ $stderr == *'to install it, run: '*openmpi-bin*'without collectives/allreduce: programs of ranks need mpirun and its library'* ]]
+	run --separate-stderr env -u GPUSIG_NO_INSTALL PATH="$BATS_TEST_TMPDIR/few" GPUSIG_PYTHON=/nonexistent "$prefix/bin/gpusig" list
+	[ "$status" = 77 ]
+	[ ! -e "$BATS_TEST_TMPDIR/tried" ]
+	[[ $stderr == *'without python3: '* ]]
+}
+
+@test "no installed file names the folder that it was put into, and the command is a relative link" {
+	run ! grep -rlF "$folder" "$prefix"
+	[ "$(readlink "$prefix/bin/gpusig")" = ../lib/gpusig/gpusig ]
+	run ! grep -rlF './gpusig' "$prefix/lib/gpusig/suite/help" "$prefix/share/man"
+	[ -z "$(find "$prefix" -perm /022 ! -type l)" ]
+programs_of() { (cd "$1" && find . -type f -perm -u+x | sort); }
+	[ "$(programs_of "$prefix/lib/gpusig/bin/")" = "$(programs_of "$root/bin/")" ]
+}
+
+@test "every command and every program has a manual page with every word of its help" {
+	(cd "$prefix/lib/gpusig/bin" && for program in */*; do "./$program" --help >"$folder/${program//\//-}.help" || exit; done)
+	"$TEST_PYTHON" - "$root/suite/help" "$prefix/share/man/man1" "$folder" <<-'PYTHON'
+		import re, sys
+		from pathlib import Path
+		texts, pages, folder = map(Path, sys.argv[1:])
+		general = (texts / "general.txt").read_text()
+		helps = {"gpusig-" + p.stem: p.read_text() for p in [*texts.glob("*.txt"), *folder.glob("*.help")] if p.stem not in ("overview", "general")}
+		commands = [name for name in helps if (texts / (name[len("gpusig-"):] + ".txt")).exists()]
+		helps["gpusig"] = (texts / "overview.txt").read_text() + general
+		ROFF = {r"\(aq": "'", r"\(ga": "`", r"\(ha": "^", r"\(ti": "~", r"\(dq": '"', r"\-": "-", r"\&": "", r"\e": "\\"}
+		lost = []
+		for name, text in helps.items():
+		    page = re.sub(r"\\\((?:aq|ga|ha|ti|dq)|\\[-&e]", lambda found: ROFF[found[0]], re.sub(r"\\f[BIP]", "", (pages / (name + ".1")).read_text()))
+		    text = re.sub(r"(?m)^(usage|Examples|Exit codes|Exit|Environment variables|All commands|More|Options of every command): *", "", text)
+		    program = name[len("gpusig-"):].replace("-", "/", 1)
+		    words = [re.sub(r"^(%s):$" % re.escape(program), r"\1", word).rstrip(":") for word in text.replace("./gpusig", "gpusig").split()]
+		    options = re.findall(r"(?m)^  (--[\w-]+)", general) if name in commands else []
+		    lost += [(name, word) for word in words + options if word not in page and word != program]
+		sys.exit(f"lost: {lost[:20]}" if lost or len(commands) < 8 or len(helps) < 20 else 0)
+	PYTHON
+	for section in NAME SYNOPSIS OPTIONS EXAMPLES 'EXIT STATUS' ENVIRONMENT 'SEE ALSO'; do
+		for command in $(cd "$root" && sh suite/help.sh --commands); do
+			grep -qx ".SH $section" "$prefix/share/man/man1/gpusig-$command.1"
+		done
+	done
+}
+
+@test "manual pages are shown without a warning" {
+	command -v groff >/dev/null || command -v mandoc >/dev/null || skip 'neither groff nor mandoc is installed'
+	for page in "$prefix"/share/man/man1/*.1; do
+		if command -v groff >/dev/null; then
+			run --separate-stderr groff -man -Tutf8 -ww -rLL=78n -P-b -P-c -P-o -P-u "$page"
+			[ -z "$stderr" ]
+			[[ $output == *NAME*SYNOPSIS*'SEE ALSO'* ]]
+		fi
+		if command -v mandoc >/dev/null; then
+			run mandoc -T lint -W warning "$page"
+			echo "$output"
+			[ -z "$output" ]
+		fi
+	done
+}
+
+@test "completion knows commands and options from the help" {
+	# shellcheck disable=SC2016 # expanded inside
+	complete_words() {
+		env "PATH=$prefix/bin:$PATH" bash -c '. "$1" && shift && COMP_WORDS=("$@") && COMP_CWORD=$(($# - 1)) && _gpusig gpusig &&
+			echo "${COMPREPLY[*]}"' bash "$prefix/share/bash-completion/completions/gpusig" gpusig "$@"
+	}
+	[ "$(complete_words co)" = compare ]
+	[ "$(complete_words run --bu)" = --budget ]
+	[ "$(complete_words help wo)" = words ]
+	[ "$(complete_words advise -- | tr ' ' '\n' | sort | paste -sd ' ')" = '--devices --format --k --m --n --no-install --op --type' ]
+	[ -z "$(complete_words report res)" ] # a file
+}
+
+@test "a PREFIX that is not absolute, and what is not ours, are refused and left" {
+	install_there() { sh packaging/install.sh install "$BATS_TEST_TMPDIR" "$1" bin 1.0 micro/memory; }
+	cd "$root" || return 1
+	run install_there opt
+	[ "$status" = 2 ]
+	[ "$output" = "install: PREFIX is 'opt', not an absolute path" ]
+	mkdir -p "$BATS_TEST_TMPDIR/opt/lib/gpusig" && touch "$BATS_TEST_TMPDIR/opt/lib/gpusig/mine"
+	run install_there /opt
+	[ "$status" = 2 ]
+	[[ $output == *'is no copy of gpusig: it is left as it is' ]]
+	[ -e "$BATS_TEST_TMPDIR/opt/lib/gpusig/mine" ]
+	run sh packaging/install.sh install "$BATS_TEST_TMPDIR" /opt bin 1.0 micro/none
+	[ "$status" = 2 ]
+	[ "$output" = 'install: bin has no micro/none' ]
+}
+
+@test "uninstall removes all that install made, and nothing else" {
+	mkdir -p "$BATS_TEST_TMPDIR/opt/bin" "$BATS_TEST_TMPDIR/opt/share/man/man1"
+	touch "$BATS_TEST_TMPDIR/opt/bin/other" "$BATS_TEST_TMPDIR/opt/share/man/man1/other.1"
+	cp -r "$prefix/." "$BATS_TEST_TMPDIR/opt"
+	sh "$root/packaging/install.sh" uninstall "$BATS_TEST_TMPDIR" /opt
+	[ "$(cd "$BATS_TEST_TMPDIR/opt" && find . ! -type d | sort | paste -sd ' ')" = './bin/other ./share/man/man1/other.1' ]
+}
