@@ -152,10 +152,13 @@ $(unit_tests) $(peers) $(hardware): $(build)/%: $(build)/obj/%.o $(archive)
 
 # The text of `make config` is compiled into every binary; the object follows the text.
 # Several makes may come here at once (tests start some): each writes a file of its own.
+# No make of its own prints it: make -n, which packers' tools use to look for targets, would start that, and keep what it prints.
+config_text = printf '%s\n' 'compiler $(shell $(CC) --version 2>/dev/null | head -n1)' \
+	'flags $(our_cflags) $(filter-out -ffile-prefix-map=%,$(CFLAGS)) $(LDFLAGS)' 'hwloc $(HAVE_HWLOC)' 'mpi $(HAVE_MPI)' 'nvcc $(HAVE_NVCC)'
 $(build)/config.inc: FORCE
 	mkdir -p $(@D)
 	new=$@.$$$$ && { printf '"%s\\n"\n' 'version $(version)'; \
-		$(MAKE) --no-print-directory -s config-text | sed 's/["\\]/\\&/g; s/.*/"&\\n"/'; } > $$new && \
+		$(config_text) | sed 's/["\\]/\\&/g; s/.*/"&\\n"/'; } > $$new && \
 	if cmp -s $$new $@; then rm $$new; else mv $$new $@; fi
 $(build)/obj/lib/provenance.o: our_cppflags += -DBUILD_CONFIG='"$(build)/config.inc"'
 $(build)/obj/lib/provenance.o: $(build)/config.inc
@@ -196,15 +199,9 @@ $(build)/ptx.inc: $(kernel_sources)
 $(build)/obj/device/gpu/cuda/cuda_ptx.o: our_cppflags += -DCUDA_KERNELS_PTX='"$(build)/ptx.inc"'
 $(build)/obj/device/gpu/cuda/cuda_ptx.o: $(build)/ptx.inc
 
-.PHONY: config-text skipped
-config-text:
-	echo 'compiler $(shell $(CC) --version 2>/dev/null | head -n1)'
-	echo 'flags $(our_cflags) $(filter-out -ffile-prefix-map=%,$(CFLAGS)) $(LDFLAGS)'
-	echo 'hwloc $(HAVE_HWLOC)'
-	echo 'mpi $(HAVE_MPI)'
-	echo 'nvcc $(HAVE_NVCC)'
-
-config: config-text ## print what was found and with which flags things are built
+.PHONY: skipped
+config: ## print what was found and with which flags things are built
+	$(config_text)
 	echo 'version $(version)'
 	echo 'build $(build)'
 

@@ -42,6 +42,17 @@ layers() { "$(sh "$root/suite/find_python.sh" --any)" "$root/tests/lint/layers.p
 	grep -q '^"version .*\\n"$' "$BATS_TEST_TMPDIR/build/config.inc"
 }
 
+@test "make -n changes nothing of what is compiled into programs" {
+	local there=(-sC "$root" --no-print-directory "build=$BATS_TEST_TMPDIR/build" "$BATS_TEST_TMPDIR/build/config.inc")
+	make "${there[@]}"
+	cp "$BATS_TEST_TMPDIR/build/config.inc" "$BATS_TEST_TMPDIR/before"
+	make -n "${there[@]}"
+	cmp "$BATS_TEST_TMPDIR/before" "$BATS_TEST_TMPDIR/build/config.inc"
+	make -sC "$root" --no-print-directory config | sed 's/^build .*//; s/["\\]/\\&/g; s/.*/"&\\n"/' | sort >"$BATS_TEST_TMPDIR/printed"
+	comm -23 <(sort "$BATS_TEST_TMPDIR/before") "$BATS_TEST_TMPDIR/printed" | tee "$BATS_TEST_TMPDIR/differs"
+	[ ! -s "$BATS_TEST_TMPDIR/differs" ]
+}
+
 @test "sanitizers are named in any order, and what can't be built is refused" {
 	local san built
 	for san in address,undefined undefined,address 'address undefined' 'address,undefined,'; do
