@@ -967,6 +967,6 @@ false_unpacking() {
 		case $probe in lib:*) word=lib$word ;; esac
 		echo "# $level $probe"
 		grep -rqw -e "$word" "$root"/gpusig "$root"/Makefile "$root"/suite/*.py "$root"/suite/*.sh "$root"/reports "$root"/device \
-			"$root"/tests/reports "$root"/tests/adapters "$root"/tests/*.bats
+			"$root"/tests/reports "$root"/tests/adapters "$root"/tests/bats "$root"/tests/*.bats
 	done <"$root/suite/packages.txt"
 }
