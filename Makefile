@@ -9,7 +9,12 @@ SAN ?=
 CC ?= cc
 MPICC ?= mpicc
 NVCC ?= nvcc
-LINK := bin
+# Where everything is built, and the link to the programs. GPUSIG_BUILD names a folder for all that, such as where the checkout is read-only.
+BUILD := $(or $(GPUSIG_BUILD),build)
+LINK := $(if $(GPUSIG_BUILD),$(BUILD)/)bin
+ifneq ($(words $(BUILD)),1)
+$(error GPUSIG_BUILD is '$(GPUSIG_BUILD)': make builds in no folder with a space in its name)
+endif
 
 ifeq ($(filter $(VARIANT),release debug),)
 $(error VARIANT is '$(VARIANT)', not release or debug)
@@ -50,7 +55,7 @@ compile = $(CC) $(our_cppflags) $(CPPFLAGS) $(our_cflags) $(CFLAGS)
 
 # Objects of different compilers, flags or findings never mix: the folder carries a hash of them.
 flags_hash := $(shell printf '%s' '$(compile) $(LDFLAGS) $(our_ldlibs) $(HAVE_MPI) $(MPICC) $(HAVE_NVCC)' | cksum | cut -d' ' -f1)
-build := build/$(VARIANT)$(if $(SAN),-$(subst $(comma),-,$(SAN)))-$(flags_hash)
+build := $(BUILD)/$(VARIANT)$(if $(SAN),-$(subst $(comma),-,$(SAN)))-$(flags_hash)
 version := $(or $(GPUSIG_VERSION),$(shell sh suite/version.sh))
 
 # --- sources: found, never listed. PROGRAMS='micro/memory overlap/*' and UNITS='host_*' build these alone.
@@ -94,51 +99,64 @@ say = @printf '  %-5s %s\n' $(1) $(2)
 else
 say = @:
 endif
+# Several makes may build the same files at once (tests, nodes that share a checkout). Each writes under names of its own, and a file
+# gets its name when it is complete.
+unique := $(shell echo $$(uname -n | cksum | cut -d' ' -f1)-$$PPID)
+new = $@.$(unique)
+put = mv -f $(new) $@
+make_link = ln -sfnr $(1) $(2).$(unique) && mv -fT $(2).$(unique) $(2)
+to_object = -MMD -MP -MF $(new).deps -MT $@ -c $< -o $(new) && mv -f $(new).deps $(@:.o=.d) && $(put)
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all format format-check fakes gpu-peers hardware-pack ranks smpi check check-headers check-abi check-alone check-kernels check-sass config help list units peers reproduction install install-strip uninstall clean FORCE
+.PHONY: all format format-check fakes gpu-peers hardware-pack ranks smpi built where check check-headers check-abi check-alone check-kernels check-sass config help list units peers reproduction install install-strip uninstall clean FORCE
 
 all: $(programs) $(advice) skipped ## build every program (the default)
-	$(if $(filter release,$(VARIANT)$(SAN)),ln -sfnr $(build)/bin $(LINK))
+	$(if $(filter release,$(VARIANT)$(SAN)),$(call make_link,$(build)/bin,$(LINK)))
+
+# For suite/building.py: where the programs are, and with -q ONLY_ASK=1 whether they are built from these sources.
+built: $(programs) $(advice)
+where:
+	echo $(build)
 
 units: $(unit_tests) $(if $(filter *,$(UNITS)),$(hardware)) ## build the unit tests, and what tests/hardware/check.sh starts
 
 $(archive): $(call objects_of,$(module_sources))
 	$(call say,AR,$@)
-	rm -f $@
-	ar rcs $@ $^
+	rm -f $(new)
+	ar rcs $(new) $^ && $(put)
 
 $(build)/obj/%.o: %.c
 	$(call say,CC,$<)
 	mkdir -p $(@D)
-	$(compile) -MMD -MP -c $< -o $@
+	$(compile) $(to_object)
 
 mpi_compile = OMPI_CC='$(CC)' MPICH_CC='$(CC)' $(MPICC) $(our_cppflags) $(CPPFLAGS) $(our_cflags) $(CFLAGS)
 $(build)/obj/collectives/ranks/%.o: collectives/ranks/%.c
 	$(call say,MPICC,$<)
 	mkdir -p $(@D)
-	$(mpi_compile) -MMD -MP -c $< -o $@
+	$(mpi_compile) $(to_object)
 
 $(patsubst %.c,$(build)/bin/%,$(plain_programs)): $(build)/bin/%: $(build)/obj/%.o $(archive)
 	$(call say,LD,$@)
 	mkdir -p $(@D)
-	$(CC) $(our_cflags) $(CFLAGS) $(LDFLAGS) $^ -o $@ $(our_ldlibs) $(LDLIBS)
+	$(CC) $(our_cflags) $(CFLAGS) $(LDFLAGS) $^ -o $(new) $(our_ldlibs) $(LDLIBS) && $(put)
 
 $(patsubst %.c,$(build)/bin/%,$(mpi_programs)): $(build)/bin/%: %.c $(archive)
 	$(call say,MPICC,$@)
 	mkdir -p $(@D)
-	$(mpi_compile) -MMD -MP -MF $@.d $(LDFLAGS) $< $(archive) -o $@ $(our_ldlibs) $(LDLIBS)
+	$(mpi_compile) -MMD -MP -MF $(new).deps -MT $@ $(LDFLAGS) $< $(archive) -o $(new) $(our_ldlibs) $(LDLIBS) && \
+		mv -f $(new).deps $@.d && $(put)
 
 # What ./gpusig advise and a runtime call: advise/advise.h, of position-independent objects, needing libc alone.
 $(advice): $(patsubst %.c,$(build)/pic/%.o,$(sort $(wildcard advise/*.c)) lib/err.c)
 	$(call say,LD,$@)
 	mkdir -p $(@D)
-	$(CC) $(our_cflags) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(@F) $^ -o $@ -lm $(LDLIBS)
+	$(CC) $(our_cflags) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(@F) $^ -o $(new) -lm $(LDLIBS) && $(put)
 
 $(build)/pic/%.o: %.c
 	$(call say,CC,$<)
 	mkdir -p $(@D)
-	$(compile) -fPIC -MMD -MP -c $< -o $@
+	$(compile) -fPIC $(to_object)
 
 include tests/fakes/fakes.mk
 
@@ -148,18 +166,16 @@ $(build)/tests/hardware/questions: $(call objects_of,$(wildcard tests/hardware/q
 $(unit_tests) $(peers) $(hardware): $(build)/%: $(build)/obj/%.o $(archive)
 	$(call say,LD,$@)
 	mkdir -p $(@D)
-	$(CC) $(our_cflags) $(CFLAGS) $(LDFLAGS) $(filter %.o,$^) $(filter-out %.o,$^) -o $@ $(our_ldlibs) $(LDLIBS)
+	$(CC) $(our_cflags) $(CFLAGS) $(LDFLAGS) $(filter %.o,$^) $(filter-out %.o,$^) -o $(new) $(our_ldlibs) $(LDLIBS) && $(put)
 
 # The text of `make config` is compiled into every binary; the object follows the text.
-# Several makes may come here at once (tests start some): each writes a file of its own.
 # No make of its own prints it: make -n, which packers' tools use to look for targets, would start that, and keep what it prints.
 config_text = printf '%s\n' 'compiler $(shell $(CC) --version 2>/dev/null | head -n1)' \
 	'flags $(our_cflags) $(filter-out -ffile-prefix-map=%,$(CFLAGS)) $(LDFLAGS)' 'hwloc $(HAVE_HWLOC)' 'mpi $(HAVE_MPI)' 'nvcc $(HAVE_NVCC)'
-$(build)/config.inc: FORCE
+$(build)/config.inc: $(if $(ONLY_ASK),,FORCE)
 	mkdir -p $(@D)
-	new=$@.$$$$ && { printf '"%s\\n"\n' 'version $(version)'; \
-		$(config_text) | sed 's/["\\]/\\&/g; s/.*/"&\\n"/'; } > $$new && \
-	if cmp -s $$new $@; then rm $$new; else mv $$new $@; fi
+	{ printf '"%s\\n"\n' 'version $(version)'; $(config_text) | sed 's/["\\]/\\&/g; s/.*/"&\\n"/'; } > $(new) && \
+	if cmp -s $(new) $@; then rm $(new); else $(put); fi
 $(build)/obj/lib/provenance.o: our_cppflags += -DBUILD_CONFIG='"$(build)/config.inc"'
 $(build)/obj/lib/provenance.o: $(build)/config.inc
 
@@ -173,8 +189,8 @@ $(build)/kernels.inc: $(kernel_sources)
 				if (line ~ /^$(hash)include "device\//) { split(line, part, "\""); print_file(part[2]) } else print line; \
 			if (got < 0) { print "no file " name > "/dev/stderr"; exit 1 } \
 			close(name) } \
-		BEGIN { print_file(ARGV[1]) }' $< > $(@:.inc=.text)
-	od -An -v -tu1 $(@:.inc=.text) | sed 's/[0-9][0-9]*/&,/g' > $@
+		BEGIN { print_file(ARGV[1]) }' $< > $(new).text
+	od -An -v -tu1 $(new).text | sed 's/[0-9][0-9]*/&,/g' > $(new) && rm $(new).text && $(put)
 $(build)/obj/device/gpu/gpu_source.o: our_cppflags += -DGPU_KERNELS_SOURCE='"$(build)/kernels.inc"'
 $(build)/obj/device/gpu/gpu_source.o: $(build)/kernels.inc
 
@@ -184,7 +200,7 @@ $(build)/models.inc: $(sim_models) $(sort $(wildcard device/sim/models/*.links))
 	$(call say,TEXT,$@)
 	mkdir -p $(@D)
 	for m in $^; do printf '%s\0' "$$(basename $$m .model)" && cat $$m && printf '\0' || exit 1; done | \
-		od -An -v -tu1 | sed 's/[0-9][0-9]*/&,/g' > $@
+		od -An -v -tu1 | sed 's/[0-9][0-9]*/&,/g' > $(new) && $(put)
 $(build)/obj/device/sim/sim_models.o: our_cppflags += -DSIM_MODEL_TEXTS='"$(build)/models.inc"' \
 	-DSIM_MODEL_NAMES='"$(subst $() ,$(comma) ,$(basename $(notdir $(sim_models))))"'
 $(build)/obj/device/sim/sim_models.o: $(build)/models.inc
@@ -194,8 +210,8 @@ $(build)/obj/device/sim/sim_models.o: $(build)/models.inc
 $(build)/ptx.inc: $(kernel_sources)
 	$(call say,PTX,$@)
 	mkdir -p $(@D)
-	$(if $(filter 1,$(HAVE_NVCC)),$(NVCC) -ptx -arch=compute_75 -I. -o $(@:.inc=.ptx) $<,: > $(@:.inc=.ptx))
-	sed 's/^\.version .*/.version 6.3/' $(@:.inc=.ptx) | od -An -v -tu1 | sed 's/[0-9][0-9]*/&,/g' > $@
+	$(if $(filter 1,$(HAVE_NVCC)),$(NVCC) -ptx -arch=compute_75 -I. -o $(new).ptx $<,: > $(new).ptx)
+	sed 's/^\.version .*/.version 6.3/' $(new).ptx | od -An -v -tu1 | sed 's/[0-9][0-9]*/&,/g' > $(new) && rm $(new).ptx && $(put)
 $(build)/obj/device/gpu/cuda/cuda_ptx.o: our_cppflags += -DCUDA_KERNELS_PTX='"$(build)/ptx.inc"'
 $(build)/obj/device/gpu/cuda/cuda_ptx.o: $(build)/ptx.inc
 
@@ -210,10 +226,10 @@ skipped:
 	$(if $(filter 1,$(HAVE_MPI)),,echo 'skip: $(rank_programs:.c=) (no working $(MPICC), or HAVE_MPI=0)')
 
 smpi: ## build the programs of ranks for SimGrid, as build/smpi
-	$(MAKE) --no-print-directory MPICC=smpicc HAVE_MPI=1 HAVE_HWLOC=0 CFLAGS='-fPIC $(CFLAGS)' LINK=build/smpi ranks
+	$(MAKE) --no-print-directory MPICC=smpicc HAVE_MPI=1 HAVE_HWLOC=0 CFLAGS='-fPIC $(CFLAGS)' LINK=$(BUILD)/smpi ranks
 
 ranks: $(patsubst %.c,$(build)/bin/%,$(mpi_programs)) # a part of all
-	ln -sfnr $(build)/bin $(LINK)
+	$(call make_link,$(build)/bin,$(LINK))
 
 list: all ## list the programs with the question each one asks
 	for p in $(programs); do $$p --about; done
@@ -272,7 +288,7 @@ $(build)/gpu-peers/gemms: peer_libraries := -lcublasLt
 $(build)/gpu-peers/%: tests/peers/cuda/%.cu tests/peers/cuda/measure.cuh
 	$(call say,NVCC,$@)
 	mkdir -p $(@D)
-	$(NVCC) -O3 -std=c++17 -arch=$(or $(NVCC_ARCH),native) -Xcompiler -Wall,-Wextra$(if $(WERROR),$(comma)-Werror) -o $@ $< $(peer_libraries)
+	$(NVCC) -O3 -std=c++17 -arch=$(or $(NVCC_ARCH),native) -Xcompiler -Wall,-Wextra$(if $(WERROR),$(comma)-Werror) -o $(new) $< $(peer_libraries) && $(put)
 
 gpu-peers: $(gpu_peers) ## build the peers of NVIDIA GPUs with nvcc, as build/*/gpu-peers; tests/peers/gpu_peers.py runs them
 
@@ -299,7 +315,7 @@ uninstall: ## remove what install installed
 	sh packaging/install.sh uninstall "$(DESTDIR)" "$(PREFIX)"
 
 clean: ## remove everything that was built
-	rm -rf build bin
+	rm -rf $(if $(GPUSIG_BUILD),$(addprefix $(BUILD)/,release-* debug-* smpi cannot-install lock make.log),build) $(LINK)
 
 help: ## print this
 	sed -n 's/^\([a-z-]*\):.*## /  \1\t/p' Makefile

@@ -30,17 +30,18 @@ $(filter $(build)/tests/unit/fakes% %/gpu_faults %/gpu_lost,$(unit_tests)): | $(
 $(fake_libraries):
 	$(call say,LD,$@)
 	mkdir -p $(@D)
-	printf '{ local: %s; };\n' '$(or $(WITHOUT),no_function)' > $@.map
-	$(CC) $(our_cflags) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(@F),--version-script,$@.map $(if $(SAN),,-Wl,-z,defs) $^ -o $@ -lm -ldl $(LDLIBS)
+	printf '{ local: %s; };\n' '$(or $(WITHOUT),no_function)' > $(new).map
+	$(CC) $(our_cflags) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(@F),--version-script,$(new).map $(if $(SAN),,-Wl,-z,defs) $^ -o $(new) -lm -ldl $(LDLIBS) && \
+		rm $(new).map && $(put)
 
 fake_compile = $(compile) -fPIC -fvisibility=hidden
 $(build)/fakes/obj/%.o: %.c
 	$(call say,CC,$<)
 	mkdir -p $(@D)
-	$(fake_compile) -MMD -MP -c $< -o $@
+	$(fake_compile) $(to_object)
 
 $(build)/fakes/kernel_table.inc: tests/fakes/kernels.c tests/fakes/kernel_table.awk $(wildcard tests/fakes/*on_cpu.h) $(wildcard device/gpu/kernels/*) device/kernels.h
 	mkdir -p $(@D)
-	$(compile) -E -P -DFAKE_KERNEL_TABLE $< | awk -f tests/fakes/kernel_table.awk > $@
+	$(compile) -E -P -DFAKE_KERNEL_TABLE $< | awk -f tests/fakes/kernel_table.awk > $(new) && $(put)
 $(build)/fakes/obj/tests/fakes/kernels.o: our_cppflags += -I$(build)/fakes
 $(build)/fakes/obj/tests/fakes/kernels.o: $(build)/fakes/kernel_table.inc
