@@ -54,7 +54,9 @@ our_ldlibs := $(if $(filter 1,$(HAVE_HWLOC)),-lhwloc) -lm -ldl
 compile = $(CC) $(our_cppflags) $(CPPFLAGS) $(our_cflags) $(CFLAGS)
 
 # Objects of different compilers, flags or findings never mix: the folder carries a hash of them.
-flags_hash := $(shell printf '%s' '$(compile) $(LDFLAGS) $(our_ldlibs) $(HAVE_MPI) $(MPICC) $(HAVE_NVCC)' | cksum | cut -d' ' -f1)
+# Nodes that share a checkout may have different processors and compilers.
+flags_hash := $(shell { printf '%s\n' '$(compile) $(LDFLAGS) $(our_ldlibs) $(HAVE_MPI) $(MPICC) $(HAVE_NVCC)'; \
+	uname -m; $(CC) --version 2>/dev/null; } | cksum | cut -d' ' -f1)
 build := $(BUILD)/$(VARIANT)$(if $(SAN),-$(subst $(comma),-,$(SAN)))-$(flags_hash)
 version := $(or $(GPUSIG_VERSION),$(shell sh suite/version.sh))
 

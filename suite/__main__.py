@@ -9,7 +9,8 @@ import sys
 from pathlib import Path
 from typing import NoReturn
 
-from suite import ab, advise, duration, judging, listing, preflight, repeats, report, resume, run, saying, streams
+from suite import (ab, advise, building, duration, judging, listing, naming, preflight, repeats, report, resume, run, saying,
+                   streams)
 from suite.command_error import CommandError
 
 _HOME = Path(__file__).resolve().parent.parent
@@ -23,6 +24,7 @@ class _Parser(argparse.ArgumentParser):
 def _parser() -> _Parser:
     main = _Parser(prog="gpusig", add_help=False, allow_abbrev=False)
     main.add_argument("--cwd", type=Path, default=Path.cwd())
+    main.add_argument("--bin", type=Path)  # of suite/building.py
     main.add_argument("--check-options", action="store_true")
     commands = main.add_subparsers(dest="command", required=True, parser_class=_Parser)
     plain = {"add_help": False, "allow_abbrev": False}
@@ -60,8 +62,8 @@ def _add_run_options(running: argparse.ArgumentParser) -> None:
     running.add_argument("--device")
     running.add_argument("--budget", type=str)
     running.add_argument("--only", action="append", default=[])
-    running.add_argument("--out", type=_path)
-    running.add_argument("--resume", type=_path)
+    running.add_argument("--out", type=_out)
+    running.add_argument("--resume", type=_resume)
     running.add_argument("--seed", type=_seed)
     running.add_argument("--full", action="store_true")
     running.add_argument("--shape", action="append", type=_shape, default=[])
@@ -70,10 +72,14 @@ def _add_run_options(running: argparse.ArgumentParser) -> None:
     running.add_argument("--repeats", type=_repeats)
 
 
-def _path(text: str) -> Path:
+def _out(text: str, option: str = "--out") -> Path:
     if not text:
-        raise argparse.ArgumentTypeError("an empty name is no folder")
-    return Path(text)
+        raise CommandError(f"{option}: an empty name is no folder")
+    return Path(naming.expand(text, option))
+
+
+def _resume(text: str) -> Path:
+    return _out(text, "--resume")
 
 
 def _seed(text: str) -> int:
@@ -142,31 +148,34 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     return given
 
 
+def _measure(given: argparse.Namespace, bin_dir: Path, sources: Path | None) -> int:
+    streams.drop_unwritable()
+    options = _run_options(given)
+    settings = ab.settings(given.settings, options) if given.command == "ab" else {"": ""}
+    if given.check_options:
+        return 0
+    if given.command == "ab":
+        return ab.run(options, settings, bin_dir, sources, given.cwd)
+    resumed = options.resume and given.cwd / options.resume
+    if options.repeats is not None or repeats.holds(resumed):
+        return repeats.run(options, settings, bin_dir, sources, resumed or run.new_folder(options, given.cwd))
+    return run.run(options, bin_dir, sources, given.cwd)
+
+
 def main(arguments: list[str]) -> int:
     given = _parse(arguments)
     chosen_bin = os.environ.get("GPUSIG_BIN")
-    bin_dir = Path(chosen_bin or _HOME / "bin")
+    bin_dir = Path(chosen_bin or given.bin or building.link())
     sources = None if chosen_bin else _HOME  # other programs are not built from these sources
-    if given.command == "run":
-        streams.drop_unwritable()
-        options = _run_options(given)
-        if given.check_options:
-            return 0
-        resumed = options.resume and given.cwd / options.resume
-        if options.repeats is not None or repeats.holds(resumed):
-            folder = resumed or run.new_folder(options, given.cwd)
-            return repeats.run(options, {"": ""}, bin_dir, sources, folder)
-        return run.run(options, bin_dir, sources, given.cwd)
-    if given.command == "ab":
-        streams.drop_unwritable()
-        options = _run_options(given)
-        settings = ab.settings(given.settings, options)
-        return 0 if given.check_options else ab.run(options, settings, bin_dir, sources, given.cwd)
+    if given.command in ("run", "ab"):
+        return _measure(given, bin_dir, sources)
     if given.command == "preflight":
         asked = preflight.options(given)
         return 0 if given.check_options else preflight.command(asked, bin_dir)
     if given.command == "test":
         _check_test_options(given)
+    if given.command == "advise" or given.command in judging.COMMANDS:
+        os.environ["GPUSIG_BIN"] = str(bin_dir)  # with the library that reports/ asks
     if given.command == "advise":
         return advise.command(given.cwd, given.rest, given.check_options)
     if given.command == "list":

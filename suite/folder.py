@@ -7,7 +7,7 @@ import stat
 from pathlib import Path
 
 from suite import report
-from suite.command_error import CommandError
+from suite.command_error import BAD, CommandError
 
 WHOLE = "repeats.json"  # of a folder that holds several runs
 _LOGS = "logs"
@@ -34,6 +34,13 @@ def refuse_link(path: Path) -> None:
         return
     if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
         raise CommandError(f"{path} is a {'link' if stat.S_ISLNK(mode) else 'special file'}; a run writes to its own files only")
+
+
+def create(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise CommandError(f"cannot make the folder {folder}: {error.strerror}", BAD) from error
 
 
 def open_own(path: str | Path, flags: int) -> int:

@@ -17,10 +17,10 @@ from pathlib import Path
 
 from suite import damaged, duration, resume
 from suite.command_error import BAD, INCONCLUSIVE, OK, CommandError
-from suite.folder import WHOLE, open_own, refuse_link, refuse_links
+from suite.folder import WHOLE, create, open_own, refuse_link, refuse_links
 from suite.programs import Program
 from suite.records import DiskFull
-from suite.run import Options, Part, Run, create, decide, find, kept, least_s, refuse_used
+from suite.run import Options, Part, Run, decide, find, kept, least_s, refuse_used
 from suite.saying import count, say
 
 _SCHEMA, _VERSION = "gpusig.repeats", "1.0.0"
@@ -97,6 +97,7 @@ def run(options: Options, settings: dict[str, str], bin_dir: Path, sources: Path
 
 
 def _refuse_used(folder: Path) -> None:
+    resume.refuse_in_use(folder)
     refuse_used(folder)
     for name in ("run-1", "A", "B"):
         if os.path.lexists(folder / name):

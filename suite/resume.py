@@ -16,11 +16,12 @@ from dataclasses import asdict, dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
 
-from suite import damaged, duration
+from suite import damaged, duration, naming
 from suite.command_error import BAD, CommandError
 from suite.folder import open_own
 from suite.launch import signal_group
 from suite.records import DiskFull
+from suite.saying import say
 
 _SCHEMA, _VERSION = "gpusig.plan", "1.0.0"
 _GRACE_S = 5.0
@@ -133,7 +134,8 @@ class Lock:
     """One driver at a time in a folder.
 
     The programs inherit the lock, so that a program that outlives a killed driver still locks the folder. The
-    driver that resumes stops it; `note_child` records its process.
+    driver that resumes stops it; `note_child` records its process. The folder may be seen by other nodes, where these
+    processes have no meaning.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -145,10 +147,10 @@ class Lock:
             raise CommandError(f"cannot write {self.path}: {error.strerror}", BAD) from error
         if not self._take():
             self._take_over()
-        self._write({"driver": os.getpid(), "child": None})
+        self.note_child(None)
 
     def note_child(self, child: int | None) -> None:
-        self._write({"driver": os.getpid(), "child": child})
+        self._write({"driver": os.getpid(), "child": child, "host": naming.node(), "processes": _processes()})
 
     def _take(self) -> bool:
         try:
@@ -156,14 +158,14 @@ class Lock:
         except OSError as error:
             if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
                 return False
-            # A file system without locks: other drivers cannot be detected.
+            say(f"{self.path.parent}: no locks on this file system, so another run in this folder would not be noticed")
         return True
 
     def _take_over(self) -> None:
         owner = self._read()
         driver, child = _process(owner.get("driver")), _process(owner.get("child"))
-        if driver is None or _is_alive(driver):
-            raise CommandError(f"{self.path.parent} is in use by another run (process {driver or 'unknown'})", BAD)
+        if driver is None or not _is_here(owner) or _is_alive(driver):
+            raise CommandError(_in_use(self.path.parent, owner), BAD)
         found = None
         for signum in (signal.SIGINT, signal.SIGKILL):
             stopped: set[int] = set()
@@ -197,10 +199,7 @@ class Lock:
             return False
 
     def _read(self) -> dict:
-        try:
-            return damaged.parse(os.pread(self.handle, 4096, 0) or b"{}")
-        except ValueError:
-            return {}
+        return _owner(self.handle)
 
     def _write(self, owner: dict) -> None:
         try:
@@ -209,6 +208,51 @@ class Lock:
             os.pwrite(self.handle, text, 0)
         except OSError:
             pass  # the lock itself needs no space; only the process to stop is not recorded
+
+
+def refuse_in_use(folder: Path) -> None:
+    """Refuse a folder in which another process measures. Nothing is written."""
+    try:
+        handle = open_own(folder / "lock", os.O_RDWR)
+    except OSError:
+        return  # none, or none that we may take: creating it will tell
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        owner = _owner(handle)
+        driver = _process(owner.get("driver"))
+        was_killed = driver is not None and _is_here(owner) and not _is_alive(driver)  # and a program of it is left
+        if error.errno in (errno.EWOULDBLOCK, errno.EACCES) and not was_killed:
+            raise CommandError(_in_use(folder, owner), BAD) from None
+    finally:
+        os.close(handle)
+
+
+def _owner(handle: int) -> dict:
+    try:
+        return damaged.parse(os.pread(handle, 4096, 0) or b"{}")
+    except (OSError, ValueError):
+        return {}
+
+
+def _in_use(folder: Path, owner: dict) -> str:
+    host = owner.get("host")
+    where = "" if _is_here(owner) or not isinstance(host, str) else f" of {naming.safe(host)}"
+    return f"{folder} is in use by another run (process {_process(owner.get('driver')) or 'unknown'}{where})"
+
+
+def _processes() -> str:
+    """Within which numbers of processes mean the same: this start of this kernel, and a container of it."""
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+        return f"{boot} {os.readlink('/proc/self/ns/pid')}"
+    except OSError:
+        return os.uname().nodename
+
+
+def _is_here(owner: dict) -> bool:
+    """Whether processes in a lock are those of this machine. Locks of earlier versions do not tell, and are."""
+    return owner.get("processes", _processes()) == _processes()
 
 
 def _process(value: object) -> int | None:

@@ -8,14 +8,13 @@ import signal
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import Iterator
 
-from suite import (command, devices, duration, launch, passes, plan, programs, progress, report, resume, simgrid,
+from suite import (command, devices, duration, launch, naming, passes, plan, programs, progress, report, resume, simgrid,
                    starting)
 from suite.command_error import BAD, CANNOT_RUN, INCONCLUSIVE, OK, USAGE, CommandError
-from suite.folder import WHOLE, refuse_links
+from suite.folder import WHOLE, create, refuse_links
 from suite.programs import Program
 from suite.records import DiskFull, RecordFile
 from suite.saying import count, say
@@ -53,7 +52,9 @@ def run(options: Options, bin_dir: Path, sources: Path | None, cwd: Path) -> int
         decided, chosen = decide(options, found)
         create(folder)
     lock = resume.Lock(folder)
-    if not new:
+    if new:
+        refuse_used(folder)  # by a run that ended meanwhile
+    else:
         decided = resume.load(folder / "plan.json")
         resume.agree(decided, options.device, options.seed, options.full, options.only, options.shapes, options.soak_s,
                      options.budget_s, options.headline)
@@ -151,6 +152,7 @@ def _folder(options: Options, cwd: Path) -> tuple[Path, bool]:
         return folder, False
     folder = new_folder(options, cwd)
     refuse_links(folder)
+    resume.refuse_in_use(folder)
     refuse_used(folder)
     return folder, True
 
@@ -158,18 +160,11 @@ def _folder(options: Options, cwd: Path) -> tuple[Path, bool]:
 def refuse_used(folder: Path) -> None:
     for name in ("records.jsonl", "plan.json", WHOLE):
         if os.path.lexists(folder / name):
-            raise CommandError(f"{folder} already holds a run; go on with it: --resume {folder}")
+            raise CommandError(f"{folder} already holds a run; go on with it: --resume {naming.unexpanded(folder)}")
 
 
 def new_folder(options: Options, cwd: Path, name: str = "gpusig-results") -> Path:
-    return cwd / (options.out or f"{name}-{datetime.now():%Y%m%d-%H%M%S}")
-
-
-def create(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise CommandError(f"cannot make the folder {folder}: {error.strerror}", BAD) from error
+    return cwd / (options.out or naming.of_a_new_run(name))
 
 
 @dataclass(frozen=True)
@@ -331,7 +326,7 @@ class Run:
             say(self._soaked())
         if self.record_file.unreadable:
             say(f"{count(self.record_file.unreadable, 'line')} of {self.record_file.path} ignored: no records")
-        whole = self.part.whole if self.part else self.folder
+        whole = naming.unexpanded(self.part.whole if self.part else self.folder)
         if self.stop.signum:
             say(f"stopped by {signal.Signals(self.stop.signum).name}; go on with: ./gpusig run --resume {whole}")
         if self.disk_error:

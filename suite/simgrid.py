@@ -7,6 +7,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from suite import building
 from suite.command_error import CANNOT_RUN, CommandError
 from suite.programs import Program
 
@@ -49,9 +50,10 @@ def kept(chosen: list[Program], device: str) -> list[Program]:
 
 def build() -> Path:
     """`make smpi`, and the program that comes of it."""
-    program = HOME / "build" / "smpi" / REAL
-    made = subprocess.run(["make", "-C", str(HOME), "smpi"], stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                          errors="replace", timeout=_BUILD_LIMIT_S, check=False)
+    program = building.folder() / "smpi" / REAL
+    with building.Lock() as lock:
+        lock.be_alone()
+        made = building.make("smpi", limit_s=_BUILD_LIMIT_S)
     if made.returncode != 0 or not program.is_file():
         said = (made.stderr.strip().splitlines() or ["no message"])[-1]
         raise CommandError(f"make smpi failed: {said}"[:300], CANNOT_RUN)

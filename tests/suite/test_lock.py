@@ -54,3 +54,26 @@ class OfAKilledDriver(unittest.TestCase):
                 CommandError, "is in use by a program of an earlier run; try again when it ended"):
             resume.Lock(self.folder)
         self.assertIsNone(other.poll())
+
+    def test_a_process_of_another_node_means_nothing_here(self) -> None:
+        """The driver's number is that of a process that has ended here, and of one that measures there."""
+        owner = json.loads((self.folder / "lock").read_text(encoding="ascii"))
+        self.program(True, "--out", self.records())
+        (self.folder / "lock").write_text(json.dumps({**owner, "host": "node/9\n", "processes": "of node9"}), encoding="ascii")
+        words = "is in use by another run .process %d of node_9_-[0-9a-f]{8}.$" % owner["driver"]
+        for use in (resume.Lock, resume.refuse_in_use):
+            with self.assertRaisesRegex(CommandError, words):
+                use(self.folder)
+
+    def test_a_folder_of_a_killed_driver_is_not_in_use(self) -> None:
+        self.program(True, "--out", self.records())
+        resume.refuse_in_use(self.folder)
+
+    def test_a_lock_names_its_node(self) -> None:
+        with patch.dict(os.environ, SLURMD_NODENAME="node9"):
+            lock = resume.Lock(self.folder)
+        self.addCleanup(os.close, lock.handle)
+        owner = json.loads((self.folder / "lock").read_text(encoding="ascii"))
+        self.assertEqual((owner["driver"], owner["host"], owner["processes"]), (os.getpid(), "node9", resume._processes()))
+        with self.assertRaisesRegex(CommandError, "in use by another run .process %d.$" % os.getpid()):
+            resume.refuse_in_use(self.folder)

@@ -1,0 +1,254 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-3-Clause
+# Nodes that share a checkout: one build for those that start at once, a build elsewhere, folders that differ by node.
+
+# shellcheck disable=SC2154 # run sets status, output, stderr and their lines; helpers sets root
+load bats/helpers
+
+setup() {
+	cd "$BATS_TEST_TMPDIR" || return 1
+	export GPUSIG_PYTHON=$TEST_PYTHON # found once
+}
+
+# What is in version control or will be, in a folder of its own.
+copy_checkout() {
+	mkdir -p "$1"
+	(cd "$root" && git ls-files -z --cached --others --exclude-standard | while IFS= read -r -d '' file; do
+		[ ! -e "$file" ] || printf '%s\0' "$file"
+	done | tar -c --null -T -) | tar -x -C "$1"
+}
+
+# A checkout whose programs are scripts and take a second to build: what gpusig does around make is what is tested.
+small_checkout() {
+	mkdir -p "$1"
+	cp -r "$root/gpusig" "$root/suite" "$root/reports" "$1"
+	mkdir -p "$1/micro" && : >"$1/micro/a.c"
+	GPUSIG_BIN=$1/made fake micro/a steady
+	unset GPUSIG_BIN
+	cat >"$1/Makefile" <<-'END'
+		.RECIPEPREFIX := >
+		BUILD := $(or $(GPUSIG_BUILD),build)
+		build := $(BUILD)/one
+		LINK := $(if $(GPUSIG_BUILD),$(BUILD)/)bin
+		all: built
+		> ln -sfnr $(build)/bin $(LINK)
+		built: $(build)/bin/micro/a
+		$(build)/bin/micro/a: made/micro/a micro/a.c
+		> echo begun >>$(BUILD)/builds
+		> mkdir -p $(@D)
+		> sleep $(or $(BUILD_S),1)
+		> cp $< $@
+		> echo ended >>$(BUILD)/builds
+		where:
+		> @echo $(build)
+		.PHONY: all built where
+	END
+}
+
+# start NAME COMMAND...: in the background; its output in NAME.out and NAME.err, its exit code in NAME.code.
+start() {
+	local name=$1
+	shift
+	("$@" >"$name.out" 2>"$name.err" 3>&- && echo 0 >"$name.code" || echo $? >"$name.code") &
+	started="${started:-} $!"
+}
+
+all_ended() {
+	for pid in $started; do wait "$pid" || true; done
+	started=
+}
+
+# wait_for CONDITION: at most a minute.
+wait_for() {
+	local left=600
+	until eval "$1"; do
+		left=$((left - 1))
+		[ "$left" -gt 0 ] || return 1
+		sleep 0.1
+	done
+}
+
+@test "four starts in the same second on a fresh checkout: one builds, three wait and say so, all run" {
+	small_checkout checkout
+	for node in 1 2 3 4; do
+		start "node$node" env "SLURMD_NODENAME=node$node" checkout/gpusig run --budget 1s --out 'fleet/%h'
+	done
+	all_ended
+	tail -n 3 ./*.err
+	[ "$(cat ./*.code)" = "$(printf '0\n0\n0\n0')" ]
+	[ "$(cat checkout/build/builds)" = "$(printf 'begun\nended')" ]
+	[ "$(cat ./*.err | grep -c '^gpusig: building')" = 1 ]
+	[ "$(cat ./*.err | grep -c '^gpusig: waiting for process [0-9]* of node[1-4], which builds in ')" = 3 ]
+	[ "$(ls fleet)" = "$(printf 'node1\nnode2\nnode3\nnode4')" ]
+	for node in 1 2 3 4; do [ -s "fleet/node$node/signature.json" ]; done
+}
+
+@test "the real checkout: four starts in the same second compile everything once, and give four complete runs" {
+	only_with_all
+	copy_checkout checkout
+	compiler=$(command -v cc)
+	mkdir compilers
+	# shellcheck disable=SC2016 # for the script
+	printf '#!/bin/sh\nfor word; do [ "$word" != -c ] || echo >>"%s/compiled"; done\nexec %s "$@"\n' "$PWD" "$compiler" >compilers/cc
+	chmod +x compilers/cc
+	for node in 1 2 3 4; do
+		start "node$node" env PATH="$PWD/compilers:$PATH" CFLAGS=-O0 PROGRAMS=micro/launch "SLURMD_NODENAME=node$node" \
+			checkout/gpusig run --device sim --budget 1s --out 'fleet/%h'
+	done
+	all_ended
+	tail -n 3 ./*.err
+	[ "$(cat ./*.code)" = "$(printf '0\n0\n0\n0')" ]
+	[ "$(cat ./*.err | grep -c '^gpusig: building')" = 1 ]
+	objects=$(find checkout/build -name '*.o' | wc -l)
+	[ "$objects" -gt 100 ]
+	[ "$(wc -l <compiled)" = "$objects" ]
+	for node in 1 2 3 4; do [ -s "fleet/node$node/signature.json" ]; done
+	[ -z "$(find checkout/build -name '*.o.*')" ] # nothing unfinished is left
+}
+
+@test "a builder that is killed leaves no lock, and the next one builds" {
+	small_checkout checkout
+	export BUILD_S=5
+	checkout/gpusig run --budget 1s --out one 2>one.err 3>&- &
+	wait_for '[ -s checkout/build/builds ]'
+	builder=$(sed -n 's/.*"process": *\([0-9]*\).*/\1/p' checkout/build/lock)
+	start two env checkout/gpusig run --budget 1s --out two
+	wait_for 'grep -q waiting two.err'
+	kill -9 "$builder"
+	wait $! || true
+	all_ended
+	tail -n 3 ./*.err
+	[ "$(cat two.code)" = 0 ]
+	[ -s two/signature.json ]
+}
+
+@test "two makes in one folder at once: both succeed, and what they leave is whole" {
+	only_with_all
+	copy_checkout checkout
+	for number in 1 2; do start "make$number" env CFLAGS=-O0 make -C checkout PROGRAMS=micro/launch HAVE_NVCC=0; done
+	all_ended
+	tail -n 3 ./*.err
+	[ "$(cat ./*.code)" = "$(printf '0\n0')" ]
+	checkout/bin/micro/launch --about >/dev/null
+	[ -z "$(find checkout/build -name '*-[0-9]*' -path '*/obj/*')" ]
+	run make -C checkout CFLAGS=-O0 PROGRAMS=micro/launch HAVE_NVCC=0 -q ONLY_ASK=1 built
+	[ "$status" = 0 ]
+}
+
+@test "a checkout that cannot be written, with nothing built: one line says what to do; GPUSIG_BUILD is that" {
+	[ "$(id -u)" = 0 ] || skip 'needs root to mount'
+	small_checkout checkout
+	mount --bind checkout checkout && mount -o remount,bind,ro checkout || skip 'cannot mount'
+	run --separate-stderr checkout/gpusig run --budget 1s --out one
+	first=$status words=$stderr
+	mkdir elsewhere
+	run --separate-stderr env GPUSIG_BUILD=elsewhere checkout/gpusig run --budget 1s --out two
+	umount checkout
+	echo "$words" "$stderr"
+	[ "$first" = 77 ]
+	[[ $words == "gpusig: nothing is built, and it cannot be built here: "*"; GPUSIG_BUILD=DIR is another folder to build in" ]]
+	[ "$(wc -l <<<"$words")" = 1 ]
+	[ "$status" = 0 ]
+	[ -s two/signature.json ]
+	[ ! -e checkout/build ]
+	[ ! -e checkout/bin ]
+	[ -e elsewhere/bin/micro/a ]
+	[ -s elsewhere/make.log ]
+}
+
+@test "a folder to build in with a space in its name, or for test, is refused" {
+	small_checkout checkout
+	run --separate-stderr env GPUSIG_BUILD='a b' checkout/gpusig run --budget 1s
+	[ "$status" = 2 ]
+	[[ $stderr == "gpusig: GPUSIG_BUILD is '$PWD/a b': make builds in no folder with a space in its name" ]]
+	run --separate-stderr env GPUSIG_BUILD=there checkout/gpusig test
+	[ "$status" = 2 ]
+	[ "$stderr" = 'gpusig: test builds in the checkout: unset GPUSIG_BUILD' ]
+}
+
+@test "another task of a job on the same node is refused before anything is built" {
+	small_checkout checkout
+	for name in SLURM_LOCALID OMPI_COMM_WORLD_LOCAL_RANK MPI_LOCALRANKID FLUX_TASK_LOCAL_ID; do
+		run --separate-stderr env "$name=1" checkout/gpusig run --budget 1s --out one
+		[ "$status" = 2 ]
+		[ "$stderr" = "gpusig: $name is 1: two runs on a node disturb each other; start one a node, as with srun --ntasks-per-node=1" ]
+	done
+	run --separate-stderr env SLURM_LOCALID=1 checkout/gpusig ab '' 'nice' --repeats 2
+	[ "$status" = 2 ]
+	[ ! -e checkout/build ]
+	SLURM_LOCALID=0 checkout/gpusig run --budget 1s --out one 2>/dev/null
+}
+
+# ---- names of folders
+
+@test "%h is the node, %p the process, %% a percent sign; another letter is refused with these" {
+	fake micro/a steady
+	export SLURMD_NODENAME=node7
+	suite run --budget 1s --out '50%%-%h' 2>/dev/null
+	[ -s '50%-node7/signature.json' ]
+	suite run --budget 1s --repeats 1 --out '%h-series' 2>/dev/null
+	[ -s node7-series/run-1/signature.json ]
+	run --separate-stderr suite ab '' 'nice' --budget 1s --repeats 1 --out '%h/%p'
+	[ -s "$(echo node7/*)/A/run-1/signature.json" ]
+	for name in '%x' 'a%' 'fleet/%H' '%1h'; do
+		run --separate-stderr suite run --budget 1s --out "$name"
+		[ "$status" = 2 ]
+		[[ $stderr == "gpusig: --out '$name': unknown '%"*"'; %h is the node, %p the process, %% a percent sign" ]]
+	done
+}
+
+@test "a name of a node that is hostile becomes a safe one, and stays as it is in the provenance" {
+	[ -x "${GPUSIG_BIN:-$root/bin}/micro/launch" ] || skip 'nothing is built'
+	long=$(printf 'x%.0s' {1..300})
+	for name in '../../etc' '-rf' '.hidden' $'a\nb' 'ü' "$long" '/'; do
+		mkdir here && cd here
+		SLURMD_NODENAME=$name suite run --device sim --only micro/launch --budget 1s --out "$PWD/%h" 2>/dev/null
+		made=$(ls -A)
+		echo "# $name: $made"
+		[[ $made =~ ^[A-Za-z0-9_][A-Za-z0-9._-]*-[0-9a-f]{8}$ ]]
+		[ "${#made}" -le 63 ]
+		name=$name json '[r["provenance"]["environment"]["SLURMD_NODENAME"] for r in rows if r["kind"] == "run"][0] == __import__("os").environ["name"]' \
+			<"$made/records.jsonl"
+		cd .. && rm -r here
+	done
+}
+
+@test "the line that says how to go on is one that works, also where a name has a percent sign" {
+	fake micro/a steady
+	suite run --budget 1s --out '50%%' 2>/dev/null
+	run --separate-stderr suite run --budget 1s --out '50%%'
+	[ "$status" = 2 ]
+	[[ $stderr == *"go on with it: --resume $PWD/50%%" ]]
+	suite run --resume "${stderr##*--resume }" 2>/dev/null
+}
+
+@test "runs without --out have folders of their own, also in the same second" {
+	fake micro/a steady
+	for i in 1 2 3; do SLURMD_NODENAME=node7 start "run$i" suite run --budget 1s; done
+	all_ended
+	[ "$(cat ./*.code)" = "$(printf '0\n0\n0')" ]
+	[ "$(echo gpusig-results-node7-* | wc -w)" = 3 ]
+}
+
+@test "a folder in which another run measures is in use, and nothing says to resume it" {
+	fake micro/a hang
+	suite run --budget 60s --out results 2>/dev/null 3>&- &
+	pid=$!
+	wait_for '[ -s results/records.jsonl ]'
+	for words in '' '--repeats 2'; do
+		# shellcheck disable=SC2086 # words are options
+		run --separate-stderr suite run --budget 1s --out results $words
+		[ "$status" = 1 ]
+		[[ $stderr == *"/results is in use by another run (process "* ]]
+		[[ $stderr != *resume* ]]
+	done
+	driver=$(sed -n 's/.*"driver": *\([0-9]*\).*/\1/p' results/lock)
+	# The same lock as another node sees it: the process means nothing there.
+	changed=$(sed 's/"host": *"[^"]*", *"processes": *"[^"]*"/"host": "node9", "processes": "another"/' results/lock)
+	echo "$changed" >results/lock
+	run --separate-stderr suite run --resume results
+	[ "$status" = 1 ]
+	[[ $stderr == *"is in use by another run (process "*" of node9)" ]]
+	kill -INT "$driver"
+	wait $pid || true
+}

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Names of nodes in names of folders."""
+from __future__ import annotations
+
+import os
+import random
+import re
+import unittest
+from pathlib import Path
+from unittest.mock import patch
+
+from suite import naming
+from suite.command_error import CommandError
+
+_SAFE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,62}")
+
+
+class Names(unittest.TestCase):
+    def test_a_usual_name_stays(self) -> None:
+        for name in ("node1", "gpu-17", "a.b", "n" * 63):
+            self.assertEqual(naming.safe(name), name)
+
+    def test_any_name_is_safe_and_keeps_its_own_folder(self) -> None:
+        draw = random.Random(1)
+        alphabet = "ab/.-\\ \n\0%$*ü\udc80"
+        names = {"".join(draw.choices(alphabet, k=draw.randrange(12))) for _ in range(2000)}
+        names |= {"x" * 300, "x" * 301, "", "..", "-"}
+        made = [naming.safe(name) for name in names]
+        self.assertEqual([name for name in made if not _SAFE.fullmatch(name)], [])
+        self.assertEqual(len(set(made)), len(names))
+
+    def test_the_node_is_what_slurm_calls_it_else_the_host_up_to_the_first_dot(self) -> None:
+        with patch.dict(os.environ, SLURMD_NODENAME="n.3"):
+            self.assertEqual(naming.node(), "n.3")
+        os_name = os.uname_result(("Linux", "node7.cluster.example", "6.1", "", "x86_64"))
+        with patch.dict(os.environ), patch.object(os, "uname", return_value=os_name):
+            os.environ.pop("SLURMD_NODENAME", None)
+            self.assertEqual(naming.node(), "node7")
+
+    def test_what_a_message_says_is_the_folder_it_means(self) -> None:
+        for path in ("a", "50%", "%h/%%p", "100%%"):
+            self.assertEqual(naming.expand(naming.unexpanded(Path(path)), "--resume"), path)
+        with self.assertRaisesRegex(CommandError, "--out '%z': unknown '%z'"):
+            naming.expand("%z", "--out")
+
+
+if __name__ == "__main__":
+    unittest.main()
