@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 from typing import NoReturn
 
-from suite import (ab, advise, building, duration, judging, listing, naming, preflight, repeats, report, resume, run, saying,
-                   streams)
+from suite import (ab, advise, building, duration, judging, listing, mpi, naming, preflight, repeats, report, resume, run,
+                   saying, streams)
 from suite.command_error import CommandError
 
 _HOME = Path(__file__).resolve().parent.parent
@@ -154,6 +154,7 @@ def _measure(given: argparse.Namespace, bin_dir: Path, sources: Path | None) -> 
     settings = ab.settings(given.settings, options) if given.command == "ab" else {"": ""}
     if given.check_options:
         return 0
+    mpi.leave_outer_job()
     if given.command == "ab":
         return ab.run(options, settings, bin_dir, sources, given.cwd)
     resumed = options.resume and given.cwd / options.resume

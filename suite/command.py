@@ -14,12 +14,6 @@ from suite import devices, duration, simgrid
 from suite.command_error import CommandError
 from suite.programs import Program
 
-# Open MPI refuses root and more ranks than cores unless told so, also in containers where both are usual.
-_MPI_ENVIRONMENT = {
-    "OMPI_ALLOW_RUN_AS_ROOT": "1",
-    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-    "OMPI_MCA_rmaps_base_oversubscribe": "1",
-}
 # Of headline numbers alone it is their medians that count, one a run, and the spread between runs: a narrow interval within a run
 # is worth no time. Six samples are the fewest that give an interval.
 _OF_A_RUN = ["--min-samples", "6"]
@@ -103,9 +97,7 @@ def split_setting(text: str) -> tuple[dict[str, str], list[str]]:
 def _launcher(program: Program, device: str) -> list[str]:
     if "mpi" not in program.needs:
         return []
-    # One rank a core, or a device. Under a batch system the processes exist already.
-    for name, value in _MPI_ENVIRONMENT.items():
-        os.environ.setdefault(name, value)
+    # One rank a core, or a device.
     max_useful = devices.count(device) if devices.one_rank_each(device) else len(os.sched_getaffinity(0))
     ranks = min(_MAX_RANKS, max(_MIN_RANKS, max_useful))
     return ["mpirun", "-np", str(ranks)]

@@ -9,7 +9,7 @@ import unittest
 from pathlib import Path
 from unittest.mock import patch
 
-from suite import naming
+from suite import mpi, naming
 from suite.command_error import CommandError
 
 _SAFE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,62}")
@@ -42,6 +42,19 @@ class Names(unittest.TestCase):
             self.assertEqual(naming.expand(naming.unexpanded(Path(path)), "--resume"), path)
         with self.assertRaisesRegex(CommandError, "--out '%z': unknown '%z'"):
             naming.expand("%z", "--out")
+
+
+class OfAJob(unittest.TestCase):
+    def test_what_makes_a_process_a_rank_is_taken_out_and_what_says_where_it_ran_stays(self) -> None:
+        of_a_rank = {"PMI_RANK": "1", "PMIX_RANK": "0", "OMPI_COMM_WORLD_SIZE": "4", "OMPI_MCA_ess": "x", "SLURM_PROCID": "3",
+                     "SLURM_STEP_ID": "0", "SLURM_NTASKS": "4", "SLURM_NODELIST": "n[1-4]"}
+        stays = {"SLURM_JOB_ID": "7", "SLURM_JOB_NODELIST": "n[1-4]", "SLURMD_NODENAME": "n1", "OMPI_MCA_btl": "self,tcp",
+                 "CUDA_VISIBLE_DEVICES": "0", "OMPI_MCA_plm": "rsh"}
+        with patch.dict(os.environ, {**of_a_rank, **stays}):
+            mpi.leave_outer_job()
+            self.assertEqual([name for name in of_a_rank if name in os.environ], [])
+            self.assertEqual({name: os.environ.get(name) for name in stays}, stays)
+            self.assertIn("slurm", os.environ["OMPI_MCA_ras"])
 
 
 if __name__ == "__main__":
