@@ -4,68 +4,11 @@
 
 # shellcheck disable=SC2154 # run sets status, output, stderr and their lines; helpers sets root
 load bats/helpers
+load fleet/checkout
 
 setup() {
 	cd "$BATS_TEST_TMPDIR" || return 1
 	export GPUSIG_PYTHON=$TEST_PYTHON # found once
-}
-
-# What is in version control or will be, in a folder of its own.
-copy_checkout() {
-	mkdir -p "$1"
-	(cd "$root" && git ls-files -z --cached --others --exclude-standard | while IFS= read -r -d '' file; do
-		[ ! -e "$file" ] || printf '%s\0' "$file"
-	done | tar -c --null -T -) | tar -x -C "$1"
-}
-
-# A checkout whose programs are scripts and take a second to build: what gpusig does around make is what is tested.
-small_checkout() {
-	mkdir -p "$1"
-	cp -r "$root/gpusig" "$root/suite" "$root/reports" "$1"
-	mkdir -p "$1/micro" && : >"$1/micro/a.c"
-	GPUSIG_BIN=$1/made fake micro/a steady
-	unset GPUSIG_BIN
-	cat >"$1/Makefile" <<-'END'
-		.RECIPEPREFIX := >
-		BUILD := $(or $(GPUSIG_BUILD),build)
-		build := $(BUILD)/one
-		LINK := $(if $(GPUSIG_BUILD),$(BUILD)/)bin
-		all: built
-		> ln -sfnr $(build)/bin $(LINK)
-		built: $(build)/bin/micro/a
-		$(build)/bin/micro/a: made/micro/a micro/a.c
-		> echo begun >>$(BUILD)/builds
-		> mkdir -p $(@D)
-		> sleep $(or $(BUILD_S),1)
-		> cp $< $@
-		> echo ended >>$(BUILD)/builds
-		where:
-		> @echo $(build)
-		.PHONY: all built where
-	END
-}
-
-# start NAME COMMAND...: in the background; its output in NAME.out and NAME.err, its exit code in NAME.code.
-start() {
-	local name=$1
-	shift
-	("$@" >"$name.out" 2>"$name.err" 3>&- && echo 0 >"$name.code" || echo $? >"$name.code") &
-	started="${started:-} $!"
-}
-
-all_ended() {
-	for pid in $started; do wait "$pid" || true; done
-	started=
-}
-
-# wait_for CONDITION: at most a minute.
-wait_for() {
-	local left=600
-	until eval "$1"; do
-		left=$((left - 1))
-		[ "$left" -gt 0 ] || return 1
-		sleep 0.1
-	done
 }
 
 @test "four starts in the same second on a fresh checkout: one builds, three wait and say so, all run" {
