@@ -99,7 +99,8 @@ is_here() {
 	esac >/dev/null 2>&1
 }
 
-# The rows whose probe fails. A failed installation is not tried again on every start; `make clean` deletes that list.
+# The rows whose probe fails. A failed installation is not tried again on every start of this node; `make clean` deletes
+# that list.
 missing() {
 	absent_modules=$(missing_modules)
 	rows | while read -r level probe packages lost; do
@@ -107,18 +108,35 @@ missing() {
 	done
 }
 
-cannot_install=$here/../build/cannot-install
+cannot_install=${GPUSIG_BUILD:-$here/../build}/cannot-install
 not_tried() {
 	while read -r level probe rest; do
-		grep -qxF "$manager $probe" "$cannot_install" 2>/dev/null || echo "$level $probe $rest"
+		grep -qxF "$(uname -n) $manager $probe" "$cannot_install" 2>/dev/null || echo "$level $probe $rest"
 	done
 }
 remember() {
 	mkdir -p "${cannot_install%/*}" 2>/dev/null || return
-	while read -r _ probe _; do echo "$manager $probe"; done >>"$cannot_install"
+	while read -r _ probe _; do echo "$(uname -n) $manager $probe"; done >>"$cannot_install"
 }
 
 names() { while read -r _ _ packages _; do [ "$packages" = - ] || echo "$packages"; done | tr ',\n' '  '; }
+
+# Others may install on this machine at the same time: several runs that start at once, or the system's own updates.
+lock_s=600
+# patiently COMMAND...: again while the manager says in the log that another one has its lock, which not every one waits for.
+patiently() {
+	until_s=$(($(date +%s) + lock_s))
+	until : >"$log.last" && "$@" >"$log.last" 2>&1 </dev/null; do
+		cat "$log.last" >>"$log"
+		if [ "$(date +%s)" -ge "$until_s" ] || ! grep -qi 'could not get lock\|unable to lock\|is locked by' "$log.last"; then
+			rm -f "$log.last"
+			return 1
+		fi
+		sleep 2
+	done
+	cat "$log.last" >>"$log"
+	rm -f "$log.last"
+}
 
 with_manager() {
 	case $manager in
@@ -130,13 +148,14 @@ with_manager() {
 	esac
 }
 
+# shellcheck disable=SC2086 # $sudo is a list of words
 refresh() {
 	case $manager in
-	apt-get) $sudo apt-get -q update ;;
-	apk) $sudo apk update ;;
-	pacman) $sudo pacman -Sy ;;
+	apt-get) patiently $sudo apt-get -q update ;;
+	apk) patiently $sudo apk update ;;
+	pacman) patiently $sudo pacman -Sy ;;
 	*) true ;;
-	esac >>"$log" 2>&1
+	esac
 }
 
 lists_are_missing() { [ "$manager" = apt-get ] && ! ls /var/lib/apt/lists/*_Packages* >/dev/null 2>&1; }
@@ -145,13 +164,13 @@ lists_are_missing() { [ "$manager" = apt-get ] && ! ls /var/lib/apt/lists/*_Pack
 # prevent the others.
 install_rows() {
 	lists_are_missing && refresh
-	# shellcheck disable=SC2046 # lists of words
+	# shellcheck disable=SC2046,SC2086 # lists of words
 	{
-		$sudo $(with_manager) $(echo "$1" | names) >>"$log" 2>&1 </dev/null && return
+		patiently $sudo $(with_manager) $(echo "$1" | names) && return
 		lists_are_missing || refresh
-		$sudo $(with_manager) $(echo "$1" | names) >>"$log" 2>&1 </dev/null && return
+		patiently $sudo $(with_manager) $(echo "$1" | names) && return
 		echo "$1" | while read -r row; do
-			$sudo $(with_manager) $(echo "$row" | names) >>"$log" 2>&1 </dev/null
+			patiently $sudo $(with_manager) $(echo "$row" | names)
 		done
 	}
 }

@@ -775,6 +775,18 @@ false_manager() {
 	chmod +x few/apt-get few/id
 }
 
+@test "a package manager whose lock another process has is asked again until it has it" {
+	compgen -G '/var/lib/apt/lists/*_Packages*' >/dev/null || skip 'apt-get has no lists here'
+	false_manager
+	sed -i '2i[ -e was-locked ] || { touch was-locked; echo "E: Could not get lock /var/lib/apt/lists/lock. It is held by process 7"; exit 100; }' few/apt-get
+	ln -sf "$(command -v touch)" few/
+	run --separate-stderr env PATH="$PWD/few" GPUSIG_NO_INSTALL=0 sh suite/setup.sh run
+	[ "$status" = 0 ]
+	[ -e was-locked ]
+	[ -e few/cc ]
+	[[ $(head -n 1 apt.log) == install\ -y*\ gcc\ * ]] # the call that was refused, not what follows one that failed
+}
+
 @test "one package that cannot be had does not keep the others out, and is not tried again" {
 	false_manager
 	run --separate-stderr env PATH="$PWD/few" GPUSIG_NO_INSTALL=0 sh suite/setup.sh run

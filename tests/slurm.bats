@@ -58,12 +58,12 @@ on_nodes() { timeout 200 srun --overcommit -N4 --ntasks-per-node=1 "$@" 3>&-; }
 	for node in node1 node2 node3 node4; do
 		mkdir -p "models/$node"
 		bandwidth=1.6e12
-		[ "$node" != node3 ] || bandwidth=1.2e12
+		[ "$node" != node3 ] || bandwidth=0.6e12
 		printf 'memory_bandwidth = %s\n' "$bandwidth" >"models/$node/gpu.sim"
 	done
 	# shellcheck disable=SC2016 # for the nodes
-	GPUSIG_BIN=$bin on_nodes sh -c 'cd "models/$SLURMD_NODENAME" && exec "$0" "$@"' "$root/gpusig" run --device sim:gpu.sim \
-		--headline --only micro/memory --only micro/launch --budget 2s --out "$PWD/fleet/%h" >out 2>err || { tail err && false; }
+	GPUSIG_BIN=$bin on_nodes sh -c 'exec "$1/gpusig" run --device "sim:$2/models/$SLURMD_NODENAME/gpu.sim" --headline \
+		--only micro/memory --only micro/launch --budget 2s --out "$2/fleet/%h"' sh "$root" "$PWD" >out 2>err || { tail err && false; }
 	run --separate-stderr "$root/gpusig" fleet fleet --html fleet.html
 	echo "$output" "$stderr"
 	[ "$status" = 1 ]
@@ -95,7 +95,8 @@ on_nodes() { timeout 200 srun --overcommit -N4 --ntasks-per-node=1 "$@" 3>&-; }
 	[ "$(grep -c 'gpusig: building' err)" = 1 ]
 	[ "$(grep -c 'gpusig: waiting for process [0-9]* of node' err)" = 3 ]
 	for node in 1 2 3 4; do
-		json '{(r["program"], r["status"]) for r in rows if r["kind"] == "end"} == {("micro/launch", "ok"), ("micro/memory", "ok")}' \
-			<"fleet/node$node/records.jsonl"
+		# The others of micro/ were not built, to save time, and are skipped with that reason.
+		json '{r["program"] for r in rows if r["kind"] == "end" and r["status"] == "ok"} == {"micro/launch", "micro/memory"}' \
+			'{r["status"] for r in rows if r["kind"] == "end"} == {"ok", "skipped"}' <"fleet/node$node/records.jsonl"
 	done
 }
