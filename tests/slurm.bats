@@ -82,7 +82,9 @@ on_nodes() { timeout 200 srun --overcommit -N4 --ntasks-per-node=1 "$@" 3>&-; }
 		--only collectives/allreduce --budget 2s --out "$PWD/fleet/%h" >out 2>err 3>&- || { tail err && false; }
 	[ ! -e launched ]
 	for node in 1 2; do
-		json '{r["status"] for r in rows if r["kind"] == "end"} == {"ok"}' <"fleet/node$node/records.jsonl"
+		# On a busy machine its numbers may be invalid; they were taken, by ranks that found each other.
+		json '{r["status"] for r in rows if r["kind"] == "end"} <= {"ok", "invalid"}' '{r["status"] for r in cases} == {"ok"}' \
+			<"fleet/node$node/records.jsonl"
 	done
 }
 

@@ -43,6 +43,8 @@ _WITH: Dict[str, Tuple[str, ...]] = {
 _LIVE = {"load_average", "load_1min", "power", "temperature", "sm_clock", "memory_clock", "pcie_generation", "throttle",
          "thermal_time", "ecc_errors", "ecc_corrected", "ecc_uncorrected", "timer_offset_error", "timer_step", "gemm_types",
          "index", "spec", "state", "links", "like", "busy_blocks", "memory_free_bytes"}
+# When and where a job ran: different in every job, and the node is in the host name.
+_OF_A_JOB = {"SLURM_JOB_ID", "SLURM_JOB_NODELIST", "SLURM_NODELIST", "SLURMD_NODENAME"}
 _KIND_OF = {field: kind for kind, fields in _KINDS.items() for field in fields}
 _MOST = 400  # characters of a value
 
@@ -77,7 +79,7 @@ def of_signature(signature: Json, plan: Json) -> Dict[str, str]:
     found = {_field(name): _text(value) for name, value in signature["provenance"]["fields"].items()
              if name not in _LIVE and value not in (None, "")}
     found.update({"environment: %s" % name: _text(value) for name, value in signature["provenance"]["environment"].items()
-                  if value is not None})
+                  if value is not None and name not in _OF_A_JOB})
     found.update(_of_devices(signature["devices"]))
     found["machine: devices"] = str(len(signature["devices"]))
     if plan.get("setting"):

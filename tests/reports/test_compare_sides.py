@@ -188,6 +188,12 @@ class Refused(Folders):
         self.assertEqual(code, 3)
         self.assertIn("hostname", out)
 
+    def test_where_and_when_a_job_ran_is_no_difference(self) -> None:
+        job = {"SLURM_JOB_ID": "7", "SLURM_JOB_NODELIST": "n[1-2]", "SLURM_NODELIST": "n[1-2]", "SLURMD_NODENAME": "n1",
+               "SLURM_JOB_PARTITION": "big", "OMP_NUM_THREADS": "2"}
+        found = provenance.of_signature({"provenance": {"fields": {}, "environment": job}, "devices": {}}, {})
+        self.assertEqual(sorted(found), ["environment: OMP_NUM_THREADS", "environment: SLURM_JOB_PARTITION"])
+
     def test_folders_and_files_that_hold_no_run(self) -> None:
         self.runs("host", 2)
         (self.folder / "empty").mkdir()
