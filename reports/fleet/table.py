@@ -7,7 +7,7 @@ from typing import Any, List, Sequence
 
 from reports.compare.numbers import RATIO
 from reports.compare.table import difference_text, p_text, plain, values_text, wrapped
-from reports.fleet.fleet import FAST, MISSING, OFF, UNKNOWN, counts_of, off_text
+from reports.fleet.fleet import MISSING, OFF, UNKNOWN, counts_of, off_text
 from reports.fleet.hostlist import compress, is_name
 from reports.jsonl import Json
 from reports.quantity import human, listing, percent, plural
