@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-3-Clause
-# The Debian package and the container, built and used for real; minutes, and skipped where their tools are not here.
+# The Debian package and the container, built and used for real: with GPUSIG_TEST_PACKAGES=1, as they take minutes, and skipped where
+# their tools are not here.
 #
 # A root of a smallest Debian, for the package to be installed in and the container to start from, needs root and debootstrap.
 # GPUSIG_TEST_BASE names another base image of the container, which buildah has or can pull.
@@ -10,7 +11,7 @@ load bats/helpers
 
 # These run one after the other, for the second test installs what the first built.
 setup_file() {
-	[ "${GPUSIG_TEST_ALL:-0}" = 1 ] || return 0
+	[ "${GPUSIG_TEST_PACKAGES:-0}" = 1 ] || return 0
 	local root=${BATS_TEST_DIRNAME%/tests}
 	folder=$(mktemp -d "${TMPDIR:-/tmp}/gpusig-packages.XXXXXX")
 	export folder
@@ -22,7 +23,7 @@ setup_file() {
 teardown_file() { [ -z "${folder:-}" ] || rm -rf --one-file-system "$folder"; }
 
 setup() {
-	only_with_all
+	[ "${GPUSIG_TEST_PACKAGES:-0}" = 1 ] || skip 'takes minutes: only with GPUSIG_TEST_PACKAGES=1'
 	command -v git >/dev/null || skip 'git is not installed'
 	cd "$folder/gpusig" || return 1
 }
