@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Iterator, List, Optional, Tuple
 
 from reports.jsonl import BadRecord, Json, Reader, open_regular, parse_line, read_lines
+from reports.quantity import human, plural
 from reports.record_file import read as read_records
 from reports.records import Group
 from reports.sections.pairs import PROGRAM, PairCase, cases_of
@@ -19,7 +20,7 @@ from reports.slow_links import Ends, Measured
 FOLDER = "between"
 
 
-def _is_of_pairs(path: Path) -> bool:
+def is_of_pairs(path: Path) -> bool:
     """Whether the first record is a run of the program on several hosts."""
     try:
         with open_regular(path) as stream:
@@ -41,7 +42,7 @@ def files_of(folder: Path) -> List[Path]:
         except OSError:
             return
 
-    return [path for path in inside() if _is_of_pairs(path)]
+    return [path for path in inside() if is_of_pairs(path)]
 
 
 def _latest(files: List[Path]) -> Optional[Tuple[Path, PairCase]]:
@@ -90,3 +91,50 @@ def read(folder: Path) -> Optional[Json]:
             "links": [_link(pairs, a, b) for a, b in ends],
             "slow_nodes": [{"node": pairs.label(n.node), "sends": n.sends, "receives": n.receives} for n in pairs.found.nodes],
             "slow_links": [{"a": pairs.label(a), "b": pairs.label(b)} for a, b in dict.fromkeys(slow) if (a, b) not in explained]}
+
+
+def without_good_links(found: Json) -> Json:
+    """What a fleet keeps: of thousands of links those that are slow or late, and how many there are."""
+    links = found["links"]
+    return dict(found, links=[link for link in links if link["slow"] or link["late"]], pairs=len(links))
+
+
+def holds_only_pairs(folder: Path) -> bool:
+    """Whether a folder of the fleet is no node."""
+    return folder.name == FOLDER or is_of_pairs(folder / "records.jsonl")
+
+
+# ------------------------------------------------------------------ in words
+
+
+def _does(node: Json) -> str:
+    return " and ".join(["sends"] * node["sends"] + ["receives"] * node["receives"])
+
+
+def node_text(node: Json) -> str:
+    return "everything that it %s between nodes is slow" % _does(node)
+
+
+def _link_text(found: Json, link: Json) -> str:
+    """The slower of both directions."""
+    own = next((one for one in found["links"] if (one["a"], one["b"]) == (link["a"], link["b"])), None)
+    rate = "" if own is None or own["bandwidth"] is None or own["ratio"] is None else " (%s, %.2f of what is usual)" % (
+        human(own["bandwidth"], "byte/s"), own["ratio"])
+    return "the link of %s and %s is slow%s" % (link["a"], link["b"], rate)
+
+
+def slow_texts(found: Json) -> List[str]:
+    """What is slow, a clause each: nodes first."""
+    return ["everything that %s %s is slow" % (node["node"], _does(node)) for node in found["slow_nodes"]] + [
+        _link_text(found, link) for link in found["slow_links"]]
+
+
+def summary(found: Json) -> str:
+    """"6 pairs of 4 nodes in 3 rounds; usual 11.0 GB/s one way and 2.10 µs\"."""
+    usual = [human(found[name], unit) + more for name, unit, more in (
+        ("usual_bandwidth", "byte/s", " one way"), ("usual_latency_s", "s", "")) if found[name] is not None]
+    late = sum(link["late"] for link in found["links"])
+    return "%s of %s in %s; %s%s" % (
+        plural(found["pairs"], "pair"), plural(len(found["nodes"]), "node"), plural(int(found["rounds"] or 0), "round"),
+        "usual " + " and ".join(usual) if usual else "too few nodes to tell what is usual",
+        "; latency above three times that: %s" % plural(late, "pair") if late else "")

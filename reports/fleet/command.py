@@ -14,7 +14,7 @@ from reports.compare import noise
 from reports.compare.command import effect, write_page
 from reports.compare.numbers import BadNumbers
 from reports.compare.verdict import Settings
-from reports.fleet import hostlist, nodes, page, table
+from reports.fleet import between, hostlist, nodes, page, table
 from reports.fleet.fleet import Asked, assess
 from reports.jsonl import Json, clean, open_regular
 from reports.quantity import listing
@@ -94,7 +94,8 @@ def _settings(given: argparse.Namespace, read: Sequence[nodes.Node]) -> Settings
 def fleet(given: argparse.Namespace) -> int:
     expected = _expected(given)
     read = nodes.read(given.cwd, given.names)
-    asked = Asked(listing([clean(name) for name in given.names], 2), expected, datetime.now(timezone.utc))
+    network = next(filter(None, (between.read(given.cwd / name) for name in given.names)), None)
+    asked = Asked(listing([clean(name) for name in given.names], 2), expected, datetime.now(timezone.utc), network)
     found = assess(read, asked, _settings(given, read))
     print(FORMATS[given.format](found), end="")
     path = given.cwd / (given.html or _PAGE)

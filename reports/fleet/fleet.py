@@ -11,7 +11,7 @@ from typing import Dict, List, Optional, Sequence, Tuple
 from reports.compare.comparison import label_text
 from reports.compare.numbers import RATIO
 from reports.compare.verdict import Settings
-from reports.fleet import drift
+from reports.fleet import between, drift
 from reports.fleet.hostlist import compress, is_name
 from reports.fleet.judge import Call, Kind, Metric, kinds_of
 from reports.fleet.nodes import Node, first_of
@@ -24,16 +24,18 @@ OFF, FAST, OK, UNKNOWN, MISSING = "off", "fast", "ok", "unknown", "missing"  # o
 OUTLIERS, NONE_OFF, INCONCLUSIVE = "outliers", "no outlier", "inconclusive"  # of the fleet
 EXITS = {OUTLIERS: 1, NONE_OFF: 0, INCONCLUSIVE: 3}
 _DAY, _SLACK = timedelta(days=1), timedelta(minutes=10)
-_MOST_NAMED = 4
+MOST_NAMED = 4
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What the user asked for besides the settings of the verdict. `expected`: the names of all nodes, if the user gave them."""
+    """What the user asked for besides the settings of the verdict. `expected`: the names of all nodes, if the user gave them.
+    `network`: what between.read() found."""
 
     name: str
     expected: Optional[List[str]] = None
     now: Optional[datetime] = None  # of the clock here
+    network: Optional[Json] = None
 
 
 # ------------------------------------------------------------------ parts
@@ -122,7 +124,7 @@ def _clock_notes(nodes: Sequence[Node], now: Optional[datetime]) -> List[str]:
     ahead = [name for when, name in known if now and when > now + _SLACK]
     if ahead:
         found.append("%s in the future by the clock here: %s." % (
-            plural(len(ahead), "node started", "nodes started"), listing(ahead, _MOST_NAMED)))
+            plural(len(ahead), "node started", "nodes started"), listing(ahead, MOST_NAMED)))
     known.sort()
     (first, first_name), (last, last_name) = known[0], known[-1]
     if last - first > _DAY:
@@ -130,7 +132,7 @@ def _clock_notes(nodes: Sequence[Node], now: Optional[datetime]) -> List[str]:
         far = [name for when, name in known if abs(when - middle) > _DAY]
         found.append("The runs began over %.1f days, from %s (%s) to %s (%s); %s more than a day from most: %s." % (
             (last - first) / _DAY, first.isoformat()[:16], first_name, last.isoformat()[:16], last_name,
-            plural(len(far), "node is", "nodes are"), listing(far, _MOST_NAMED)))
+            plural(len(far), "node is", "nodes are"), listing(far, MOST_NAMED)))
     return found
 
 
@@ -140,7 +142,7 @@ def _machine_notes(nodes: Sequence[Node]) -> List[str]:
     for node in nodes:
         if node.hostname and not node.runs[0].simulated:
             owners.setdefault(node.hostname, []).append(node.name)
-    return ["%s are of the same machine by its host name, %s." % (listing(names, _MOST_NAMED), host)
+    return ["%s are of the same machine by its host name, %s." % (listing(names, MOST_NAMED), host)
             for host, names in owners.items() if len(names) > 1]
 
 
@@ -150,11 +152,11 @@ def _name_notes(nodes: Sequence[Json], asked: Asked) -> List[str]:
         expected = set(asked.expected)
         extra = [node["name"] for node in nodes if node["name"] not in expected and node["hostname"] not in expected]
         if extra:
-            found.append("Not expected: %s." % listing(extra, _MOST_NAMED))
+            found.append("Not expected: %s." % listing(extra, MOST_NAMED))
     bad = [node["name"] for node in nodes if node["state"] == OFF and not is_name(node["name"])]
     if bad:
         found.append("Slurm can't be told to leave out %s: %s." % (
-            plural(len(bad), "node", "nodes") + " of such names" * (len(bad) > 1), listing(bad, _MOST_NAMED)))
+            plural(len(bad), "node", "nodes") + " of such names" * (len(bad) > 1), listing(bad, MOST_NAMED)))
     return found
 
 
@@ -178,12 +180,17 @@ def _named(nodes: Sequence[Json], key: str) -> str:
     texts = []
     for node in nodes:
         more = len(node[key]) - 1
+        if more < 0:
+            texts.append("%s (between nodes)" % node["name"])
+            continue
         texts.append("%s (%s%s)" % (node["name"], off_text(node[key][0]), ", and %d more" % more if more else ""))
     return listing(texts, 3)
 
 
-def _sentence(word: str, nodes: Sequence[Json], kinds: Sequence[Json]) -> str:
+def _sentence(word: str, nodes: Sequence[Json], kinds: Sequence[Json], network: Optional[Json]) -> str:
     count, off = len(nodes), [node for node in nodes if node["state"] == OFF]
+    if word == OUTLIERS and not off:
+        return "%s No node is off in its own numbers." % _network_text(network)
     if word == OUTLIERS:
         return "%d of %s %s off: %s." % (len(off), plural(count, "node"), "is" if len(off) == 1 else "are", _named(off, "off"))
     if word == NONE_OFF:
@@ -199,8 +206,8 @@ def _sentence(word: str, nodes: Sequence[Json], kinds: Sequence[Json]) -> str:
         "%d %s %s" % (number, "is" if number == 1 else "are", text) for number, text in counts if number))
 
 
-def _reasons(nodes: Sequence[Json], kinds: Sequence[Json], notes: Sequence[str]) -> List[str]:
-    found = []
+def _reasons(nodes: Sequence[Json], kinds: Sequence[Json], network: Optional[Json], notes: Sequence[str]) -> List[str]:
+    found = [_network_text(network)] if _is_slow(network) and any(node["state"] == OFF for node in nodes) else []
     if len(kinds) > 1:
         found.append("The fleet has %d kinds, each judged alone: %s." % (len(kinds), listing(
             ["%s (%s)" % (kind["name"], plural(kind["nodes"], "node")) for kind in kinds])))
@@ -211,9 +218,26 @@ def _reasons(nodes: Sequence[Json], kinds: Sequence[Json], notes: Sequence[str])
     return found + list(notes)
 
 
-def _word(nodes: Sequence[Json]) -> str:
+def _is_slow(network: Optional[Json]) -> bool:
+    return network is not None and bool(between.slow_texts(network))
+
+
+def _network_text(network: Optional[Json]) -> str:
+    return "Between nodes, %s." % listing(between.slow_texts(network or {}), MOST_NAMED)
+
+
+def _call_off(nodes: Sequence[Json], network: Json) -> None:
+    """A node is off, too, where all that it sends or receives is slow; of a single slow link nobody knows which end it is."""
+    for slow in network["slow_nodes"]:
+        for node in nodes:
+            if slow["node"] in (node["name"], node["hostname"]):
+                node["state"] = OFF
+                node["notes"] = [*node["notes"], between.node_text(slow)]
+
+
+def _word(nodes: Sequence[Json], network: Optional[Json]) -> str:
     states = {node["state"] for node in nodes}
-    if OFF in states:
+    if OFF in states or _is_slow(network):
         return OUTLIERS
     return INCONCLUSIVE if states & {UNKNOWN, MISSING} or not nodes else NONE_OFF
 
@@ -238,16 +262,19 @@ def assess(nodes: List[Node], asked: Asked, settings: Settings) -> Json:
     found = [rows.get(id(node)) or _unread_json(node.name, node.path, UNKNOWN, node.unread, node.notes) for node in nodes]
     found += [_unread_json(name, "", MISSING, "expected, and there is no folder of this name") for name in _missing(nodes, asked)]
     notes = [*_name_notes(found, asked), *_machine_notes(nodes), *_clock_notes(nodes, asked.now)]
-    word = _word(found)
+    network = between.without_good_links(asked.network) if asked.network else None
+    if network:
+        _call_off(found, network)
+    word = _word(found, network)
     off = [name for name in _names(found, OFF) if is_name(name)]
     return shortened({
         "schema": SCHEMA, "version": VERSION, "name": asked.name,
-        "outcome": {"verdict": word, "exit": EXITS[word], "sentence": _sentence(word, found, groups),
-                    "reasons": _reasons(found, groups, notes)},
+        "outcome": {"verdict": word, "exit": EXITS[word], "sentence": _sentence(word, found, groups, network),
+                    "reasons": _reasons(found, groups, network, notes)},
         "settings": {"rate": settings.rate, "least_effect": settings.least_effect, "noise": settings.noise_file,
                      "only": list(settings.only), "expected": None if asked.expected is None else len(asked.expected)},
         "exclude": compress(off), "unknown": compress([n for n in _names(found, UNKNOWN, MISSING) if is_name(n)]),
-        "kinds": groups, "nodes": found})
+        "between": network, "kinds": groups, "nodes": found})
 
 
 def counts_of(fleet: Json) -> List[Tuple[str, int]]:

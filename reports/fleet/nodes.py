@@ -17,6 +17,7 @@ from typing import Dict, List, Optional, Sequence, Tuple
 from reports.compare import gpusig
 from reports.compare.numbers import BadNumbers, RunNumbers
 from reports.compare.sides import SIGNATURE, holds_run, natural, runs_done, visible
+from reports.fleet import between
 from reports.jsonl import BadRecord, clean, read_object
 from reports.quantity import listing, plural
 
@@ -141,7 +142,8 @@ def _places(cwd: Path, given: str) -> List[Tuple[Path, str]]:
         if not path.is_dir():
             raise BadNumbers("fleet: %s is not there" % name)
         inside = visible(path)
-        found = [one for one in inside if one.is_dir()] or [one for one in inside if _is_file_of_node(one)]
+        folders = [one for one in inside if one.is_dir() and not between.holds_only_pairs(one)]
+        found = folders or [one for one in inside if _is_file_of_node(one)]
     except OSError as why:
         raise BadNumbers("fleet: %s: %s" % (name, why.strerror)) from None
     except ValueError as why:

@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Sequence, Tuple
+from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 from reports import report
 from reports.compare.table import p_text, values_text
-from reports.fleet import heat_map
+from reports.fleet import between, heat_map
 from reports.fleet.fleet import FAST, INCONCLUSIVE, MISSING, NONE_OFF, OFF, OK, OUTLIERS, UNKNOWN, counts_of, off_text
 from reports.fleet.table import lacks_texts, list_text, plain_texts, size_text, title_of, z_text
 from reports.jsonl import Json
@@ -81,7 +81,8 @@ def _kind(fleet: Json, number: int, most: int) -> Dict[str, Any]:
 def _context(fleet: Json, rows: int, most: int) -> Dict[str, Any]:
     known = plain_texts(fleet)
     outcome, nodes, settings = known["outcome"], known["nodes"], known["settings"]
-    off, fast = ([_node(node, key) for node in nodes if node[key]] for key in ("off", "fast"))
+    off = [_node(node, "off") for node in nodes if node["state"] == OFF]
+    fast = [_node(node, "fast") for node in nodes if node["fast"]]
     unknown, more_unknown = _known([node for node in nodes if node["state"] == UNKNOWN], most)
     word = outcome["verdict"]
     return {"title": "gpusig fleet: " + _question(known), "question": _question(known), "looks": _LOOKS, "icons": _ICONS,
@@ -90,7 +91,7 @@ def _context(fleet: Json, rows: int, most: int) -> Dict[str, Any]:
             "exclude": known["exclude"], "count": plural(len(nodes), "node"),
             "kinds": [_kind(known, number, rows) for number in range(len(known["kinds"]))],
             "off": off[:most], "more_off": max(0, len(off) - most), "fast": fast[:most], "more_fast": max(0, len(fast) - most),
-            "unknown": unknown, "more_unknown": more_unknown,
+            "between": _between(known["between"], most), "unknown": unknown, "more_unknown": more_unknown,
             "missing": list_text([node["name"] for node in nodes if node["state"] == MISSING]),
             "meaning": [(state, text % percent(settings["rate"]) if "%s" in text else text) for state, text in _MEANING],
             "method": _METHOD, "settings": [
@@ -99,6 +100,17 @@ def _context(fleet: Json, rows: int, most: int) -> Dict[str, Any]:
                 ("Noise", settings["noise"] or "no file of earlier comparisons"),
                 ("Expected", "not stated" if settings["expected"] is None else plural(settings["expected"], "node"))],
             "version": known["version"]}
+
+
+def _between(network: Optional[Json], most: int) -> Dict[str, Any]:
+    if not network:
+        return {}
+    links = [(link["a"], link["b"], *(human(link[name], unit) if link[name] is not None else "" for name, unit in (
+        ("a_to_b", "byte/s"), ("b_to_a", "byte/s"), ("latency_s", "s"))),
+        "" if link["ratio"] is None else "%.2f" % link["ratio"]) for link in network["links"]]
+    texts = [text[:1].upper() + text[1:] for text in between.slow_texts(network)[:most]]
+    return {"summary": between.summary(network), "slow": [report.hold(text) for text in texts], "links": links[:most],
+            "more": max(0, len(links) - most)}
 
 
 def _question(known: Json) -> str:

@@ -7,7 +7,8 @@ from typing import Any, List, Sequence
 
 from reports.compare.numbers import RATIO
 from reports.compare.table import difference_text, p_text, plain, values_text, wrapped
-from reports.fleet.fleet import MISSING, OFF, UNKNOWN, counts_of, off_text
+from reports.fleet import between
+from reports.fleet.fleet import MISSING, MOST_NAMED, OFF, UNKNOWN, counts_of, off_text
 from reports.fleet.hostlist import compress, is_name
 from reports.jsonl import Json
 from reports.quantity import human, listing, percent, plural
@@ -128,7 +129,7 @@ def _drift(kind: Json, alone: bool) -> List[str]:
             both = (other["value"], one["majority"])
             own, usual = values_text(both[:1], both[1:]), values_text(both[1:], both[:1])
             lines += wrapped("%s: %s on %s; %s on %d" % (one["field"], own, list_text(other["nodes"]), usual, one["nodes"]), "  ",
-                          "    ")
+                             "    ")
     lines += ["  and %s" % plural(len(kind["drift"]) - _FIELDS, "more field")] * (len(kind["drift"]) > _FIELDS)
     for one in kind["split"][:_FIELDS]:
         lines += wrapped("No majority%s: %s: %s" % (where, one["field"], listing(["%s (%d)" % (plain(
@@ -148,6 +149,10 @@ def table(fleet: Json) -> str:
     lines += _listed("Off:", of[OFF], "off")
     lines += _listed("Unusually fast:", [node for node in nodes if node["fast"]], "fast")
     lines += _unknown(of[UNKNOWN]) + (_missing(of[MISSING]) if of[MISSING] else [])
+    if known["between"]:
+        lines += ["", *wrapped("Between nodes: %s." % between.summary(known["between"]))]
+        rest = between.slow_texts(known["between"])[MOST_NAMED:_NODES]  # the first are in the answer
+        lines += [line for text in rest for line in wrapped(text, "  ", "    ")]
     kinds = known["kinds"]
     lines += [line for kind in kinds for line in _drift(kind, len(kinds) == 1) + _kind(kind)]
     lines += ["", *wrapped(

@@ -11,12 +11,13 @@ import unittest
 from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any, Dict, List, Optional
+from typing import Any, Callable, Dict, List, Optional
 
 import fleets
 import synthetic
 import workplace
 from fleets import fleet, judged, name_of
+from pairs_records import RATE, pairs
 from record_writer import Writer, axis, headline, value
 
 from reports import validate
@@ -346,6 +347,41 @@ class Folders(workplace.Scratch):
             shutil.copy(own, self.folder / "files" / ("m%d.json" % place))
         self.assertEqual(list(state_of(self.found("files"))), ["m2", "m3", "m4", "m5", "m6"])
         self.assertEqual(list(state_of(self.found("fleet/n02", "fleet/n03/signature.json", "fleet/n04"))), ["n02", "n03", "n04"])
+
+    def between(self, rate: Callable[[int, int], float]) -> None:
+        """The network of the nodes n01 to n06, with the report that makes the folder look like a node."""
+        folder = self.folder / "fleet" / "between"
+        folder.mkdir(exist_ok=True)
+        synthetic.store(folder, pairs(6, rate, hosts=["n%02d" % place for place in range(1, 7)]).text())
+        self.run_command("build", str(folder))
+
+    def test_a_node_that_is_slow_between_nodes_is_off(self) -> None:
+        self.nodes(6)
+        self.between(lambda a, b: RATE)
+        found = self.found("fleet")
+        self.assertEqual((found["outcome"]["verdict"], len(found["nodes"]), found["between"]["pairs"], found["between"]["links"]),
+                         ("no outlier", 6, 15, []))
+        self.between(lambda a, b: RATE / 4 if 2 in (a, b) else RATE)
+        found = self.found("fleet")
+        self.assertEqual((found["outcome"]["exit"], found["exclude"], state_of(found)["n03"]), (1, "n03", "off"))
+        self.assertEqual(found["outcome"]["sentence"], "1 of 6 nodes is off: n03 (between nodes).")
+        self.assertEqual(found["outcome"]["reasons"][:1], ["Between nodes, everything that n03 sends and receives is slow."])
+        self.assertEqual((len(found["between"]["links"]), found["between"]["rounds"]), (5, 5))
+        self.assertIn("everything that it sends and receives between nodes is slow", self.fleet("fleet")[1])
+        self.assertIn("Everything that n03 sends and receives is slow.", (self.folder / "fleet.html").read_text())
+
+    def test_a_slow_link_is_named_and_makes_no_node_off(self) -> None:
+        self.nodes(6)
+        self.between(lambda a, b: RATE / 4 if (a, b) == (0, 4) else RATE)
+        found = self.found("fleet")
+        self.assertEqual((found["outcome"]["exit"], found["exclude"], set(state_of(found).values())), (1, "", {"ok"}))
+        self.assertEqual(found["outcome"]["sentence"], "Between nodes, the link of n01 and n05 is slow (6.25 GB/s, 0.25 "
+                         "of what is usual). No node is off in its own numbers.")
+        code, out, _ = self.fleet("fleet", "--html", "")
+        text = " ".join(out.split())
+        self.assertEqual(code, 1)
+        self.assertIn("Between nodes: 15 pairs of 6 nodes in 5 rounds; usual 25 GB/s one way and 1.50 µs.", text)
+        self.assertEqual(text.count("the link of n01 and n05 is slow"), 1)
 
     def test_wrong_usage_is_one_line(self) -> None:
         (self.folder / "nothing").mkdir()
