@@ -20,7 +20,7 @@ from reports.jsonl import Json
 from reports.preflight import answer, devices, node, outcome, reference, speed, state, threshold, usage
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT / "tests" / "reproduction"))
+sys.path.append(str(ROOT / "tests" / "reproduction"))
 import preflight as simulation  # noqa: E402
 
 GIB = 1 << 30

@@ -227,6 +227,7 @@ class FrontDoor(unittest.TestCase):
         self.home = Path(folder.name)
         shutil.copy(HOME / "gpusig", self.home)
         shutil.copytree(HOME / "suite", self.home / "suite")
+        (self.home / "Makefile").touch()  # without one it is an installed copy
         (self.home / "micro").mkdir()
         (self.home / "micro" / "memory.c").touch()
         (self.home / "suite" / "setup.sh").write_text("touch installed; exit 77\n", encoding="utf-8")

@@ -174,8 +174,8 @@ static void too_many_arguments(void)
 static void options_have_values(void)
 {
 	struct nccl_tests_args args;
-	require(translate_line(&ranks, "--a 1 --device sim --device=host --devices", &args) == 0);
-	expect(strcmp(nccl_tests_args_value(&args, "device"), "host") == 0);
+	require(translate_line(&ranks, "--a 1 --device sim --device=hip:0 --devices", &args) == 0);
+	expect(strcmp(nccl_tests_args_value(&args, "device"), "hip:0") == 0);
 	expect(strcmp(nccl_tests_args_value(&args, "a"), "1") == 0);
 	expect(nccl_tests_args_value(&args, "devices") == NULL);
 	expect(nccl_tests_args_value(&args, "b") == NULL);
