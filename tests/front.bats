@@ -76,7 +76,7 @@ print(*(o for a in own._actions for o in a.option_strings))' "$root" "$command")
 		done
 	done
 	for option in --m --n --k --devices --op --type --format; do grep -q -e " $option " "$root/suite/help/advise.txt"; done
-	for option in --factor --control --only --effect --noise --aa --repeats --format --html --out; do
+	for option in --factor --control --only --effect --noise --nodes --aa --repeats --format --html --out; do
 		grep -q -e "^  $option " "$root/suite/help/compare.txt"
 	done
 }

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Callable, Dict, List, NoReturn, Sequence, Tuple
 
-from reports.compare import comparison, junit, noise, page, provenance, sides, table, verdict
+from reports.compare import comparison, junit, nodes, noise, page, provenance, sides, table, verdict
 from reports.compare.numbers import BadNumbers
 from reports.files import write_whole
 from reports.jsonl import Json, clean, real_in, whole_in
@@ -63,6 +63,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--only", action="append", default=[])
     parser.add_argument("--effect", type=effect, default=verdict.Settings.least_effect)
     parser.add_argument("--noise")
+    parser.add_argument("--nodes", action="store_true")
     parser.add_argument("--aa", action="store_true")
     parser.add_argument("--repeats", type=_repeats)
     parser.add_argument("--format", choices=sorted(FORMATS), default="table")
@@ -72,8 +73,8 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     only_of_aa = [name for name, value in (("--repeats", given.repeats), ("--out", given.out)) if value is not None]
     if not given.aa and only_of_aa:
         raise BadNumbers("compare: %s goes with --aa" % only_of_aa[0])
-    if given.aa and (given.noise is not None or given.html is not None or given.factor or given.format == "junit"):
-        raise BadNumbers("compare: --aa compares equal runs: leave out --noise, --html, --factor and --format junit")
+    if given.aa and (given.noise is not None or given.html is not None or given.factor or given.nodes or given.format == "junit"):
+        raise BadNumbers("compare: --aa compares equal runs: leave out --noise, --html, --factor, --nodes and --format junit")
     return given
 
 
@@ -92,7 +93,7 @@ def _two_sides(names: List[str]) -> Tuple[List[str], List[str]]:
 
 def _settings(given: argparse.Namespace, repeats: int) -> verdict.Settings:
     settings = verdict.Settings(least_effect=given.effect, factors=tuple(dict.fromkeys(given.factor)),
-                                controls=tuple(given.control), only=tuple(given.only))
+                                controls=tuple(given.control), only=tuple(given.only), by_node=given.nodes)
     if given.noise is None:
         return settings
     return replace(settings, noise=noise.read(given.cwd / given.noise, clean(given.noise), repeats),
@@ -123,7 +124,10 @@ def write_page(path: Path, render: Callable[[], str], command: str, what: str) -
 
 def compare(given: argparse.Namespace) -> int:
     before, after = (sides.read(given.cwd, names) for names in _two_sides(given.names))
-    sides.check([before, after])
+    sides.check([before, after], given.nodes)
+    if given.nodes:
+        before, after = nodes.of_nodes(before), nodes.of_nodes(after)
+        nodes.check(before, after)
     found = comparison.compare(before, after, _settings(given, min(len(before.runs), len(after.runs))))
     print(FORMATS[given.format](found), end="")
     path = given.cwd / (given.html or _PAGE)

@@ -138,6 +138,8 @@ def _sentence(word: str, rows: List[Row], moved: bool) -> str:
 def _reasons(rows: List[Row], differing: Json, notes: List[str], settings: Settings) -> List[str]:
     """What else the reader has to know before using the answer."""
     found = list(notes)
+    if settings.by_node:
+        found.append("Each node counts once, with the median of its runs; that nodes differ without any change is in the spread.")
     unexpected = [entry["field"] for entry in differing["unexpected"]]
     if unexpected:
         found.append("Besides what was to change, the sides differ in %s; the verdict may be about that." % listing(unexpected))
@@ -179,7 +181,7 @@ def compare(before: Side, after: Side, settings: Settings) -> Json:
         "outcome": _outcome(rows, control, differing, notes_on(before, after), settings),
         "settings": {"rate": settings.rate, "confidence": settings.confidence, "least_effect": settings.least_effect,
                      "noise": settings.noise_file, "factor": list(settings.factors), "control": list(settings.controls),
-                     "only": list(settings.only)},
+                     "only": list(settings.only), "nodes": settings.by_node},
         "before": _side_json(before), "after": _side_json(after), "provenance": differing, "control": control,
         "metrics": [_row_json(row) for row in rows], "others": [_row_json(row) for row in described],
         "others_count": len(others)}

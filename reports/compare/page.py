@@ -98,7 +98,8 @@ def _settings(known: Json) -> List[Tuple[str, str]]:
             ("Factor", listing(settings["factor"], 20) or "none: nothing was declared to differ"),
             ("Control", listing(settings["control"], 20) or "none"),
             ("Only", listing(settings["only"], 20) or "every headline number"),
-            ("Noise", settings["noise"] or "no file of earlier comparisons")]
+            ("Noise", settings["noise"] or "no file of earlier comparisons"),
+            ("Counted", "nodes, each with the median of its runs" if settings["nodes"] else "runs")]
 
 
 def _side(known: Json, side: str) -> Dict[str, Any]:

@@ -6,6 +6,7 @@ A field is "KIND: NAME". The kinds are what --factor takes: what the user means 
 
 from __future__ import annotations
 
+import re
 from typing import Any, Dict, List, Sequence, Set, Tuple
 
 from reports.compare.numbers import RunNumbers
@@ -47,6 +48,16 @@ _LIVE = {"load_average", "load_1min", "power", "temperature", "sm_clock", "memor
 _OF_A_JOB = {"SLURM_JOB_ID", "SLURM_JOB_NODELIST", "SLURM_NODELIST", "SLURMD_NODENAME"}
 _KIND_OF = {field: kind for kind, fields in _KINDS.items() for field in fields}
 _MOST = 400  # characters of a value
+HOSTNAME = "machine: hostname"
+# What tells nodes, boards and jobs apart.
+_OWN = re.compile(r"\b(hostname|uuid|serial|bus|index)$", re.ASCII)
+_OWN_OF_JOB = re.compile(r"(^|_)(HOST|NODE|JOB|RANK|LOCALID|PROCID|TASK|PID)", re.ASCII)
+
+
+def is_own(field: str) -> bool:
+    """Whether it differs between any two nodes by nature."""
+    kind, _, name = field.partition(": ")
+    return bool((_OWN_OF_JOB if kind == "environment" else _OWN).search(name))
 
 
 def _text(value: Any) -> str:

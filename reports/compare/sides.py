@@ -14,6 +14,7 @@ from typing import Dict, List, Sequence, Tuple
 
 from reports.compare import foreign, gpusig
 from reports.compare.numbers import BadNumbers, RunNumbers
+from reports.compare.provenance import HOSTNAME
 from reports.jsonl import BadRecord, clean, read_object
 from reports.quantity import listing, plural
 
@@ -129,11 +130,11 @@ def read(cwd: Path, names: Sequence[str]) -> Side:
     return side
 
 
-def check(compared: Sequence[Side]) -> None:
-    """BadNumbers where the sides, or the runs of one, cannot be compared at all."""
+def check(compared: Sequence[Side], by_node: bool = False) -> None:
+    """BadNumbers where the sides, or the runs of one, cannot be compared at all. `by_node`: a side may have several machines."""
     for side in compared:
         for what, found in (("tool", {run.source for run in side.runs}), ("kind of device", {run.device for run in side.runs}),
-                            ("machine", {run.provenance.get("machine: hostname", "") for run in side.runs})):
+                            ("machine", {run.provenance.get(HOSTNAME, "") for run in side.runs if not by_node})):
             if len(found - {""}) > 1:
                 raise BadNumbers("%s mixes runs of more than one %s: %s" % (side.name, what, listing(sorted(found - {""}))))
         if len({run.simulated for run in side.runs}) > 1:

@@ -42,6 +42,7 @@ class Settings:
     controls: Tuple[str, ...] = ()
     only: Tuple[str, ...] = ()
     brought_control: bool = True
+    by_node: bool = False  # what is called a run is a node
 
     def effect_of(self, name: str) -> float:
         return max(self.least_effect, self.noise.get(name, 0.0))

@@ -11,16 +11,13 @@ import re
 from collections import Counter
 from typing import Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
 
+from reports.compare.provenance import is_own
 from reports.fleet.nodes import Node
 
 UNKNOWN = "unknown"  # of a node that does not say what others do
 _MOST_SPLIT = 4  # values of a field without a majority
 _SAME_SIZE = 0.01  # of main memory: firmware reserves a little more on one node than on the next
-# What tells nodes, boards and jobs apart.
-_OWN = re.compile(r"\b(hostname|uuid|serial|bus|index)$", re.ASCII)
-_OF_JOB = re.compile(r"(^|_)(HOST|NODE|JOB|RANK|LOCALID|PROCID|TASK|PID)", re.ASCII)
 _DEVICE = re.compile(r"(device(?: [0-9]+)?) ")
-_ENVIRONMENT = "environment"
 
 
 class Drift(NamedTuple):
@@ -37,12 +34,6 @@ class Split(NamedTuple):
 
     field: str
     values: List[Tuple[str, int]]
-
-
-def _is_own(field: str) -> bool:
-    """What differs by nature."""
-    kind, _, name = field.partition(": ")
-    return bool((_OF_JOB if kind == _ENVIRONMENT else _OWN).search(name))
 
 
 def _is_size(field: str) -> bool:
@@ -97,7 +88,7 @@ def _of_field(nodes: Sequence[Node], field: str, devices: Sequence[Set[str]]) ->
 
 def differences(nodes: Sequence[Node]) -> Tuple[List[Drift], List[Split]]:
     """Of nodes of one kind, by field."""
-    fields = sorted({field for node in nodes for run in node.runs for field in run.provenance if not _is_own(field)})
+    fields = sorted({field for node in nodes for run in node.runs for field in run.provenance if not is_own(field)})
     devices = _devices(nodes)
     found = [_of_field(nodes, field, devices) for field in fields]
     return [drift for drift, _ in found if drift], [split for _, split in found if split]

@@ -16,12 +16,12 @@ from typing import Dict, List, Optional, Sequence, Tuple
 
 from reports.compare import gpusig
 from reports.compare.numbers import BadNumbers, RunNumbers
+from reports.compare.provenance import HOSTNAME
 from reports.compare.sides import SIGNATURE, holds_run, natural, runs_done, visible
 from reports.fleet import between
 from reports.jsonl import BadRecord, clean, read_object
 from reports.quantity import listing, plural
 
-HOSTNAME = "machine: hostname"
 MAX_NODES = 20000
 _RUN = "run-"
 _AT_ONCE = 64  # nodes; starting processes takes longer than reading fewer

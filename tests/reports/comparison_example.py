@@ -90,7 +90,7 @@ def comparison(verdict: str, exit_code: int, sentence: str, runs: int, rows: Lis
     made = {"schema": "gpusig.comparison", "version": "1.0.0",
             "outcome": {"verdict": verdict, "exit": exit_code, "sentence": sentence, "reasons": []},
             "settings": {"rate": 0.05, "confidence": 0.95, "least_effect": 0.02, "noise": None, "factor": ["driver"],
-                         "control": ["micro/clock"], "only": []},
+                         "control": ["micro/clock"], "only": [], "nodes": False},
             "before": side("driver-535", runs), "after": side("driver-550", runs),
             "provenance": {"expected": [{"field": "driver", "before": ["535.1"], "after": ["550.2"]}], "unexpected": [],
                            "within": []},

@@ -149,6 +149,48 @@ class Provenance(Folders):
         self.assertEqual(found["within"], [{"field": "driver: device driver", "side": "before", "values": ["1", "2"]}])
 
 
+class Nodes(Folders):
+    def fleet(self, side: str, first: int, speed: float, count: int = 8, runs: int = 2) -> None:
+        """Nodes that differ by up to 1 %, and their runs by nothing to speak of."""
+        for number in range(first, first + count):
+            host, own = "n%d" % number, speed * (1 + 0.01 * (number * 7 % 8) / 8)
+            for run in range(1, runs + 1):
+                self.run_in("%s/%s/run-%d" % (side, host, run), speeds("%s-%s-%d" % (side, host, run), own + run, hostname=host))
+
+    def sides(self, *words: str):  # type: ignore[no-untyped-def]
+        old, new = (sorted("%s/%s" % (side, path.name) for path in (self.folder / side).iterdir()) for side in ("old", "new"))
+        return self.compare(*old, "vs", *new, "--html", "", *words)
+
+    def test_a_change_that_some_nodes_have_is_found_and_equal_nodes_are_equal(self) -> None:
+        self.fleet("old", 1, 1e9)
+        self.fleet("new", 11, 0.9e9)
+        self.assertEqual(self.sides()[0], 2)  # a side of several machines
+        code, out, _ = self.sides("--nodes")
+        self.assertEqual(code, 1)
+        self.assertIn("1 of 2 headline numbers regresses: speed by 10.0 %.", out)
+        self.assertNotIn("hostname", out)
+        found = json.loads(self.sides("--nodes", "--format", "json")[1])
+        self.assertEqual(([run["name"] for run in found["before"]["runs"]][:2], found["settings"]["nodes"]), (["n1", "n2"], True))
+        shutil.rmtree(self.folder / "new")
+        self.fleet("new", 11, 1e9)
+        self.assertEqual(self.sides("--nodes")[1].splitlines()[0][:14], "No regression:")
+
+    def test_runs_of_one_node_are_one_observation(self) -> None:
+        """Many runs of few nodes prove nothing about other nodes."""
+        self.fleet("old", 1, 1e9, count=2, runs=8)
+        self.fleet("new", 11, 0.9e9, count=2, runs=8)
+        code, out, _ = self.sides("--nodes")
+        self.assertEqual(code, 3)
+        self.assertIn("there are 2.", " ".join(out.split()))
+
+    def test_a_node_on_both_sides_is_refused(self) -> None:
+        self.fleet("old", 1, 1e9)
+        self.fleet("new", 8, 0.9e9)
+        code, _, err = self.sides("--nodes")
+        self.assertEqual((code, err), (
+            2, "gpusig: n8 is on both sides: compare runs of the same nodes without --nodes, each node alone\n"))
+
+
 class Refused(Folders):
     def refused(self, words: str, *arguments: str) -> None:
         code, out, err = self.compare(*arguments)
@@ -192,7 +234,7 @@ class Refused(Folders):
         job = {"SLURM_JOB_ID": "7", "SLURM_JOB_NODELIST": "n[1-2]", "SLURM_NODELIST": "n[1-2]", "SLURMD_NODENAME": "n1",
                "SLURM_JOB_PARTITION": "big", "OMP_NUM_THREADS": "2"}
         found = provenance.of_signature({"provenance": {"fields": {}, "environment": job}, "devices": {}}, {})
-        self.assertEqual(sorted(found), ["environment: OMP_NUM_THREADS", "environment: SLURM_JOB_PARTITION"])
+        self.assertEqual(sorted(found), ["environment: OMP_NUM_THREADS", "environment: SLURM_JOB_PARTITION", "machine: devices"])
 
     def test_folders_and_files_that_hold_no_run(self) -> None:
         self.runs("host", 2)
