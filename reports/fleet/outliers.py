@@ -22,6 +22,7 @@ from statistics import NormalDist
 from typing import Dict, List, NamedTuple, Sequence, Tuple
 
 from reports.compare.statistics import adjusted
+from reports.student import two_sided_p
 
 MIN_OTHERS = 3  # fewer have no spread worth the name
 _NORMAL = NormalDist()
@@ -86,37 +87,9 @@ def others_of(values: Sequence[float]) -> List[Others]:
 # ------------------------------------------------------------------ how rare a distance is
 
 
-def _beta_fraction(a: float, b: float, x: float) -> float:
-    """Continued fraction of the incomplete beta function, by Lentz's method: Abramowitz and Stegun 26.5.8."""
-    tiny = 1e-300
-    c, d = 1.0, 1 - (a + b) * x / (a + 1)
-    d = 1 / (d if abs(d) > tiny else tiny)
-    total = d
-    for m in range(1, 500):
-        at = a + 2 * m
-        for term in (m * (b - m) * x / ((at - 1) * at), -(a + m) * (a + b + m) * x / (at * (at + 1))):
-            c = 1 + term / (c if abs(c) > tiny else tiny)
-            d = 1 + term * d
-            d = 1 / (d if abs(d) > tiny else tiny)
-            total *= c * d
-        if abs(c * d - 1) < 1e-14:
-            break
-    return total
-
-
-def _beta(a: float, b: float, x: float) -> float:
-    """The regularised incomplete beta function."""
-    if x <= 0 or x >= 1:
-        return float(x >= 1)
-    front = math.exp(math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x))
-    if x < (a + 1) / (a + b + 2):
-        return front * _beta_fraction(a, b, x) / a
-    return 1 - front * _beta_fraction(b, a, 1 - x) / b
-
-
 def student_tail(t: float, freedom: float) -> float:
     """The probability that a value of Student's distribution is above t."""
-    half = 0.5 * _beta(freedom / 2, 0.5, freedom / (freedom + t * t))
+    half = two_sided_p(t, freedom) / 2
     return half if t >= 0 else 1 - half
 
 

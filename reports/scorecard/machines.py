@@ -20,7 +20,7 @@ from reports.compare.numbers import RATIO, BadNumbers, Number, RunNumbers
 from reports.jsonl import Json, clean, is_number
 from reports.machine import main_device
 from reports.quantity import plural
-from reports.scorecard.student import quantile
+from reports.student import quantile
 
 CONFIDENCE = 0.95
 MAX_MACHINES = 26

@@ -19,7 +19,7 @@ from reports.compare.numbers import DIFFERENCE, RATIO, Number
 from reports.groups import GROUPS
 from reports.quantity import plural
 from reports.scorecard.machines import CONFIDENCE, Held, Machine, held, number_of, shown
-from reports.scorecard.student import quantile, two_sided_p
+from reports.student import quantile, two_sided_p
 
 RATE, LEAST_EFFECT = 0.05, 0.02
 BEST, EQUAL, OPEN, DESCRIBED = "best", "equal", "not told apart", "no better direction"

@@ -18,8 +18,8 @@ from reports.compare.numbers import RATIO
 from reports.scorecard.machines import CONFIDENCE, FEW_DEGREES, ONE_RUN, Machine, held
 from reports.scorecard.metrics import BEST, EQUAL, LEAST_EFFECT, OPEN
 from reports.scorecard.predictions import Unanswered, predict
-from reports.scorecard.student import quantile
 from reports.scorecard.workload_file import Item
+from reports.student import quantile
 
 # A CPU that plays a device does these to itself, so next to a GPU they are other work.
 _NOT_OF_A_HOST = {"copy": "a copy on the host stays in its own memory and crosses no link",

@@ -17,10 +17,10 @@ import synthetic
 import workplace
 from scorecard_example import Truth, card_of, machine, truths
 
-from reports import report, validate
+from reports import report, student, validate
 from reports.compare.numbers import DIFFERENCE, Number
 from reports.compare.statistics import binomial_interval
-from reports.scorecard import metrics, page, price, student, table
+from reports.scorecard import metrics, page, price, table
 from reports.scorecard.price import Price, Prices
 
 ALL = os.environ.get("GPUSIG_TEST_ALL") == "1"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Student's t distribution, for means of few runs whose spread is estimated from the same runs.
+"""Student's t distribution, for what is told apart from a spread that few values have given.
 
 The tail is the regularised incomplete beta function, by the continued fraction of Abramowitz and Stegun, 26.5.8.
 """
