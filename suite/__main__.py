@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 from typing import NoReturn
 
-from suite import (ab, advise, building, duration, judging, listing, mpi, naming, preflight, repeats, report, resume, run,
-                   saying, streams)
+from suite import (ab, advise, building, devices, duration, judging, listing, mpi, naming, preflight, repeats, report, resume,
+                   run, saying, streams)
 from suite.command_error import CommandError
 
 _HOME = Path(__file__).resolve().parent.parent
@@ -124,7 +124,8 @@ def _run_options(given: argparse.Namespace) -> run.Options:
         raise CommandError("--soak looks for wrong results, not for numbers: leave out --headline and --repeats")
     budget_s = None if given.budget is None else duration.parse(given.budget)
     soak_s = None if soak is None else duration.parse(soak, "--soak")
-    return run.Options(given.device, budget_s, soak_s, given.only, given.out, given.resume, given.seed, given.full,
+    device = devices.of_user(given.device, given.cwd)
+    return run.Options(device, budget_s, soak_s, given.only, given.out, given.resume, given.seed, given.full,
                        list(dict.fromkeys(given.shape)), strict, given.nice, given.headline, given.repeats)
 
 

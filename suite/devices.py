@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 from suite.command_error import CANNOT_RUN, CommandError
 from suite.programs import Backend, Program
@@ -26,6 +27,14 @@ def choose(requested: str | None, known: list[Backend]) -> tuple[str, str]:
         if name != "host":
             reasons.append(f"no {name}: {backend.why or 'no device'}" if backend else f"no {name} in this build")
     return "host", "; ".join(["always available", *reasons])
+
+
+def of_user(device: str | None, cwd: Path) -> str | None:
+    """As the user wrote it, with the file of a model found from the user's folder: programs start in another one. A model is a
+    file where its name has a '/' or a '.', as in device/sim."""
+    kind, _, rest = (device or "").partition(":")
+    file = re.match(r"[^?:]*", rest)[0]
+    return f"{kind}:{cwd / file}{rest[len(file):]}" if kind == "sim" and ("/" in file or "." in file) else device
 
 
 def one_rank_each(device: str) -> bool:

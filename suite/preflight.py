@@ -84,7 +84,8 @@ def options(given: argparse.Namespace) -> Options:
             raise CommandError(f"--{name} is empty")
     judge = [word for factor in given.factor for word in ("--factor", factor)] + ["--format", given.format]
     judge += ["--quiet"] * given.quiet + ["--verbose"] * given.verbose
-    return Options(given.reference, given.noise, given.device, given.expect, budget_s, judge, given.cwd)
+    device = devices.of_user(given.device, given.cwd)
+    return Options(given.reference, given.noise, device, given.expect, budget_s, judge, given.cwd)
 
 
 # ------------------------------------------------------------------ a preflight

@@ -65,6 +65,12 @@ class Time(unittest.TestCase):
     def test_simulated_devices_are_known(self):
         self.assertTrue(devices.is_virtual("sim:quiet:0") and not devices.is_virtual("host:0"))
 
+    def test_the_file_of_a_model_is_found_from_the_users_folder(self):
+        there = {"sim:a.sim": "sim:/home/u/a.sim", "sim:b/a:0-3": "sim:/home/u/b/a:0-3", "sim:/x/a.sim": "sim:/x/a.sim",
+                 "sim:../a.sim?units=2x:0": "sim:/home/u/../a.sim?units=2x:0", "sim": "sim", None: None, "host:0": "host:0",
+                 "sim:h100?flops_f32=1.5x:0,1": "sim:h100?flops_f32=1.5x:0,1", "sim:h100:0-3": "sim:h100:0-3"}
+        self.assertEqual({device: devices.of_user(device, Path("/home/u")) for device in there}, there)
+
     def test_devices_of_a_list_are_counted(self):
         lists = {"host": 1, "cuda:3": 1, "host:0,1": 2, "cuda:0-7": 8, "sim:quiet": 1, "sim:quiet:0-3": 4, "sim:a/b-1.model": 1,
                  "sim:mi300x?peer_bandwidth=2x": 1, "sim:mi300x?peer_bandwidth=2x,units=3:0-7": 8, "sim:q?links=torus:2x4:0,1": 2,
