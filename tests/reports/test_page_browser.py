@@ -197,6 +197,9 @@ class Scorecard(Printed, unittest.TestCase):
     def stored(name: str, made: example.Json) -> Path:
         path = _scratch / (name + ".html")
         path.write_text(scorecard_page.render(made), encoding="utf-8")
+        return path
+
+
 class Fleet(Printed, unittest.TestCase):
     """One node off and different, one fast, one that lacks a value, one missing; and a fleet of which most have no row."""
 
