@@ -5,17 +5,17 @@
 # shellcheck disable=SC2154 # run sets status, output, stderr and their lines; helpers sets root
 load bats/helpers
 
-# A user other than root must get into the folders, which bats makes for itself alone.
+# A user other than root must get into the folders: those of bats, and a TMPDIR of whoever runs the tests, are closed to others.
 setup_file() {
 	local root=${BATS_TEST_DIRNAME%/tests}
 	[ -z "${GPUSIG_BIN:-}" ] || return 0
-	folder=$(mktemp -d "${TMPDIR:-/tmp}/gpusig install.XXXXXX")
+	folder=$(mktemp -d '/tmp/gpusig install.XXXXXX')
 	export folder
 	chmod 755 "$folder"
 	make -sC "$root" --no-print-directory install "DESTDIR=$folder/dest dir" PREFIX=/opt/gpusig >"$folder/said" || return
-	mkdir "$folder/moved" "$folder/results"
+	mkdir "$folder/moved" "$folder/results" "$folder/tmp"
 	mv "$folder/dest dir/opt/gpusig" "$folder/moved/pre fix"
-	[ "$(id -u)" != 0 ] || chown nobody "$folder/results"
+	[ "$(id -u)" != 0 ] || chown nobody "$folder/results" "$folder/tmp"
 	mkdir "$folder/few"
 	for word in sh dirname readlink id date mktemp tr grep tail rm mkdir cat ls sed paste awk nproc ldd env mpirun; do
 		ln -s "$(command -v "$word" || echo /nonexistent)" "$folder/few/"
@@ -35,7 +35,7 @@ setup() {
 
 # installed WORD...: the installed command, with few others on the PATH; where root runs the test as nobody and without the checkout.
 installed() {
-	local words=(env "PATH=$prefix/bin:$folder/few" HOME=/nonexistent gpusig "$@")
+	local words=(env "PATH=$prefix/bin:$folder/few" "TMPDIR=$folder/tmp" HOME=/nonexistent gpusig "$@")
 	if [ "$(id -u)" != 0 ] || ! unshare --mount true 2>/dev/null; then
 		"${words[@]}"
 		return
