@@ -247,7 +247,7 @@ check-alone: $(archive) $(patsubst %.c,$(build)/obj/%.o,$(filter-out $(hwloc_pro
 	$(compile) -Werror -fsyntax-only -DCUDA_KERNELS_PTX='"/dev/null"' device/gpu/cuda/cuda_ptx.c
 
 check-headers: ## compile every header alone
-	for h in $(sort $(wildcard lib/*.h bench/*.h bench/*/*.h advise/*.h device/*.h device/*/*.h device/gpu/*/*.h micro/*/*.h collectives/schedules/*.h collectives/devices/*.h collectives/nccl_tests/*.h topology/torus/*.h \
+	for h in $(sort $(wildcard lib/*.h bench/*.h bench/*/*.h advise/*.h device/*.h device/*/*.h device/gpu/*/*.h micro/*/*.h collectives/schedules/*.h collectives/devices/*.h collectives/nccl_tests/*.h collectives/pairs/*.h topology/torus/*.h \
 		overlap/*/*.h gemm/*/*.h)); do \
 		printf "#include \"%s\"\ntypedef int header_alone;\n" "$$h" | $(CC) $(our_cppflags) $(our_cflags) -Werror -fsyntax-only -x c - || exit 1; done
 
