@@ -117,7 +117,7 @@ static void pairs_of_one_node_are_apart_from_those_between_nodes(void)
 	size_t sum = 0;
 	for (int scope = PAIRING_BETWEEN; scope <= PAIRING_WITHIN; scope++) {
 		struct pairing p;
-		request.scope = scope;
+		request.scope = (enum pairing_scope)scope;
 		require(pairing_open(&request, &p) == 0);
 		count_pairs(&p, RANKS, times);
 		for (uint32_t a = 0; a < RANKS; a++)
