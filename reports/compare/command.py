@@ -7,38 +7,20 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Callable, Dict, List, NoReturn, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Sequence, Tuple
 
-from reports.compare import comparison, junit, nodes, noise, page, provenance, sides, table, verdict
+from reports.command_line import Parser, as_json, effect, factor, write, write_page
+from reports.compare import comparison, junit, nodes, noise, page, sides, table, verdict
 from reports.compare.numbers import BadNumbers
-from reports.files import write_whole
-from reports.jsonl import Json, clean, real_in, whole_in
-from reports.report import MissingDependency
+from reports.jsonl import Json, clean, whole_in
 
 OK, BAD, USAGE = 0, 1, 2
-FORMATS: Dict[str, Callable[[Json], str]] = {
-    "table": table.table, "junit": junit.junit,
-    "json": lambda found: json.dumps(found, indent=1, ensure_ascii=False, allow_nan=False) + "\n"}
+FORMATS: Dict[str, Callable[[Json], str]] = {"table": table.table, "junit": junit.junit, "json": as_json}
 _BETWEEN = "vs"
 _PAGE, _NOISE = "compare.html", "noise.json"
-
-
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise BadNumbers("compare: %s; see ./gpusig help compare" % clean(message)[:300])
-
-
-def effect(text: str) -> float:
-    """"2%" or "0.02"."""
-    number = real_in(text[:-1] if text.endswith("%") else text)
-    number = number / 100 if number is not None and text.endswith("%") else number
-    if number is None or not 0 < number < 1:
-        raise argparse.ArgumentTypeError("'%s' is not an effect between 0 and 1, such as 2%% or 0.02" % text[:40])
-    return number
 
 
 def _repeats(text: str) -> int:
@@ -48,17 +30,11 @@ def _repeats(text: str) -> int:
     return number
 
 
-def _factor(text: str) -> str:
-    if text not in provenance.KINDS:
-        raise argparse.ArgumentTypeError("unknown factor '%s'; factors: %s" % (text[:40], " ".join(provenance.KINDS)))
-    return text
-
-
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
-    parser = _Parser(prog="gpusig compare", add_help=False, allow_abbrev=False)
+    parser = Parser("compare")
     parser.add_argument("names", nargs="*")
     parser.add_argument("--cwd", type=Path, default=Path.cwd())
-    parser.add_argument("--factor", action="append", type=_factor, default=[])
+    parser.add_argument("--factor", action="append", type=factor, default=[])
     parser.add_argument("--control", action="append", default=[])
     parser.add_argument("--only", action="append", default=[])
     parser.add_argument("--effect", type=effect, default=verdict.Settings.least_effect)
@@ -100,28 +76,6 @@ def _settings(given: argparse.Namespace, repeats: int) -> verdict.Settings:
                    noise_file=clean(Path(given.noise).name))
 
 
-def _write(path: Path, text: str, command: str = "compare") -> bool:
-    try:
-        write_whole(path, text)
-        return True
-    except OSError as why:
-        print("gpusig: %s: cannot write %s: %s" % (command, path, why.strerror), file=sys.stderr)
-        return False
-
-
-def write_page(path: Path, render: Callable[[], str], command: str, what: str) -> bool:
-    """False after a message where it cannot be written. Without jinja2 the answer is the same, without a page."""
-    try:
-        text = render()
-    except MissingDependency as why:
-        print("gpusig: %s: %s; everything else is as it is" % (command, why), file=sys.stderr)
-        return True
-    if not _write(path, text, command):
-        return False
-    print("gpusig: full %s: %s" % (what, path), file=sys.stderr)
-    return True
-
-
 def compare(given: argparse.Namespace) -> int:
     before, after = (sides.read(given.cwd, names) for names in _two_sides(given.names))
     sides.check([before, after], given.nodes)
@@ -141,9 +95,9 @@ def calibrate(given: argparse.Namespace) -> int:
     pool = sides.read(given.cwd, given.names)
     sides.check([pool])
     found = noise.calibrate(pool, _settings(given, 0), given.repeats)
-    print(noise.table(found) if given.format == "table" else FORMATS["json"](found), end="")
+    print(noise.table(found) if given.format == "table" else as_json(found), end="")
     path = given.cwd / (given.out or _NOISE)
-    if not _write(path, FORMATS["json"](found)):
+    if not write(path, as_json(found), "compare"):
         return BAD
     print("gpusig: noise floor: %s; use it with: ./gpusig compare BEFORE AFTER --noise %s" % (path, path), file=sys.stderr)
     return OK

@@ -7,8 +7,9 @@ import argparse
 import errno
 import sys
 from pathlib import Path
-from typing import Any, Callable, Dict, List, NoReturn, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Sequence, Tuple
 
+from reports.command_line import Parser
 from reports.compare.numbers import BadNumbers
 from reports.export import gbench, junit, prometheus, reframe, runs, series
 from reports.files import write_whole
@@ -20,13 +21,8 @@ FORMATS: Dict[str, Callable[[Sequence[runs.Run], bool], Tuple[str, List[str]]]] 
     "gbench": lambda found, _: gbench.export(found), "csv": series.export, "reframe": lambda found, _: reframe.export(found)}
 
 
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise BadNumbers("export: %s; see ./gpusig help export" % clean(message)[:300])
-
-
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
-    parser = _Parser(prog="gpusig export", add_help=False, allow_abbrev=False)
+    parser = Parser("export")
     parser.add_argument("names", nargs="*")
     parser.add_argument("--cwd", type=Path, default=Path.cwd())
     parser.add_argument("--to")

@@ -4,14 +4,13 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any, Callable, Dict, List, NoReturn, Optional, Sequence
+from typing import Any, Callable, Dict, List, Optional, Sequence
 
+from reports.command_line import Parser, as_json, effect, write_page
 from reports.compare import noise
-from reports.compare.command import effect, write_page
 from reports.compare.numbers import BadNumbers
 from reports.compare.verdict import Settings
 from reports.fleet import between, hostlist, nodes, page, table
@@ -22,18 +21,13 @@ from reports.quantity import listing
 BAD, USAGE = 1, 2
 FORMATS: Dict[str, Callable[[Json], str]] = {
     "table": table.table, "nodes": table.names, "exclude": table.option,
-    "json": lambda found: json.dumps(found, indent=1, ensure_ascii=False, allow_nan=False) + "\n"}
+    "json": as_json}
 _PAGE = "fleet.html"
 _MOST_BYTES = 4 << 20  # of a file of names
 
 
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise BadNumbers("fleet: %s; see ./gpusig help fleet" % clean(message)[:300])
-
-
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
-    parser = _Parser(prog="gpusig fleet", add_help=False, allow_abbrev=False)
+    parser = Parser("fleet")
     parser.add_argument("names", nargs="*")
     parser.add_argument("--cwd", type=Path, default=Path.cwd())
     parser.add_argument("--expect", action="append", default=[])

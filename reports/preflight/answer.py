@@ -3,16 +3,16 @@
 
 from __future__ import annotations
 
-import json
 from typing import Callable, Dict, List, Optional, Sequence
 
+from reports.command_line import as_json
 from reports.jsonl import Json
 from reports.metrics import shortened
 from reports.preflight import devices, speed, state, usage
 from reports.preflight.node import Node, number_in
 from reports.preflight.outcome import BAD, EXITS, HEALTHY, UNKNOWN, Check, of_all
 from reports.preflight.reference import Reference
-from reports.quantity import human, percent, plural
+from reports.quantity import human, percent
 
 SCHEMA, VERSION = "gpusig.preflight", "1.0.0"
 
@@ -92,10 +92,6 @@ def text(found: Json, quiet: bool = False, verbose: bool = False) -> str:
     if not quiet and (verbose or found["reference"] is None):
         lines += _table(found)
     return "".join(line + "\n" for line in lines)
-
-
-def as_json(found: Json) -> str:
-    return json.dumps(found, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 FORMATS: Dict[str, Callable[..., str]] = {"text": text, "json": lambda found, **_: as_json(found)}

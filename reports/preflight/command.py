@@ -11,11 +11,10 @@ import argparse
 import json
 import sys
 from pathlib import Path
-from typing import List, NoReturn, Sequence
+from typing import List, Sequence
 
-from reports.compare import provenance
+from reports.command_line import Parser, factor
 from reports.compare.numbers import BadNumbers
-from reports.jsonl import clean
 from reports.preflight import reference, speed
 from reports.preflight.answer import FORMATS, answer
 from reports.preflight.node import Node, evidence_of, of_records
@@ -23,24 +22,13 @@ from reports.preflight.node import Node, evidence_of, of_records
 OK, USAGE = 0, 2
 
 
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise BadNumbers("preflight: %s; see ./gpusig help preflight" % clean(message)[:300])
-
-
-def _factor(text: str) -> str:
-    if text not in provenance.KINDS:
-        raise argparse.ArgumentTypeError("unknown factor '%s'; factors: %s" % (clean(text)[:40], " ".join(provenance.KINDS)))
-    return text
-
-
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
-    parser = _Parser(prog="gpusig preflight", add_help=False, allow_abbrev=False)
+    parser = Parser("preflight")
     parser.add_argument("step", choices=("expects", "again", "judge"))
     parser.add_argument("--cwd", type=Path, default=Path.cwd())
     parser.add_argument("--reference")
     parser.add_argument("--noise")
-    parser.add_argument("--factor", action="append", type=_factor, default=[])
+    parser.add_argument("--factor", action="append", type=factor, default=[])
     parser.add_argument("--evidence", type=Path)
     parser.add_argument("--records", type=Path)
     parser.add_argument("--format", choices=sorted(FORMATS), default="text")

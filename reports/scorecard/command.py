@@ -4,31 +4,23 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from pathlib import Path
-from typing import Any, Callable, Dict, List, NoReturn, Optional, Sequence
+from typing import Any, Callable, Dict, List, Optional, Sequence
 
+from reports.command_line import Parser, as_json, write_page
 from reports.compare.numbers import BadNumbers
-from reports.files import write_whole
 from reports.jsonl import Json, clean
-from reports.report import MissingDependency
 from reports.scorecard import machines, metrics, page, price, table, workload, workload_file
 from reports.scorecard.card import Question, card
 
 BAD, USAGE = 1, 2
-FORMATS: Dict[str, Callable[[Json], str]] = {
-    "table": table.table, "json": lambda found: json.dumps(found, indent=1, ensure_ascii=False, allow_nan=False) + "\n"}
+FORMATS: Dict[str, Callable[[Json], str]] = {"table": table.table, "json": as_json}
 _PAGE = "scorecard.html"
 
 
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise BadNumbers("scorecard: %s; see ./gpusig help scorecard" % clean(message)[:300])
-
-
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
-    parser = _Parser(prog="gpusig scorecard", add_help=False, allow_abbrev=False)
+    parser = Parser("scorecard")
     parser.add_argument("names", nargs="*")
     parser.add_argument("--cwd", type=Path, default=Path.cwd())
     parser.add_argument("--workload")
@@ -76,21 +68,6 @@ def build(given: argparse.Namespace) -> Json:
     return card(found, rows, Question(base, mix, names[0], prices, names[1]))
 
 
-def _write_page(given: argparse.Namespace, found: Json) -> bool:
-    """False after a message where it cannot be written. Without jinja2 the answer is the same, without a page."""
-    path = given.cwd / (given.html or _PAGE)
-    try:
-        write_whole(path, page.render(found))
-    except MissingDependency as why:
-        print("gpusig: scorecard: %s; everything else is as it is" % why, file=sys.stderr)
-    except OSError as why:
-        print("gpusig: scorecard: cannot write %s: %s" % (path, why.strerror), file=sys.stderr)
-        return False
-    else:
-        print("gpusig: full scorecard: %s" % path, file=sys.stderr)
-    return True
-
-
 def main(arguments: List[str]) -> int:
     try:
         given: Any = parse(arguments)
@@ -99,5 +76,6 @@ def main(arguments: List[str]) -> int:
         print("gpusig: %s" % why, file=sys.stderr)
         return USAGE
     print(FORMATS[given.format](found), end="")
-    written = given.html == "" or _write_page(given, found)
+    path = given.cwd / (given.html or _PAGE)
+    written = given.html == "" or write_page(path, lambda: page.render(found), "scorecard", "scorecard")
     return found["exit"] if written else BAD
