@@ -29,9 +29,13 @@ def _number(source: Json, *keys: str) -> float:
     return next((float(source[k]) for k in keys if is_number(source.get(k)) and source[k] > 0), 0.0)
 
 
+def main_devices(signature: Json) -> Dict[str, Json]:
+    """Those of the main --device by name, in its order."""
+    return {name: d for name, d in signature["devices"].items() if name.rpartition("[")[0] == signature["device"]}
+
+
 def main_device(signature: Json) -> Json:
-    found = [d for name, d in signature["devices"].items() if name.rpartition("[")[0] == signature["device"]]
-    return found[0] if found else {}
+    return next(iter(main_devices(signature).values()), {})
 
 
 def name_of(signature: Json) -> str:
@@ -43,7 +47,7 @@ def name_of(signature: Json) -> str:
 
 def sentence_of(signature: Json) -> str:
     device, fields = main_device(signature), signature["provenance"]["fields"]
-    count = len([n for n in signature["devices"] if n.rpartition("[")[0] == signature["device"]])
+    count = len(main_devices(signature))
     parts: List[str] = []
     if device:
         units, slots, engines = (_number(device, k) for k in ("units", "slots_per_unit", "copy_engines"))

@@ -43,12 +43,17 @@ def number_of(name: str, entry: Json) -> Number:
                   condition=str(entry.get("condition") or ""), contended=entry.get("grade") == CONTENDED, low=low, high=high)
 
 
+def name_of_missing(signature: Json, entry: Json) -> str:
+    """The name that a headline number without a value would have among the metrics."""
+    suffix = "" if entry["device"] in (signature["device"], "none") else "@%s" % entry["device"]
+    return "%s/%s%s" % (entry["program"], entry["metric"], suffix)
+
+
 def _missing(signature: Json) -> Dict[str, Number]:
     found = {}
     for entry in signature["primary_missing"]:
         program, metric, reason = (str(entry[name]) for name in ("program", "metric", "reason"))
-        suffix = "" if entry["device"] in (signature["device"], "none") else "@%s" % entry["device"]
-        name = "%s/%s%s" % (program, metric, suffix)
+        name = name_of_missing(signature, entry)
         if "once" in entry:  # one contended try is no value of a run, but the other runs are its second tries
             found[name] = replace(number_of(name, dict(entry["once"], primary=True)), contended=True)
             continue

@@ -120,8 +120,7 @@ def _missing(signature: Json) -> Tuple[Missing, ...]:
     for entry in signature["primary_missing"]:
         program, metric, device, reason = (str(entry[key]) for key in ("program", "metric", "device", "reason"))
         cause = NOT_AVAILABLE if reason.startswith(SKIPPED) else cause_of(reason)
-        suffix = "" if device in (signature["device"], "none") else "@%s" % device
-        found.append(Missing("%s/%s%s" % (program, metric, suffix), program, metric, device, cause, reason))
+        found.append(Missing(gpusig.name_of_missing(signature, entry), program, metric, device, cause, reason))
     return tuple(found)
 
 

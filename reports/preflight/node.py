@@ -10,7 +10,8 @@ from typing import Any, Dict, List, Optional
 from reports.compare import provenance
 from reports.compare.numbers import BadNumbers
 from reports.jsonl import BadRecord, Json, Reader, is_number, read_object
-from reports.preflight.reference import devices_of, links_of_node
+from reports.machine import main_devices
+from reports.preflight.reference import links_of_node
 from reports.quantity import spell
 from reports.record_file import read
 from reports.signature import MixedMachines, build
@@ -124,9 +125,8 @@ def of_records(path: Path, evidence: Json) -> Node:
     except MixedMachines as why:
         node.unreadable = str(why)
         return node
-    node.devices, node.links = devices_of(signature), links_of_node(signature)
-    node.provenance = provenance.of_signature(dict(signature, devices={
-        name: device for name, device in signature["devices"].items() if name.rpartition("[")[0] == signature["device"]}), {})
+    node.devices, node.links = list(main_devices(signature).values()), links_of_node(signature)
+    node.provenance = provenance.of_signature(dict(signature, devices=main_devices(signature)), {})
     node.memory_bytes = number_in(signature["provenance"]["fields"], "memory_bytes") or 0.0
     node.measured, node.failed = _measured(signature, _keys(records), _tries(records)), _failed(signature)
     return node

@@ -19,7 +19,7 @@ from reports.compare import noise, sides
 from reports.compare.gpusig import SOURCE
 from reports.compare.numbers import RATIO, BadNumbers, RunNumbers
 from reports.jsonl import Json, clean, is_number, read_object
-from reports.machine import name_of
+from reports.machine import main_devices, name_of
 from reports.preflight.threshold import KNOWN
 from reports.signature_file import restored
 from reports.spread import PRIOR, spread_of, student_t, variance_of
@@ -69,11 +69,6 @@ class Reference:
 
 def program_of(metric: str) -> str:
     return "/".join(metric.split("/")[:2])
-
-
-def devices_of(signature: Json) -> List[Json]:
-    """Those of the main --device, in its order."""
-    return [d for name, d in signature["devices"].items() if name.rpartition("[")[0] == signature["device"]]
 
 
 def links_of_node(signature: Json) -> Json:
@@ -189,11 +184,11 @@ def signature_of(cwd: Path, given: str) -> Reference:
     _checked(side)
     runs, signatures = side.runs, [_signature(cwd, run) for run in side.runs]
     fields = dict.fromkeys(name for run in runs for name in run.provenance)
-    counts = [len(devices_of(s)) for s in signatures]
+    counts = [len(main_devices(s)) for s in signatures]
     typical = signatures[counts.index(_usual(counts))]
     free: Dict[int, List[float]] = {}
     for signature in signatures:
-        for place, device in enumerate(devices_of(signature)):
+        for place, device in enumerate(main_devices(signature).values()):
             if is_number(device.get("memory_bytes")) and device["memory_bytes"] > 0:
                 free.setdefault(place, []).append(float(device["memory_bytes"]))
     memory = [s["provenance"]["fields"].get("memory_bytes") for s in signatures]
@@ -202,7 +197,7 @@ def signature_of(cwd: Path, given: str) -> Reference:
         side.name, typical["device"], runs[0].simulated, len(runs), expected,
         {name: n.reason for run in runs for name, n in run.numbers.items() if n.judged and name not in expected},
         sorted({str(s["provenance"]["fields"].get("hostname") or "") for s in signatures} - {""}), name_of(typical),
-        {name: _usual(run.provenance.get(name, "") for run in runs) for name in fields}, devices_of(typical),
+        {name: _usual(run.provenance.get(name, "") for run in runs) for name in fields}, list(main_devices(typical).values()),
         links_of_node(typical), median([float(m) for m in memory if is_number(m)] or [0.0]),
         {place: median(own) for place, own in free.items()},
         ["%s left out" % text for text in side.left_out[:4]])

@@ -15,16 +15,15 @@ from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 from reports import spread
 from reports.advise_command import AdviseError, read_signature
 from reports.advise_comparison import labels
-from reports.compare import sides
+from reports.compare import sides, verdict
 from reports.compare.numbers import RATIO, BadNumbers, Number, RunNumbers
 from reports.jsonl import Json, clean, is_number
-from reports.machine import main_device
+from reports.machine import main_device, main_devices
 from reports.quantity import plural
 from reports.student import quantile
 
 CONFIDENCE = 0.95
 MAX_MACHINES = 26
-MOST_MISSING = 0.25  # of the runs may lack a value, as in a comparison
 _NAME = 60  # characters
 FEW_DEGREES = 2.0  # of freedom of fewer than three runs: the spread that all numbers share may be far from that of one
 _NORMAL = 1.96  # standard errors in half of a 95 % interval
@@ -102,7 +101,7 @@ def kind_of(signature: Json) -> str:
 
 
 def devices_of(signature: Json) -> int:
-    return max(1, len([name for name in signature["devices"] if name.rpartition("[")[0] == signature["device"]]))
+    return max(1, len(main_devices(signature)))
 
 
 def _spread(runs: Sequence[RunNumbers], signatures: Sequence[Json]) -> Optional[float]:
@@ -146,9 +145,7 @@ def read(cwd: Path, given: Sequence[str]) -> List[Machine]:
 
 
 def number_of(machine: Machine, name: str) -> Optional[Number]:
-    """Of a run that has a value where there is one: only it knows unit and condition."""
-    found = [run.numbers[name] for run in machine.runs if name in run.numbers]
-    return next((number for number in found if number.value is not None), found[0] if found else None)
+    return verdict.number_of(machine.runs, name) if any(name in run.numbers for run in machine.runs) else None
 
 
 def _on_scale(value: float, scale: str) -> float:
@@ -209,7 +206,7 @@ def held(machine: Machine, name: str) -> Held:
     if len(numbers) == 1:  # one contended try is no value of a single run
         present = [(number, entry) for number, entry in present if entry is not None]
         reasons = reasons or ["only one contended try"]
-    if len(present) < (1 - MOST_MISSING) * len(numbers):
+    if len(present) < (1 - verdict.MOST_MISSING) * len(numbers):
         lost = len(numbers) - len(present)
         known = reasons and any(number is not None for number in numbers)
         why = reasons[0] if known else "not measured"

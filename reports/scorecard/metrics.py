@@ -15,7 +15,7 @@ from itertools import combinations
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from reports.compare import statistics
-from reports.compare.numbers import DIFFERENCE, RATIO, Number
+from reports.compare.numbers import DIFFERENCE, Number
 from reports.groups import GROUPS
 from reports.quantity import plural
 from reports.scorecard.machines import CONFIDENCE, Held, Machine, held, number_of, shown

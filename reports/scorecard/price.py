@@ -14,6 +14,7 @@ from statistics import median
 from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from reports.jsonl import BadRecord, is_number, open_regular, parse_line, read_lines, real_in
+from reports.machine import main_devices
 from reports.scorecard.machines import Machine
 from reports.scorecard.metrics import LEAST_EFFECT, Row, limits
 from reports.scorecard.workload import Mix, Time
@@ -125,8 +126,7 @@ def _telemetry(machine: Machine) -> Price:
         return Price(None, "", median(samples) * machine.devices, MEASURED,
                      "telemetry after %d GEMMs, the median%s, without the host" % (
                          len(samples), " of the first device times %d" % machine.devices if of else ""))
-    devices = [d for name, d in machine.signatures[0]["devices"].items()
-               if name.rpartition("[")[0] == machine.signatures[0]["device"]]
+    devices = list(main_devices(machine.signatures[0]).values())
     limits = [float(s.value) for device in devices for s in telemetry_of(device)
               if s.name == "power_limit" and is_number(s.value) and float(s.value) > 0]
     if devices and len(limits) == len(devices):

@@ -8,7 +8,7 @@ from typing import Any, Callable, Dict, List, Optional
 from reports.compare.numbers import DIFFERENCE
 from reports.compare.table import WIDTH, difference_text, plain, wrapped
 from reports.jsonl import Json
-from reports.quantity import digits, half_width, human, listing, percent, plural, scale_of
+from reports.quantity import digits, half_width, human, listing, percent, plural
 from reports.scorecard.metrics import BEST, DESCRIBED, EQUAL, OPEN
 from reports.scorecard.rules import YES
 

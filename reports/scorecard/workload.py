@@ -14,7 +14,6 @@ from statistics import fmean
 from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from reports import spread
-from reports.compare.numbers import RATIO
 from reports.scorecard.machines import CONFIDENCE, FEW_DEGREES, ONE_RUN, Machine, held
 from reports.scorecard.metrics import BEST, EQUAL, LEAST_EFFECT, OPEN
 from reports.scorecard.predictions import Unanswered, predict
