@@ -21,7 +21,7 @@ from reports.advise_uncertainty import uncertainty
 from reports.jsonl import Json, BadRecord, clean, is_number, read_object, whole_in
 from reports.machine import name_of
 from reports.quantity import percent
-from reports.signature_file import READS, restored
+from reports.signature_file import MALFORMED, READS, restored
 
 OK, BAD, USAGE, CANNOT = 0, 1, 2, 77
 SCHEMA, VERSION = "gpusig.advice", "1.1.0"
@@ -87,10 +87,6 @@ def parse(arguments: List[str]) -> argparse.Namespace:
 # ------------------------------------------------------------------ the signature
 
 
-# What code that trusts the types of a signature raises where they are others.
-_MALFORMED = (LookupError, TypeError, AttributeError, ValueError, ArithmeticError, RecursionError)
-
-
 @contextlib.contextmanager
 def _trusting(path: Path) -> Iterator[None]:
     """What fails because the signature is malformed is an AdviseError that says so."""
@@ -98,7 +94,7 @@ def _trusting(path: Path) -> Iterator[None]:
         yield
     except AdviseError:
         raise
-    except _MALFORMED as why:
+    except MALFORMED as why:
         raise AdviseError("%s: malformed: %s %s" % (path, type(why).__name__, str(why)[:80]), BAD) from None
 
 

@@ -17,6 +17,8 @@ from reports.metrics import metric_name, of_many
 from reports.packing import pack, split_columns, spread, unpack
 
 SCHEMA, VERSION, READS = "gpusig.signature", "2.2.0", "2."
+# What code that trusts the types of a signature raises where they are others.
+MALFORMED = (LookupError, TypeError, AttributeError, ValueError, ArithmeticError, RecursionError)
 LIMIT = 200_000  # bytes
 
 

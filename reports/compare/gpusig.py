@@ -16,7 +16,7 @@ from reports.machine import main_device, name_of
 from reports.metrics import SKIPPED
 from reports.quantity import spell
 from reports.records import CONTENDED
-from reports.signature_file import READS, SCHEMA, restored
+from reports.signature_file import MALFORMED, READS, SCHEMA, restored
 
 SOURCE = "gpusig"
 _CONTROL = "control"  # the folder that suite/repeats.py writes
@@ -128,7 +128,7 @@ def read(path: Path, name: str, values: bool = True) -> RunNumbers:
         if not control.is_file():
             return run
         concurrent = _of(read_signature(control, "%s/%s" % (name, _CONTROL)), name, {})
-    except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError, OverflowError) as why:
+    except MALFORMED as why:
         if isinstance(why, BadNumbers):
             raise
         raise BadNumbers("%s: signature.json is malformed: %s" % (name, clean(str(why))[:200])) from None

@@ -14,6 +14,7 @@ from reports.compare.numbers import BadNumbers
 from reports.export import gbench, junit, prometheus, reframe, runs, series
 from reports.files import write_whole
 from reports.jsonl import clean
+from reports.signature_file import MALFORMED
 
 OK, BAD, USAGE = 0, 1, 2
 FORMATS: Dict[str, Callable[[Sequence[runs.Run], bool], Tuple[str, List[str]]]] = {
@@ -60,7 +61,7 @@ def _converted(name: str, found: Sequence[runs.Run], only: bool) -> Tuple[str, L
         return FORMATS[name](found, only)
     except BadNumbers:
         raise
-    except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError, OverflowError) as why:
+    except MALFORMED as why:
         raise BadNumbers("export: a signature is malformed: %s" % clean(str(why))[:200]) from None
 
 

@@ -6,7 +6,6 @@ A folder is one run (it has a signature.json) or holds the folders of several, s
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -20,14 +19,14 @@ from reports.groups import grouped
 from reports.jsonl import Json, clean, is_number
 from reports.machine import cause_of, main_device, name_of, verdict
 from reports.metrics import SKIPPED
+from reports.moment import moment
 from reports.signature import Signature
-from reports.signature_file import restored
+from reports.signature_file import MALFORMED, restored
 from reports.spread import shown_interval
 
 UNKNOWN = "unknown"
 NOT_AVAILABLE = "not available here"  # the cause of a missing number that this machine cannot have
 CHECK = "check: "  # begins the reason of a case whose result was wrong (reports/signature.py)
-_FRACTION = re.compile(r"\.[0-9]+")
 
 
 class Value(NamedTuple):
@@ -91,11 +90,11 @@ class Run:
 
 
 def moment_of(text: str) -> Optional[datetime]:
-    """Python's own reader of ISO 8601 knows neither Z nor every number of digits."""
+    """In UTC; None where the time zone is not known, too."""
+    found = moment(text)
     try:
-        found = datetime.fromisoformat(_FRACTION.sub("", text).replace("Z", "+00:00"))
-        return found.astimezone(timezone.utc) if found.tzinfo else None
-    except (ValueError, OverflowError):
+        return found.astimezone(timezone.utc) if found and found.tzinfo else None
+    except OverflowError:
         return None
 
 
@@ -147,7 +146,7 @@ def read(path: Path, name: str) -> Run:
         return _run(gpusig.read_signature(path, name), name, gpusig.read_plan(path.parent) if path.name == SIGNATURE else {})
     except BadNumbers:
         raise
-    except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError, OverflowError) as why:
+    except MALFORMED as why:
         raise BadNumbers("%s: signature.json is malformed: %s" % (name, clean(str(why))[:200])) from None
 
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from typing import Dict, List, Optional, Sequence, Tuple
@@ -17,6 +16,7 @@ from reports.fleet.judge import Call, Kind, Metric, kinds_of
 from reports.fleet.nodes import Node, first_of
 from reports.jsonl import Json
 from reports.metrics import shortened
+from reports.moment import moment
 from reports.quantity import listing, percent, plural
 
 SCHEMA, VERSION = "gpusig.fleet", "1.0.0"
@@ -107,13 +107,8 @@ def _kind_json(kind: Kind, drifts: Sequence[drift.Drift], splits: Sequence[drift
 
 
 def _time_of(started: Optional[str]) -> Optional[datetime]:
-    """ISO 8601 as records have it; older Pythons read no Z and not every number of digits."""
-    text = re.sub(r"\.[0-9]+", "", (started or "").replace("Z", "+00:00"))
-    try:
-        found = datetime.fromisoformat(text)
-    except ValueError:
-        return None
-    return found if found.tzinfo else found.replace(tzinfo=timezone.utc)
+    found = moment(started or "")
+    return found.replace(tzinfo=timezone.utc) if found and not found.tzinfo else found
 
 
 def _clock_notes(nodes: Sequence[Node], now: Optional[datetime]) -> List[str]:

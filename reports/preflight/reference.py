@@ -21,7 +21,7 @@ from reports.compare.numbers import RATIO, BadNumbers, RunNumbers
 from reports.jsonl import Json, clean, is_number, read_object
 from reports.machine import main_devices, name_of
 from reports.preflight.threshold import KNOWN
-from reports.signature_file import restored
+from reports.signature_file import MALFORMED, restored
 from reports.spread import PRIOR, spread_of, student_t, variance_of
 
 ASSUMED = 0.05  # standard deviation from run to run where nothing tells it: above that of a shared virtual machine
@@ -209,7 +209,7 @@ def read(cwd: Path, given: Optional[str], noise_file: Optional[str]) -> Optional
         return noise_of(cwd / noise_file, clean(noise_file)) if noise_file is not None else None
     try:
         found = signature_of(cwd, given)
-    except (ValueError, KeyError, TypeError, AttributeError, IndexError, OSError) as why:
+    except (*MALFORMED, OSError) as why:
         if isinstance(why, BadNumbers):
             raise
         raise BadNumbers("%s is malformed: %s" % (clean(given), clean(str(why))[:200])) from None

@@ -13,6 +13,7 @@ from reports.compare.numbers import BadNumbers
 from reports.jsonl import Json, clean
 from reports.scorecard import machines, metrics, page, price, table, workload, workload_file
 from reports.scorecard.card import Question, card
+from reports.signature_file import MALFORMED
 
 BAD, USAGE = 1, 2
 FORMATS: Dict[str, Callable[[Json], str]] = {"table": table.table, "json": as_json}
@@ -47,7 +48,7 @@ def _check(machine: machines.Machine) -> None:
     try:
         rows = metrics.rows_of([machine])
         card([machine], rows, Question())
-    except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError, RecursionError) as why:
+    except MALFORMED as why:
         raise BadNumbers("scorecard: %s: signature.json is malformed: %s %s" % (
             machine.name, type(why).__name__, clean(str(why))[:80])) from None
 

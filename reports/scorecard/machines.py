@@ -20,6 +20,7 @@ from reports.compare.numbers import RATIO, BadNumbers, Number, RunNumbers
 from reports.jsonl import Json, clean, is_number
 from reports.machine import main_device, main_devices
 from reports.quantity import plural
+from reports.signature_file import MALFORMED
 from reports.student import quantile
 
 CONFIDENCE = 0.95
@@ -125,7 +126,7 @@ def _machine(cwd: Path, name: str, path: str) -> Machine:
         first = signatures[0]
         return Machine(name, side, signatures, paths, kind_of(first), devices_of(first), first["simulated"] is True,
                        _spread(side.runs, signatures))
-    except (LookupError, TypeError, AttributeError, ValueError) as why:
+    except MALFORMED as why:
         raise BadNumbers("scorecard: %s: signature.json is malformed: %s" % (side.name, clean(str(why))[:200])) from None
 
 
