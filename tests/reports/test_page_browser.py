@@ -52,6 +52,12 @@ def tearDownModule() -> None:
     shutil.rmtree(_scratch, ignore_errors=True)
 
 
+def _stored(name: str, page: str) -> Path:
+    path = _scratch / (name + ".html")
+    path.write_text(page, encoding="utf-8")
+    return path
+
+
 class Rules:
     """What every page keeps; a class names its pages in `files`."""
 
@@ -176,9 +182,7 @@ class Comparison(Printed, unittest.TestCase):
 
     @staticmethod
     def stored(name: str, made: example.Json) -> Path:
-        path = _scratch / (name + ".html")
-        path.write_text(compare_page.render(made), encoding="utf-8")
-        return path
+        return _stored(name, compare_page.render(made))
 
 
 class Scorecard(Printed, unittest.TestCase):
@@ -195,9 +199,7 @@ class Scorecard(Printed, unittest.TestCase):
 
     @staticmethod
     def stored(name: str, made: example.Json) -> Path:
-        path = _scratch / (name + ".html")
-        path.write_text(scorecard_page.render(made), encoding="utf-8")
-        return path
+        return _stored(name, scorecard_page.render(made))
 
 
 class Fleet(Printed, unittest.TestCase):
@@ -215,18 +217,14 @@ class Fleet(Printed, unittest.TestCase):
         nodes[-1].runs = [replace(run, provenance={**run.provenance, "driver: device driver": "535"})]
         del nodes[0].runs[0].numbers[fleets.name_of(3)]
         found = assess(nodes, Asked("rack7", ["node%d" % place for place in range(count + 1)]), Settings())
-        path = _scratch / (name + ".html")
-        path.write_text(fleet_page.render(found), encoding="utf-8")
-        return path
+        return _stored(name, fleet_page.render(found))
 
 
 class RulesThemselves(unittest.TestCase):
     """Each rule finds what it is for, and nothing on a page that keeps it."""
 
     def opened(self, name: str, text: str, width: str = "390") -> Page:
-        path = _scratch / (name + ".html")
-        path.write_text("<!DOCTYPE html>" + text, encoding="utf-8")
-        page = _browser.open_anew(path)
+        page = _browser.open_anew(_stored(name, "<!DOCTYPE html>" + text))
         self.addCleanup(page.page.close)
         page.lay_out(width, "light")
         return page
