@@ -141,6 +141,16 @@ static void put_count(struct json *j, const char *key, const char *pattern)
 	}
 }
 
+void provenance_host(char *name, size_t capacity, char other)
+{
+	if (gethostname(name, capacity) != 0 || !name[0])
+		snprintf(name, capacity, "unknown");
+	name[capacity - 1] = '\0';
+	for (char *at = name; *at; at++)
+		if (*at <= ' ' || *at > '~')
+			*at = other;
+}
+
 static void put_machine(struct json *j)
 {
 	struct utsname system;

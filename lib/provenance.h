@@ -8,8 +8,14 @@
 
 #include "lib/json.h"
 
+#include <stddef.h>
+
 /* Add the object "provenance" (docs/RECORDS.md) to `j`. */
 void provenance_write(struct json *j);
+
+/* The name of this host in `name`, "unknown" where it has none; `other` stands for blanks and for
+ * what is not printable ASCII. */
+void provenance_host(char *name, size_t capacity, char other);
 
 /* The version of the suite (git describe), and the whole text of `make config`, as built into
  * this binary. */

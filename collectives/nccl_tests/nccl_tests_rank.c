@@ -1,25 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "collectives/nccl_tests/nccl_tests_table.h"
+#include "lib/provenance.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-/* A host's name has no blanks in the table. */
-static void name_host(char *host, size_t capacity)
-{
-	if (gethostname(host, capacity) != 0 || !host[0])
-		snprintf(host, capacity, "unknown");
-	host[capacity - 1] = '\0';
-	for (char *at = host; *at; at++)
-		if (*at <= ' ' || *at > '~')
-			*at = '_';
-}
-
 struct nccl_tests_rank nccl_tests_rank_here(void)
 {
 	struct nccl_tests_rank rank = {.process = (int)getpid(), .name = "host memory"};
-	name_host(rank.host, sizeof(rank.host));
+	provenance_host(rank.host, sizeof(rank.host), '_');
 	return rank;
 }
 

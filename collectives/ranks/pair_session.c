@@ -2,12 +2,12 @@
 #include "collectives/ranks/pair_session.h"
 #include "collectives/ranks/rank_watch.h"
 #include "lib/err.h"
+#include "lib/provenance.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* ------------------------------------------------------------------ the command */
 
@@ -38,17 +38,6 @@ static struct pair_plan plan_of_command(const struct mpi_command *command)
 
 static void *alloc_array(size_t count, size_t each) { return calloc(count + 1, each); }
 
-/* The names go into one text with blanks between them. */
-static void read_host_name(char name[PAIR_HOST_BYTES])
-{
-	if (gethostname(name, PAIR_HOST_BYTES) != 0 || !name[0])
-		snprintf(name, PAIR_HOST_BYTES, "unknown");
-	name[PAIR_HOST_BYTES - 1] = '\0';
-	for (char *at = name; *at; at++)
-		if (*at <= ' ' || *at > '~')
-			*at = '?';
-}
-
 static int exchange_hosts(struct pair_session *s)
 {
 	char name[PAIR_HOST_BYTES] = "";
@@ -58,7 +47,8 @@ static int exchange_hosts(struct pair_session *s)
 		mpi_job_abort("the nodes of %d ranks: out of memory", mpi_job.size);
 	MPI_CHECK(MPI_Allgather(&mpi_job.host, 1, MPI_INT, s->nodes, 1, MPI_INT, MPI_COMM_WORLD),
 		  "MPI_Allgather of nodes");
-	read_host_name(name);
+	/* The names go into one text with blanks between them. */
+	provenance_host(name, sizeof(name), '?');
 	MPI_CHECK(MPI_Gather(name, PAIR_HOST_BYTES, MPI_CHAR, s->hosts, PAIR_HOST_BYTES, MPI_CHAR,
 			     0, MPI_COMM_WORLD),
 		  "MPI_Gather of host names");
