@@ -143,6 +143,14 @@ setup_file() {
 	[ "$status" = 2 ]
 }
 
+@test "a run that is out of time leaves its headline in the summary" {
+	run tests/hardware/check.sh -d host -t 15 "$BATS_TEST_TMPDIR/out" run:60
+	cat "$BATS_TEST_TMPDIR/out/summary.txt"
+	[ "$status" = 1 ]
+	grep -q '^run  *OUT OF TIME' "$BATS_TEST_TMPDIR/out/summary.txt"
+	grep -q 'headline numbers' "$BATS_TEST_TMPDIR/out/summary.txt"
+}
+
 @test "what documents leave open is asked of the host, and of a fake driver where it could hang" {
 	questions host 10 _behind_a_
 	grep -q $'^graphs_of_1_behind_a_block\tnone\tnot supported\t.' <<<"$output"

@@ -214,7 +214,9 @@ stage_checkers() {
 	return "$failed"
 }
 
+# Out of time it gets the signal that ./gpusig gets, and waits for the report that ends a run.
 stage_run() {
+	trap : TERM
 	./gpusig run --no-install --device "$device" --budget "${1:-300}s" --out "$out/run" >"$out/run/headline.txt"
 	code=$?
 	sed -n '/^  [^ ]/p' "$out/run/headline.txt" | say_lines
