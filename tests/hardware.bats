@@ -263,7 +263,7 @@ bare_machine() {
 
 # The flags are those of the variant that is built without everything, which the test suite has.
 pack() {
-	HAVE_NVCC=0 tests/hardware/pack.sh "$BATS_FILE_TMPDIR/packed" >"$BATS_FILE_TMPDIR/pack.txt" 2>&1 || cat "$BATS_FILE_TMPDIR/pack.txt"
+	HAVE_NVCC=0 tests/hardware/pack.sh "$BATS_FILE_TMPDIR/packed" >"$BATS_FILE_TMPDIR/pack.txt" 2>&1 || { cat "$BATS_FILE_TMPDIR/pack.txt" && return 1; }
 	tail -n 1 "$BATS_FILE_TMPDIR/pack.txt"
 }
 
@@ -272,6 +272,7 @@ pack() {
 	pack
 	[ "$(wc -c <"$BATS_FILE_TMPDIR/packed.tar.gz")" -lt 67108864 ]
 	cd "$BATS_FILE_TMPDIR/packed"
+	[ "$(find tests/unit -type f ! -name 'conformance*')" = "" ]
 	grep -q '^glibc 2\.[0-9]*$' packed.txt
 	grep -q '^version .' packed.txt
 	for file in bin/*/* tests/unit/* tests/hardware/questions tests/hardware/hold_device; do

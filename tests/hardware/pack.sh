@@ -3,10 +3,11 @@
 # pack.sh [OUT_DIR]
 #
 # Pack what check.sh needs on a machine that has no compiler, make, git, MPI or
-# hwloc, in one folder (build/hardware) and as OUT_DIR.tar.gz: programs and unit
-# tests, stripped and without MPI and hwloc, the peers that are built, ./gpusig
-# with suite/ and reports/, and packed.txt, which says what they are and the
-# oldest C library they run with. OUT_DIR/tests/hardware/check.sh starts it.
+# hwloc, in one folder (build/hardware) and as OUT_DIR.tar.gz: programs and
+# conformance tests, stripped and without MPI and hwloc, the peers that are
+# built, ./gpusig with suite/ and reports/, and packed.txt, which says what they
+# are and the oldest C library they run with. OUT_DIR/tests/hardware/check.sh
+# starts it.
 #
 # NVCC_ARCH=sm_90 builds the peers, where nvcc is. Files in build/carry, such as
 # nvbandwidth, are taken as peers.
@@ -48,7 +49,7 @@ for folder in "$build"/bin/*/; do
 	copy "bin/$(basename "$folder")" "$folder"*
 done
 copy bin "$build"/bin/*.so
-copy tests/unit "$build"/tests/unit/*
+copy tests/unit "$build"/tests/unit/conformance* # the others need no GPU
 copy tests/hardware "$build"/tests/hardware/* tests/hardware/check.sh tests/hardware/spread.py tests/hardware/README.md
 copy tests/peers tests/peers/*.py
 copy gpu-peers "$build"/gpu-peers/* build/carry/*
