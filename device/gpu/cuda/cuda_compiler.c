@@ -47,7 +47,8 @@ static const char *const files[RELEASES][2] = {{"libnvrtc.so.13", NULL},
 					       {"libnvrtc.so.12", NULL},
 					       {"libnvrtc.so.11.2", NULL},
 					       {"libnvrtc.so", NULL}};
-static const char *const folders[] = {"$CUDA_HOME/lib64", "/usr/local/cuda/lib64", NULL};
+static const char *const folders[] = {"$CUDA_HOME/lib64", "$CUDA_PATH/lib64",
+				      "/usr/local/cuda/lib64", NULL};
 #define LIBRARY(r)                                                                                 \
 	{                                                                                          \
 		.title = "NVRTC", .files = files[r], .folders = folders, .symbols = symbols[r]     \
