@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 from typing import NoReturn
 
-from suite import (ab, advise, building, devices, duration, judging, listing, mpi, naming, preflight, repeats, report, resume,
-                   run, saying, streams)
+from suite import (ab, advise, building, devices, duration, judging, libraries, listing, mpi, naming, preflight, repeats, report,
+                   resume, run, saying, streams)
 from suite.command_error import CommandError
 
 _HOME = Path(__file__).resolve().parent.parent
@@ -155,6 +155,7 @@ def _measure(given: argparse.Namespace, bin_dir: Path, sources: Path | None) -> 
     settings = ab.settings(given.settings, options) if given.command == "ab" else {"": ""}
     if given.check_options:
         return 0
+    libraries.offer()
     mpi.leave_outer_job()
     if given.command == "ab":
         return ab.run(options, settings, bin_dir, sources, given.cwd)
@@ -173,7 +174,10 @@ def main(arguments: list[str]) -> int:
         return _measure(given, bin_dir, sources)
     if given.command == "preflight":
         asked = preflight.options(given)
-        return 0 if given.check_options else preflight.command(asked, bin_dir)
+        if given.check_options:
+            return 0
+        libraries.offer()
+        return preflight.command(asked, bin_dir)
     if given.command == "test":
         _check_test_options(given)
     if given.command == "advise" or given.command in judging.COMMANDS:

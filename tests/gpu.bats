@@ -244,6 +244,26 @@ board() {
 	done
 }
 
+# With a library of AMD's in NVIDIA's folder, as the loader may find NVIDIA's own here.
+@test "a library that only a package of Python has is found by a run, unless other folders are named" {
+	cd "$BATS_TEST_TMPDIR"
+	mkdir -p drivers path packages/nvidia/cu13/lib
+	ln -s "$(fakes)"/lib* drivers/
+	mv drivers/librocm_smi64.so.7 packages/nvidia/cu13/lib/
+	printf '#!/bin/sh\nPYTHONPATH=%s exec %s "$@"\n' "$PWD/packages" "$(command -v python3)" >path/python3
+	chmod +x path/python3
+	unset GPUSIG_LIBRARIES
+	for out in found missed; do
+		[ $out = found ] || export GPUSIG_LIBRARIES=/nowhere
+		run env "PATH=$PWD/path:$PATH" "LD_LIBRARY_PATH=$PWD/drivers" GPUSIG_BIN="$bin" "$root/gpusig" run --no-install \
+			--device hip --only micro/launch --budget 2s --out "$PWD/$out"
+		echo "$output"
+		ran
+	done
+	json 'rows[0]["device"][0]["state"]["driver"]["value"] == "6.10.fake"' <found/records.jsonl
+	json '"no librocm_smi64.so.7" in rows[0]["device"][0]["state"]["driver"]["reason"]' <missed/records.jsonl
+}
+
 @test "memory from one device to the other" {
 	for device in cuda hip; do
 		program micro/copy_path $device:0,1 --direction peer --size 4K,1M --path engine,kernel

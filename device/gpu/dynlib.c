@@ -40,6 +40,22 @@ static void *try_file(struct dynlib *l, const char *name)
 	return handle;
 }
 
+/* In the folders of a list with colons. */
+static void *try_listed(struct dynlib *l, const char *list)
+{
+	char path[512];
+	void *handle = NULL;
+	while (list && *list && !handle) {
+		const int length = (int)strcspn(list, ":");
+		for (const char *const *file = l->files; *file && length && !handle; file++)
+			if (snprintf(path, sizeof(path), "%.*s/%s", length, list, *file) <
+			    (int)sizeof(path))
+				handle = try_file(l, path);
+		list += length + (list[length] == ':');
+	}
+	return handle;
+}
+
 static void *try_all_files(struct dynlib *l)
 {
 	char path[512];
@@ -50,7 +66,7 @@ static void *try_all_files(struct dynlib *l)
 		for (const char *const *file = l->files; *file && !handle; file++)
 			if (resolve_path(*folder, *file, path, sizeof(path)))
 				handle = try_file(l, path);
-	return handle;
+	return handle ? handle : try_listed(l, getenv("GPUSIG_LIBRARIES"));
 }
 
 static void list_names(struct dynlib *l)

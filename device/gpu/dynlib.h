@@ -50,11 +50,12 @@ struct dynlib {
 };
 
 /* Open the library and fill all slots. The loader's own search comes first for all names, so
- * LD_LIBRARY_PATH has effect where it is set; then each folder. The work is done once in a
- * process: later calls return the first result and its text. Any thread may call it at any time;
- * slots are set when it returns 0. -ENODEV, with a text that says which: no file of any of the
- * names; a file that cannot be loaded, and why; a file that lacks a function, and which. Slots
- * are then NULL. Otherwise the result of start(). */
+ * LD_LIBRARY_PATH has effect where it is set; then each folder; then those that the environment
+ * variable GPUSIG_LIBRARIES lists, with colons between them. The work is done once in a process:
+ * later calls return the first result and its text. Any thread may call it at any time; slots are
+ * set when it returns 0. -ENODEV, with a text that says which: no file of any of the names; a file
+ * that cannot be loaded, and why; a file that lacks a function, and which. Slots are then NULL.
+ * Otherwise the result of start(). */
 int dynlib_open(struct dynlib *library);
 
 #endif

@@ -59,6 +59,23 @@ static void missing_symbol_is_named(void)
 	expect(cosine == NULL && nonsense == NULL);
 }
 
+/* The folder has the library; the others of the list are empty, absent or too long for a path. */
+static void searches_listed_folders(const char *folder)
+{
+	static const char *const files[] = {"libgpusig-absent.so", "libgpusig-there.so", NULL};
+	char list[1024];
+	struct dynlib listed = {.title = "Listed", .files = files, .symbols = cosine_only};
+	struct dynlib none = listed;
+	snprintf(list, sizeof(list), "::/nowhere:%0600d:%s", 0, folder);
+	setenv("GPUSIG_LIBRARIES", list, 1);
+	cosine = NULL;
+	expect(dynlib_open(&listed) == 0);
+	expect(cosine != NULL && cosine(0) == 1);
+	setenv("GPUSIG_LIBRARIES", "/nowhere:", 1);
+	expect(dynlib_open(&none) == -ENODEV);
+	unsetenv("GPUSIG_LIBRARIES");
+}
+
 /* A temporary folder has first a file that is not a library, then a link to one, under a name
  * that the loader does not find. */
 static void searches_folders(void)
@@ -95,6 +112,7 @@ static void searches_folders(void)
 	expect(cosine != NULL && cosine(0) == 1);
 	unsetenv("GPUSIG_TEST_FOLDER");
 	expect(dynlib_open(&unset) == -ENODEV);
+	searches_listed_folders(lib);
 	unlink(path);
 	rmdir(lib);
 	rmdir(folder);
