@@ -17,7 +17,9 @@
  *
  *   event record         J * event_ns after the stamp
  *   value wait or write  J * value_ns
- *   copy                 a free engine, then J * (copy_ns + peer + flow of the bytes)
+ *   copy                 a free engine, then J * (copy_ns + peer + flow of the bytes). At most
+ *                        host_engines copies up and as many down have engines at once, where that
+ *                        is not 0; a copy that waits for one of them lets later ones pass
  *   fill                 J * (launch_ns + peer + flow of the bytes); takes no engine
  *   launch, gemm         J * launch_ns, then blocks go to units; each takes
  *                        j * J * (block_ns + peer + flow)
@@ -268,7 +270,8 @@ struct sim_model {
 	uint32_t devices; /* that the machine has */
 	/* shape */
 	uint32_t units, slots_per_unit, copy_engines;
-	uint32_t priorities; /* 3 or 1 */
+	uint32_t host_engines; /* that copy up, and that copy down, at once; 0: all */
+	uint32_t priorities;   /* 3 or 1 */
 	uint32_t max_queued;
 	uint32_t tracker_entries; /* tiles that the tracker counts at once; 0: it has none */
 	uint32_t llc_tracked;     /* 0: always warm */

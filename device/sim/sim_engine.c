@@ -372,7 +372,7 @@ static void abandon_task(struct sim_task *task)
 	if (task->class)
 		sim_units_leave(task);
 	if (op->has_engine)
-		dev_of(op)->engines_busy--;
+		sim_exec_release_engine(op);
 	sim_dev_changed(dev_of(op));
 	sim_task_end(task);
 }

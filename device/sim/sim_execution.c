@@ -128,6 +128,39 @@ static void move_bytes(const struct op *op)
 		memcpy(op->dst, op->src, op->bytes);
 }
 
+/* Whether a copy writes to the host's memory (up), or reads it (down). */
+static bool is_of_host(const struct op *op, bool up)
+{
+	for (unsigned i = 0; i < op->traffics; i++) {
+		const struct op_traffic *t = &op->work->traffic[i];
+		if (t->at->kind == DEV_MEM_PINNED && t->write == up)
+			return true;
+	}
+	return false;
+}
+
+static bool take_engine(struct op *op)
+{
+	struct sim_dev *d = dev_of(op);
+	const uint32_t most = d->model.host_engines ? d->model.host_engines : UINT32_MAX;
+	const bool up = is_of_host(op, true), down = is_of_host(op, false);
+	if ((up && d->engines_up == most) || (down && d->engines_down == most))
+		return false;
+	d->engines_up += up;
+	d->engines_down += down;
+	d->engines_busy++;
+	op->has_engine = true;
+	return true;
+}
+
+void sim_exec_release_engine(const struct op *op)
+{
+	struct sim_dev *d = dev_of(op);
+	d->engines_up -= is_of_host(op, true);
+	d->engines_down -= is_of_host(op, false);
+	d->engines_busy--;
+}
+
 static void end_transfer(struct sim_task *task)
 {
 	struct op *op = task->op;
@@ -137,7 +170,7 @@ static void end_transfer(struct sim_task *task)
 	sim_memory_changed_by(op);
 	sim_engine.memory_written = true;
 	if (op->has_engine) {
-		dev_of(op)->engines_busy--;
+		sim_exec_release_engine(op);
 		sim_dev_changed(dev_of(op));
 	}
 	sim_task_end(task);
@@ -163,11 +196,14 @@ void sim_exec_start_transfer(struct sim_task *task)
 
 void sim_exec_start_copies(struct sim_dev *d)
 {
-	while (d->copies_ready && d->engines_busy < d->model.copy_engines) {
-		struct op *op = d->copies_ready;
-		d->copies_ready = op->ready_next;
-		d->engines_busy++;
-		op->has_engine = true;
+	struct op **next = &d->copies_ready;
+	while (*next && d->engines_busy < d->model.copy_engines) {
+		struct op *op = *next;
+		if (!take_engine(op)) {
+			next = &op->ready_next;
+			continue;
+		}
+		*next = op->ready_next;
 		if (op->forward)
 			sim_tracker_begin_forward(op);
 		struct sim_task *task = sim_task_begin(op);

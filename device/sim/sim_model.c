@@ -37,6 +37,7 @@ const struct sim_key sim_keys[] = {
 	KEY(U32, units, 1, SIM_UNITS),
 	KEY(U32, slots_per_unit, 1, 256),
 	KEY(U32, copy_engines, 0, 64),
+	KEY(U32, host_engines, 0, 64),
 	KEY(U32, priorities, 1, 3),
 	KEY(U32, max_queued, 1, 1e6),
 	KEY(U32, tracker_entries, 0, 1e6),
