@@ -456,7 +456,7 @@ for stage; do
 	fi
 	case $packed/$name in /machine | /build) ;; *) choose_device && hold_device ;; esac
 	echo "== $stage, at most $limit s"
-	timeout -k 10 "$limit" sh "$self" ${device:+-d "$device"} -I "$stage" "$evidence" >"$evidence/$name.log" 2>&1 9>&- &
+	timeout -k 20 "$limit" sh "$self" ${device:+-d "$device"} -I "$stage" "$evidence" >"$evidence/$name.log" 2>&1 9>&- &
 	child=$!
 	wait "$child"
 	code=$? child=''
