@@ -126,6 +126,24 @@ setup_file() {
 	tar -xzOf "$BATS_TEST_TMPDIR/out/evidence.tar.gz" ./machine.log | grep -qx "LD_LIBRARY_PATH=$toolkit/lib64"
 }
 
+# Stands for nvcc: all that it is asked for.
+@test "check.sh gives the linker a name for a library of Python's packages" {
+	packages=$BATS_TEST_TMPDIR/packages/nvidia/cu13
+	mkdir -p "$packages/lib" "$BATS_TEST_TMPDIR/path" "$BATS_TEST_TMPDIR/bin"
+	echo 'int answer(void) { return 42; }' | cc -shared -x c - -Wl,-soname,libcublasLt.so.13 -o "$packages/lib/libcublasLt.so.13"
+	printf '#!/bin/sh\n' >"$BATS_TEST_TMPDIR/path/ldconfig"
+	printf '#!/bin/sh\necho %s/packages\n' "$BATS_TEST_TMPDIR" >"$BATS_TEST_TMPDIR/path/python3"
+	cat >"$BATS_TEST_TMPDIR/bin/nvcc" <<-'END'
+		#!/bin/sh
+		echo 'int answer(void); int main(void) { return answer() != 42; }' >"$GUEST.c"
+		exec cc "$GUEST.c" -o "$GUEST" -lcublasLt $NVCC_APPEND_FLAGS
+	END
+	chmod +x "$BATS_TEST_TMPDIR"/path/* "$BATS_TEST_TMPDIR/bin/nvcc"
+	env -u LD_LIBRARY_PATH "GUEST=$BATS_TEST_TMPDIR/guest" PATH="$BATS_TEST_TMPDIR/bin:$BATS_TEST_TMPDIR/path:$PATH" \
+		tests/hardware/check.sh -d sim "$BATS_TEST_TMPDIR/out" machine
+	LD_LIBRARY_PATH=$packages/lib "$BATS_TEST_TMPDIR/guest"
+}
+
 @test "check.sh refuses equal runs that its time can't hold, and those it can't count" {
 	run tests/hardware/check.sh -d sim "$BATS_TEST_TMPDIR/out" machine aa:1-8
 	echo "$output"

@@ -330,7 +330,10 @@ find_libraries() {
 		[ -n "$file" ] || continue # an empty entry is the current folder to the loader
 		case :${LD_LIBRARY_PATH-}: in *:"${file%/*}":*) continue ;; esac
 		LD_LIBRARY_PATH=${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}${file%/*}
-		NVCC_APPEND_FLAGS="${NVCC_APPEND_FLAGS-} -L${file%/*} -I${file%/*}/../include"
+		# Packages of Python have no name for the linker.
+		link=${file%/*}
+		[ -e "$link/$name" ] || { link=$work/link && mkdir -p "$link" && ln -s "$file" "$link/$name"; }
+		NVCC_APPEND_FLAGS="${NVCC_APPEND_FLAGS-} -L$link -I${file%/*}/../include"
 		export LD_LIBRARY_PATH NVCC_APPEND_FLAGS
 	done
 }
