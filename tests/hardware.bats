@@ -131,6 +131,7 @@ setup_file() {
 	packages=$BATS_TEST_TMPDIR/packages/nvidia/cu13
 	mkdir -p "$packages/lib" "$BATS_TEST_TMPDIR/path" "$BATS_TEST_TMPDIR/bin"
 	echo 'int answer(void) { return 42; }' | cc -shared -x c - -Wl,-soname,libcublasLt.so.13 -o "$packages/lib/libcublasLt.so.13"
+	touch "$packages/lib/libnvrtc.so.13" # is found first, in the same folder
 	printf '#!/bin/sh\n' >"$BATS_TEST_TMPDIR/path/ldconfig"
 	printf '#!/bin/sh\necho %s/packages\n' "$BATS_TEST_TMPDIR" >"$BATS_TEST_TMPDIR/path/python3"
 	cat >"$BATS_TEST_TMPDIR/bin/nvcc" <<-'END'

@@ -328,13 +328,12 @@ find_libraries() {
 		file=$(find -H "$toolkit/lib64" "$toolkit/lib" "$packages/nvidia" -name stubs -prune -o -name "$name*" -print \
 			2>/dev/null | head -n 1)
 		[ -n "$file" ] || continue # an empty entry is the current folder to the loader
-		case :${LD_LIBRARY_PATH-}: in *:"${file%/*}":*) continue ;; esac
-		LD_LIBRARY_PATH=${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}${file%/*}
-		# Packages of Python have no name for the linker.
+		# Packages of Python have no name for the linker, and several libraries in one folder.
 		link=${file%/*}
 		[ -e "$link/$name" ] || { link=$work/link && mkdir -p "$link" && ln -s "$file" "$link/$name"; }
-		NVCC_APPEND_FLAGS="${NVCC_APPEND_FLAGS-} -L$link -I${file%/*}/../include"
-		export LD_LIBRARY_PATH NVCC_APPEND_FLAGS
+		export NVCC_APPEND_FLAGS="${NVCC_APPEND_FLAGS-} -L$link -I${file%/*}/../include"
+		case :${LD_LIBRARY_PATH-}: in *:"${file%/*}":*) continue ;; esac
+		export LD_LIBRARY_PATH="${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}${file%/*}"
 	done
 }
 
