@@ -10,23 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Writes the path of the file in the folder, with the folder's variable replaced. False where
- * the variable is not set. */
-static bool resolve_path(const char *folder, const char *file, char *path, size_t capacity)
-{
-	char name[64];
-	const char *value = "";
-	if (folder[0] == '$') {
-		const size_t length = strcspn(folder, "/");
-		snprintf(name, sizeof(name), "%.*s", (int)length - 1, folder + 1);
-		value = getenv(name);
-		folder += length;
-		if (!value || !value[0])
-			return false;
-	}
-	return snprintf(path, capacity, "%s%s/%s", value, folder, file) < (int)capacity;
-}
-
 /* A file that exists but cannot be loaded is the better explanation, so its error is kept. */
 static void *try_file(struct dynlib *l, const char *name)
 {
@@ -40,33 +23,44 @@ static void *try_file(struct dynlib *l, const char *name)
 	return handle;
 }
 
-/* In the folders of a list with colons. */
-static void *try_listed(struct dynlib *l, const char *list)
-{
-	char path[512];
-	void *handle = NULL;
-	while (list && *list && !handle) {
-		const int length = (int)strcspn(list, ":");
-		for (const char *const *file = l->files; *file && length && !handle; file++)
-			if (snprintf(path, sizeof(path), "%.*s/%s", length, list, *file) <
-			    (int)sizeof(path))
-				handle = try_file(l, path);
-		list += length + (list[length] == ':');
-	}
-	return handle;
-}
-
-static void *try_all_files(struct dynlib *l)
+/* In the folder whose name is the first `length` characters of `base`, and `below`. */
+static void *try_folder(struct dynlib *l, const char *base, size_t length, const char *below)
 {
 	char path[512];
 	void *handle = NULL;
 	for (const char *const *file = l->files; *file && !handle; file++)
+		if (snprintf(path, sizeof(path), "%.*s%s/%s", (int)length, base, below, *file) <
+		    (int)sizeof(path))
+			handle = try_file(l, path);
+	return handle;
+}
+
+/* NULL where the folder's variable is not set. */
+static void *try_named_folder(struct dynlib *l, const char *folder)
+{
+	char name[64];
+	if (folder[0] != '$')
+		return try_folder(l, "", 0, folder);
+	const size_t length = strcspn(folder, "/");
+	snprintf(name, sizeof(name), "%.*s", (int)length - 1, folder + 1);
+	const char *value = getenv(name);
+	return value && value[0] ? try_folder(l, value, strlen(value), folder + length) : NULL;
+}
+
+static void *try_all_files(struct dynlib *l)
+{
+	void *handle = NULL;
+	for (const char *const *file = l->files; *file && !handle; file++)
 		handle = try_file(l, *file);
-	for (const char *const *folder = l->folders; folder && *folder; folder++)
-		for (const char *const *file = l->files; *file && !handle; file++)
-			if (resolve_path(*folder, *file, path, sizeof(path)))
-				handle = try_file(l, path);
-	return handle ? handle : try_listed(l, getenv("GPUSIG_LIBRARIES"));
+	for (const char *const *folder = l->folders; folder && *folder && !handle; folder++)
+		handle = try_named_folder(l, *folder);
+	for (const char *list = getenv("GPUSIG_LIBRARIES"); list && *list && !handle;) {
+		const size_t length = strcspn(list, ":");
+		if (length)
+			handle = try_folder(l, list, length, "");
+		list += length + (list[length] == ':');
+	}
+	return handle;
 }
 
 static void list_names(struct dynlib *l)
