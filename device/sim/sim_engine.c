@@ -371,8 +371,7 @@ static void abandon_task(struct sim_task *task)
 		sim_engine_let_go(task);
 	if (task->class)
 		sim_units_leave(task);
-	if (op->has_engine)
-		sim_exec_release_engine(op);
+	sim_exec_release_engine(op);
 	sim_dev_changed(dev_of(op));
 	sim_task_end(task);
 }

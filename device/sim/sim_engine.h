@@ -335,7 +335,7 @@ struct sim_dev {
 	struct dev_stream *streams; /* open ones */
 	struct op *launches_ready, *copies_ready;
 	uint64_t ready_numbers;
-	uint32_t engines_busy, engines_up, engines_down; /* all; those that copy up, and down */
+	uint32_t engines_busy, engines_up, engines_down; /* all; up and down, where limited */
 	bool changed; /* engines or units may be free, or work for them is ready */
 	bool launch_arrived;
 	uint32_t groups_with_rounds, groups_since_launch;

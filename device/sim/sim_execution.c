@@ -128,10 +128,11 @@ static void move_bytes(const struct op *op)
 		memcpy(op->dst, op->src, op->bytes);
 }
 
-/* Whether a copy writes to the host's memory (up), or reads it (down). */
+/* Whether a copy needs one of the engines that copy up, to the host's memory, or down, from it. */
 static bool is_of_host(const struct op *op, bool up)
 {
-	for (unsigned i = 0; i < op->traffics; i++) {
+	const bool limited = dev_of(op)->model.host_engines;
+	for (unsigned i = 0; limited && i < op->traffics; i++) {
 		const struct op_traffic *t = &op->work->traffic[i];
 		if (t->at->kind == DEV_MEM_PINNED && t->write == up)
 			return true;
@@ -142,7 +143,7 @@ static bool is_of_host(const struct op *op, bool up)
 static bool take_engine(struct op *op)
 {
 	struct sim_dev *d = dev_of(op);
-	const uint32_t most = d->model.host_engines ? d->model.host_engines : UINT32_MAX;
+	const uint32_t most = d->model.host_engines;
 	const bool up = is_of_host(op, true), down = is_of_host(op, false);
 	if ((up && d->engines_up == most) || (down && d->engines_down == most))
 		return false;
@@ -156,9 +157,12 @@ static bool take_engine(struct op *op)
 void sim_exec_release_engine(const struct op *op)
 {
 	struct sim_dev *d = dev_of(op);
+	if (!op->has_engine)
+		return;
 	d->engines_up -= is_of_host(op, true);
 	d->engines_down -= is_of_host(op, false);
 	d->engines_busy--;
+	sim_dev_changed(d);
 }
 
 static void end_transfer(struct sim_task *task)
@@ -169,10 +173,7 @@ static void end_transfer(struct sim_task *task)
 		kernel_corrupt(op);
 	sim_memory_changed_by(op);
 	sim_engine.memory_written = true;
-	if (op->has_engine) {
-		sim_exec_release_engine(op);
-		sim_dev_changed(dev_of(op));
-	}
+	sim_exec_release_engine(op);
 	sim_task_end(task);
 	sim_tracker_count_copy(op);
 	op_end(op);

@@ -35,7 +35,7 @@ void sim_exec_ready_remove(struct op **list, const struct op *op);
 
 /* Give free engines to the copies that are ready. */
 void sim_exec_start_copies(struct sim_dev *d);
-/* A copy has ended, or is abandoned. */
+/* An operation has ended, or is abandoned: its engine is free, if it had one. */
 void sim_exec_release_engine(const struct op *op);
 
 /* Continue a copy or fill after its latency, and a launch after its own. */
