@@ -9,7 +9,7 @@ from pathlib import Path
 
 from reports.validate import schema
 
-from tests.attack.workplace import HANGS_S, Ran, Workplace
+from tests.attack.workplace import HANGS_S, Ran, Workplace, given
 
 DOCUMENTED = (0, 1, 2, 3, 77)
 _MAX_LINES = 25  # of an error
@@ -96,6 +96,6 @@ def nothing_left(place: Workplace) -> str | None:
 
 def command(pid: int) -> str:
     try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
+        return given(Path(f"/proc/{pid}"), "cmdline").replace(b"\0", b" ").decode("utf-8", "replace")
     except OSError:
         return ""

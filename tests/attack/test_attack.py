@@ -4,6 +4,7 @@ import contextlib
 import io
 import json
 import signal
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -134,6 +135,20 @@ class Planted(unittest.TestCase):
         self.assertRegex(judge.nothing_left(self.place), "left over: .*--out records")
         self.place.kill_all()
         self.assertIsNone(judge.nothing_left(self.place))
+
+    def test_a_process_is_found_while_it_becomes_another_program(self):
+        again = 'exec sh -c "$0" "$0" --out records'
+        self.place.start(["sh", "-c", again, again])
+        for _ in range(300):
+            left = self.place.left()
+            self.assertEqual(len(left), 1)
+            self.assertRegex(judge.command(left[0]), "^sh -c exec")
+
+    def test_an_empty_environment_is_one(self):
+        with subprocess.Popen(["sleep", "60"], env={}) as child:
+            self.assertEqual(workplace.given(Path(f"/proc/{child.pid}"), "environ"), b"")
+            self.assertEqual(workplace.given(Path(f"/proc/{child.pid}"), "cmdline"), b"sleep\x0060\0")
+            child.kill()
 
     def test_a_case_that_is_repeated(self):
         records = self.folder / "records.jsonl"

@@ -12,15 +12,17 @@ import shlex
 import signal
 import subprocess
 import sys
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 HOME = Path(__file__).resolve().parents[2]
 HANGS_S = 300.0  # far above what any attempt takes on a busy machine
 FEW = ["--min-samples", "6", "--max-samples", "6"]
 _MARK = "GPUSIG_ATTACK"
 _MAX_BYTES = 6 << 30  # so that no process takes all of the machine's memory
-_EXITING = 0x4  # of the flags in /proc/PID/stat
+_EXITING, _OF_THE_KERNEL = 0x4, 0x200000  # of the flags in /proc/PID/stat
 
 
 @dataclass(frozen=True)
@@ -149,11 +151,32 @@ def _confine(how: How) -> None:
             os.close(fd)
 
 
+def given(process: Path, what: str) -> bytes:
+    """The "environ" or "cmdline" of a process. Both are empty while it becomes another program, so it is asked again."""
+    while not (text := (process / what).read_bytes()):
+        state = _state(process)
+        if state.flags & (_EXITING | _OF_THE_KERNEL) or state.has_code and not state.has_environment:
+            break
+        time.sleep(0.001)
+    return text
+
+
+class _State(NamedTuple):
+    flags: int
+    has_code: bool  # the last that it gets when it becomes a program
+    has_environment: bool
+
+
+def _state(process: Path) -> _State:
+    fields = (process / "stat").read_text().rpartition(")")[2].split()
+    return _State(int(fields[6]), fields[23] != "0", fields[47] != fields[48])
+
+
 def _is_marked(process: Path, mark: bytes) -> bool:
     try:
-        if mark not in (process / "environ").read_bytes().split(b"\0"):
+        if mark not in given(process, "environ").split(b"\0"):
             return False
-        flags = int((process / "stat").read_text().rpartition(")")[2].split()[6])
+        flags = _state(process).flags
         pending = re.findall(r"^(?:SigPnd|ShdPnd):\s*(\w+)", (process / "status").read_text(), re.MULTILINE)
     except OSError:
         return False
