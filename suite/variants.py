@@ -94,10 +94,9 @@ THREAD = Variant(
               "micro/priority"))
 # Command-line tests run through bin meanwhile, and users after it: it stays where RELEASE put it.
 _NOT_BIN = "LINK=build/without-bin"
-# Of builds that run nothing only what compilers say is wanted, and the release build had GCC's optimiser look.
-_NOT_RUN = (_NOT_BIN, "CFLAGS=-O0")
-CLANG = Variant("clang", ("CC=clang", *_NOT_RUN), "clang")
-ALONE = Variant("alone", ("HAVE_MPI=0", "HAVE_HWLOC=0", "HAVE_NVCC=0", *_NOT_RUN))
+# What clang builds does not run: only what it says is wanted.
+CLANG = Variant("clang", ("CC=clang", _NOT_BIN, "CFLAGS=-O0"), "clang")
+ALONE = Variant("alone", ("HAVE_MPI=0", "HAVE_HWLOC=0", "HAVE_NVCC=0", _NOT_BIN))
 
 # Variants of --all only.
 RELEASE_REST = Variant("release rest", but=("gpu_faults", *TIMED),
