@@ -96,15 +96,13 @@ for r in sorted(cases, key=lambda r: r["key"]):
 }
 
 @test "on the simulated device a case gives the same bytes alone and after all others" {
-	while read -r program options; do
-		# shellcheck disable=SC2086 # options are words
-		"$bin/$program" --device sim $options --max-samples 12 --out whole >/dev/null
-		# shellcheck disable=SC2086
-		"$bin/$program" --device sim $options --list | sed -n '3p;$p' >some
+	while read -ra words; do
+		program=("$bin/${words[0]}" --device sim --max-samples 12 "${words[@]:1}")
+		"${program[@]}" --out whole >/dev/null
+		"${program[@]}" --list | sed -n '3p;$p' >some
 		tac some | while read -r key; do
 			echo "$key" >one
-			# shellcheck disable=SC2086
-			"$bin/$program" --device sim $options --max-samples 12 --cases one --out alone >/dev/null
+			"${program[@]}" --cases one --out alone >/dev/null
 		done
 		without_times whole | grep -F -f <(sed 's/.*/"key": "&"/' some) >expected
 		without_times alone >found

@@ -78,12 +78,13 @@ print(*sorted([n for n, m in s["metrics"].items() if m["primary"]] +
 
 @test "two runs of one machine have the same headline names, whatever time they had and whatever was noisy" {
 	for device in 'sim:default?data=none' ${GPUSIG_TEST_ALL:+host}; do
+		kind=${device%%:*}
 		suite run --device "$device" --budget 3s --only gemm/efficiency --only micro/memory --only micro/copy_path \
-			--out "short-${device%%:*}" >said 2>err || [ $? = 3 ]
+			--out "short-$kind" >said 2>err || [ $? = 3 ]
 		suite run --device "$device" --budget 6s --seed 2 --only gemm/efficiency --only micro/memory --only micro/copy_path \
-			--out "long-${device%%:*}" >said 2>err || [ $? = 3 ]
-		names "short-${device%%:*}/signature.json" >a
-		names "long-${device%%:*}/signature.json" >b
+			--out "long-$kind" >said 2>err || [ $? = 3 ]
+		names "short-$kind/signature.json" >a
+		names "long-$kind/signature.json" >b
 		diff a b
 		[ "$(wc -l <a)" -gt 8 ]
 	done

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import atexit
+import itertools
 import json
 import os
 import random
@@ -13,7 +14,7 @@ import unittest
 import unittest.mock
 from dataclasses import replace
 from pathlib import Path
-from typing import Dict, Iterable, Iterator, List, Sequence, Tuple
+from typing import Callable, Dict, Iterable, Iterator, List, Sequence, Tuple
 
 import workplace
 
@@ -70,12 +71,15 @@ class Rules:
                 self.fail("\n".join(["%d breaches" % len(breaches), *breaches[:SHOWN], *more]))
 
     def laid_out(self, layouts: Iterable[str] = LAYOUTS) -> Iterator[Tuple[Page, Dict[str, str]]]:
+        return self.laid_out_as(lambda _name: itertools.product(layouts, SCHEMES))
+
+    def laid_out_as(self, chosen: Callable[[str], Iterable[Tuple[str, str]]]) -> Iterator[Tuple[Page, Dict[str, str]]]:
+        """Each page in the layouts and schemes that are chosen for it."""
         for name, path in self.files.items():
             page = _browser.open(path)
-            for width in layouts:
-                for scheme in SCHEMES:
-                    page.lay_out(width, scheme)
-                    yield page, {"page": name, "layout": width, "scheme": scheme}
+            for width, scheme in chosen(name):
+                page.lay_out(width, scheme)
+                yield page, {"page": name, "layout": width, "scheme": scheme}
 
     def test_it_is_read_at_each_width_by_day_by_night_and_on_paper(self) -> None:
         for page, where in self.laid_out():
@@ -96,11 +100,8 @@ class Rules:
                 self.none(_browser.open(path).rule(rule), page=name, rule=rule)
 
     def test_axe_finds_nothing_serious(self) -> None:
-        for name, path in self.files.items():
-            page = _browser.open(path)
-            for width, scheme in self.for_axe(name):
-                page.lay_out(width, scheme)
-                self.none(page.violations(colours=ALL), page=name, layout=width, scheme=scheme)
+        for page, where in self.laid_out_as(self.for_axe):
+            self.none(page.violations(colours=ALL), **where)
 
     def for_axe(self, _page: str) -> Sequence[Tuple[str, str]]:
         """The layouts that axe, which takes seconds, looks at: page_rules.js asks of all what depends on the width."""
@@ -305,7 +306,7 @@ class Gallery(Rules, unittest.TestCase):
             raise unittest.SkipTest("docs/gallery has no page")
 
     def for_axe(self, page: str) -> Sequence[Tuple[str, str]]:
-        every = [(width, scheme) for width in LAYOUTS for scheme in SCHEMES]
+        every = list(itertools.product(LAYOUTS, SCHEMES))
         return [every[list(self.files).index(page) * 3 % len(every)]]
 
 
