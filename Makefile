@@ -51,7 +51,10 @@ sanitize := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -Wno-format-tr
 our_cppflags := -I. -D_GNU_SOURCE -DHAVE_HWLOC=$(HAVE_HWLOC) $(if $(SAN)$(filter debug,$(VARIANT)),-DGPUSIG_CHECKED)
 our_cflags := -std=c11 $(optimise) $(warnings) $(sanitize) -pthread
 our_ldlibs := $(if $(filter 1,$(HAVE_HWLOC)),-lhwloc) -lm -ldl
-compile = $(CC) $(our_cppflags) $(CPPFLAGS) $(our_cflags) $(CFLAGS)
+ccache := $(shell command -v ccache 2>/dev/null)
+# Folders are no part of what is cached: one cache serves every checkout.
+export CCACHE_NOHASHDIR ?= 1
+compile = $(ccache) $(CC) $(our_cppflags) $(CPPFLAGS) $(our_cflags) $(CFLAGS)
 
 # Objects of different compilers, flags or findings never mix: the folder carries a hash of them.
 # Nodes that share a checkout may have different processors and compilers.
@@ -132,7 +135,7 @@ $(build)/obj/%.o: %.c
 	mkdir -p $(@D)
 	$(compile) $(to_object)
 
-mpi_compile = OMPI_CC='$(CC)' MPICH_CC='$(CC)' $(MPICC) $(our_cppflags) $(CPPFLAGS) $(our_cflags) $(CFLAGS)
+mpi_compile = OMPI_CC='$(CC)' MPICH_CC='$(CC)' $(ccache) $(MPICC) $(our_cppflags) $(CPPFLAGS) $(our_cflags) $(CFLAGS)
 $(build)/obj/collectives/ranks/%.o: collectives/ranks/%.c
 	$(call say,MPICC,$<)
 	mkdir -p $(@D)
