@@ -138,7 +138,7 @@ def _check_test_options(given: argparse.Namespace) -> None:
         raise CommandError("--attack runs nothing else: leave out --only, --all, --stages and --program")
     if given.program is not None:
         one_program.stages_of(_HOME, given.program)
-    checks.chosen(given.only, given.all)
+    checks.chosen(given.only, "all" if given.all else "quick")
 
 
 def _parse(arguments: list[str]) -> argparse.Namespace:
@@ -201,7 +201,7 @@ def main(arguments: list[str]) -> int:
         return 0
     if given.attack is not None:
         return checks.attack(_HOME, given.attack)
-    return checks.command(_HOME, given.only, given.all, given.program)
+    return checks.command(_HOME, given.only, "all" if given.all else "quick", given.program)
 
 
 if __name__ == "__main__":

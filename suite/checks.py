@@ -13,23 +13,25 @@ from pathlib import Path
 from suite import duration, one_program
 from suite.command_error import BAD, CANNOT_RUN, OK, CommandError
 from suite.outcome import Outcome, failed, skipped
-from suite.stages import STAGES, Stage
+from suite.stages import LAB, QUICK, STAGES, Stage
 from suite.tooling import Slots, Spent, Tools
 
 _MAX_LINES = 25
 _MAX_SLOWEST = 10
 
 
-def command(home: Path, only: list[str], rare: bool, program: str | None) -> int:
-    stages = one_program.stages_of(home, program) if program is not None else chosen(only, rare)
+def command(home: Path, only: list[str], level: str, program: str | None) -> int:
+    stages = one_program.stages_of(home, program) if program is not None else chosen(only, level)
     logs = home / "build" / "test-logs"
     logs.mkdir(parents=True, exist_ok=True)
     cores = len(os.sched_getaffinity(0))
     # Command-line tests wait nearly as long as they compute: two tools more than there are cores.
     tools = Tools(home, logs, cores, slots=Slots(cores + 2))
     begun = time.monotonic()
-    if rare:
-        os.environ["GPUSIG_TEST_ALL"] = "1"  # tests/bats/helpers.bash
+    if level != QUICK:
+        os.environ["GPUSIG_TEST_ALL"] = "1"  # tests/bats/helpers.bash, tests/level.py
+    if level == LAB:
+        os.environ["GPUSIG_TEST_LAB"] = "1"
     try:
         total = run(stages, tools)
     finally:
@@ -44,7 +46,7 @@ def command(home: Path, only: list[str], rare: bool, program: str | None) -> int
 
 def attack(home: Path, minutes: float) -> int:
     """Build, and run tests/attack for so long with seeds of its own; it prints failures as they are found."""
-    built = command(home, ["build release"], False, None)
+    built = command(home, ["build programs"], QUICK, None)
     if built != OK:
         return built
     found = subprocess.run(["sh", "suite/find_python.sh", "jsonschema"], cwd=home, capture_output=True, text=True, check=False)
@@ -54,10 +56,10 @@ def attack(home: Path, minutes: float) -> int:
     return subprocess.run(command_line, cwd=home, check=False).returncode
 
 
-def chosen(only: list[str], rare: bool) -> dict[str, Stage]:
-    """Stages that match, in order, with the builds they need; --only finds those of --all as well."""
+def chosen(only: list[str], level: str) -> dict[str, Stage]:
+    """Stages of a level, or those that match, of any level; in order, with the builds they need."""
     if not only:
-        return {name: stage for name, stage in STAGES.items() if rare or not stage.rare}
+        return {name: stage for name, stage in STAGES.items() if level in stage.levels}
     names = {name for name in STAGES if any(fnmatch.fnmatchcase(name, glob) for glob in only)}
     if not names:
         raise CommandError(f"--only '{' '.join(only)}' matches no stage; stages: {', '.join(STAGES)}")
@@ -67,27 +69,23 @@ def chosen(only: list[str], rare: bool) -> dict[str, Stage]:
 
 
 def list_stages() -> str:
-    return "\n".join(f"{name:30}  with --all" if stage.rare else name for name, stage in STAGES.items())
+    return "\n".join(f"{name:28}  {' '.join(stage.levels)}" for name, stage in STAGES.items())
 
 
 def run(stages: dict[str, Stage], tools: Tools) -> Outcome:
-    """Run stages concurrently, each after those it names; then those that time something, one by one."""
+    """Run stages concurrently, each after those it names."""
     total = Outcome()
     begun: dict[str, Future[Outcome]] = {}
     with ThreadPoolExecutor(max(1, len(stages))) as pool:
         try:
             for rank, (name, stage) in enumerate(stages.items()):
-                if not stage.alone:
-                    before = {other: begun[other] for other in (*stage.needs, *stage.after) if other in begun}
-                    begun[name] = pool.submit(_stage, name, stage, dataclasses.replace(tools, rank=rank), before)
+                before = {other: begun[other] for other in (*stage.needs, *stage.after) if other in begun}
+                begun[name] = pool.submit(_stage, name, stage, dataclasses.replace(tools, rank=rank), before)
             for future in begun.values():
                 total += future.result()
         except BaseException:
             tools.stop()
             raise
-    for name, stage in stages.items():
-        if stage.alone:
-            total += _stage(name, stage, tools, {other: begun[other] for other in stage.needs if other in begun})
     return total
 
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The stages of `./gpusig test`. A stage is a function from Tools to an Outcome; a missing tool gives a skip with its name.
-Stages run concurrently, earlier ones first. Those that time something come last, one after the other."""
+Stages run concurrently, earlier ones first. None depends on how fast the machine is."""
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Callable
@@ -12,7 +12,7 @@ from typing import Callable
 from suite import variants
 from suite.outcome import Outcome, failed, of_tap, of_unittest, passed, skipped
 from suite.tooling import Tools, python
-from suite.variants import MEMORY, RELEASE, SANITIZED, THREAD, TIMED, WITHOUT_DRIVER, Variant, layout, on_fakes, sanitized
+from suite.variants import MEMORY, RELEASE, SANITIZED, THREAD, WITHOUT_DRIVER, Variant, layout, on_fakes, sanitized
 
 _TEST_LIMIT_S = 600  # for a command-line test that hangs, so that the others of its file still run
 # These limits end a program early; on the simulated device the budget does not.
@@ -21,32 +21,33 @@ _SMOKE = ["--budget", "0.3s", "--min-samples", "6", "--max-samples", "6"]
 # For each vendor's run-time compiler, a recent architecture that all its versions know.
 _ARCHITECTURES = ("sm_90", "gfx90a")
 ATTACKS = ("kills", "full-disk", "descriptors", "mutations", "options", "faults")  # kinds of tests/attack
-_NO_ANALYZER = "--checks=-clang-analyzer-*"
 _CLANG = ["-std=c11", "-I.", "-D_GNU_SOURCE", "-DHAVE_HWLOC=0", '-DBUILD_CONFIG="tests/lint/config.inc"',
           '-DGPU_KERNELS_SOURCE="/dev/null"', '-DCUDA_KERNELS_PTX="/dev/null"', '-DSIM_MODEL_TEXTS="/dev/null"',
           '-DSIM_MODEL_NAMES=""']
 
 
+QUICK, ALL, LAB = LEVELS = ("quick", "all", "lab")
+
+
 @dataclass(frozen=True)
 class Stage:
-    """A function, the stages that must pass first (`needs`) or only end first (`after`), and whether it runs alone."""
+    """A function, the stages that must pass first (`needs`) or only end first (`after`), and the levels that have it."""
 
     run: Callable[[Tools], Outcome]
     needs: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
-    alone: bool = False
-    rare: bool = False  # with --all only
+    levels: tuple[str, ...] = (QUICK, ALL)
 
 
-def build(variant: Variant, tools: Tools) -> Outcome:
+def build(variant: Variant, goals: tuple[str, ...], tools: Tools) -> Outcome:
     if not tools.has("make", variant.needs):
         return skipped(f"build {variant.name}: no {variant.needs}")
-    made = tools.start(f"build-{variant.name}", ["make", f"-j{tools.jobs}", *variant.goals(), "all", "units", "fakes"])
+    made = tools.start(f"build-{variant.name}-{goals[0]}", ["make", f"-j{tools.jobs}", *variant.goals(), *goals])
     return passed() if made.code == 0 else failed(f"build {variant.name}: exit {made.code}\n{made.tail(25)}")
 
 
 def units(variant: Variant, tools: Tools) -> Outcome:
-    """The C tests, conformance among them, but for those that time something."""
+    """The C tests, conformance among them."""
     found = variants.built_units(variant, tools)
     if not found:
         return skipped(f"units {variant.name}: none are built")
@@ -54,18 +55,9 @@ def units(variant: Variant, tools: Tools) -> Outcome:
     for path in found:
         if variant.reason_without(path.name):
             total += skipped(f"{variant.name}/{path.name}: {variant.reason_without(path.name)}")
-    chosen = [path for path in found if path.name not in TIMED and not variant.reason_without(path.name)]
+    chosen = [path for path in found if not variant.reason_without(path.name)]
     total += tools.each(chosen, lambda path: _unit(variant, tools, path, variant.parts.get(path.name)))
     return total
-
-
-def timed(variant: Variant, tools: Tools) -> Outcome:
-    """The C tests that time something, one after the other."""
-    total = Outcome()
-    for path in variants.built_units(variant, tools):
-        if path.name in TIMED and not variant.reason_without(path.name):
-            total += _unit(variant, tools, path)
-    return total if total != Outcome() else skipped(f"timed {variant.name}: none are built")
 
 
 def _unit(variant: Variant, tools: Tools, path: Path, part: str | None = None) -> Outcome:
@@ -100,12 +92,13 @@ def _on_fake_gpus(variant: Variant, tools: Tools, path: Path, backends: list[str
     return total
 
 
-def gpu_compilers(tools: Tools) -> Outcome:
-    """The vendors' run-time compilers, on the kernels, each for one architecture."""
+def gpu_compilers(architectures: tuple[str, ...], tools: Tools) -> Outcome:
+    """The vendors' run-time compilers on the kernels, for these architectures; for all that they know where none is named."""
+    made = tools.start("build-gpu-compile", ["make", "UNITS=gpu_compile", "units"])
     found = variants.built_units(RELEASE, tools, "gpu_compile")
-    if not found:
-        return skipped("gpu compilers: gpu_compile is not built")
-    return tools.each(_ARCHITECTURES, lambda arch: _unit(RELEASE, tools, found[0], arch))
+    if made.code != 0 or not found:
+        return failed(f"gpu compilers: make: exit {made.code}\n{made.tail()}")
+    return tools.each(architectures or (None,), lambda arch: _unit(RELEASE, tools, found[0], arch))
 
 
 def programs(variant: Variant, tools: Tools) -> Outcome:
@@ -147,7 +140,22 @@ def first_cases(variant: Variant, tools: Tools, path: Path, device: str) -> Outc
     return sanitized(name, ran, passed() if good else failed(f"{name}: exit {ran.code}\n{ran.tail()}"))
 
 
-def bats(tools: Tools) -> Outcome:
+def level_of(path: Path) -> str:
+    """The level that runs a file of tests: what its line "# bats file_tags=" or "# level:" says, else quick."""
+    said = re.search(r"^# (?:bats file_tags=|level: )(\w+)$", path.read_text(encoding="utf-8"), re.MULTILINE)
+    level = said[1] if said else QUICK
+    if level not in LEVELS:
+        raise OSError(f"{path}: '{level}' is no level; levels: {' '.join(LEVELS)}")
+    return level
+
+
+def _of_level(level: str, names: list[str], tools: Tools) -> list[str]:
+    """Files of tests that a level runs. --all has the quick ones, too; the lab its own alone."""
+    levels = (QUICK, ALL) if level == ALL else (level,)
+    return [name for name in names if level_of(tools.home / name) in levels]
+
+
+def bats(level: str, tools: Tools) -> Outcome:
     if not tools.has("bats"):
         return skipped("command-line tests: no bats")
 
@@ -155,17 +163,19 @@ def bats(tools: Tools) -> Outcome:
         ran = tools.start(name, ["bats", "--tap", name], BATS_TEST_TIMEOUT=str(_TEST_LIMIT_S))
         return of_tap(name, ran.out, ran.code)
 
-    return tools.each(tools.sources("tests/*.bats"), one, more=1)
+    return tools.each(_of_level(level, tools.sources("tests/*.bats"), tools), one, more=1)
 
 
-def python_tests(tools: Tools) -> Outcome:
-    folders = sorted({str(Path(name).parent) for name in tools.sources("tests/*/test_*.py")})
+def python_tests(level: str, tools: Tools) -> Outcome:
+    """The modules of a level, a process a folder. In the lab all modules look longer than with --all."""
+    names = tools.sources("tests/*/test_*.py")
+    chosen = names if level == LAB else _of_level(level, names, tools)
+    folders = sorted({str(Path(name).parent) for name in chosen})
 
     def one(folder: str) -> Outcome:
-        command = [python(), "-m", "unittest", "discover", "-v", "-s", folder]
-        if (tools.home / folder / "__init__.py").exists():
-            command += ["-t", "."]
-        ran = tools.start(f"unittest-{folder}", command, PYTHONPATH=str(tools.home))
+        modules = [Path(name).stem for name in chosen if str(Path(name).parent) == folder]
+        path = f"{tools.home}:{tools.home / folder}"
+        ran = tools.start(f"unittest-{folder}", [python(), "-m", "unittest", "-v", *modules], PYTHONPATH=path)
         return of_unittest(folder, ran.err, ran.code)
 
     return tools.each(folders, one) if folders else skipped("Python tests: there are none")
@@ -202,38 +212,30 @@ def headers(tools: Tools) -> Outcome:
 
 
 def alone(tools: Tools) -> Outcome:
-    """The build without MPI, hwloc and nvcc, as far as it differs; --all has the whole."""
+    """The build without MPI, hwloc and nvcc, as far as it differs."""
     ran = tools.start("alone", ["make", "check-alone"])
     return passed() if ran.code == 0 else failed(f"make check-alone\n{ran.tail()}")
 
 
-def c_checks(tools: Tools, analyzer: bool = False) -> Outcome:
-    """clang-tidy with .clang-tidy where it is, its slow analyzer only where that is asked for; else cppcheck."""
+def c_checks(tools: Tools) -> Outcome:
     names = tools.sources("lib/*.c", "bench/*.c", "advise/*.c", "device/**/*.c", "micro/**/*.c", "gemm/**/*.c",
                           "overlap/**/*.c", "collectives/**/*.c", "topology/**/*.c")
-    if not tools.has("clang-tidy") and not tools.has("cppcheck"):
-        return skipped("C sources: no clang-tidy and no cppcheck")
-    if analyzer and not tools.has("clang-tidy"):
-        return skipped("analyzer of C sources: no clang-tidy")
-    return tools.each(names, lambda name: c_check(name, tools, analyzer))
+    return tools.each(names, lambda name: c_check(name, tools))
 
 
-def c_check(name: str, tools: Tools, analyzer: bool = False) -> Outcome:
+def c_check(name: str, tools: Tools) -> Outcome:
+    """clang-tidy and its analyzer, by .clang-tidy."""
     if _needs_foreign_headers(tools, name):
         return skipped(f"{name}: needs headers of MPI or hwloc")
-    if tools.has("clang-tidy"):
-        command = ["clang-tidy", "--quiet", "--warnings-as-errors=*", *([] if analyzer else [_NO_ANALYZER]), name, "--", *_CLANG]
-        command += ["-include", "tests/lint/known_results.h"] if name != "lib/err.c" else []
-    elif tools.has("cppcheck"):
-        command = ["cppcheck", "-q", "--std=c11", "--error-exitcode=1", "--inline-suppr", "-I.", "-D_GNU_SOURCE",
-                   "--enable=warning,portability", name]
-    else:
-        return skipped(f"{name}: no clang-tidy and no cppcheck")
-    ran = tools.start(f"{command[0]}{'-analyzer' if analyzer else ''}-{name}", command)
+    if not tools.has("clang-tidy"):
+        return skipped(f"{name}: no clang-tidy")
+    command = ["clang-tidy", "--quiet", "--warnings-as-errors=*", name, "--", *_CLANG]
+    command += ["-include", "tests/lint/known_results.h"] if name != "lib/err.c" else []
+    ran = tools.start(f"clang-tidy-{name}", command)
     if ran.code == 0:
         return passed()
-    found = [line for line in ran.text.splitlines() if re.search(r": (error|warning|portability): ", line)]
-    return failed("\n".join([f"{command[0]} {name}", *(found or [ran.tail()])]))
+    found = [line for line in ran.text.splitlines() if re.search(r": (error|warning): ", line)]
+    return failed("\n".join([f"clang-tidy {name}", *(found or [ran.tail()])]))
 
 
 def abi(tools: Tools) -> Outcome:
@@ -265,51 +267,40 @@ def _needs_foreign_headers(tools: Tools, name: str) -> bool:
     return bool(re.search(r'#include (<(mpi|hwloc)|"collectives/ranks/)', text))
 
 
-def _of(variant: Variant) -> dict[str, Stage]:
-    """The stages of one build variant."""
+def _of(variant: Variant, levels: tuple[str, ...]) -> dict[str, Stage]:
+    """What runs of a build variant."""
     name, needs = variant.name, (f"build {variant.name}",)
-    return {f"units {name}": Stage(partial(units, variant), needs), f"gpu {name}": Stage(partial(gpu, variant), needs),
-            f"programs {name}": Stage(partial(programs, variant), needs),
-            f"timed {name}": Stage(partial(timed, variant), needs, alone=True)}
+    return {f"units {name}": Stage(partial(units, variant), needs, levels=levels),
+            f"gpu {name}": Stage(partial(gpu, variant), needs, levels=levels),
+            f"programs {name}": Stage(partial(programs, variant), needs, levels=levels)}
 
 
-_RELEASE = ("build release",)
-_RELEASE_REST = ("build release rest",)
-_QUICK: dict[str, Stage] = {
-    "build release": Stage(partial(build, RELEASE)),
-    "build release rest": Stage(partial(build, variants.RELEASE_REST), after=_RELEASE, rare=True),
-    f"build {MEMORY.name}": Stage(partial(build, MEMORY), after=_RELEASE),
-    "build thread": Stage(partial(build, THREAD), after=(f"build {MEMORY.name}",)),
-    "bats": Stage(bats, _RELEASE, after=_RELEASE_REST),  # its tests call make on that build
-    "python": Stage(python_tests, _RELEASE),
-    **{f"attack {kind}": Stage(partial(attack, kind), _RELEASE) for kind in ATTACKS},
-    "units release": Stage(partial(units, RELEASE), _RELEASE),
-    "timed release": Stage(partial(timed, RELEASE), _RELEASE, alone=True),
-    "gpu compilers": Stage(gpu_compilers, _RELEASE),
-    **_of(MEMORY),
-    **{name: stage for name, stage in _of(THREAD).items() if not name.startswith("gpu")},
+_PROGRAMS = ("build programs",)
+_RELEASE, _MEMORY, _THREAD = (f"build {variant.name}" for variant in (RELEASE, MEMORY, THREAD))
+_EVERYTHING = ("all", "units", "fakes")
+STAGES: dict[str, Stage] = {
+    "build programs": Stage(partial(build, RELEASE, ("all", "fakes")), levels=LEVELS),
+    _RELEASE: Stage(partial(build, RELEASE, ("units",)), after=_PROGRAMS, levels=(QUICK,)),
+    _MEMORY: Stage(partial(build, MEMORY, _EVERYTHING), after=_PROGRAMS, levels=(ALL,)),
+    _THREAD: Stage(partial(build, THREAD, _EVERYTHING), after=(_MEMORY,), levels=(ALL,)),
+    "build clang": Stage(partial(build, variants.CLANG, ("all",)), after=(_THREAD,), levels=(ALL,)),
+    "python": Stage(partial(python_tests, QUICK), _PROGRAMS, levels=(QUICK,)),
+    "python all": Stage(partial(python_tests, ALL), _PROGRAMS, levels=(ALL,)),
+    "python lab": Stage(partial(python_tests, LAB), _PROGRAMS, levels=(LAB,)),
+    "bats": Stage(partial(bats, QUICK), _PROGRAMS, levels=(QUICK,)),
+    "bats all": Stage(partial(bats, ALL), _PROGRAMS, levels=(ALL,)),
+    "bats lab": Stage(partial(bats, LAB), _PROGRAMS, levels=(LAB,)),
+    **{f"attack {kind}": Stage(partial(attack, kind), _PROGRAMS, levels=(ALL,)) for kind in ATTACKS},
+    **_of(RELEASE, (QUICK,)),
+    **_of(MEMORY, (ALL,)),
+    **_of(THREAD, (ALL,)),
+    "gpu compilers": Stage(partial(gpu_compilers, _ARCHITECTURES), _PROGRAMS, levels=(QUICK,)),
+    "gpu compilers all": Stage(partial(gpu_compilers, ()), _PROGRAMS, levels=(ALL,)),
     "shellcheck": Stage(shell),
     "headers": Stage(headers),
-    "alone": Stage(alone, _RELEASE),
-    "c checks": Stage(c_checks),
+    "alone": Stage(alone, _PROGRAMS),
     "abi": Stage(abi),
-    "gpu kernels": Stage(gpu_kernels),
+    "c checks": Stage(c_checks, levels=(ALL,)),
+    "gpu kernels": Stage(gpu_kernels, levels=(ALL,)),
+    "gpu loops": Stage(gpu_loops, levels=(ALL,)),
 }
-_THREAD_REST = ("build thread rest",)
-_MEMORY = (f"build {MEMORY.name}",)
-_RARE: dict[str, Stage] = {
-    "build thread rest": Stage(partial(build, variants.THREAD_REST), after=("build thread",)),
-    "build clang": Stage(partial(build, variants.CLANG), after=_THREAD_REST),
-    "build alone": Stage(partial(build, variants.ALONE), after=("build clang",)),
-    f"faults {MEMORY.name}": Stage(partial(units, variants.MEMORY_FAULTS), _MEMORY),
-    f"gpu {variants.MEMORY_REST.name}": Stage(partial(gpu, variants.MEMORY_REST), _MEMORY),
-    f"programs {variants.MEMORY_REST.name}": Stage(partial(programs, variants.MEMORY_REST), _MEMORY),
-    "gpu thread": Stage(partial(gpu, THREAD), ("build thread",)),
-    "units thread rest": Stage(partial(units, variants.THREAD_REST), _THREAD_REST),
-    "programs thread rest": Stage(partial(programs, variants.THREAD_REST), _THREAD_REST),
-    "units release rest": Stage(partial(units, variants.RELEASE_REST), _RELEASE_REST),
-    "gpu release rest": Stage(partial(gpu, variants.RELEASE_REST), _RELEASE_REST),
-    "gpu loops": Stage(gpu_loops),
-    "c analyzer": Stage(partial(c_checks, analyzer=True)),
-}
-STAGES: dict[str, Stage] = {**_QUICK, **{name: replace(stage, rare=True) for name, stage in _RARE.items()}}

@@ -20,16 +20,11 @@ SANITIZED = {
     "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1:exitcode=99",
     "TSAN_OPTIONS": "halt_on_error=1:exitcode=99:suppressions=tests/lint/races.txt",
     # hwloc's plugins are closed before leaks are looked for, and then have no name that could be passed over.
-    "HWLOC_PLUGINS_PATH": "/nonexistent",
+    "HWLOC_PLUGINS_PATH": "/dev/null/none",
 }
 _FOUND_BY_SANITIZER = re.compile(r"ERROR: \w+Sanitizer|WARNING: ThreadSanitizer|runtime error:")
 # Every other backend is one of GPUs, and has devices on fake drivers (tests/fakes).
 WITHOUT_DRIVER = ("sim", "host")
-
-# Units whose verdict depends on how long something took: they run alone, when nothing else does.
-TIMED = {
-    "fakes_autotune": "the fastest of 35 GEMMs is chosen by the clock, within a limit of time",
-}
 
 
 @dataclass(frozen=True)
@@ -40,7 +35,6 @@ class Variant:
     make: tuple[str, ...] = ()
     needs: str = "cc"
     units: tuple[str, ...] = ("*",)
-    but: tuple[str, ...] = ()  # units and programs that another variant of the same build runs
     without: dict[str, str] = field(default_factory=dict)
     parts: dict[str, str] = field(default_factory=dict)  # of these units only tests with this word in their name
     # What conformance is run on, checked up to the word "unchecked": without this, all kinds of devices that need no driver;
@@ -56,9 +50,6 @@ class Variant:
         words += [f"PROGRAMS={' '.join(self.programs)}"] if self.programs != ("*",) else []
         return [*self.make, *words]
 
-    def runs(self, unit: str) -> bool:
-        return _matches(unit, self.units) and not _matches(unit, self.but)
-
     def reason_without(self, unit: str) -> str:
         return next((why for glob, why in self.without.items() if fnmatch.fnmatchcase(unit, glob)), "")
 
@@ -67,19 +58,14 @@ def _matches(name: str, globs: Iterable[str]) -> bool:
     return any(fnmatch.fnmatchcase(name, glob) for glob in globs)
 
 
-_COMPILERS = "no sanitizer sees into the vendors' compilers"
-_CLOCK = "compares times, which a sanitizer changes: in release"
-_FAULTS = "every driver's call fails once, in minutes under a sanitizer: --all"
-_ARCHITECTURES = "half a minute for all architectures: --all; stage gpu compilers has two"
-# A test that fails without a sanitizer fails with it. The quick run has both only where a sanitizer can't or need not look.
-RELEASE = Variant("release", units=("gpu_compile", "gpu_faults", *TIMED), without={"gpu_compile": _ARCHITECTURES})
-MEMORY = Variant("address,undefined", ("SAN=address,undefined",), gpus=("{0}:0,1", "unchecked", "{0}:0,1"),
-                 without={"gpu_compile": _COMPILERS, "gpu_faults": _FAULTS, "fakes_autotune": _CLOCK})
-# Units that start threads, of the host or of the fake drivers; and programs that use several streams or devices at once. The
-# other programs use threads of the host backend, which the units test harder. Arithmetic of kernels does not depend on threads,
-# and takes minutes. Units that start no threads have nothing that this sanitizer could find; gpu_faults takes its threads
-# from one process to the next, none from one to another.
-_ARITHMETIC = ("conformance_gemm", "conformance_kernels", "conformance_textbook", "conformance_tiled", "host_gemm")
+_COMPILERS = "stage gpu compilers has it: no sanitizer sees into the vendors' compilers"
+# What the quick run tests. A test that fails without a sanitizer fails with it: --all has the sanitizers alone.
+RELEASE = Variant("release", gpus=("{0}", "{1}:0,1"), without={"gpu_compile": _COMPILERS})
+MEMORY = Variant("address,undefined", ("SAN=address,undefined",), gpus=("{0}:0,1", "{1}:0,1", "unchecked", "{0}:0,1"),
+                 devices=(*WITHOUT_DRIVER, "{0}", "{1}"), without={"gpu_compile": _COMPILERS})
+# Units that start threads, of the host or of the fake drivers, and programs that use several streams or devices at once. The
+# other programs use threads of the host backend, which the units test harder; the arithmetic of kernels does not depend on
+# threads, and takes minutes.
 THREAD = Variant(
     "thread", ("SAN=thread",),
     units=("schedule_graph", "bench", "bench_check", "bench_contended", "bench_gate", "bench_telemetry", "conformance",
@@ -87,25 +73,14 @@ THREAD = Variant(
            "conformance_misuse", "conformance_mma", "conformance_optional", "conformance_signals", "conformance_tracker",
            "conformance_tracking", "conformance_units", "dev", "dynlib", "equal_streams", "fakes", "fakes_*", "gpu_lost",
            "host_gemm", "host_queue", "host_waiters", "run_delay", "trigger_delays", "trigger_order", "work_graph*"),
-    without={"fakes_autotune": _CLOCK},
     parts={"schedule_graph": "on_the_host", "host_gemm": "at_once", "trigger_delays": "host", "trigger_order": "host"},
     conformance=("host", "host:0,1", "unchecked", "host:0,1"), gpus=("{0}:0,1", "unchecked", "{0}:0,1"), devices=("host",),
     programs=("overlap/*", "collectives/device_*", "micro/contention", "micro/copy_contention", "micro/launch",
               "micro/priority"))
-# Command-line tests run through bin meanwhile, and users after it: it stays where RELEASE put it.
-_NOT_BIN = "LINK=build/without-bin"
-# What clang builds does not run: only what it says is wanted.
-CLANG = Variant("clang", ("CC=clang", _NOT_BIN, "CFLAGS=-O0"), "clang")
-ALONE = Variant("alone", ("HAVE_MPI=0", "HAVE_HWLOC=0", "HAVE_NVCC=0", _NOT_BIN))
+# What clang builds is not run: only what it says is wanted. Command-line tests run through bin meanwhile, and users after it: it
+# stays where RELEASE put it.
+CLANG = Variant("clang", ("CC=clang", "LINK=build/without-bin", "CFLAGS=-O0"), "clang")
 
-# Variants of --all only.
-RELEASE_REST = Variant("release rest", but=("gpu_faults", *TIMED),
-                       gpus=("{0}", "{1}", "{0}:0,1", "{1}:0,1", "unchecked", "{0}:0,1", "{1}:0,1"))
-MEMORY_REST = Variant("address,undefined rest", MEMORY.make, units=("conformance*",), gpus=("{1}:0,1", "unchecked", "{1}:0,1"),
-                      devices=("{0}", "{1}"))
-MEMORY_FAULTS = Variant("address,undefined faults", MEMORY.make, units=("gpu_faults",))
-THREAD_REST = Variant("thread rest", THREAD.make, units=_ARITHMETIC, but=THREAD.programs, conformance=THREAD.conformance,
-                      devices=("host",))
 
 
 def built(variant: Variant, tools: Tools, glob: str) -> list[Path]:
@@ -121,13 +96,12 @@ def built(variant: Variant, tools: Tools, glob: str) -> list[Path]:
 
 
 def built_units(variant: Variant, tools: Tools, glob: str = "*") -> list[Path]:
-    return [path for path in built(variant, tools, f"tests/unit/{glob}") if variant.runs(path.name)]
+    return [path for path in built(variant, tools, f"tests/unit/{glob}") if _matches(path.name, variant.units)]
 
 
 def built_programs(variant: Variant, tools: Tools) -> list[Path]:
     return [path for path in built(variant, tools, "bin/*/*")
-            if _matches(f"{path.parent.name}/{path.name}", variant.programs)
-            and not _matches(f"{path.parent.name}/{path.name}", variant.but)]
+            if _matches(f"{path.parent.name}/{path.name}", variant.programs)]
 
 
 def on_fakes(path: Path) -> dict[str, str]:

@@ -59,44 +59,55 @@ class Order(unittest.TestCase):
             if name.partition(" ")[0] in ("units", "programs", "timed"):
                 self.assertTrue(any(other.startswith("build ") for other in stage.needs), name)
 
-    def test_nothing_without_all_needs_what_is_only_with_it(self):
-        for name, stage in checks.chosen([], False).items():
-            self.assertFalse(any(stages.STAGES[other].rare for other in stage.needs), name)
+    def test_nothing_needs_what_its_level_does_not_have(self):
+        for level in stages.LEVELS:
+            there = checks.chosen([], level)
+            for name, stage in there.items():
+                self.assertEqual([other for other in stage.needs if other not in there], [], f"{level}: {name}")
 
-    def test_what_calls_make_on_a_build_comes_after_all_of_it(self):
-        for name in ("build release", "build release rest"):
-            self.assertIn(name, (*stages.STAGES["bats"].needs, *stages.STAGES["bats"].after))
+    def test_what_calls_make_on_a_build_comes_after_it(self):
+        for name in ("bats", "bats all", "bats lab"):
+            self.assertIn("build programs", stages.STAGES[name].needs)
 
     def test_what_gpus_a_variant_names_is_run(self):
         for variant in VARIANTS:
             self.assertEqual(bool(variant.gpus), f"gpu {variant.name}" in stages.STAGES, variant.name)
 
-    def test_all_has_every_stage_and_only_finds_those(self):
-        self.assertEqual(list(checks.chosen([], True)), list(stages.STAGES))
-        self.assertEqual(list(checks.chosen(["c analyzer"], False)), ["c analyzer"])
-        self.assertEqual(list(checks.chosen(["bats"], False)), ["build release", "bats"])
-        self.assertNotIn("c analyzer", checks.chosen([], False))
-        with self.assertRaisesRegex(CommandError, "build release"):
-            checks.chosen(["nothing"], True)
+    def test_only_finds_stages_of_every_level(self):
+        self.assertEqual({name for level in stages.LEVELS for name in checks.chosen([], level)}, set(stages.STAGES))
+        self.assertEqual(list(checks.chosen(["c checks"], stages.QUICK)), ["c checks"])
+        self.assertEqual(list(checks.chosen(["bats"], stages.QUICK)), ["build programs", "bats"])
+        self.assertNotIn("c checks", checks.chosen([], stages.QUICK))
+        with self.assertRaisesRegex(CommandError, "build programs"):
+            checks.chosen(["nothing"], stages.ALL)
+
+    def test_a_file_of_tests_is_run_by_the_level_that_it_names(self):
+        with tempfile.TemporaryDirectory() as folder:
+            home = Path(folder)
+            (home / "tests").mkdir()
+            for name, line in (("a", ""), ("b", "# bats file_tags=all\n"), ("c", "# bats file_tags=lab\n")):
+                (home / "tests" / f"{name}.bats").write_text(f"{line}@test x {{ true; }}\n", encoding="utf-8")
+            for level, wanted in (("quick", "a"), ("all", "ab"), ("lab", "c")):
+                tools = FakeTools(home, home, 1, answers={".bats": Output(0, "1..1\nok 1 x\n", "")})
+                self.assertEqual(stages.bats(level, tools).passed, len(wanted))
+                self.assertEqual(sorted(command[-1] for command, _ in tools.started), [f"tests/{name}.bats" for name in wanted])
+            (home / "tests" / "d.bats").write_text("# bats file_tags=rarely\n", encoding="utf-8")
+            with self.assertRaisesRegex(OSError, "'rarely' is no level"):
+                stages.bats("quick", FakeTools(home, home, 1))
 
 
 class Lists(unittest.TestCase):
     """An entry that names nothing would leave something out unseen."""
 
-    def test_units_that_are_timed_exist(self):
-        self.assertEqual([name for name in variants.TIMED if name not in UNITS], [])
-
     def test_globs_of_variants_match_units_and_programs(self):
         for variant in VARIANTS:
-            globs = [*variant.units, *variant.programs, *variant.but, *(glob.split(" ")[0] for glob in variant.without)]
+            globs = [*variant.units, *variant.programs, *(glob.split(" ")[0] for glob in variant.without)]
             for glob in globs:
                 self.assertTrue(fnmatch.filter([*UNITS, *PROGRAMS], glob), f"{variant.name}: {glob}")
 
-    def test_every_unit_is_run_in_some_stage(self):
-        for parts in ((variants.RELEASE, variants.RELEASE_REST), (variants.MEMORY, variants.MEMORY_FAULTS)):
-            missing = [unit for unit in UNITS if not any(v.runs(unit) and not v.reason_without(unit) for v in parts)]
-            self.assertLessEqual(set(missing), {"gpu_compile", *variants.TIMED})
-        self.assertEqual([unit for unit in variants.TIMED if not variants.RELEASE.runs(unit)], [])
+    def test_every_unit_is_run_without_and_with_a_sanitizer(self):
+        for variant in (variants.RELEASE, variants.MEMORY):
+            self.assertEqual((variant.units, list(variant.without)), (("*",), ["gpu_compile"]), "the stage gpu compilers has it")
 
     def test_parts_of_units_have_tests(self):
         for variant in VARIANTS:
@@ -111,12 +122,8 @@ class Lists(unittest.TestCase):
     def test_units_that_start_threads_meet_the_thread_sanitizer(self):
         starts = re.compile(r'pthread_create|"tests/unit/fakes\.h"|"tests/unit/with_fakes\.h"|"host[":]')
         for unit in UNITS:
-            here, rest = variants.THREAD.runs(unit), variants.THREAD_REST.runs(unit)
             if starts.search((HOME / "tests" / "unit" / f"{unit}.c").read_text(encoding="utf-8")):
-                self.assertTrue(here, unit)
-            if unit.startswith("conformance"):
-                self.assertTrue(here or rest, unit)
-            self.assertFalse(here and rest and unit not in variants.THREAD.parts, f"{unit} is run twice")
+                self.assertTrue(any(fnmatch.fnmatchcase(unit, glob) for glob in variants.THREAD.units), unit)
 
 
 class Running(unittest.TestCase):
@@ -142,21 +149,14 @@ class Running(unittest.TestCase):
             self.assertEqual(outcome.passed, 1)
             self.assertIn("skipped: b: a did not pass", said)
 
-    def test_stages_run_concurrently_and_timed_ones_do_not(self):
-        both, running, counts = threading.Barrier(2, timeout=20), [], []
+    def test_stages_run_concurrently(self):
+        both = threading.Barrier(2, timeout=120)
 
         def concurrent(tools):
             both.wait()
-            running.append(1)
             return passed()
 
-        def alone(tools):
-            counts.append(len(running))
-            return passed()
-
-        made = {"t": Stage(alone, alone=True), "a": Stage(concurrent), "b": Stage(concurrent)}
-        self.assertEqual(self.run_stages(made)[0].passed, 3)
-        self.assertEqual(counts, [2])
+        self.assertEqual(self.run_stages({"a": Stage(concurrent), "b": Stage(concurrent)})[0].passed, 2)
 
     def test_an_error_of_a_stage_is_its_failure(self):
         def broken(tools):
@@ -242,7 +242,7 @@ class FrontDoor(unittest.TestCase):
         self.assertEqual(told.stdout, f"{checks.list_stages()}\n")
         for words, wanted in ((["--program", "micro/none"], "unknown program 'micro/none'; programs: "),
                               (["--program", "micro/memory", "--all"], "--program runs stages of its own"),
-                              (["--only", "none"], "'none' matches no stage; stages: build release")):
+                              (["--only", "none"], "'none' matches no stage; stages: build programs")):
             told = self.started(*words)
             self.assertEqual((told.returncode, told.stdout), (2, ""))
             self.assertIn(wanted, told.stderr)
@@ -275,11 +275,11 @@ class Made(unittest.TestCase):
         return FakeTools(self.home, self.home, 1, answers={**said, **answers})
 
     def test_conformance_runs_on_the_fakes(self):
-        tools = self.tools(**{"a:0,1": Output(0, "ok 1 x\n1..1\n", "")})
-        outcome = stages.gpu(stages.MEMORY, tools)
+        tools = self.tools(**{"b:0,1": Output(0, "ok 1 x\n1..1\n", "")})
+        outcome = stages.gpu(stages.RELEASE, tools)
         self.assertEqual(str(outcome), "1 passed, 0 failed, 0 skipped")
         command, environment = tools.started[-1]
-        self.assertEqual(command[-1:], ["a:0,1"])
+        self.assertEqual(command[-2:], ["a", "b:0,1"])
         self.assertEqual(environment["LD_LIBRARY_PATH"].split(":")[0], str(self.home / "build/x/fakes"))
 
     def test_a_fake_without_a_device_is_no_skip(self):
@@ -290,7 +290,7 @@ class Made(unittest.TestCase):
 
     def test_what_a_sanitizer_finds_is_a_failure(self):
         found = Output(0, "ok 1 x\n1..1\n", "WARNING: ThreadSanitizer: data race")
-        self.assertEqual(len(stages.gpu(stages.MEMORY, self.tools(**{"b:0,1": found})).failures), 1)
+        self.assertEqual(len(stages.gpu(stages.MEMORY, self.tools(**{"a:0,1": found})).failures), 1)
 
     def test_what_a_variant_goes_without_is_a_skip(self):
         variant = stages.Variant("x", gpus=("{0}",), without={"conformance on fakes": "why not", "conformance": "nor here"})
