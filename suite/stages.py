@@ -194,6 +194,12 @@ def attack(kind: str, tools: Tools) -> Outcome:
     return Outcome(int(counted[1]), failures)
 
 
+def mutants(tools: Tools) -> Outcome:
+    """Faults put in on purpose: every one must be found by the test that is named for it."""
+    ran = tools.start("mutants", [python(), "tests/mutants.py"])
+    return of_tap("mutants", ran.out, ran.code)
+
+
 def shell(tools: Tools) -> Outcome:
     names = tools.sources("gpusig", ".ci/run", "tests/golden/update", "**/*.sh", "**/*.bats", "**/*.bash")
     if not tools.has("shellcheck"):
@@ -290,6 +296,7 @@ STAGES: dict[str, Stage] = {
     "bats": Stage(partial(bats, QUICK), _PROGRAMS, levels=(QUICK,)),
     "bats all": Stage(partial(bats, ALL), _PROGRAMS, levels=(ALL,)),
     "bats lab": Stage(partial(bats, LAB), _PROGRAMS, levels=(LAB,)),
+    "mutants": Stage(mutants, _PROGRAMS, levels=(LAB,)),
     **{f"attack {kind}": Stage(partial(attack, kind), _PROGRAMS, levels=(ALL,)) for kind in ATTACKS},
     **_of(RELEASE, (QUICK,)),
     **_of(MEMORY, (ALL,)),
