@@ -4,9 +4,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Optional, Sequence
+from typing import Optional, Sequence, Tuple
 
-from reports import chart_labels
 from reports.quantity import digits, tag
 from reports.svg import Canvas, Scale, text_width
 
@@ -35,10 +34,15 @@ class Across:
     css: str
 
 
+def label_of(what: str, bars: Sequence[Tuple[str, str]]) -> str:
+    """Every bar and line with its value, as far as a label goes."""
+    return "%s: %s" % (what, "; ".join("%s %s" % bar for bar in bars))
+
+
 def draw_bars(title: str, what: str, bars: Sequence[ChartBar], full: float, lines: Sequence[Across]) -> str:
     """One bar for each name, from 0; `full` is as long as there is space for. `what` the values are, for the label."""
-    good = {bar.name: bar.value for bar in bars if bar.valid}
-    label = chart_labels.of_bars(title, what, good, len(bars) - len(good), {a.name: a.value for a in lines if a.css != "bound"})
+    values = [(bar.name, digits(bar.value) + tag(bar.valid, bar.graded)) for bar in bars]
+    label = label_of("%s: %s" % (title, what), values + [(a.name, digits(a.value)) for a in lines if a.css != "bound"])
     left = max(text_width(bar.name) for bar in bars) + 10
     canvas = Canvas(left + _WIDTH + 46, 40 + _ROW * len(bars), label)
     scale = Scale(0.0, full, left, left + _WIDTH, False)

@@ -8,11 +8,11 @@ import statistics
 from dataclasses import dataclass, field
 from typing import Callable, Dict, List, Optional, Sequence, Tuple, Union
 
-from reports import chart_labels
-from reports.quantity import axis_value, digits, human, human_interval, scale_of, tag
+from reports.quantity import axis_value, digits, human, human_interval, listing, percent, plural, scale_of, tag
 from reports.svg import Canvas, Scale, linear_ticks, log_ticks, shorten, spread, text_width, tick_text
 
 COLOURS = 7
+_NAME = 60  # characters of a name in a label
 PALEST, WARMEST = 0.06, 0.5  # opacity of a cell; above 0.53 its number is hard to read by night
 
 
@@ -151,9 +151,14 @@ def _steps(points: List[Tuple[float, float]]) -> List[Tuple[float, float]]:
     return stairs
 
 
+def _inside(series: Series, x: Scale, y: Scale) -> List[Mark]:
+    """The marks that the axes can hold."""
+    return [m for m in series.marks if not (x.log and m.x <= 0) and not (y.log and m.y <= 0)]
+
+
 def _draw_series(canvas: Canvas, chart: LineChart, series: Series, x: Scale, y: Scale) -> None:
     colour = series.colour % COLOURS
-    inside = [m for m in series.marks if not (x.log and m.x <= 0) and not (y.log and m.y <= 0)]
+    inside = _inside(series, x, y)
     good = [m for m in inside if m.valid]
 
     def up(value: float) -> float:
@@ -186,19 +191,20 @@ def _draw_names(canvas: Canvas, chart: LineChart, x: Scale, y: Scale, label_widt
 
 
 def label_of(chart: LineChart, x: Scale, y: Scale) -> str:
-    """Of the marks that are drawn. Curves of one name are one: dots are series of their own."""
-    drawn: Dict[Tuple[str, bool], List[Mark]] = {}
-    for series in chart.series:
-        inside = [m for m in series.marks if not (x.log and m.x <= 0) and not (y.log and m.y <= 0)]
-        drawn.setdefault((series.name, series.dashed or series.under), []).extend(inside)
-    lines = [chart_labels.Line(name + (", expected" if aside and (name, False) in drawn else ""),
-                               sorted(((m.x, m.y) for m in marks if m.valid), key=lambda p: p[0]), aside)
-             for (name, aside), marks in drawn.items()]
-    axes = chart_labels.Axes(chart.title, chart.y_name, chart.y_unit, chart.x_name, chart.x_unit)
-    dotted = ["%s at %s" % (name, axes.at(value)) for value, name in chart.up if name and x.low < value < x.high]
-    dotted += ["%s at %s" % (name, axes.value(value)) for value, name in chart.across if name and y.low <= value <= y.high]
-    every = [m for marks in drawn.values() for m in marks]
-    return chart_labels.of_curves(axes, lines, sum(not m.valid for m in every), sum(m.valid and m.graded for m in every), dotted)
+    """What is drawn over what, and from where to where; the table below a chart has each value."""
+    marks = [m for series in chart.series for m in _inside(series, x, y) if m.valid]
+
+    def at(value: float) -> str:
+        return axis_value(value, chart.x_unit) if chart.x_unit in ("", "byte") else human(value, chart.x_unit)
+
+    names = listing([name[:_NAME] for name in dict.fromkeys(s.name for s in chart.series) if name], 6)
+    what = ": ".join(t[:_NAME] for t in (chart.title, chart.y_name) if t)
+    head = "%s over %s" % (what or "values", chart.x_name[:_NAME] or "x")
+    if not marks:
+        return "%s, no valid points%s" % (head, ": " + names if names else "")
+    return "%s from %s to %s%s; values from %s to %s" % (
+        head, at(min(m.x for m in marks)), at(max(m.x for m in marks)), ": " + names if names else "",
+        human(min(m.y for m in marks), chart.y_unit), human(max(m.y for m in marks), chart.y_unit))
 
 
 def draw_lines(chart: LineChart) -> str:
@@ -242,9 +248,10 @@ def draw_heat(rows: Sequence[str], columns: Sequence[str], cells: Sequence[Seque
     lines = [name.split("\n") for name in columns]
     side, tall = max([84.0] + [text_width(line) + 10 for name in lines for line in name]), 40.0
     left = max([text_width(r) for r in rows] + [text_width(row_title)]) + 14
-    places = [chart_labels.Place(row, column, *((c.value, c.valid, c.graded) if c else (None,)))
-              for row, line in zip(rows, cells) for column, c in zip(columns, line)]
-    label = chart_labels.of_cells(what, (row_title, column_title), (len(rows), len(columns)), places)
+    known = [c.value for row in cells for c in row if c and c.valid and c.value is not None]
+    label = "%s, %s (%s) by %s (%s): %s" % (
+        what or "numbers", plural(len(rows), "row"), row_title[:_NAME], plural(len(columns), "column"), column_title[:_NAME],
+        "from %s to %s" % (digits(min(known)), digits(max(known))) if known else "no valid value")
     canvas = Canvas(left + side * len(columns) + 2, 46 + tall * len(rows), label)
     canvas.text(left, 12, column_title, "tick")
     canvas.text(0, 34, row_title, "tick")
@@ -277,7 +284,8 @@ def draw_heat(rows: Sequence[str], columns: Sequence[str], cells: Sequence[Seque
 def draw_share(value: float, low: Optional[float], high: Optional[float], bound: Union[str, bool], width: float = 200) -> str:
     """A horizontal bar of `value` on 0..1 (a little more fits) with its interval, and a mark at 1 if that is a bound, or its
     name."""
-    canvas = Canvas(width, 16, chart_labels.of_share(value, low, high, bound))
+    full = "the " + bound if isinstance(bound, str) and bound else "a full bar"
+    canvas = Canvas(width, 16, "%s of %s" % (percent(value), full))
     scale = Scale(0, 1.0, 0.5, width - 9, False)
 
     def at(share: float) -> float:
@@ -298,8 +306,9 @@ def draw_spark(samples: Sequence[float], width: float = 96, height: float = 16, 
     """The samples in time order, around their median: drift, bursts and two modes show."""
     if len(samples) < 2:
         return ""
-    canvas = Canvas(width, height, chart_labels.of_samples(samples, unit))
     middle = statistics.median(samples)
+    label = "%s in time order, median %s" % (plural(len(samples), "sample"), human(middle, unit))
+    canvas = Canvas(width, height, label)
     low, high = spread(samples, False)
     x = Scale(0, len(samples) - 1, 1, width - 1, False)
     y = Scale(low, high, height - 2, 2, False)

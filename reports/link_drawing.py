@@ -6,10 +6,9 @@ from __future__ import annotations
 from itertools import combinations
 from typing import Dict, List, Mapping, Tuple
 
-from reports.chart_labels import first_short
 from reports.links import Link, Links, between
 from reports.quantity import listing, plural
-from reports.svg import Canvas, shorten, text_width
+from reports.svg import Canvas, first_short, shorten, text_width
 
 MAX_DEVICES = 16
 MAX_PAIRS = 28  # brackets, one below the other

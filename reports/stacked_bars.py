@@ -6,8 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import List, Sequence
 
-from reports import chart_labels
-from reports.quantity import human, scale_of
+from reports.bar_chart import label_of
+from reports.quantity import digits, human, scale_of
 from reports.svg import Canvas, Scale, linear_ticks, shorten, text_width, tick_text
 
 _ROW, _WIDTH = 20.0, 190.0
@@ -53,9 +53,9 @@ def _draw_stack(canvas: Canvas, stack: Stack, parts: Sequence[Part], unit: str, 
 
 def draw_stacks(title: str, parts: Sequence[Part], stacks: Sequence[Stack], unit: str, full: float) -> str:
     """`full` is the value that the axis ends at. Bars of one group follow each other in `stacks`."""
-    totals = {"%s, %s" % (s.group, s.name): sum(s.values) for s in stacks}
     factor, shown = scale_of(full, unit)
-    label = chart_labels.of_bars(title, shown, {name: total / factor for name, total in totals.items()}, 0, {})
+    totals = [("%s, %s" % (s.group, s.name), digits(sum(s.values) / factor)) for s in stacks]
+    label = label_of("%s: %s" % (title, shown), totals)
     groups = list(dict.fromkeys(stack.group for stack in stacks))
     left = min(_LONGEST_NAME, max(text_width(stack.name) for stack in stacks) + 10)
     head = 26 + _KEY * ((len(parts) + 1) // 2)

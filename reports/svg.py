@@ -88,6 +88,11 @@ class Canvas:
             "".join(self._parts))
 
 
+def first_short(texts: Sequence[str]) -> str:
+    """The first that a label has space for, else the last, which is cut."""
+    return next((text for text in texts if len(text) <= LONGEST_TEXT), texts[-1])
+
+
 def brief(text: str) -> str:
     return text if len(text) <= LONGEST_TEXT else text[:LONGEST_TEXT] + "…"
 

@@ -10,9 +10,8 @@ import re
 from dataclasses import dataclass, field
 from typing import Dict, List, Optional, Tuple
 
-from reports.chart_labels import first_short
 from reports.quantity import listing, size
-from reports.svg import Canvas, shorten, text_width
+from reports.svg import Canvas, first_short, shorten, text_width
 
 MAX_DEPTH = 24
 MAX_NODES = 20000
