@@ -14,12 +14,11 @@ from typing import Dict, Mapping, Optional, Sequence, Tuple
 
 from reports.jsonl import Json
 from reports.quantity import percent
+from reports.student import quantile
 
 PRIOR = 4  # observations that the spread of all numbers counts for
 LEAST = 8  # headline numbers with several tries, before a spread is stated
 _OF_A_MEDIAN = 0.6745 * math.sqrt(2)  # the median difference of two normal values over their standard deviation
-# Student's t for 95 %, by degrees of freedom.
-_T = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120)
 
 
 def _relative_variance(values: Sequence[float]) -> Optional[float]:
@@ -37,11 +36,6 @@ def spread_of(tries: Mapping[str, Sequence[float]]) -> Optional[Json]:
     return {"relative": median(found) / _OF_A_MEDIAN, "metrics": len(found)} if len(found) >= LEAST else None
 
 
-def student_t(degrees: int) -> float:
-    """For 95 %."""
-    return _T[min(degrees, len(_T)) - 1]
-
-
 def variance_of(values: Sequence[float], relative: float) -> Tuple[float, int]:
     """Relative, of one number whose tries or runs these are, with the spread of all numbers; and its degrees of freedom."""
     own = _relative_variance(values) if len(values) > 1 else None
@@ -54,7 +48,7 @@ def of_another_run(value: float, interval: Tuple[Optional[float], Optional[float
     """Where another run's value lies, with at least 95 %: the difference of two values has twice their variance. Holds the
     interval."""
     variance, degrees = variance_of(values, spread["relative"])
-    half = student_t(degrees) * math.sqrt(2 * variance) * abs(value)
+    half = quantile(0.95, degrees) * math.sqrt(2 * variance) * abs(value)
     ends = [end for end in interval if end is not None] + [value - half, value + half]
     return min(ends), max(ends)
 

@@ -22,7 +22,8 @@ from reports.jsonl import Json, clean, is_number, read_object
 from reports.machine import main_devices, name_of
 from reports.preflight.threshold import KNOWN
 from reports.signature_file import MALFORMED, restored
-from reports.spread import PRIOR, spread_of, student_t, variance_of
+from reports.spread import PRIOR, spread_of, variance_of
+from reports.student import quantile
 
 ASSUMED = 0.05  # standard deviation from run to run where nothing tells it: above that of a shared virtual machine
 FROM_NOISE, FROM_RUNS, FROM_TRIES, FROM_SAMPLES, FROM_NOWHERE = (
@@ -101,7 +102,7 @@ def _of_one(entry: Json, simulated: bool) -> Dict[str, Any]:
     low, high, value = entry.get("run_low"), entry.get("run_high"), abs(entry["value"])
     if is_number(low) and is_number(high):
         degrees = PRIOR + 1  # a number has two tries
-        deviation = (high - low) / 2 / value / student_t(degrees) / math.sqrt(2)
+        deviation = (high - low) / 2 / value / quantile(0.95, degrees) / math.sqrt(2)
         return {"deviation": deviation, "degrees": degrees, "source": FROM_TRIES}
     low, high = entry.get("ci_low"), entry.get("ci_high")
     if simulated:
