@@ -98,6 +98,8 @@ def read_signature(path: Path, name: str) -> Json:
     """As it is in the file. BadNumbers where it is none."""
     try:
         found = read_object(path)
+    except FileNotFoundError:
+        raise BadNumbers("%s has no signature.json; make it: ./gpusig report %s" % (name, name)) from None
     except OSError as why:
         raise BadNumbers("%s: %s" % (name, why.strerror)) from None
     except BadRecord as why:

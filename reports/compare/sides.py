@@ -8,9 +8,10 @@ run. A file is a signature or another tool's output.
 from __future__ import annotations
 
 import re
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Dict, List, Sequence, Tuple
+from typing import Dict, Iterator, List, NamedTuple, Sequence, Tuple
 
 from reports.compare import foreign, gpusig
 from reports.compare.numbers import BadNumbers, RunNumbers
@@ -60,27 +61,48 @@ def runs_done(folder: Path) -> Dict[str, bool]:
     return {}
 
 
-def _signature_of(folder: Path, name: str) -> RunNumbers:
-    if not (folder / SIGNATURE).is_file():
-        raise BadNumbers("%s has records and no signature.json; make it: ./gpusig report %s" % (name, name))
-    return gpusig.read(folder / SIGNATURE, name)
+class Place(NamedTuple):
+    """Where a run is; `unread` is why it does not count, empty where it does."""
+
+    signature: Path
+    name: str
+    unread: str = ""
+
+
+def runs_under(folder: Path, name: str) -> List[Place]:
+    """The run that a folder is, or those in it."""
+    if holds_run(folder):
+        return [Place(folder / SIGNATURE, name)]
+    done = runs_done(folder)
+    found = [(path, "%s/%s" % (name, clean(path.name))) for path in visible(folder) if path.is_dir() and holds_run(path)]
+    return [Place(path / SIGNATURE, shown, "" if done.get(path.name, True) else "%s is not complete" % shown)
+            for path, shown in found]
+
+
+@contextmanager
+def named(cwd: Path, given: str) -> Iterator[Tuple[Path, str]]:
+    """The path of what the user named, and its name in messages. BadNumbers where it is not there or cannot be read."""
+    name = clean(given).rstrip("/") or "/"
+    try:
+        if not (cwd / given).exists():
+            raise BadNumbers("%s is not there" % name)
+        yield cwd / given, name
+    except BadNumbers:
+        raise
+    except OSError as why:
+        raise BadNumbers("%s: %s" % (name, why.strerror)) from None
+    except ValueError:
+        raise BadNumbers("%s is not the name of a file" % name) from None  # a zero byte in it
 
 
 def _of_folder(folder: Path, name: str, side: Side) -> None:
-    if holds_run(folder):
-        side.runs.append(_signature_of(folder, name))
-        return
+    places = runs_under(folder, name)
+    side.runs += [gpusig.read(place.signature, place.name) for place in places if not place.unread]
+    side.left_out += [place.unread for place in places if place.unread]
     inside = visible(folder)
-    folders = [path for path in inside if path.is_dir()]
-    runs, done = [path for path in folders if holds_run(path)], runs_done(folder)
-    for path in runs:
-        if done.get(path.name, True):
-            side.runs.append(_signature_of(path, "%s/%s" % (name, clean(path.name))))
-        else:
-            side.left_out.append("%s/%s is not complete" % (name, clean(path.name)))
-    if not runs and {"A", "B"} <= {path.name for path in folders}:
+    if not places and {"A", "B"} <= {path.name for path in inside if path.is_dir()}:
         raise BadNumbers("%s holds both sides: ./gpusig compare %s/A %s/B" % (name, name, name))
-    if runs or done:
+    if places or runs_done(folder):
         return
     files = [path for path in inside if path.is_file() and path.name not in (_WHOLE, "lock")]
     if not files:
@@ -109,20 +131,11 @@ def read(cwd: Path, names: Sequence[str]) -> Side:
     """The runs of a side. BadNumbers names what cannot be read."""
     side = Side(listing([clean(name) for name in names], 2), [])
     for given in names:
-        name, path = clean(given).rstrip("/") or "/", cwd / given
-        try:
+        with named(cwd, given) as (path, name):
             if path.is_dir():
                 _of_folder(path, name, side)
-            elif path.exists():
-                side.runs.append(_of_file(path, name))
             else:
-                raise BadNumbers("%s is not there" % name)
-        except OSError as why:
-            raise BadNumbers("%s: %s" % (name, why.strerror)) from None
-        except ValueError as why:
-            if isinstance(why, BadNumbers):
-                raise
-            raise BadNumbers("%s is not the name of a file" % name) from None  # a zero byte in it
+                side.runs.append(_of_file(path, name))
     if len(side.runs) > MAX_RUNS:
         raise BadNumbers("%s has more than %d runs" % (side.name, MAX_RUNS))
     if not side.runs:

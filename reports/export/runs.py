@@ -13,7 +13,7 @@ from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from reports.compare import gpusig
 from reports.compare.numbers import BadNumbers
-from reports.compare.sides import MAX_RUNS, SIGNATURE, holds_run, runs_done, visible
+from reports.compare.sides import MAX_RUNS, SIGNATURE, Place, named, runs_under
 from reports.compare.verdict import matches
 from reports.groups import grouped
 from reports.jsonl import Json, clean, is_number
@@ -150,56 +150,25 @@ def read(path: Path, name: str) -> Run:
         raise BadNumbers("%s: signature.json is malformed: %s" % (name, clean(str(why))[:200])) from None
 
 
-def _places(path: Path, name: str, left_out: List[str]) -> List[Tuple[Path, str]]:
-    """The signatures under a name of the user."""
-    if not path.is_dir():
-        return [(path, name)]
-    if holds_run(path):
-        return [(path / SIGNATURE, name)]
-    folders = [inner for inner in visible(path) if inner.is_dir()]
-    done, found = runs_done(path), []
-    for folder in filter(holds_run, folders):
-        shown = "%s/%s" % (name, clean(folder.name))
-        if done.get(folder.name, True):
-            found.append((folder / SIGNATURE, shown))
-        else:
-            left_out.append("%s is not complete" % shown)
-    if not found and not left_out:
-        raise BadNumbers("%s holds no run: neither signature.json, nor folders with one" % name)
-    return found
-
-
-def _read_all(places: Sequence[Tuple[Path, str]], left_out: List[str]) -> List[Run]:
-    found = []
-    for path, name in places:
-        try:
-            if not path.exists():
-                raise BadNumbers("%s has no signature.json; make it: ./gpusig report %s" % (name, name))
-            found.append(read(path, name))
-        except BadNumbers as why:
-            left_out.append(str(why))
-    return found
-
-
 def collect(cwd: Path, names: Sequence[str]) -> Tuple[List[Run], List[str]]:
     """All runs, and why others are left out. BadNumbers where a name is wrong, or nothing can be read."""
-    places: List[Tuple[Path, str]] = []
-    left_out: List[str] = []
+    places: List[Place] = []
     for given in names:
-        name = clean(given).rstrip("/") or "/"
-        try:
-            if not (cwd / given).exists():
-                raise BadNumbers("%s is not there" % name)
-            places += _places(cwd / given, name, left_out)
-        except OSError as why:
-            raise BadNumbers("%s: %s" % (name, why.strerror)) from None
-        except ValueError as why:
-            if isinstance(why, BadNumbers):
-                raise
-            raise BadNumbers("%s is not the name of a file" % name) from None  # a zero byte in it
+        with named(cwd, given) as (path, name):
+            own = runs_under(path, name) if path.is_dir() else [Place(path, name)]
+        if not own:
+            raise BadNumbers("%s holds no run: neither signature.json, nor folders with one" % name)
+        places += own
     if len(places) > MAX_RUNS:
         raise BadNumbers("%d runs, more than %d" % (len(places), MAX_RUNS))
-    found = _read_all(places, left_out)
+    found, left_out = [], []
+    for place in places:
+        try:
+            if place.unread:
+                raise BadNumbers(place.unread)
+            found.append(read(place.signature, place.name))
+        except BadNumbers as why:
+            left_out.append(str(why))
     if not found:
         raise BadNumbers(left_out[0] if len(left_out) == 1 else "no run can be used: " + "; ".join(left_out[:3]))
     return found, left_out

@@ -17,7 +17,7 @@ from typing import Dict, List, Optional, Sequence, Tuple
 from reports.compare import gpusig
 from reports.compare.numbers import BadNumbers, RunNumbers
 from reports.compare.provenance import HOSTNAME
-from reports.compare.sides import SIGNATURE, holds_run, natural, runs_done, visible
+from reports.compare.sides import SIGNATURE, Place, holds_run, named, natural, runs_under, visible
 from reports.fleet import between
 from reports.jsonl import BadRecord, clean, read_object
 from reports.quantity import listing, plural
@@ -76,30 +76,30 @@ def _half_written(folder: Path) -> str:
         " (%s)" % unfinished if unfinished else "", clean(str(folder)))
 
 
-def _read_run(node: Node, folder: Path) -> None:
-    if not (folder / SIGNATURE).is_file():
-        raise BadNumbers(_half_written(folder))
-    node.runs.append(gpusig.read(folder / SIGNATURE, node.path, values=False))
+def _read_run(node: Node, place: Place) -> None:
+    if place.unread:
+        raise BadNumbers(place.unread)
+    folder = place.signature.parent
+    if not place.signature.is_file():
+        raise BadNumbers("%s: %s" % (place.name, _half_written(folder)))
+    node.runs.append(gpusig.read(place.signature, place.name, values=False))
     unfinished = _unfinished(folder)
     if unfinished:
         node.notes.append(unfinished)
 
 
-def _runs_of(folder: Path) -> List[Path]:
-    return [path for path in visible(folder) if path.name.startswith(_RUN) and path.is_dir() and holds_run(path)]
+def _runs_of(folder: Path, name: str) -> List[Place]:
+    """Where a folder is no run, only what --repeats writes: other folders with runs are nodes."""
+    return [place for place in runs_under(folder, name)
+            if place.signature.parent == folder or place.signature.parent.name.startswith(_RUN)]
 
 
-def _read_runs(node: Node, folder: Path) -> None:
-    runs, done = _runs_of(folder), runs_done(folder)
-    for path in runs[:_MAX_RUNS]:
-        name = clean(path.name)[:40]
-        if not done.get(path.name, True):
-            node.notes.append("%s is not complete and is left out" % name)
-            continue
+def _read_runs(node: Node, places: Sequence[Place]) -> None:
+    for place in places[:_MAX_RUNS]:
         try:
-            _read_run(node, path)
+            _read_run(node, place)
         except BadNumbers as why:
-            node.notes.append("%s is left out: %s" % (name, why))
+            node.notes.append("left out: %s" % why)
     if not node.runs:
         raise BadNumbers("; ".join(node.notes) or "no run in it")
 
@@ -112,9 +112,9 @@ def read_node(path: Path, given: str) -> Node:
         if path.is_file():
             node.runs.append(gpusig.read(path, given, values=False))
         elif holds_run(path):
-            _read_run(node, path)
+            _read_run(node, *_runs_of(path, given))
         else:
-            _read_runs(node, path)
+            _read_runs(node, _runs_of(path, given))
     except BadNumbers as why:
         node.unread = str(why)[len(given) + 2:] if str(why).startswith(given + ": ") else str(why)
     except OSError as why:
@@ -126,7 +126,7 @@ def read_node(path: Path, given: str) -> Node:
 
 
 def _holds_node(path: Path) -> bool:
-    return holds_run(path) or (path / "repeats.json").is_file() or bool(_runs_of(path))
+    return (path / "repeats.json").is_file() or bool(_runs_of(path, ""))
 
 
 def _is_file_of_node(path: Path) -> bool:
@@ -135,21 +135,12 @@ def _is_file_of_node(path: Path) -> bool:
 
 def _places(cwd: Path, given: str) -> List[Tuple[Path, str]]:
     """The nodes of what the user named: path, and its name in messages."""
-    name, path = clean(given).rstrip("/") or "/", cwd / given
-    try:
-        if path.is_file() or path.is_dir() and _holds_node(path):
+    with named(cwd, given) as (path, name):
+        if path.is_file() or _holds_node(path):
             return [(path.resolve() if path.name in ("", ".", "..") else path, name)]
-        if not path.is_dir():
-            raise BadNumbers("fleet: %s is not there" % name)
         inside = visible(path)
         folders = [one for one in inside if one.is_dir() and not between.holds_only_pairs(one)]
         found = folders or [one for one in inside if _is_file_of_node(one)]
-    except OSError as why:
-        raise BadNumbers("fleet: %s: %s" % (name, why.strerror)) from None
-    except ValueError as why:
-        if isinstance(why, BadNumbers):
-            raise
-        raise BadNumbers("fleet: %s is not the name of a file" % name) from None  # a zero byte in it
     if not found:
         raise BadNumbers("fleet: %s holds no nodes: folders with a run each, or signature files" % name)
     return [(one, "%s/%s" % (name, clean(one.name))) for one in found]

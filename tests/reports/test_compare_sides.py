@@ -244,7 +244,7 @@ class Refused(Folders):
         (self.folder / "loop").symlink_to("loop")
         self.refused("^gpusig: nothing is not there$", "host", "nothing")
         self.refused("^gpusig: empty holds no run", "host", "empty")
-        self.refused("^gpusig: records has records and no signature.json; make it: ./gpusig report records$", "host", "records")
+        self.refused("^gpusig: records has no signature.json; make it: ./gpusig report records$", "host", "records")
         self.refused("^gpusig: loop", "host", "loop")
         self.refused("^gpusig: ", "host", "a\0b")
 

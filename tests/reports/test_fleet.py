@@ -340,7 +340,7 @@ class Folders(workplace.Scratch):
             path.unlink()
         (one / "repeats.json").write_text(json.dumps({"repeats": 3, "done": ["run-1", "run-2"]}))
         found = self.found("fleet")
-        self.assertEqual((found["nodes"][0]["runs"], found["nodes"][0]["notes"]), (2, ["run-3 is not complete and is left out"]))
+        self.assertEqual((found["nodes"][0]["runs"], found["nodes"][0]["notes"]), (2, ["left out: fleet/n01/run-3 is not complete"]))
         (self.folder / "files").mkdir()
         for place in range(2, 7):
             own = self.folder / "fleet" / ("n%02d" % place) / "signature.json"
