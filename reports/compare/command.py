@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any, Callable, Dict, List, Sequence, Tuple
 
 from reports.command_line import Parser, as_json, effect, factor, write, write_page
-from reports.compare import comparison, junit, nodes, noise, page, sides, table, verdict
+from reports.compare import comparison, junit, nodes, noise, page, sides, verdict
 from reports.compare.numbers import BadNumbers
 from reports.jsonl import Json, clean, whole_in
 
 OK, BAD, USAGE = 0, 1, 2
-FORMATS: Dict[str, Callable[[Json], str]] = {"table": table.table, "junit": junit.junit, "json": as_json}
+FORMATS: Dict[str, Callable[[Json], str]] = {"table": page.table, "junit": junit.junit, "json": as_json}
 _BETWEEN = "vs"
 _PAGE, _NOISE = "compare.html", "noise.json"
 

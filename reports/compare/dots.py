@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import List, Optional, Tuple
 
 from reports.compare.numbers import DIFFERENCE
-from reports.compare.table import SIDES, change_format, difference_text, effect_text, present, verdict_text
+from reports.compare.wording import SIDES, change_format, difference_text, effect_text, present, verdict_text
 from reports.jsonl import Json
 from reports.quantity import human, plural
 from reports.svg import Canvas, Scale

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import List, Optional, Tuple
 from xml.etree import ElementTree
 
-from reports.compare.table import (SIDES, change_text, control_text, effect_text, finds_text, label_of, medians, missing_texts,
+from reports.compare.wording import (SIDES, change_text, control_text, effect_text, finds_text, label_of, medians, missing_texts,
                                    p_text, provenance_texts, repeats_text, shown, side_text, verdict_text)
 from reports.compare.verdict import INCONCLUSIVE, INVALID, REGRESS
 from reports.jsonl import Json
@@ -61,7 +61,7 @@ def _cases(suite: ElementTree.Element, known: Json) -> None:
 
 def junit(comparison: Json) -> str:
     """One document; it has no time of its own, so that the same comparison gives the same bytes."""
-    known, _ = shown(comparison, 0)
+    known = shown(comparison, 0)
     root = ElementTree.Element("testsuites", name=SUITE)
     suite = ElementTree.SubElement(root, "testsuite", name=SUITE, time="0")
     said = [text for _, text in provenance_texts(known["provenance"])]

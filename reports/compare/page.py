@@ -1,93 +1,130 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A comparison as one HTML file that needs no network, no script and no other file."""
+"""A comparison in a terminal and as a page: the answer, what else differs, the control, and a verdict for every
+judged metric."""
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Tuple
+from dataclasses import replace
+from typing import Any, List, Sequence, Tuple
 
 from reports import report
+from reports.blocks import (PAGE, Cell, Column, Counts, Group, Head, Page, Row, Table, Text, columns, html, plain, row,
+                            terminal, terms)
 from reports.compare.dots import axis_of, draw_interval, draw_runs
-from reports.compare.table import (DIFFERS, SIDES, blocks, change_text, control_text, counts_of, finds_text, label_of,
-                                   least_effects, medians, missing_of, p_text, plain, present, repeats_text, shown, values_text,
-                                   verdict_text)
 from reports.compare.verdict import EQUIVALENT, IMPROVE, INCONCLUSIVE, INVALID, REGRESS
+from reports.compare.wording import (DIFFERS, SIDES, blocks, change_text, control_text, counts_of, finds_text,
+                                     label_of, least_effects, medians, missing_texts, p_text, repeats_text, shown,
+                                     side_text, values_text, verdict_text)
 from reports.jsonl import Json
 from reports.quantity import listing, percent, plural
 from reports.svg import markup
 
 # The most rows of others, and whether every run is drawn and has a tooltip. The first that keeps the limit is taken.
 _LEVELS = ((200, True, True), (200, True, False), (50, True, False), (0, False, False))
-_RUNS = 100  # of a side that are listed
-_FIELDS, _VALUE = 100, 90  # of provenance: rows, and characters of a value
-_CONTROLS = 20
-_ARROWS = {"higher": "\u00a0↑", "lower": "\u00a0↓"}
-_NAME = 60  # characters of a run's name in a tooltip
-ICONS = {REGRESS: "!", IMPROVE: "+", EQUIVALENT: "=", INCONCLUSIVE: "?", INVALID: "×", "no regression": "✓"}
+# Rows in a terminal and on a page.
+_OTHERS, _FIELDS, _CONTROLS, _RUNS = (10, 200), (24, 100), (5, 20), (0, 100)
+_VALUE = 90  # characters of a value of provenance
+_ARROWS = {"higher": " ↑", "lower": " ↓"}
+_NAME = 60  # characters of a run's name
+_ICONS = {REGRESS: "!", IMPROVE: "+", EQUIVALENT: "=", INCONCLUSIVE: "?", INVALID: "×", "no regression": "✓"}
 _MEANING = (
-    (REGRESS, "Worse, and both hold: the adjusted p is below the rate, and the whole interval is beyond the least effect that "
-              "matters."),
+    (REGRESS, "Worse, and both hold: the adjusted p is below the rate, and the whole interval is beyond the "
+              "least effect that matters."),
     (IMPROVE, "Better, and both hold."),
     (EQUIVALENT, "The whole interval is within the least effect that matters. Only this verdict says that nothing moved."),
     (INCONCLUSIVE, "These runs decide neither. It does not say that nothing moved: more runs may find a change."),
     (INVALID, "It cannot be compared: too few runs have a value, or the values have no ratio. The reason is below the row."))
 _METHOD = (
     ("Value", "Each run gives one value for each metric, so the number of runs is the number of observations."),
-    ("Change", "After / before by the Hodges-Lehmann estimate: the median of the ratios of all pairs of runs, on logarithms. "
-               "Where a metric has no ratio it is after - before, in the metric's unit."),
-    ("Interval", "The %s interval of that estimate, from the exact distribution of the Mann-Whitney statistic; no distribution "
-                 "of the values is assumed. An arrow or \"unbounded\": so few runs give no limit."),
-    ("p", "Exact two-sided Mann-Whitney test, adjusted by Benjamini and Hochberg over the judged metrics, so that of the changes "
-          "reported at most %s are expected to be false."),
-    ("Finds", "The least effect that so many runs would find in 90 % of such comparisons. \"none\": so few runs find no effect, "
-              "however large."))
+    ("Change", "After / before by the Hodges-Lehmann estimate: the median of the ratios of all pairs of "
+               "runs, on logarithms. Where a metric has no ratio it is after - before, in the metric's "
+               "unit."),
+    ("Interval", "The %s interval of that estimate, from the exact distribution of the Mann-Whitney "
+                 "statistic; no distribution of the values is assumed. An arrow or \"unbounded\": so few "
+                 "runs give no limit."),
+    ("p", "Exact two-sided Mann-Whitney test, adjusted by Benjamini and Hochberg over the judged metrics, so "
+          "that of the changes reported at most %s are expected to be false."),
+    ("Finds", "The least effect that so many runs would find in 90 % of such comparisons. \"none\": so few "
+              "runs find no effect, however large."))
+_DRAWN = ("Dots are runs, the lines through them medians. Both drawings of a row have one axis, relative to "
+          "the median before. Shaded: ± the least effect that matters.")
 
 
-# ------------------------------------------------------------------ judged metrics
+def _badge(verdict: str, text: str) -> Cell:
+    return Cell(text, icon=_ICONS[verdict], look=verdict.replace(" ", "-"))
 
 
-def _lost(row: Json, names: Tuple[List[str], List[str]]) -> List[str]:
-    """Which runs have no value, and why."""
-    said = []
-    for side, runs in zip(SIDES, names):
-        for reason, places in missing_of(row[side]).items():
-            named = [runs[i] for i in places if i < len(runs)]
-            listed = "all runs" if len(places) == len(row[side]["values"]) else listing(named)
-            said.append("No value %s of %s: %s" % (side, listed or plural(len(places), "run"), reason))
-    return said
+def _row(metric: Json, names: Sequence[List[str]], drawn: bool, titles: bool) -> Row:
+    """Of a judged metric all cells, of another the first four."""
+    before, after, unit = medians(metric)
+    values = [Cell(("%s %s" % (value, unit)).strip(), css="median") for value in (before, after)]
+    label = Cell(label_of(metric) + _ARROWS.get(metric["better"], ""), metric["condition"], title=metric["name"])
+    missing = missing_texts(metric, names)
+    if not metric["verdict"]:
+        named = label if metric["condition"] else Cell(label.text, metric["name"])  # "bandwidth" alone may be any
+        return row(named, *values, change_text(metric), notes=missing)
+    axis = axis_of(metric) if drawn else None
+    runs = markup(draw_runs(metric, axis, (names[0], names[1]), titles)) if axis else ""
+    repeats = repeats_text(metric)
+    below = repeats if metric["repeats"] is not None else verdict_text(metric)[len(metric["verdict"]):].strip()
+    notes = metric["reason"], *missing, repeats if metric["repeats"] is None else ""
+    return row(label, *values, Cell("no value" if drawn and not axis else "", drawing=runs),
+               Cell(drawing=markup(draw_interval(metric, axis)) if axis else ""), change_text(metric),
+               Cell(p_text(metric["p_adjusted"]), title="unadjusted p " + p_text(metric["p"])),
+               finds_text(metric).partition(" ")[2], replace(_badge(metric["verdict"], metric["verdict"]), below=below),
+               notes=[note for note in notes if note], css="metric v-" + metric["verdict"])
 
 
-def _row(row: Json, names: Tuple[List[str], List[str]], drawn: bool, titles: bool) -> Dict[str, Any]:
-    before, after, unit = medians(row)
-    change, _, between = change_text(row).partition(" (")
-    axis = axis_of(row) if drawn else None
-    repeats = repeats_text(row)
-    counts = ["%d of %s" % (present(row[side]), plural(len(row[side]["values"]), "value")) if missing_of(row[side]) else ""
-              for side in SIDES]
-    return {"label": label_of(row), "name": row["name"], "condition": row["condition"], "arrow": _ARROWS.get(row["better"], ""),
-            "before": before, "after": after, "unit": unit, "counts": counts,
-            "change": change, "between": "(" + between if between else "",
-            "p": p_text(row["p_adjusted"]), "raw_p": p_text(row["p"]), "finds": finds_text(row),
-            "runs": markup(draw_runs(row, axis, names, titles)) if axis else "", "undrawn": "no value" if drawn else "",
-            "interval": markup(draw_interval(row, axis)) if axis else "",
-            "verdict": row["verdict"], "within": verdict_text(row)[len(row["verdict"]):], "icon": ICONS.get(row["verdict"], ""),
-            "notes": [report.hold(note) for note in (row["reason"], repeats[:1].upper() + repeats[1:]) if note],
-            "lost": _lost(row, names)}
+def _judged(known: Json, names: Sequence[List[str]], drawn: bool, titles: bool) -> List[Any]:
+    if not known["metrics"]:
+        return [Text("No metric was judged.", "summary")]
+    rows: List[Any] = []
+    for title, own in blocks(known["metrics"]):
+        rows += [Head(title), *(_row(metric, names, drawn, titles) for metric in own)]
+    heads = [Column("metric"), *columns("before", "after", css=""), Column("every run", "word drawing", drawn=True),
+             Column("interval of the change", "word interval", drawn=True), Column("change", "word change"),
+             Column("adjusted p", under=True), Column("finds", under=True), Column("verdict", "word says", aside=True)]
+    return [Text(_DRAWN if drawn else "There are too many runs to draw them.", "question", only=PAGE),
+            Table("Medians before and after, every run, the change with its interval, and the verdict of each metric",
+                  heads, rows, "judged", scrolls=False),
+            Text("Medians of the runs, and the change with its interval. p is adjusted over the judged "
+                 "metrics (rate %s). Finds: the least effect that so many runs would find with 90 %%. Least "
+                 "effect that matters: %s. ↑ more is better, ↓ "
+                 "less." % (percent(known["settings"]["rate"]), least_effects(known["metrics"])))]
 
 
-# ------------------------------------------------------------------ what else differs, and how it was compared
+def _others(known: Json, names: Sequence[List[str]]) -> List[Any]:
+    count = known["others_count"]
+    heads = [Column("metric"), *columns("before", "after", css=""), Column("change and interval")]
+    rows = [_row(metric, names, False, False) for metric in known["others"]]
+    table = Table("Other metrics, the largest effect first", heads, rows, most=_OTHERS, total=count)
+    said = Text("Described by effect, not judged: among so many numbers some differ by chance.", "question")
+    return [said, Group("fold", "The largest of %s" % plural(count, "metric"), [table])] if count else []
 
 
-def _provenance(provenance: Json) -> Tuple[List[Dict[str, Any]], int]:
+def _provenance(provenance: Json) -> List[Any]:
     rows = []
     for kind, said in DIFFERS.items():
+        alarm = kind != "expected"
         for entry in provenance[kind]:
             values = {side: entry.get(side) for side in SIDES}
             if "side" in entry:
                 values[entry["side"]] = entry["values"]
-            cells = [values_text(mine, others or (), _VALUE) if mine is not None else ""
-                     for mine, others in ((values["before"], values["after"]), (values["after"], values["before"]))]
-            rows.append({"field": entry["field"], "cells": cells, "said": said, "alarm": kind != "expected"})
-    return rows[:_FIELDS], max(0, len(rows) - _FIELDS)
+            cells = [values_text(mine, others or (), _VALUE) if mine is not None else "" for mine, others in (
+                (values["before"], values["after"]), (values["after"], values["before"]))]
+            field = Cell(entry["field"], said[:1].lower() + said[1:], "!" if alarm else "")
+            rows.append(row(field, *cells, css="alarm" if alarm else ""))
+    heads = [Column("field"), *columns("before", "after", css="word long")]
+    return [Table("What else differs", heads, rows, "provenance", _FIELDS)] if rows else [
+        Text("No recorded provenance differs.", "")]
+
+
+def _control(control: Json) -> List[Any]:
+    word, _, text = control_text(control).partition(": ")
+    lead = word.replace("Control ", "").capitalize() + (":" if text else "")
+    rows = [row(label_of(metric), change_text(metric)) for metric in control["metrics"]]
+    return [Text(text, "control c-" + control["verdict"], lead, control["verdict"] == "moved"),
+            Table("Metrics of the control", columns("metric", "change"), rows, most=_CONTROLS)]
 
 
 def _settings(known: Json) -> List[Tuple[str, str]]:
@@ -102,45 +139,48 @@ def _settings(known: Json) -> List[Tuple[str, str]]:
             ("Counted", "nodes, each with the median of its runs" if settings["nodes"] else "runs")]
 
 
-def _side(known: Json, side: str) -> Dict[str, Any]:
+def _runs(known: Json, side: str) -> Table:
     """Every run with how many judged metrics it has a value of."""
-    about = known[side]
-    held = [sum(i < len(row[side]["values"]) and row[side]["values"][i] is not None for row in known["metrics"])
-            for i in range(len(about["runs"][:_RUNS]))]
-    rows = [(run["name"], run["started"].replace("T", " ") or "unknown", "%d of %d" % (count, len(known["metrics"])))
-            for run, count in zip(about["runs"], held)]
-    where = ", ".join(t for t in (about["machine"], about["device"], about["source"]) if t)
-    return {"title": "%s: %s" % (side.capitalize(), about["name"]), "where": where, "rows": rows,
-            "hidden": max(0, len(about["runs"]) - _RUNS), "runs": plural(len(about["runs"]), "run")}
+    values = [metric[side]["values"] for metric in known["metrics"]]
+    rows = []
+    for i, run in enumerate(known[side]["runs"]):
+        held = sum(i < len(own) and own[i] is not None for own in values)
+        rows.append(row(run["name"], run["started"].replace("T", " ") or "unknown", "%d of %d" % (held, len(values))))
+    return Table("%s %s" % (side.capitalize(), side_text(known[side])),
+                 [*columns("run", "started"), Column("judged values", "")], rows, most=_RUNS, titled=True)
 
 
 def _question(known: Json) -> str:
     before, after = known["before"], known["after"]
-    machine = before["machine"] + ": has" if before["machine"] and before["machine"] == after["machine"] else "Has"
-    return "%s anything changed from %s to %s?" % (machine, before["name"], after["name"])
+    same = before["machine"] if before["machine"] == after["machine"] else ""
+    return "%s anything changed from %s to %s?" % (same + ": has" if same else "Has", before["name"], after["name"])
 
 
-def _context(comparison: Json, others: int, drawn: bool, titles: bool) -> Dict[str, Any]:
-    known, hidden = shown(comparison, others)
-    names = tuple([plain(run["name"], _NAME) for run in known[side]["runs"]] for side in SIDES)
-    provenance, more_fields = _provenance(known["provenance"])
-    control, settings, outcome = known["control"], known["settings"], known["outcome"]
-    word, _, text = control_text(control).partition(":")
-    method = [(term, text % percent({"Interval": settings["confidence"], "p": settings["rate"]}[term]) if "%s" in text else text)
-              for term, text in _METHOD]
-    return {"title": "gpusig compare: " + _question(known), "question": _question(known), "outcome": outcome,
-            "sentence": report.hold(outcome["sentence"]), "reasons": [report.hold(reason) for reason in outcome["reasons"]],
-            "control_word": word.rstrip("."), "control_text": report.hold(text.strip()),
-            "word": "" if outcome["sentence"].lower().startswith(outcome["verdict"]) else outcome["verdict"],
-            "icon": ICONS[outcome["verdict"]], "icons": ICONS, "counts": counts_of(known["metrics"]),
-            "judged": len(known["metrics"]),
-            "provenance": provenance, "more_fields": more_fields, "control": control,
-            "controls": [(label_of(row), change_text(row)) for row in control["metrics"][:_CONTROLS]],
-            "more_controls": max(0, len(control["metrics"]) - _CONTROLS),
-            "blocks": [(title, [_row(row, names, drawn, titles) for row in rows]) for title, rows in blocks(known["metrics"])],
-            "undrawn": not drawn, "others": [_row(row, names, False, False) for row in known["others"]], "hidden": hidden,
-            "all_others": known["others_count"], "settings": _settings(known), "method": method, "meaning": _MEANING,
-            "sides": [_side(known, side) for side in SIDES], "version": known["version"]}
+def _page(comparison: Json, others: int, drawn: bool, titles: bool) -> Page:
+    known = shown(comparison, others)
+    names = [[plain(run["name"], _NAME) for run in known[side]["runs"]] for side in SIDES]
+    about = ["%s %s" % (side, side_text(known[side])) for side in SIDES]
+    outcome, settings, judged = known["outcome"], known["settings"], len(known["metrics"])
+    word = "" if outcome["sentence"].lower().startswith(outcome["verdict"]) else outcome["verdict"]
+    values = {"Interval": settings["confidence"], "p": settings["rate"]}
+    method = [(term, text % percent(values[term]) if "%s" in text else text) for term, text in _METHOD]
+    meaning = [(_badge(verdict, verdict), text) for verdict, text in _MEANING]
+    counts = [(_badge(verdict, verdict), count) for verdict, count in counts_of(known["metrics"])]
+    parts = [*[Counts(plural(judged, "judged metric"), counts)] * bool(judged),
+             Group("columns", "", [Group("part", "What else differs", _provenance(known["provenance"])),
+                                   Group("part", "Control", _control(known["control"]))], css="first"),
+             Group("section", "Judged metrics", _judged(known, names, drawn, titles), "judged"),
+             Group("section", "Other metrics", _others(known, names), "others"),
+             Group("section", "How to read this", [Group("columns", "", [terms(meaning), terms(method)])], "reading"),
+             Group("section", "Settings", [terms(_settings(known))], "settings"),
+             Group("section", "Runs", [Group("columns", "", [_runs(known, side) for side in SIDES])], "runs", only=PAGE)]
+    footer = "gpusig.comparison %s. This file needs no network, and a comparison always gives these bytes."
+    return Page("comparison", "compare", about, _question(known), [outcome["sentence"]], outcome["reasons"], parts,
+                footer % known["version"], _badge(outcome["verdict"], word))
+
+
+def table(comparison: Json) -> str:
+    return terminal(_page(comparison, _OTHERS[0], False, False))
 
 
 def _running(known: Json) -> str:
@@ -150,12 +190,11 @@ def _running(known: Json) -> str:
 
 
 def render(comparison: Json) -> str:
-    """At most report.LIMIT bytes for some ten runs a side; with less detail where there are more. Raises report.MissingDependency
-    where jinja2 is not installed."""
-    template, page = report.page_template("compare.html"), ""
-    style, style_hash = report.style_of("report.css", "compare.css", running=_running(shown(comparison, 0)[0]))
+    """At most report.LIMIT bytes for some ten runs a side; with less detail where there are more. Raises
+    report.MissingDependency where jinja2 is not installed."""
+    page, running = "", _running(shown(comparison, 0))
     for level in _LEVELS:
-        page = template.render(_context(comparison, *level), style=style, style_hash=style_hash) + "\n"
+        page = html(_page(comparison, *level), ("compare.css",), running)
         if len(page.encode("utf-8")) <= report.LIMIT:
             break
     return page

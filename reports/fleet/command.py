@@ -13,14 +13,14 @@ from reports.command_line import Parser, as_json, effect, write_page
 from reports.compare import noise
 from reports.compare.numbers import BadNumbers
 from reports.compare.verdict import Settings
-from reports.fleet import between, hostlist, nodes, page, table
+from reports.fleet import between, hostlist, nodes, page
 from reports.fleet.fleet import Asked, assess
 from reports.jsonl import Json, clean, open_regular
 from reports.quantity import listing
 
 BAD, USAGE = 1, 2
 FORMATS: Dict[str, Callable[[Json], str]] = {
-    "table": table.table, "nodes": table.names, "exclude": table.option,
+    "table": page.table, "nodes": page.names, "exclude": page.option,
     "json": as_json}
 _PAGE = "fleet.html"
 _MOST_BYTES = 4 << 20  # of a file of names

@@ -1,130 +1,237 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A fleet as one HTML file that needs no network, no script and no other file."""
+"""A fleet in a terminal and as a page: the answer, every node that is off with what else is different about it, what
+is missing, and drift."""
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Optional, Sequence, Tuple
+from typing import Any, List, Optional, Sequence
 
 from reports import report
-from reports.compare.table import p_text, values_text
+from reports.blocks import (PAGE, TERMINAL, Cell, Column, Counts, Drawing, Group, Items, Page, Table, Text, columns, html,
+                            plain, plain_texts, row, terminal, terms)
+from reports.compare.numbers import RATIO
+from reports.compare.wording import difference_text, p_text, values_text
 from reports.fleet import between, heat_map
-from reports.fleet.fleet import FAST, INCONCLUSIVE, MISSING, NONE_OFF, OFF, OK, OUTLIERS, UNKNOWN, counts_of, off_text
-from reports.fleet.table import lacks_texts, list_text, plain_texts, size_text, title_of, z_text
+from reports.fleet.fleet import (FAST, INCONCLUSIVE, MISSING, MOST_NAMED, NONE_OFF, OFF, OK, OUTLIERS, UNKNOWN, counts_of,
+                                 off_text)
+from reports.fleet.hostlist import compress, is_name
 from reports.jsonl import Json
 from reports.quantity import human, listing, percent, plural
 from reports.svg import markup
 
 # The most rows of the map, and nodes of each list. The first pair that keeps the limit is taken.
 _LEVELS = ((heat_map.MAX_ROWS, 60), (60, 40), (30, 20), (0, 10))
-_CALLS, _FIELDS, _VALUE = 12, 60, 90
+_NODES = 20  # of each list in a terminal
+_CALLS, _FIELDS = (6, 12), (12, 60)  # of a node, and of drift: in a terminal and on a page
+_LACKS = 3
+_NAME, _VALUE = 60, 90  # characters of a name, and of a value of provenance
+_ICONS = {OFF: "!", FAST: "+", OK: "=", UNKNOWN: "?", MISSING: "×", OUTLIERS: "!", NONE_OFF: "✓", INCONCLUSIVE: "?"}
 # As compare.css has colours for verdicts.
 _LOOKS = {OFF: "regress", FAST: "improve", OK: "equivalent", UNKNOWN: "inconclusive", MISSING: "invalid",
           OUTLIERS: "regress", NONE_OFF: "no-regression", INCONCLUSIVE: "inconclusive"}
-_ICONS = {OFF: "!", FAST: "+", OK: "=", UNKNOWN: "?", MISSING: "×", OUTLIERS: "!", NONE_OFF: "✓", INCONCLUSIVE: "?"}
 _MEANING = (
-    (OFF, "Worse than all other nodes of its kind, by more than the least effect, and so far out that of the nodes called off at "
-          "most %s are expected to be false."),
+    (OFF, "Worse than all other nodes of its kind, by more than the least effect, and so far out that of the "
+          "nodes called off at most %s are expected to be false."),
     (FAST, "Better, and both hold. A cooler place, another clock, or an error of measuring; no reason to leave it out."),
     (OK, "Every headline number was measured, and none is off. It does not say that the node is equal to the others: see finds."),
     (UNKNOWN, "It has no run, or lacks a value that most nodes have, so it may be off in what was not measured."),
     (MISSING, "It was expected, and there is nothing of it."))
 _METHOD = (
     ("Value", "A node gives one value for each metric, the median of its runs."),
-    ("z", "How far the value is from the median of all other nodes, in units of their spread, which is a quantile of the "
-          "absolute deviations from that median: the MAD in a large fleet."),
-    ("p", "How rare such a distance is, by a reference that knows how uncertain the spread of few nodes is; adjusted over nodes "
-          "by Benjamini and Hochberg, and within a node."),
+    ("z", "How far the value is from the median of all other nodes, in units of their spread, which is a "
+          "quantile of the absolute deviations from that median: the MAD in a large fleet."),
+    ("p", "How rare such a distance is, by a reference that knows how uncertain the spread of few nodes is; "
+          "adjusted over nodes by Benjamini and Hochberg, and within a node."),
     ("Finds", "The least deviation of one metric alone that 9 of 10 such nodes are called off for."))
 
-
-def _calls(node: Json, key: str) -> List[Dict[str, str]]:
-    return [{"label": call["label"], "condition": call["condition"], "value": human(call["value"], call["unit"]),
-             "others": human(call["of_others"], call["unit"]), "change": off_text(call)[len(call["label"]):].strip(),
-             "z": z_text(call["z"]), "p": p_text(call["p_adjusted"])} for call in node[key][:_CALLS]]
+# ------------------------------------------------------------------ wording
 
 
-def _differs(node: Json) -> List[Tuple[str, str, str]]:
-    return [(own["field"], values_text([own["value"]], [own["majority"]], _VALUE), "%s on %d" % (
-        values_text([own["majority"]], [own["value"]], _VALUE), own["nodes"])) for own in node["drift"][:_FIELDS]]
+def _z_text(z: float) -> str:
+    return "%.1f" % z if abs(z) < 100 else "%.0f" % z if abs(z) < 1e4 else ">9999"
 
 
-def _node(node: Json, key: str) -> Dict[str, Any]:
-    return {"title": title_of(node), "state": node["state"], "calls": _calls(node, key), "more": len(node[key]) - _CALLS,
-            "differs": _differs(node), "notes": [report.hold(text) for text in (*lacks_texts(node), *node["notes"])]}
+def _size_text(effect: Any, metric: Json) -> str:
+    """A spread or a least effect: "2.0 %", or in the unit where the metric has no ratio."""
+    if effect is None:
+        return "none"
+    return percent(effect) if metric["scale"] == RATIO else difference_text(effect, metric["unit"])
 
 
-def _known(nodes: Sequence[Json], most: int) -> Tuple[List[Tuple[str, str]], int]:
-    rows = [(title_of(node), report.hold("; ".join(dict.fromkeys(
-        text for text in (node["reason"], *node["notes"], *lacks_texts(node)) if text)))) for node in nodes[:most]]
-    return rows, max(0, len(nodes) - most)
+def _title_of(node: Json) -> str:
+    """The name, and the host name where it is another."""
+    host = node["hostname"]
+    return node["name"][:_NAME] + (" (host %s)" % host[:_NAME] if host and host != node["name"] else "")
 
 
-def _drift(kind: Json) -> List[Tuple[str, str, str, str]]:
-    rows = [(one["field"], values_text([other["value"]], [one["majority"]], _VALUE), list_text(other["nodes"]),
-             "%s on %d" % (values_text([one["majority"]], [other["value"]], _VALUE), one["nodes"]))
-            for one in kind["drift"] for other in one["others"]]
-    rows += [(one["field"], "no majority", listing(["%s on %d" % (values_text([own["value"]], (), 40), own["nodes"])
-                                                    for own in one["values"]], 4), "") for one in kind["split"]]
-    return rows[:_FIELDS]
+def _list_text(names: Sequence[str]) -> str:
+    """As Slurm writes them, and then those that it would not take."""
+    odd = [name[:_NAME] for name in names if not is_name(name)]
+    fine = [name for name in names if is_name(name)]
+    return ", ".join([compress(fine)] * bool(fine) + [listing(odd)] * bool(odd))
 
 
-def _kind(fleet: Json, number: int, most: int) -> Dict[str, Any]:
+def _notes_of(node: Json) -> List[str]:
+    """What it lacks, and what else is to be known of it."""
+    texts = ["no value of %s: %s" % (own["label"], own["reason"]) for own in node["lacks"][:_LACKS]]
+    more = len(node["lacks"]) - _LACKS
+    return texts + ["and no value of %d more" % more] * (more > 0) + node["notes"]
+
+
+def _badge(state: str) -> Cell:
+    return Cell(state, icon=_ICONS[state], look=_LOOKS[state])
+
+
+# ------------------------------------------------------------------ blocks
+
+
+def _both(value: str, majority: str) -> List[str]:
+    return [values_text([value], [majority], _VALUE), values_text([majority], [value], _VALUE)]
+
+
+def _node(node: Json, key: str) -> Group:
+    title = _title_of(node)
+    calls = [row(Cell(call["label"], call["condition"]), off_text(call)[len(call["label"]):].strip(),
+                 human(call["value"], call["unit"]), human(call["of_others"], call["unit"]), _z_text(call["z"]),
+                 p_text(call["p_adjusted"])) for call in node[key]]
+    drift = []
+    for one in node["drift"]:
+        own, usual = _both(one["value"], one["majority"])
+        drift.append(row(one["field"], own, "%s on %d" % (usual, one["nodes"]), css="alarm"))
+    heads = columns("metric", "deviation") + columns("this node", "the others", "z", "adjusted p", css="")
+    differs = [Column("field"), *columns("this node", "majority", css="word long")]
+    return Group("part", title, [
+        Table("Metrics in which %s is far from the others" % title, heads, calls, most=_CALLS),
+        Table("What else differs from the majority", differs, drift, "provenance", _FIELDS, titled=True) if drift else
+        Text("No recorded provenance differs from the majority.", only=PAGE),
+        *(Text(note, "note lost") for note in _notes_of(node))], css="node v-" + _LOOKS[node["state"]])
+
+
+def _nodes(title: str, nodes: Sequence[Json], key: str, most: int) -> Group:
+    more = len(nodes) - most
+    return Group("section", title, [*(_node(node, key) for node in nodes[:most]),
+                                    *[Text("and %s" % plural(more, "more node"))] * (more > 0)], key)
+
+
+def _map(fleet: Json, number: int, most: int) -> Group:
     kind = fleet["kinds"][number]
-    labels, rows, rest = ([], [], 0) if kind["reason"] else heat_map.rows_of(fleet, number, most)
-    metrics = [(m["label"], m["condition"], human(m["median"], m["unit"]), size_text(m["spread"], m), size_text(m["finds"], m),
-                m["nodes"], m["reason"]) for m in kind["metrics"]]
-    return {"name": kind["name"], "count": plural(kind["nodes"], "node"), "reason": kind["reason"], "labels": labels,
-            "rows": rows, "rest": rest, "strip": markup(heat_map.strip(fleet, number)) if rest else "",
-            "metrics": metrics, "drift": _drift(kind)}
+    if kind["reason"]:
+        return Group("section", kind["name"], [Text("Not judged: %s." % kind["reason"], "summary")])
+    labels, found, rest = heat_map.rows_of(fleet, number, most)
+    rows = [row(Cell(one["name"], icon=_ICONS[one["state"]], title=one["state"]),
+                *(Cell(text, css=css, title=title) for css, text, title in one["cells"]), css="v-" + _LOOKS[one["state"]])
+            for one in found]
+    strip: List[Any] = [
+        Text("Every node as a square in the order of names, coloured by its farthest metric; framed where it is off.",
+             "question"),
+        Drawing(markup(heat_map.strip(fleet, number)), "All nodes of %s" % kind["name"], "strip")]
+    said = "Every node is like the others." if not rows else (
+        "A number is z, how many spreads a node is from the others: red worse, blue better, blank below 2, · no value. "
+        "Framed: called." + (" %d nodes have no row, as they are like the others." % rest if rest else ""))
+    table = Table("z of every node in every judged metric of %s" % kind["name"],
+                  [Column("node"), *columns(*labels, css="")], rows, "map")
+    return Group("section", "%s, %s" % (kind["name"], plural(kind["nodes"], "node")),
+                 [*strip * bool(rest), Text(said, "question"), table], only=PAGE)
 
 
-def _context(fleet: Json, rows: int, most: int) -> Dict[str, Any]:
-    known = plain_texts(fleet)
-    outcome, nodes, settings = known["outcome"], known["nodes"], known["settings"]
-    off = [_node(node, "off") for node in nodes if node["state"] == OFF]
-    fast = [_node(node, "fast") for node in nodes if node["fast"]]
-    unknown, more_unknown = _known([node for node in nodes if node["state"] == UNKNOWN], most)
-    word = outcome["verdict"]
-    return {"title": "gpusig fleet: " + _question(known), "question": _question(known), "looks": _LOOKS, "icons": _ICONS,
-            "word": word, "sentence": report.hold(outcome["sentence"]),
-            "reasons": [report.hold(reason) for reason in outcome["reasons"]], "counts": counts_of(known),
-            "exclude": known["exclude"], "count": plural(len(nodes), "node"),
-            "kinds": [_kind(known, number, rows) for number in range(len(known["kinds"]))],
-            "off": off[:most], "more_off": max(0, len(off) - most), "fast": fast[:most], "more_fast": max(0, len(fast) - most),
-            "between": _between(known["between"], most), "unknown": unknown, "more_unknown": more_unknown,
-            "missing": list_text([node["name"] for node in nodes if node["state"] == MISSING]),
-            "meaning": [(state, text % percent(settings["rate"]) if "%s" in text else text) for state, text in _MEANING],
-            "method": _METHOD, "settings": [
-                ("Least effect", percent(settings["least_effect"])), ("Rate", percent(settings["rate"])),
-                ("Only", listing(settings["only"], 20) or "every headline number"),
-                ("Noise", settings["noise"] or "no file of earlier comparisons"),
-                ("Expected", "not stated" if settings["expected"] is None else plural(settings["expected"], "node"))],
-            "version": known["version"]}
-
-
-def _between(network: Optional[Json], most: int) -> Dict[str, Any]:
+def _between(network: Optional[Json], most: int) -> List[Any]:
     if not network:
-        return {}
-    links = [(link["a"], link["b"], *(human(link[name], unit) if link[name] is not None else "" for name, unit in (
-        ("a_to_b", "byte/s"), ("b_to_a", "byte/s"), ("latency_s", "s"))),
-        "" if link["ratio"] is None else "%.2f" % link["ratio"]) for link in network["links"]]
-    texts = [text[:1].upper() + text[1:] for text in between.slow_texts(network)[:most]]
-    return {"summary": between.summary(network), "slow": [report.hold(text) for text in texts], "links": links[:most],
-            "more": max(0, len(links) - most)}
+        return []
+    units = (("a_to_b", "byte/s"), ("b_to_a", "byte/s"), ("latency_s", "s"))
+    rows = [row(link["a"], link["b"], *("" if link[name] is None else human(link[name], unit) for name, unit in units),
+                "" if link["ratio"] is None else "%.2f" % link["ratio"]) for link in network["links"]]
+    heads = columns("node", "node") + columns("there", "back", "latency", "of the usual rate", css="")
+    slow = between.slow_texts(network)[MOST_NAMED:most]  # the first are in the answer
+    return [Text("%s.%s" % (between.summary(network), "" if rows else " No link is slow."), "summary"),
+            Items([text[:1].upper() + text[1:] + "." for text in slow]),
+            Table("Links that are slow or late", heads, rows, most=(_NODES, most))]
+
+
+def _unknown(fleet: Json, most: int) -> List[Any]:
+    missing = [node["name"] for node in fleet["nodes"] if node["state"] == MISSING]
+    said = Text("Missing, %s: %s" % (plural(len(missing), "node"), _list_text(missing)), "summary")
+    rows = [row(_title_of(node), "; ".join(dict.fromkeys(filter(None, (node["reason"], *_notes_of(node))))))
+            for node in fleet["nodes"] if node["state"] == UNKNOWN]
+    heads = [Column("node"), Column("why", "word long")]
+    table = Table("Nodes that are not, or not fully, known", heads, rows, most=(_NODES, most))
+    return [said] * bool(missing) + [table] * bool(rows)
+
+
+def _usual(kind: Json) -> Group:
+    """What the nodes of a kind have in common, and where they differ."""
+    rows = []
+    for one in kind["drift"]:
+        for other in one["others"]:
+            own, usual = _both(other["value"], one["majority"])
+            rows.append(row(one["field"], own, _list_text(other["nodes"]), "%s on %d" % (usual, one["nodes"])))
+    for one in kind["split"]:
+        values = ["%s on %d" % (values_text([own["value"]], (), 40), own["nodes"]) for own in one["values"]]
+        rows.append(row(one["field"], "no majority", listing(values, 4), ""))
+    drift = Table("Provenance that differs from the majority",
+                  [Column("field"), *columns("differs", "on", "majority", css="word long")], rows, "provenance", _FIELDS,
+                  titled=True) if rows else Text("No recorded provenance differs.", "")
+    numbers = [row(Cell(m["label"], m["condition"]), human(m["median"], m["unit"]),
+                   *("" if m["reason"] else _size_text(m[key], m) for key in ("spread", "finds")), "%d" % m["nodes"],
+                   notes=["not judged: " + m["reason"]] * bool(m["reason"])) for m in kind["metrics"]]
+    table = Table("Headline numbers of %s" % kind["name"],
+                  [Column("metric"), *columns("median", "spread", "finds", "nodes", css="")], numbers)
+    return Group("section", "What is usual: %s" % kind["name"], [
+        drift, *[Group("fold", plural(len(numbers), "headline number"), [table])] * bool(numbers)])
+
+
+def _reading(settings: Json) -> List[Any]:
+    rate, least = percent(settings["rate"]), percent(settings["least_effect"])
+    meaning = [(_badge(state), text.replace("%s", rate)) for state, text in _MEANING]
+    asked = (("Least effect", least), ("Rate", rate), ("Only", listing(settings["only"], 20) or "every headline number"),
+             ("Noise", settings["noise"] or "no file of earlier comparisons"),
+             ("Expected", "not stated" if settings["expected"] is None else plural(settings["expected"], "node")))
+    return [Group("columns", "", [terms(meaning), terms((*_METHOD, *asked))]),
+            Text("z: how far a node is from the median of all others, in units of their spread. p is adjusted over nodes "
+                 "and metrics (rate %s). Finds: a lone deviation that 9 of 10 such nodes are called for. Least effect that "
+                 "matters: %s." % (rate, least), only=TERMINAL)]
+
+
+def _page(fleet: Json, rows: int, most: int) -> Page:
+    known = plain_texts(fleet)
+    outcome, nodes, kinds = known["outcome"], known["nodes"], known["kinds"]
+    counts = [(_badge(state), number) for state, number in counts_of(known)]
+    parts = [*[Text("--exclude=" + known["exclude"], "exclude", "Leave out:")] * bool(known["exclude"]),
+             *[Text(known["unknown"], "exclude", "Not fully known:")] * bool(known["unknown"]),
+             Counts(plural(len(nodes), "node"), counts), *(_map(known, number, rows) for number in range(len(kinds))),
+             _nodes("Off", [node for node in nodes if node["state"] == OFF], "off", most),
+             _nodes("Unusually fast", [node for node in nodes if node["fast"]], "fast", most),
+             Group("section", "Between nodes", _between(known["between"], most), "between"),
+             Group("section", "Not, or not fully, known", _unknown(known, most), "unknown"), *map(_usual, kinds),
+             Group("section", "How to read this", _reading(known["settings"]), "reading")]
+    about = ["%s, %s" % (kind["name"], plural(kind["nodes"], "node")) for kind in kinds]
+    return Page("fleet", "compare fleet", about, _question(known), [outcome["sentence"]], outcome["reasons"], parts,
+                "gpusig.fleet %s. This file needs no network." % known["version"], _badge(outcome["verdict"]))
 
 
 def _question(known: Json) -> str:
     return "%s: which node is off?" % known["name"]
 
 
+def table(fleet: Json) -> str:
+    return terminal(_page(fleet, 0, _NODES))
+
+
+def names(fleet: Json) -> str:
+    """The nodes that are off, one a line, for scripts."""
+    return "".join(plain(node["name"]) + "\n" for node in fleet["nodes"] if node["state"] == OFF)
+
+
+def option(fleet: Json) -> str:
+    """What Slurm is told: nothing where no node is off."""
+    return "--exclude=%s\n" % fleet["exclude"] if fleet["exclude"] else ""
+
+
 def render(fleet: Json) -> str:
     """At most report.LIMIT bytes; of a large fleet with less detail. Raises report.MissingDependency where jinja2 is not
     installed."""
-    template, page = report.page_template("fleet.html"), ""
-    style, style_hash = report.style_of("report.css", "compare.css", "fleet.css",
-                                        running="gpusig · " + _question(plain_texts(fleet)))
+    page, running = "", "gpusig · " + _question(plain_texts(fleet))
     for level in _LEVELS:
-        page = template.render(_context(fleet, *level), style=style, style_hash=style_hash) + "\n"
+        page = html(_page(fleet, *level), ("compare.css", "fleet.css"), running)
         if len(page.encode("utf-8")) <= report.LIMIT:
             break
     return page

@@ -11,12 +11,12 @@ from typing import Any, Callable, Dict, List, Optional, Sequence
 from reports.command_line import Parser, as_json, write_page
 from reports.compare.numbers import BadNumbers
 from reports.jsonl import Json, clean
-from reports.scorecard import machines, metrics, page, price, table, workload, workload_file
+from reports.scorecard import machines, metrics, page, price, workload, workload_file
 from reports.scorecard.card import Question, card
 from reports.signature_file import MALFORMED
 
 BAD, USAGE = 1, 2
-FORMATS: Dict[str, Callable[[Json], str]] = {"table": table.table, "json": as_json}
+FORMATS: Dict[str, Callable[[Json], str]] = {"table": page.table, "json": as_json}
 _PAGE = "scorecard.html"
 
 

@@ -20,7 +20,7 @@ from scorecard_example import Truth, card_of, machine, truths
 from reports import report, student, validate
 from reports.compare.numbers import DIFFERENCE, Number
 from reports.compare.statistics import binomial_interval
-from reports.scorecard import metrics, page, price, table
+from reports.scorecard import metrics, page, price
 from reports.scorecard.price import Price, Prices
 
 ALL = os.environ.get("GPUSIG_TEST_ALL") == "1"
@@ -250,13 +250,13 @@ class Outputs(unittest.TestCase):
 
     def test_table_has_80_columns(self) -> None:
         for text in ("", "-of-a-name-that-is-longer-than-the-column-for-it", "ß" * 30):
-            text = table.table(example.full(text))
+            text = page.table(example.full(text))
             self.assertLessEqual(max(len(line) for line in text.splitlines()), 80)
 
     def test_a_hostile_text_is_only_text(self) -> None:
         hostile = "</style><script>alert(1)</script>\x1b[2J\u202e" + "x" * 5000
         card = example.full(hostile)
-        self.assertNotIn("\x1b", table.table(card))
+        self.assertNotIn("\x1b", page.table(card))
         try:
             html = page.render(card)
         except report.MissingDependency as why:

@@ -1,56 +1,32 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A comparison in a terminal: the answer, what else differs, the control, and a verdict for every judged metric.
-
-The wording of its first half is also that of page.py and junit.py, so that one thing is said in one way.
-"""
+"""How single results of a comparison are said, in a terminal, on a page and in JUnit alike."""
 
 from __future__ import annotations
 
 import math
 import os.path
-import textwrap
 from collections import Counter
 from typing import Any, Callable, Dict, List, Sequence, Tuple
 
+from reports.blocks import plain_texts
 from reports.compare.numbers import DIFFERENCE
 from reports.compare.verdict import EQUIVALENT, IMPROVE, INCONCLUSIVE, INVALID, REGRESS, WITHHELD
-from reports.jsonl import Json, clean
+from reports.jsonl import Json
 from reports.quantity import digits, listing, percent, plural, scale_of
 
 VERDICTS = (REGRESS, IMPROVE, EQUIVALENT, INCONCLUSIVE, INVALID)
 SIDES = ("before", "after")
 DIFFERS = {"expected": "Declared to differ", "unexpected": "Differs and was not declared",
            "within": "Differs between runs of one side"}
-WIDTH = 80  # the terminal that everyone has
-OTHERS = 10  # rows that are described, not judged
-_LONGEST, _UNIT = 1000, 20  # characters of a text, and of a unit, which stands in narrow columns
 _VALUES, _VALUE = 3, 40  # values of a provenance field that are shown, and characters of one
 _FIELDS = 12  # of provenance, of a kind
-_CONTROLS = 5
-_REPEATED = 2  # a note that more rows have is a footnote
-
-# ------------------------------------------------------------------ wording
 
 
-def plain(text: str, most: int = _LONGEST) -> str:
-    """One line of text that neither a terminal nor XML can take for anything else."""
-    text = clean(text)
-    if not text.isprintable():
-        text = "".join(c if c.isprintable() else " " if c.isspace() else "\ufffd" for c in text)
-    return text if len(text) <= most else text[:most] + "…"
 
-
-def shown(comparison: Json, others: int) -> Tuple[Json, int]:
-    """The comparison with plain texts and so many of its others, and how many were left out."""
-    def walk(value: Any, most: int = _LONGEST) -> Any:
-        if isinstance(value, str):
-            return plain(value, most)
-        if isinstance(value, dict):
-            return {key: walk(inner, _UNIT if key == "unit" else _LONGEST) for key, inner in value.items()}
-        return [walk(inner) for inner in value] if isinstance(value, list) else value
-
-    known = walk(dict(comparison, others=comparison["others"][:others]))
-    return known, comparison["others_count"] - len(known["others"])
+def shown(comparison: Json, others: int) -> Json:
+    """The comparison with plain texts and so many of its others."""
+    known: Json = plain_texts(dict(comparison, others=comparison["others"][:others]))
+    return known
 
 
 def label_of(row: Json) -> str:
@@ -185,15 +161,16 @@ def missing_of(side: Json) -> Dict[str, List[int]]:
     return found
 
 
-def missing_texts(row: Json) -> List[str]:
-    """"6 of 8 values before: contended"."""
+def missing_texts(row: Json, names: Sequence[Sequence[str]] = ((), ())) -> List[str]:
+    """"6 of 8 values before: contended (run-3 and run-4)"; `names` of the runs of each side."""
     texts = []
-    for side in SIDES:
-        reasons = missing_of(row[side])
-        if reasons:
-            said = "; ".join("%s (%s)" % (reason, plural(len(places), "run")) if len(reasons) > 1 else reason
-                             for reason, places in reasons.items())
-            texts.append("%d of %s %s: %s" % (present(row[side]), plural(len(row[side]["values"]), "value"), side, said))
+    for side, runs in zip(SIDES, names):
+        count = len(row[side]["values"])
+        said = ["%s (%s)" % (reason, "all runs" if len(places) == count else
+                             listing([runs[i] for i in places if i < len(runs)]) or plural(len(places), "run"))
+                for reason, places in missing_of(row[side]).items()]
+        if said:
+            texts.append("%d of %s %s: %s" % (present(row[side]), plural(count, "value"), side, "; ".join(said)))
     return texts
 
 
@@ -241,98 +218,3 @@ def least_effects(rows: Sequence[Json]) -> str:
     texts = [percent(v) for v in (ratios if len(ratios) < 2 else (ratios[0], ratios[-1]))]
     units = dict.fromkeys(effect_text(row["least_effect"], row) for row in rows if row["scale"] == DIFFERENCE)
     return ", ".join([" to ".join(texts)] * bool(texts) + ["%s as a difference" % listing(list(units))] * bool(units))
-
-
-# ------------------------------------------------------------------ layout
-
-
-def wrapped(text: str, first: str = "", rest: str = "") -> List[str]:
-    """A word longer than a line stays whole, so that it can be copied."""
-    return textwrap.wrap(text, WIDTH, initial_indent=first, subsequent_indent=rest or " " * len(first), break_long_words=False,
-                         break_on_hyphens=False)
-
-
-def _heading(row: Json, right: str) -> List[str]:
-    """The label with its condition at the left, and the verdict at the right of the last line that has space for it."""
-    label, condition = label_of(row), row["condition"]
-    whole = "%s, %s" % (label, condition) if condition else label
-    capacity = WIDTH - len(right) - 4
-    if len(whole) <= capacity:
-        return ["  %-*s  %s" % (capacity, whole, right)] if right else ["  " + whole]
-    below = wrapped(condition, "    ") if condition else []
-    if len(label) <= capacity:
-        return [("  %-*s  %s" % (capacity, label, right)).rstrip()] + below
-    return wrapped(label, "  ", "    ") + below + [("%*s" % (WIDTH, right))] * bool(right)
-
-
-def _numbers(row: Json, judged: bool) -> List[str]:
-    before, after, unit = medians(row)
-    parts = ["%11s -> %-15s" % (before, ("%s %s" % (after, unit)).strip()), "%-26s" % change_text(row)]
-    if judged:
-        parts += ["p %-8s" % p_text(row["p_adjusted"]), finds_text(row)]
-    line = " ".join(parts).rstrip()
-    return [line] if len(line) <= WIDTH else wrapped("  ".join(part.strip() for part in parts), "    ")
-
-
-def _notes(row: Json) -> List[str]:
-    """What is said under a row. Without what the verdict has said already."""
-    unknown = repeats_text(row) if row["repeats"] is None else ""
-    return [note for note in (row["reason"], *missing_texts(row), unknown) if note]
-
-
-def _row(row: Json, footnotes: Dict[str, int]) -> List[str]:
-    notes = _notes(row)
-    right = ("** " if row["verdict"] == REGRESS else "") + verdict_text(row)
-    if row["repeats"] is not None and repeats_text(row):
-        right += ", " + repeats_text(row)
-    right += "".join(" [%d]" % footnotes[note] for note in notes if note in footnotes)
-    lines = _heading(row, right) + _numbers(row, True)
-    return lines + [line for note in notes if note not in footnotes for line in wrapped(note, "      ")]
-
-
-def _judged(rows: Sequence[Json], least: str, rate: float) -> List[str]:
-    if not rows:
-        return ["", "No metric was judged."]
-    counted = Counter(note for row in rows for note in _notes(row))
-    repeated = [note for note, count in counted.items() if count > _REPEATED]
-    footnotes = {note: number for number, note in enumerate(repeated, 1)}
-    said = ", ".join("%d %s" % (count, verdict) for verdict, count in counts_of(rows) if count)
-    lines = [""] + wrapped("%s: %s" % (plural(len(rows), "judged metric"), said))
-    for title, block in blocks(rows):
-        lines += ["", *wrapped(title)] + [line for row in block for line in _row(row, footnotes)]
-    lines += [""] * bool(footnotes) + [line for note, number in footnotes.items() for line in wrapped(note, "[%d] " % number)]
-    return lines + [""] + wrapped(
-        "Medians of the runs, and the change with its interval. p is adjusted over the judged metrics (rate %s). \"finds\" is "
-        "the least effect that so many runs would find with 90 %%. Least effect that matters: %s." % (percent(rate), least))
-
-
-def _described(rows: Sequence[Json], hidden: int) -> List[str]:
-    if not rows:
-        return []
-    lines = ["", *wrapped("Described by effect, not judged: the largest of %s" % plural(len(rows) + hidden, "other metric"))]
-    for row in rows:
-        named = row if row["condition"] else dict(row, label=row["name"])  # "bandwidth" alone may be any
-        lines += _heading(named, "") + _numbers(row, False)
-        lines += [line for note in missing_texts(row) for line in wrapped(note, "      ")]
-    return lines + ["  and %d more" % hidden] * bool(hidden)
-
-
-def _control(control: Json) -> List[str]:
-    lines = wrapped(control_text(control), "! " if control["verdict"] == "moved" else "", "  ")
-    for row in control["metrics"][:_CONTROLS]:
-        lines += wrapped("%s  %s" % (label_of(row), change_text(row)), "    ", "      ")
-    more = len(control["metrics"]) - _CONTROLS
-    return lines + ["    and %d more" % more] * (more > 0)
-
-
-def table(comparison: Json) -> str:
-    """Plain text of lines up to 80 columns; only a single longer word makes a longer one."""
-    known, hidden = shown(comparison, OTHERS)
-    outcome, settings = known["outcome"], known["settings"]
-    lines = wrapped(outcome["sentence"]) + [line for reason in outcome["reasons"] for line in wrapped(reason, "  ")]
-    lines += [""] + [line for side in SIDES for line in wrapped("%-6s  %s" % (side, side_text(known[side])), "", "  ")]
-    for warning, text in provenance_texts(known["provenance"]):
-        lines += wrapped(text, "! " if warning else "", "  ")
-    lines += _control(known["control"])
-    lines += _judged(known["metrics"], least_effects(known["metrics"]), settings["rate"])
-    return "\n".join(lines + _described(known["others"], hidden)) + "\n"
