@@ -199,7 +199,7 @@ struct bench {
 
 	/* May be NULL. -EBADMSG with a text: the result is wrong. What the last execution left
 	 * is checked, after one since poison() or after any number; results that may be known to be
-	 * right: bench/check/bench_check.h. */
+	 * right: bench/bench_check.h. */
 	int (*check)(struct bench_case *c, unsigned variant);
 
 	/* May be NULL. Calls bench_mechanism(). */

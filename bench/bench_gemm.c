@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "bench/bench_gemm.h"
 #include "bench/bench_alloc.h"
+#include "bench/bench_check.h"
 #include "bench/bench_element.h"
-#include "bench/check/bench_check.h"
 #include "lib/err.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "bench/pattern.h"
-#include "bench/check/bench_check.h"
+#include "bench/bench_check.h"
 #include "lib/err.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "collectives/devices/vectors.h"
-#include "bench/check/bench_check.h"
+#include "bench/bench_check.h"
 
 #include <string.h>
 

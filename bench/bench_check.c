@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "bench/check/bench_check.h"
+#include "bench/bench_check.h"
 #include "bench/bench_alloc.h"
 #include "bench/bench_run.h"
 #include "device/kernels.h"
