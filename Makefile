@@ -199,16 +199,16 @@ $(build)/kernels.inc: $(kernel_sources)
 $(build)/obj/device/gpu/gpu_source.o: our_cppflags += -DGPU_KERNELS_SOURCE='"$(build)/kernels.inc"'
 $(build)/obj/device/gpu/gpu_source.o: $(build)/kernels.inc
 
-# The texts of the models of simulated devices, and of their links, each after its name, as numbers for device/sim/sim_models.c.
+# The texts of the models of simulated devices, and of their links, each after its name, as numbers for device/sim/sim_model.c.
 sim_models := $(sort $(wildcard device/sim/models/*.model))
 $(build)/models.inc: $(sim_models) $(sort $(wildcard device/sim/models/*.links))
 	$(call say,TEXT,$@)
 	mkdir -p $(@D)
 	for m in $^; do printf '%s\0' "$$(basename $$m .model)" && cat $$m && printf '\0' || exit 1; done | \
 		od -An -v -tu1 | sed 's/[0-9][0-9]*/&,/g' > $(new) && $(put)
-$(build)/obj/device/sim/sim_models.o: our_cppflags += -DSIM_MODEL_TEXTS='"$(build)/models.inc"' \
+$(build)/obj/device/sim/sim_model.o: our_cppflags += -DSIM_MODEL_TEXTS='"$(build)/models.inc"' \
 	-DSIM_MODEL_NAMES='"$(subst $() ,$(comma) ,$(basename $(notdir $(sim_models))))"'
-$(build)/obj/device/sim/sim_models.o: $(build)/models.inc
+$(build)/obj/device/sim/sim_model.o: $(build)/models.inc
 
 # The GPUs' kernels compiled ahead, for NVIDIA machines with a driver and no NVRTC; nothing where nvcc is not here. The kernels need
 # nothing of newer PTX than 6.3, the first of sm_75, and older drivers take no newer one.

@@ -3,16 +3,14 @@
  * Internals of the simulator, shared by the files of this folder. sim.h says what is simulated.
  *
  *   sim.c            the operation table; devices
- *   sim_queue.c      streams, queued operations
- *   sim_events.c     events
+ *   sim_queue.c      streams, events, queued operations
  *   sim_handles.c    which of them are open
  *   sim_deadlock.c   what the streams of a deadlock wait for
  *   sim_model.c      models: keys and files; sim_model_line.c: one line
- *   sim_memory.c     allocations and who uses them
+ *   sim_memory.c     allocations, who uses them, and sums in them
  *   sim_kernels.c    kernels: arguments, traffic, results
  *   sim_gemm.c       the same for GEMM
  *   sim_narrow.c     GEMM of types narrower than f32
- *   sim_add.c        memory that adds
  *   sim_gemm_cache.c GEMM results that were computed before
  *   sim_engine.c     the event loop: time and streams
  *   sim_task.c       what takes time, by when it finishes
@@ -20,7 +18,7 @@
  *   sim_execution.c  copies and blocks: what they need, and how they begin and end
  *   tracker/         trackers (sim_tracker.h)
  *   sim_memory_control.c  classes of traffic and how they share memory
- *   sim_share.c      max-min fair rates of the flows; sim_share_pairs.c: what a class leaves
+ *   sim_share.c      max-min fair rates of the flows, and what a class of them leaves
  *   sim_peers.c      ordered pairs of devices; the operations on them
  *   sim_links.c      links between devices and the ways over them
  *
@@ -86,7 +84,7 @@ bool sim_memory_moves(const struct sim_dev *d, uint64_t bytes);
 /* It was written; so may have been what an operation uses, but for A and B of a GEMM. */
 void sim_memory_changed(struct alloc *a);
 void sim_memory_changed_by(const struct op *op);
-/* sim_add.c: dst[i] += src[i], each sum rounded to the type, which is that of some GEMM's C. */
+/* dst[i] += src[i], each sum rounded to the type, which is that of some GEMM's C. */
 void sim_memory_add(enum dev_type type, void *dst, const void *src, uint64_t elements);
 int sim_memory_free(struct sim_dev *d, void *ptr);
 void sim_memory_free_all(struct sim_dev *d);

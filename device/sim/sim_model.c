@@ -170,6 +170,27 @@ static const struct sim_model default_model = {
 	.outlier_factor = 3,
 };
 
+/* The files of device/sim/models, which the Makefile writes as numbers: of each its name without
+ * ".model" and its text, both with a zero at the end. An empty name ends them. */
+static const char texts[] = {
+#include SIM_MODEL_TEXTS
+	0,
+};
+
+const char sim_model_names[] = "default, quiet, " SIM_MODEL_NAMES;
+
+const char *sim_model_text(const char *name)
+{
+	const char *at = texts;
+	while (*at) {
+		const char *text = at + strlen(at) + 1;
+		if (strcmp(at, name) == 0)
+			return text;
+		at = text + strlen(text) + 1;
+	}
+	return NULL;
+}
+
 int sim_model_builtin(const char *name, struct sim_model *m)
 {
 	*m = default_model;
