@@ -3,68 +3,43 @@
  * libcuda.so.1: the CUDA driver over the engine. Prototypes and numbers are copied from cuda.h, not
  * from the backend, so that an error there does not repeat here.
  */
-#include "device/host/host_units.h"
-#include "tests/fakes/board.h"
-#include "tests/fakes/cuda_entry.h"
-#include "tests/fakes/faults.h"
+#include "tests/fakes/image.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#define NAME(cuda, hip) cuda
+#define DEFAULT_VERSION 13000
+#define OTHER_RESULTS                                                                              \
+	CODE(34, "ERROR_STUB_LIBRARY", "", "CUDA driver is a stub library"),                       \
+		CODE(46, "ERROR_DEVICE_UNAVAILABLE", "",                                           \
+		     "CUDA-capable device(s) is/are busy or unavailable"),                         \
+		CODE(220, "ERROR_NVLINK_UNCORRECTABLE", "",                                        \
+		     "uncorrectable NVLink error detected during the execution"),                  \
+		CODE(222, "ERROR_UNSUPPORTED_PTX_VERSION", "",                                     \
+		     "the provided PTX was compiled with an unsupported toolchain."),              \
+		CODE(226, "ERROR_CONTAINED", "",                                                   \
+		     "Invalid access of peer GPU memory over nvlink or a hardware error"),         \
+		CODE(800, "ERROR_NOT_PERMITTED", "", "operation not permitted"),                   \
+		CODE(803, "ERROR_SYSTEM_DRIVER_MISMATCH", "",                                      \
+		     "system has unsupported display driver / cuda driver combination")
+#define OTHER_ATTRIBUTES                                                                           \
+	ATTRIBUTE(41, 1),                 /* UNIFIED_ADDRESSING */                                 \
+		ATTRIBUTE(75, 9),         /* COMPUTE_CAPABILITY_MAJOR */                           \
+		ATTRIBUTE(76, 0),         /* COMPUTE_CAPABILITY_MINOR */                           \
+		ATTRIBUTE(78, 1),         /* STREAM_PRIORITIES_SUPPORTED */                        \
+		{86, 1, "host_atomics"},  /* HOST_NATIVE_ATOMIC_SUPPORTED */                       \
+		ATTRIBUTE(97, 127 << 10), /* MAX_SHARED_MEMORY_PER_BLOCK_OPTIN */                  \
+		ATTRIBUTE(111, 1 << 10),  /* RESERVED_SHARED_MEMORY_PER_BLOCK */                   \
+		ATTRIBUTE(134, 0)         /* HOST_NUMA_ID */
+#include "tests/fakes/cuda_hip_body.h"
 
-static const struct fake_result_name results[] = {
-	{0, "CUDA_SUCCESS", "no error"},
-	{1, "CUDA_ERROR_INVALID_VALUE", "invalid argument"},
-	{2, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory"},
-	{3, "CUDA_ERROR_NOT_INITIALIZED", "initialization error"},
-	{34, "CUDA_ERROR_STUB_LIBRARY", "CUDA driver is a stub library"},
-	{46, "CUDA_ERROR_DEVICE_UNAVAILABLE", "CUDA-capable device(s) is/are busy or unavailable"},
-	{100, "CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected"},
-	{101, "CUDA_ERROR_INVALID_DEVICE", "invalid device ordinal"},
-	{200, "CUDA_ERROR_INVALID_IMAGE", "device kernel image is invalid"},
-	{201, "CUDA_ERROR_INVALID_CONTEXT", "invalid device context"},
-	{209, "CUDA_ERROR_NO_BINARY_FOR_GPU",
-	 "no kernel image is available for execution on the device"},
-	{214, "CUDA_ERROR_ECC_UNCORRECTABLE", "uncorrectable ECC error encountered"},
-	{217, "CUDA_ERROR_PEER_ACCESS_UNSUPPORTED",
-	 "peer access is not supported between these two devices"},
-	{220, "CUDA_ERROR_NVLINK_UNCORRECTABLE",
-	 "uncorrectable NVLink error detected during the execution"},
-	{222, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION",
-	 "the provided PTX was compiled with an unsupported toolchain."},
-	{226, "CUDA_ERROR_CONTAINED",
-	 "Invalid access of peer GPU memory over nvlink or a hardware error"},
-	{400, "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"},
-	{401, "CUDA_ERROR_ILLEGAL_STATE", "the operation cannot be performed in the present state"},
-	{500, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
-	{600, "CUDA_ERROR_NOT_READY", "device not ready"},
-	{700, "CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered"},
-	{701, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES", "too many resources requested for launch"},
-	{704, "CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED", "peer access is already enabled"},
-	{705, "CUDA_ERROR_PEER_ACCESS_NOT_ENABLED", "peer access has not been enabled"},
-	{709, "CUDA_ERROR_CONTEXT_IS_DESTROYED", "context is destroyed"},
-	{712, "CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED",
-	 "part or all of the requested memory range is already mapped"},
-	{713, "CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED",
-	 "pointer does not correspond to a registered memory region"},
-	{719, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"},
-	{800, "CUDA_ERROR_NOT_PERMITTED", "operation not permitted"},
-	{801, "CUDA_ERROR_NOT_SUPPORTED", "operation not supported"},
-	{803, "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH",
-	 "system has unsupported display driver / cuda driver combination"},
-	{900, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED",
-	 "operation not permitted when stream is capturing"},
-	{901, "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED",
-	 "operation failed due to a previous error during capture"},
-	{905, "CUDA_ERROR_STREAM_CAPTURE_ISOLATION",
-	 "dependency created on uncaptured work in another stream"},
-	{907, "CUDA_ERROR_CAPTURED_EVENT",
-	 "operation not permitted on an event last recorded in a capturing stream"},
-	{908, "CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD",
-	 "attempt to terminate a thread-local capture sequence from another thread"},
-	{999, "CUDA_ERROR_UNKNOWN", "unknown error"},
-	{0, NULL, NULL},
-};
+typedef struct {
+	int type, id;
+} CUmemLocation;
+
+typedef struct {
+	int srcAccessOrder;
+	CUmemLocation srcLocHint, dstLocHint;
+	unsigned flags;
+} CUmemcpyAttributes;
 
 const struct fake_model fake_model = {
 	.device_name = "Fake GPU",
@@ -86,13 +61,9 @@ const struct fake_model fake_model = {
 static atomic_bool initialised;
 static _Thread_local struct fake_gpu *current;
 
-int cuda_driver_version(void)
-{
-	const char *text = getenv("FAKE_DRIVER_VERSION");
-	return text && *text ? (int)strtol(text, NULL, 10) : 13000;
-}
+static int leave_call(int status) { return status; }
 
-int cuda_enter_driver(const char *function)
+static int enter_driver(const char *function)
 {
 	int status = fake_fault(function, fake_result_by_name);
 	if (!status && !atomic_load(&initialised))
@@ -100,9 +71,9 @@ int cuda_enter_driver(const char *function)
 	return status;
 }
 
-int cuda_enter_device(const char *function, int device, struct fake_gpu **g_p)
+static int enter_device(const char *function, int device, struct fake_gpu **g_p)
 {
-	int status = cuda_enter_driver(function);
+	int status = enter_driver(function);
 	if (!status) {
 		*g_p = device < 0 ? NULL : fake_gpu_at((unsigned)device);
 		status = *g_p ? FAKE_OK : FAKE_INVALID_DEVICE;
@@ -110,9 +81,9 @@ int cuda_enter_device(const char *function, int device, struct fake_gpu **g_p)
 	return status;
 }
 
-int cuda_enter(const char *function, struct fake_gpu **g_p)
+static int enter_context(const char *function, struct fake_gpu **g_p)
 {
-	int status = cuda_enter_driver(function);
+	int status = enter_driver(function);
 	if (!status)
 		status = current ? fake_context_status(current) : FAKE_INVALID_CONTEXT;
 	*g_p = current;
@@ -135,12 +106,6 @@ int cuInit(unsigned flags)
 	return status;
 }
 
-int cuDriverGetVersion(int *version)
-{
-	*version = cuda_driver_version();
-	return fake_fault(__func__, fake_result_by_name);
-}
-
 int cuGetErrorName(int error, const char **text)
 {
 	const struct fake_result_name *r = fake_result_name(error);
@@ -157,7 +122,7 @@ int cuGetErrorString(int error, const char **text)
 
 int cuDeviceGetCount(int *count)
 {
-	int status = cuda_enter_driver(__func__);
+	int status = enter_driver(__func__);
 	if (!status)
 		*count = (int)fake_gpu_count();
 	return status;
@@ -166,28 +131,9 @@ int cuDeviceGetCount(int *count)
 int cuDeviceGet(int *device, int ordinal)
 {
 	struct fake_gpu *g;
-	int status = cuda_enter_device(__func__, ordinal, &g);
+	int status = enter_device(__func__, ordinal, &g);
 	if (!status)
 		*device = ordinal;
-	return status;
-}
-
-int cuDeviceGetName(char *name, int capacity, int device)
-{
-	struct fake_gpu *g;
-	int status = cuda_enter_device(__func__, device, &g);
-	if (!status)
-		snprintf(name, (size_t)capacity, "%s", fake_model.device_name);
-	return status;
-}
-
-/* With capital digits, as the driver writes it. */
-int cuDeviceGetPCIBusId(char *text, int capacity, int device)
-{
-	struct fake_gpu *g;
-	int status = cuda_enter_device(__func__, device, &g);
-	if (!status)
-		snprintf(text, (size_t)capacity, "0000:%02X:00.0", fake_pci_bus(g->index));
 	return status;
 }
 
@@ -195,7 +141,7 @@ int cuDeviceGetPCIBusId(char *text, int capacity, int device)
 int cuDeviceGetUuid_v2(unsigned char uuid[16], int device)
 {
 	struct fake_gpu *g;
-	int status = cuda_enter_device(__func__, device, &g);
+	int status = enter_device(__func__, device, &g);
 	if (!status) {
 		static const unsigned char bytes[16] = {0x0f, 0xae, [6] = 0x40, [8] = 0x80};
 		memcpy(uuid, bytes, sizeof(bytes));
@@ -204,69 +150,12 @@ int cuDeviceGetUuid_v2(unsigned char uuid[16], int device)
 	return status;
 }
 
-int cuDeviceTotalMem_v2(size_t *bytes, int device)
-{
-	struct fake_gpu *g;
-	int status = cuda_enter_device(__func__, device, &g);
-	if (!status)
-		*bytes = fake_memory_bytes();
-	return status;
-}
-
-static const struct {
-	int which, value;
-} attributes[] = {
-	{1, FAKE_THREADS_PER_BLOCK}, /* MAX_THREADS_PER_BLOCK */
-	{8, 48 << 10},               /* MAX_SHARED_MEMORY_PER_BLOCK */
-	{10, 32},                    /* WARP_SIZE */
-	{13, 1500000},               /* CLOCK_RATE, kHz */
-	{38, 1 << 20},               /* L2_CACHE_SIZE */
-	{39, FAKE_THREADS_PER_UNIT}, /* MAX_THREADS_PER_MULTIPROCESSOR */
-	{40, HOST_ENGINES},          /* ASYNC_ENGINE_COUNT */
-	{41, 1},                     /* UNIFIED_ADDRESSING */
-	{75, 9},                     /* COMPUTE_CAPABILITY_MAJOR */
-	{76, 0},                     /* COMPUTE_CAPABILITY_MINOR */
-	{78, 1},                     /* STREAM_PRIORITIES_SUPPORTED */
-	{81, 128 << 10},             /* MAX_SHARED_MEMORY_PER_MULTIPROCESSOR */
-	{97, 127 << 10},             /* MAX_SHARED_MEMORY_PER_BLOCK_OPTIN */
-	{106, HOST_SLOTS},           /* MAX_BLOCKS_PER_MULTIPROCESSOR */
-	{111, 1 << 10},              /* RESERVED_SHARED_MEMORY_PER_BLOCK */
-	{134, 0},                    /* HOST_NUMA_ID */
-};
-
-int cuDeviceGetAttribute(int *value, int which, int device)
-{
-	struct fake_gpu *g;
-	int status = cuda_enter_device(__func__, device, &g);
-	if (status)
-		return status;
-	if (which == 16) { /* MULTIPROCESSOR_COUNT */
-		*value = (int)fake_units(g);
-		return FAKE_OK;
-	}
-	if (which == 100) { /* PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES */
-		*value = (int)fake_board((unsigned)device, 1, "coherent");
-		return FAKE_OK;
-	}
-	if (which == 86) { /* HOST_NATIVE_ATOMIC_SUPPORTED */
-		*value = (int)fake_board((unsigned)device, 1, "host_atomics");
-		return FAKE_OK;
-	}
-	for (size_t i = 0; i < sizeof(attributes) / sizeof(attributes[0]); i++) {
-		if (attributes[i].which == which) {
-			*value = attributes[i].value;
-			return FAKE_OK;
-		}
-	}
-	return FAKE_INVALID_VALUE;
-}
-
 /* ------------------------------------------------------------------ contexts */
 
 int cuDevicePrimaryCtxRetain(void **context, int device)
 {
 	struct fake_gpu *g;
-	int status = cuda_enter_device(__func__, device, &g);
+	int status = enter_device(__func__, device, &g);
 	if (!status)
 		status = fake_context_retain(g);
 	if (!status)
@@ -274,19 +163,10 @@ int cuDevicePrimaryCtxRetain(void **context, int device)
 	return status;
 }
 
-int cuDevicePrimaryCtxRelease_v2(int device)
-{
-	struct fake_gpu *g;
-	int status = cuda_enter_device(__func__, device, &g);
-	return status ? status : fake_context_release(g);
-}
+OF_DEVICE(cuDevicePrimaryCtxRelease_v2, (int device), fake_context_release(g))
 
-int cuDevicePrimaryCtxSetFlags_v2(int device, unsigned flags)
-{
-	struct fake_gpu *g;
-	int status = cuda_enter_device(__func__, device, &g);
-	return status ? status : flags > 0xff ? FAKE_INVALID_VALUE : FAKE_OK;
-}
+OF_DEVICE(cuDevicePrimaryCtxSetFlags_v2, (int device, unsigned flags),
+	  flags > 0xff ? FAKE_INVALID_VALUE : FAKE_OK)
 
 /* The handle of a context is its struct fake_gpu. */
 static struct fake_gpu *gpu_of_context(const void *context)
@@ -300,7 +180,7 @@ static struct fake_gpu *gpu_of_context(const void *context)
 
 int cuCtxSetCurrent(void *context)
 {
-	int status = cuda_enter_driver(__func__);
+	int status = enter_driver(__func__);
 	struct fake_gpu *g = gpu_of_context(context);
 	if (!status && context && (!g || fake_context_status(g) == FAKE_CONTEXT_IS_DESTROYED))
 		status = FAKE_INVALID_CONTEXT;
@@ -309,35 +189,13 @@ int cuCtxSetCurrent(void *context)
 	return status;
 }
 
-int cuCtxGetStreamPriorityRange(int *least, int *greatest)
-{
-	struct fake_gpu *g;
-	int status = cuda_enter(__func__, &g);
-	if (!status) {
-		*least = fake_model.priority_min;
-		*greatest = fake_model.priority_greatest;
-	}
-	return status;
-}
-
-int cuDeviceCanAccessPeer(int *can, int device, int peer)
-{
-	struct fake_gpu *g, *other;
-	int status = cuda_enter_device(__func__, device, &g);
-	if (!status)
-		status = cuda_enter_device(__func__, peer, &other);
-	if (!status)
-		*can = g != other;
-	return status;
-}
-
 /* PERFORMANCE_RANK, ACCESS_SUPPORTED, NATIVE_ATOMIC_SUPPORTED, CUDA_ARRAY_ACCESS_SUPPORTED */
 int cuDeviceGetP2PAttribute(int *value, int which, int device, int peer)
 {
 	struct fake_gpu *g, *other;
-	int status = cuda_enter_device(__func__, device, &g);
+	int status = enter_device(__func__, device, &g);
 	if (!status)
-		status = cuda_enter_device(__func__, peer, &other);
+		status = enter_device(__func__, peer, &other);
 	if (status)
 		return status;
 	if (g == other)
@@ -353,10 +211,109 @@ int cuDeviceGetP2PAttribute(int *value, int which, int device, int peer)
 int cuCtxEnablePeerAccess(void *context, unsigned flags)
 {
 	struct fake_gpu *g, *other = gpu_of_context(context);
-	int status = cuda_enter(__func__, &g);
+	int status = enter_context(__func__, &g);
 	if (!status && flags)
 		status = FAKE_INVALID_VALUE;
 	if (!status)
 		status = other ? fake_peer_enable(g, other) : FAKE_INVALID_CONTEXT;
 	return status;
 }
+
+/* ------------------------------------------------------------------ copies, values */
+
+/* Accepts what a caller may pass as device memory. Pinned memory has the same address on the
+ * device. */
+static bool is_device_or_pinned(device_ptr ptr, size_t bytes)
+{
+	fake_lock();
+	const enum fake_memory_kind place = fake_memory_kind_of(to_pointer(ptr), bytes);
+	fake_unlock();
+	return place == FAKE_DEVICE_MEMORY || place == FAKE_PINNED_MEMORY;
+}
+
+CALL(cuMemcpyAsync, (device_ptr dst, device_ptr src, size_t bytes, void *stream),
+     fake_copy(g, stream, to_pointer(dst), to_pointer(src), bytes))
+
+CALL(cuMemcpyHtoDAsync_v2, (device_ptr dst, const void *src, size_t bytes, void *stream),
+     is_device_or_pinned(dst, bytes) ? fake_copy(g, stream, to_pointer(dst), src, bytes)
+				     : FAKE_INVALID_VALUE)
+
+CALL(cuMemcpyDtoHAsync_v2, (void *dst, device_ptr src, size_t bytes, void *stream),
+     is_device_or_pinned(src, bytes) ? fake_copy(g, stream, dst, to_pointer(src), bytes)
+				     : FAKE_INVALID_VALUE)
+
+CALL(cuMemcpyDtoDAsync_v2, (device_ptr dst, device_ptr src, size_t bytes, void *stream),
+     is_device_or_pinned(dst, bytes) && is_device_or_pinned(src, bytes)
+	     ? fake_copy(g, stream, to_pointer(dst), to_pointer(src), bytes)
+	     : FAKE_INVALID_VALUE)
+
+/* A capturing stream refuses it, and the capture goes on without it. */
+static int copy_batch(struct fake_gpu *g, const device_ptr *dst, const device_ptr *src,
+		      const size_t *bytes, size_t count, const CUmemcpyAttributes *attributes,
+		      const size_t *first, size_t kinds, void *stream)
+{
+	int status =
+		count && kinds && kinds <= count && first[0] == 0 ? FAKE_OK : FAKE_INVALID_VALUE;
+	for (size_t i = 0; i < kinds && !status; i++)
+		if (attributes[i].srcAccessOrder < 1 || attributes[i].srcAccessOrder > 3 ||
+		    attributes[i].flags > 1 || first[i] >= count || (i && first[i] <= first[i - 1]))
+			status = FAKE_INVALID_VALUE;
+	if (!status && fake_stream_is_capturing(stream))
+		status = FAKE_CAPTURE_UNSUPPORTED;
+	for (size_t i = 0; i < count && !status; i++)
+		status = bytes[i] ? fake_copy(g, stream, to_pointer(dst[i]), to_pointer(src[i]),
+					      bytes[i])
+				  : FAKE_INVALID_VALUE;
+	return status;
+}
+
+int cuMemcpyBatchAsync(device_ptr *dst, device_ptr *src, size_t *bytes, size_t count,
+		       CUmemcpyAttributes *attributes, size_t *first, size_t kinds, size_t *failed,
+		       void *stream)
+{
+	struct fake_gpu *g;
+	int status = enter_context(__func__, &g);
+	if (!status)
+		status = copy_batch(g, dst, src, bytes, count, attributes, first, kinds, stream);
+	if (status)
+		*failed = SIZE_MAX;
+	return status;
+}
+
+CALL(cuMemcpyBatchAsync_v2,
+     (device_ptr * dst, device_ptr *src, size_t *bytes, size_t count,
+      CUmemcpyAttributes *attributes, size_t *first, size_t kinds, void *stream),
+     copy_batch(g, dst, src, bytes, count, attributes, first, kinds, stream))
+
+/* CU_STREAM_WAIT_VALUE_GEQ is the only comparison here. */
+CALL(cuStreamWaitValue32_v2, (void *stream, device_ptr at, uint32_t value, unsigned flags),
+     flags ? FAKE_NOT_SUPPORTED : fake_wait_value(g, stream, to_pointer(at), value))
+
+/* ------------------------------------------------------------------ kernels and graphs */
+
+/* Refuses machine code of a newer major release, whose ABI differs, and PTX of a newer release. */
+static int check_image_release(const struct fake_image *i)
+{
+	const int driver = driver_version();
+	if (!i || strncmp(i->word, FAKE_IMAGE_WORD, sizeof(i->word)) != 0)
+		return FAKE_OK;
+	if (strncmp(i->arch, "compute_", strlen("compute_")) == 0)
+		return i->release > driver ? FAKE_UNSUPPORTED_PTX : FAKE_OK;
+	return i->release / 1000 > driver / 1000 ? FAKE_INVALID_IMAGE : FAKE_OK;
+}
+
+static int load_module(struct fake_gpu *g, const void *image, void **module)
+{
+	int status = check_image_release(image);
+	return status ? status : fake_module_load(g, image, module);
+}
+CALL(cuModuleLoadData, (void **module, const void *image), load_module(g, image, module))
+
+/* MAX_DYNAMIC_SHARED_SIZE_BYTES; PREFERRED_SHARED_MEMORY_CARVEOUT, percent */
+CALL(cuFuncSetAttribute, (void *function, int which, int value),
+     which == 8   ? fake_function_allow_shared(g, function, value)
+     : which == 9 ? fake_function_set_carveout(g, function, value)
+		  : FAKE_INVALID_VALUE)
+
+CALL(cuGraphInstantiateWithFlags, (void **exec, void *graph, unsigned long long flags),
+     flags ? FAKE_INVALID_VALUE : fake_graph_instantiate(g, graph, exec))

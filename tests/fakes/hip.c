@@ -4,58 +4,15 @@
  * hip_runtime_api.h, not from the backend, so that an error there does not repeat here. The first
  * call that uses a device opens its context, which lives as long as the process.
  */
-#include "device/host/host_units.h"
-#include "tests/fakes/board.h"
-#include "tests/fakes/faults.h"
-#include "tests/fakes/hip_entry.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-static const struct fake_result_name results[] = {
-	{0, "hipSuccess", "no error"},
-	{1, "hipErrorInvalidValue", "invalid argument"},
-	{2, "hipErrorOutOfMemory", "out of memory"},
-	{3, "hipErrorNotInitialized", "initialization error"},
-	{21, "hipErrorInvalidMemcpyDirection", "invalid copy direction for memcpy"},
-	{35, "hipErrorInsufficientDriver", "driver version is insufficient for runtime version"},
-	{100, "hipErrorNoDevice", "no ROCm-capable device is detected"},
-	{101, "hipErrorInvalidDevice", "invalid device ordinal"},
-	{200, "hipErrorInvalidImage", "device kernel image is invalid"},
-	{201, "hipErrorInvalidContext", "invalid device context"},
-	{209, "hipErrorNoBinaryForGpu", "no kernel image is available for execution on the device"},
-	{214, "hipErrorECCNotCorrectable", "uncorrectable ECC error encountered"},
-	{217, "hipErrorPeerAccessUnsupported",
-	 "peer access is not supported between these two devices"},
-	{400, "hipErrorInvalidHandle", "invalid resource handle"},
-	{401, "hipErrorIllegalState", "the operation cannot be performed in the present state"},
-	{500, "hipErrorNotFound", "named symbol not found"},
-	{600, "hipErrorNotReady", "device not ready"},
-	{700, "hipErrorIllegalAddress", "an illegal memory access was encountered"},
-	{701, "hipErrorLaunchOutOfResources", "too many resources requested for launch"},
-	{704, "hipErrorPeerAccessAlreadyEnabled", "peer access is already enabled"},
-	{705, "hipErrorPeerAccessNotEnabled", "peer access has not been enabled"},
-	{709, "hipErrorContextIsDestroyed", "context is destroyed"},
-	{712, "hipErrorHostMemoryAlreadyRegistered",
-	 "part or all of the requested memory range is already mapped"},
-	{713, "hipErrorHostMemoryNotRegistered",
-	 "pointer does not correspond to a registered memory region"},
-	{719, "hipErrorLaunchFailure", "unspecified launch failure"},
-	{801, "hipErrorNotSupported", "operation not supported"},
-	{900, "hipErrorStreamCaptureUnsupported",
-	 "operation not permitted when stream is capturing"},
-	{901, "hipErrorStreamCaptureInvalidated",
-	 "operation failed due to a previous error during capture"},
-	{905, "hipErrorStreamCaptureIsolation",
-	 "dependency created on uncaptured work in another stream"},
-	{907, "hipErrorCapturedEvent",
-	 "operation not permitted on an event last recorded in a capturing stream"},
-	{908, "hipErrorStreamCaptureWrongThread",
-	 "attempt to terminate a thread-local capture sequence from another thread"},
-	{999, "hipErrorUnknown", "unknown error"},
-	{0, NULL, NULL},
-};
+#define NAME(cuda, hip) hip
+#define DEFAULT_VERSION 60443482 /* 6.4.43482 */
+#define OTHER_RESULTS                                                                              \
+	CODE(21, "", "ErrorInvalidMemcpyDirection", "invalid copy direction for memcpy"),          \
+		CODE(35, "", "ErrorInsufficientDriver",                                            \
+		     "driver version is insufficient for runtime version")
+/* CanUseStreamWaitValue; WallClockRate, kHz */
+#define OTHER_ATTRIBUTES ATTRIBUTE(10013, 1), ATTRIBUTE(10017, 100000)
+#include "tests/fakes/cuda_hip_body.h"
 
 #define ARCH "gfx90a:sramecc+:xnack-"
 
@@ -79,14 +36,14 @@ const struct fake_model fake_model = {
 static _Thread_local int current;
 static _Thread_local int last_error;
 
-int hip_leave(int status)
+static int leave_call(int status)
 {
 	if (status && status != FAKE_NOT_READY)
 		last_error = status;
 	return status;
 }
 
-int hip_enter_device(const char *function, int device, struct fake_gpu **g_p)
+static int enter_device(const char *function, int device, struct fake_gpu **g_p)
 {
 	int status = fake_fault(function, fake_result_by_name);
 	if (!status) {
@@ -96,18 +53,12 @@ int hip_enter_device(const char *function, int device, struct fake_gpu **g_p)
 	return status;
 }
 
-int hip_enter(const char *function, struct fake_gpu **g_p)
+static int enter_context(const char *function, struct fake_gpu **g_p)
 {
-	int status = hip_enter_device(function, current, g_p);
+	int status = enter_device(function, current, g_p);
 	if (!status)
 		status = fake_context_retain_once(*g_p);
 	return status ? status : fake_context_status(*g_p);
-}
-
-int hip_version(void)
-{
-	const char *text = getenv("FAKE_DRIVER_VERSION");
-	return text && *text ? (int)strtol(text, NULL, 10) : 60443482; /* 6.4.43482 */
 }
 
 #pragma GCC visibility push(default)
@@ -121,17 +72,10 @@ int hipInit(unsigned flags)
 		status = FAKE_INVALID_VALUE;
 	if (!status && fake_gpu_count() == 0)
 		status = FAKE_NO_DEVICE;
-	return hip_leave(status);
+	return leave_call(status);
 }
 
-static int report_version(const char *function, int *version_p)
-{
-	*version_p = hip_version();
-	return hip_leave(fake_fault(function, fake_result_by_name));
-}
-
-int hipDriverGetVersion(int *version_p) { return report_version(__func__, version_p); }
-int hipRuntimeGetVersion(int *version_p) { return report_version(__func__, version_p); }
+int hipRuntimeGetVersion(int *version) { return read_version(__func__, version); }
 
 const char *hipGetErrorName(int error)
 {
@@ -156,41 +100,23 @@ int hipGetDeviceCount(int *count)
 {
 	int status = fake_fault(__func__, fake_result_by_name);
 	*count = status ? 0 : (int)fake_gpu_count();
-	return hip_leave(status ? status : *count ? FAKE_OK : FAKE_NO_DEVICE);
+	return leave_call(status ? status : *count ? FAKE_OK : FAKE_NO_DEVICE);
 }
 
 int hipSetDevice(int device)
 {
 	struct fake_gpu *g;
-	int status = hip_enter_device(__func__, device, &g);
+	int status = enter_device(__func__, device, &g);
 	if (!status)
 		current = device;
-	return hip_leave(status);
+	return leave_call(status);
 }
 
 int hipSetDeviceFlags(unsigned flags)
 {
 	struct fake_gpu *g;
-	int status = hip_enter_device(__func__, current, &g);
-	return hip_leave(!status && flags > 0xff ? FAKE_INVALID_VALUE : status);
-}
-
-int hipDeviceGetName(char *name, int capacity, int device)
-{
-	struct fake_gpu *g;
-	int status = hip_enter_device(__func__, device, &g);
-	if (!status)
-		snprintf(name, (size_t)capacity, "%s", fake_model.device_name);
-	return hip_leave(status);
-}
-
-int hipDeviceGetPCIBusId(char *text, int capacity, int device)
-{
-	struct fake_gpu *g;
-	int status = hip_enter_device(__func__, device, &g);
-	if (!status)
-		snprintf(text, (size_t)capacity, "0000:%02x:00.0", fake_pci_bus(g->index));
-	return hip_leave(status);
+	int status = enter_device(__func__, current, &g);
+	return leave_call(!status && flags > 0xff ? FAKE_INVALID_VALUE : status);
 }
 
 /* The runtime copies the digits of the unique id, without an end. */
@@ -198,60 +124,12 @@ int hipDeviceGetUuid(char uuid[16], int device)
 {
 	struct fake_gpu *g;
 	char digits[17];
-	int status = hip_enter_device(__func__, device, &g);
+	int status = enter_device(__func__, device, &g);
 	if (!status) {
 		snprintf(digits, sizeof(digits), "0fae0000000000%02x", g->index + 1);
 		memcpy(uuid, digits, 16);
 	}
-	return hip_leave(status);
-}
-
-int hipDeviceTotalMem(size_t *bytes, int device)
-{
-	struct fake_gpu *g;
-	int status = hip_enter_device(__func__, device, &g);
-	if (!status)
-		*bytes = fake_memory_bytes();
-	return hip_leave(status);
-}
-
-static const struct {
-	int which, value;
-} attributes[] = {
-	{2, HOST_ENGINES},            /* AsyncEngineCount */
-	{5, 1500000},                 /* ClockRate, kHz */
-	{19, 1 << 20},                /* L2CacheSize */
-	{25, HOST_SLOTS},             /* MaxBlocksPerMultiProcessor */
-	{56, FAKE_THREADS_PER_BLOCK}, /* MaxThreadsPerBlock */
-	{57, FAKE_THREADS_PER_UNIT},  /* MaxThreadsPerMultiProcessor */
-	{74, 64 << 10},               /* MaxSharedMemoryPerBlock */
-	{87, 64},                     /* WarpSize */
-	{10002, 64 << 10},            /* MaxSharedMemoryPerMultiprocessor */
-	{10013, 1},                   /* CanUseStreamWaitValue */
-	{10017, 100000},              /* WallClockRate, kHz */
-};
-
-int hipDeviceGetAttribute(int *value, int which, int device)
-{
-	struct fake_gpu *g;
-	int status = hip_enter_device(__func__, device, &g);
-	if (status)
-		return hip_leave(status);
-	if (which == 63) { /* MultiprocessorCount */
-		*value = (int)fake_units(g);
-		return FAKE_OK;
-	}
-	if (which == 16) { /* Integrated */
-		*value = (int)fake_board((unsigned)device, 1, "coherent");
-		return FAKE_OK;
-	}
-	for (size_t i = 0; i < sizeof(attributes) / sizeof(attributes[0]); i++) {
-		if (attributes[i].which == which) {
-			*value = attributes[i].value;
-			return FAKE_OK;
-		}
-	}
-	return hip_leave(FAKE_INVALID_VALUE);
+	return leave_call(status);
 }
 
 /* Fills a hipDeviceProp_t. `bytes` and `arch_offset`, that of gcnArchName, differ before and since
@@ -260,13 +138,13 @@ static int fill_properties(const char *function, char *at, size_t bytes, size_t 
 			   int device)
 {
 	struct fake_gpu *g;
-	int status = hip_enter_device(function, device, &g);
+	int status = enter_device(function, device, &g);
 	if (!status) {
 		memset(at, 0, bytes);
 		snprintf(at, 256, "%s", fake_model.device_name);
 		memcpy(at + arch_offset, ARCH, sizeof(ARCH));
 	}
-	return hip_leave(status);
+	return leave_call(status);
 }
 
 int hipGetDeviceProperties(void *at, int device)
@@ -278,33 +156,32 @@ int hipGetDevicePropertiesR0600(void *at, int device)
 	return fill_properties(__func__, at, 1472, 1160, device);
 }
 
-int hipDeviceGetStreamPriorityRange(int *least, int *greatest)
-{
-	struct fake_gpu *g;
-	int status = hip_enter(__func__, &g);
-	if (!status) {
-		*least = fake_model.priority_min;
-		*greatest = fake_model.priority_greatest;
-	}
-	return hip_leave(status);
-}
-
-int hipDeviceCanAccessPeer(int *can, int device, int peer)
-{
-	struct fake_gpu *g, *other;
-	int status = hip_enter_device(__func__, device, &g);
-	if (!status)
-		status = hip_enter_device(__func__, peer, &other);
-	if (!status)
-		*can = g != other;
-	return hip_leave(status);
-}
-
 int hipDeviceEnablePeerAccess(int peer, unsigned flags)
 {
 	struct fake_gpu *g, *other;
-	int status = hip_enter(__func__, &g);
+	int status = enter_context(__func__, &g);
 	if (!status)
-		status = flags ? FAKE_INVALID_VALUE : hip_enter_device(__func__, peer, &other);
-	return hip_leave(status ? status : fake_peer_enable(g, other));
+		status = flags ? FAKE_INVALID_VALUE : enter_device(__func__, peer, &other);
+	return leave_call(status ? status : fake_peer_enable(g, other));
 }
+
+/* ------------------------------------------------------------------ calls of a context */
+
+/* hipMemcpyHostToHost to hipMemcpyDefault, and hipMemcpyDeviceToDeviceNoCU. ROCm before 6.1 does
+ * not check. */
+static bool is_copy_kind(int kind)
+{
+	return (kind >= 0 && kind <= 4) || kind == 1024 || driver_version() < 60100000;
+}
+CALL(hipMemcpyAsync, (void *dst, const void *src, size_t bytes, int kind, void *stream),
+     is_copy_kind(kind) ? fake_copy(g, stream, dst, src, bytes) : 21)
+
+/* hipStreamWaitValueGte is the only comparison here. */
+CALL(hipStreamWaitValue32, (void *stream, void *at, uint32_t value, unsigned flags, uint32_t mask),
+     flags || mask != UINT32_MAX ? FAKE_NOT_SUPPORTED : fake_wait_value(g, stream, at, value))
+
+CALL(hipModuleLoadData, (void **module, const void *image), fake_module_load(g, image, module))
+CALL(hipFuncSetAttribute, (void *function, int which, int value),
+     which != 8 ? FAKE_INVALID_VALUE : fake_function_allow_shared(g, function, value))
+CALL(hipGraphInstantiate, (void **exec, void *graph, void **wrong, char *log, size_t capacity),
+     ((void)wrong, (void)log, (void)capacity, fake_graph_instantiate(g, graph, exec)))

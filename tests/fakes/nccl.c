@@ -273,8 +273,6 @@ static int add_call(const struct call *c, int type)
 {
 	if (!c->comm || c->count == 0 || type != FLOAT || group.count == CALLS_MAX)
 		return INVALID_ARGUMENT;
-	if (is_point_to_point(c) && (c->peer < 0 || c->peer >= c->comm->clique->ranks))
-		return INVALID_ARGUMENT;
 	if (!group.depth)
 		return INVALID_USAGE;
 	group.calls[group.count++] = *c;
@@ -282,16 +280,27 @@ static int add_call(const struct call *c, int type)
 }
 
 /* In place is to + place, or from + place, as the documents have it. */
-static int add_collective(const struct call *c, int type, size_t sends, size_t receives)
+static int add_collective(const char *function, const struct call *c, int type, int op)
 {
-	if (!c->from || !c->to || !c->comm)
-		return INVALID_ARGUMENT;
+	int status = driver_fault(function);
+	if (status || !c->from || !c->to || !c->comm || op != SUM)
+		return status ? status : INVALID_ARGUMENT;
+	const size_t all = (size_t)c->comm->clique->ranks * c->count;
 	const size_t place = (size_t)c->comm->rank * c->count;
-	const bool apart =
-		c->from + sends * c->count <= c->to || c->to + receives * c->count <= c->from;
-	const bool in_place = c->from + (c->kind == REDUCE_SCATTER ? place : 0) ==
-			      c->to + (c->kind == ALL_GATHER ? place : 0);
+	const bool scatters = c->kind == REDUCE_SCATTER, gathers = c->kind == ALL_GATHER;
+	const bool apart = c->from + (scatters ? all : c->count) <= c->to ||
+			   c->to + (gathers ? all : c->count) <= c->from;
+	const bool in_place = c->from + (scatters ? place : 0) == c->to + (gathers ? place : 0);
 	return apart || in_place ? add_call(c, type) : INVALID_ARGUMENT;
+}
+
+static int add_transfer(const char *function, const struct call *c, int type)
+{
+	int status = driver_fault(function);
+	if (status || !(c->kind == SEND ? c->from : c->to) ||
+	    (c->comm && (c->peer < 0 || c->peer >= c->comm->clique->ranks)))
+		return status ? status : INVALID_ARGUMENT;
+	return add_call(c, type);
 }
 
 #pragma GCC visibility push(default)
@@ -379,69 +388,33 @@ int ncclGroupEnd(void)
 int ncclAllReduce(const void *from, void *to, size_t count, int type, int op, struct ncclComm *comm,
 		  void *stream)
 {
-	const struct call c = {.kind = ALL_REDUCE,
-			       .comm = comm,
-			       .from = from,
-			       .to = to,
-			       .count = count,
-			       .stream = stream};
-	int status = driver_fault(__func__);
-	if (status || op != SUM)
-		return status ? status : INVALID_ARGUMENT;
-	return add_collective(&c, type, 1, 1);
+	const struct call c = {ALL_REDUCE, comm, from, to, count, 0, stream};
+	return add_collective(__func__, &c, type, op);
 }
 
 int ncclReduceScatter(const void *from, void *to, size_t count, int type, int op,
 		      struct ncclComm *comm, void *stream)
 {
-	const struct call c = {.kind = REDUCE_SCATTER,
-			       .comm = comm,
-			       .from = from,
-			       .to = to,
-			       .count = count,
-			       .stream = stream};
-	int status = driver_fault(__func__);
-	if (status || op != SUM || !comm)
-		return status ? status : INVALID_ARGUMENT;
-	return add_collective(&c, type, (size_t)comm->clique->ranks, 1);
+	const struct call c = {REDUCE_SCATTER, comm, from, to, count, 0, stream};
+	return add_collective(__func__, &c, type, op);
 }
 
 int ncclAllGather(const void *from, void *to, size_t count, int type, struct ncclComm *comm,
 		  void *stream)
 {
-	const struct call c = {.kind = ALL_GATHER,
-			       .comm = comm,
-			       .from = from,
-			       .to = to,
-			       .count = count,
-			       .stream = stream};
-	int status = driver_fault(__func__);
-	if (status || !comm)
-		return status ? status : INVALID_ARGUMENT;
-	return add_collective(&c, type, 1, (size_t)comm->clique->ranks);
+	const struct call c = {ALL_GATHER, comm, from, to, count, 0, stream};
+	return add_collective(__func__, &c, type, SUM);
 }
 
 int ncclSend(const void *from, size_t count, int type, int peer, struct ncclComm *comm,
 	     void *stream)
 {
-	const struct call c = {.kind = SEND,
-			       .comm = comm,
-			       .from = from,
-			       .count = count,
-			       .peer = peer,
-			       .stream = stream};
-	int status = driver_fault(__func__);
-	return status ? status : from ? add_call(&c, type) : INVALID_ARGUMENT;
+	const struct call c = {SEND, comm, from, NULL, count, peer, stream};
+	return add_transfer(__func__, &c, type);
 }
 
 int ncclRecv(void *to, size_t count, int type, int peer, struct ncclComm *comm, void *stream)
 {
-	const struct call c = {.kind = RECEIVE,
-			       .comm = comm,
-			       .to = to,
-			       .count = count,
-			       .peer = peer,
-			       .stream = stream};
-	int status = driver_fault(__func__);
-	return status ? status : to ? add_call(&c, type) : INVALID_ARGUMENT;
+	const struct call c = {RECEIVE, comm, NULL, to, count, peer, stream};
+	return add_transfer(__func__, &c, type);
 }

@@ -2,6 +2,6 @@
  *
  * libnvrtc of an older toolkit, installed together with the newer one.
  */
-#define NVRTC_MAJOR 12
-#define NVRTC_MINOR 4
+#define MAJOR 12
+#define MINOR 4
 #include "tests/fakes/nvrtc.c"

@@ -10,7 +10,6 @@
  *   engine_graphs.c    stream capture and graph launches
  *   engine_kernels.c   images, functions, occupancy, blocks
  *   engine_registers.c registers of each kernel
- *   engine_launches.c  FAKE_LAUNCHES
  *   faults.c           FAKE_FAIL
  *   fibers.c           the threads of a block
  *
@@ -328,10 +327,6 @@ uint32_t fake_max_resident_blocks(uint32_t threads, uint64_t shared_bytes);
 
 /* Most resident blocks per unit, by the kernel's registers. */
 uint32_t fake_max_blocks_by_registers(const struct fake_kernel *k, uint32_t threads);
-
-/* Appends a line to FAKE_LAUNCHES. `wave`: blocks of the kernel that reside on all units together.
- */
-void fake_log_launch(const struct fake_function *f, uint32_t grid, uint32_t wave);
 
 /* fake_launch_block() runs one block on the thread of its slot. */
 struct fake_launch {

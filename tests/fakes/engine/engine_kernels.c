@@ -7,6 +7,7 @@
 #include "tests/fakes/image.h"
 #include "tests/fakes/kernels.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -289,6 +290,17 @@ static int copy_arguments(struct fake_work_item *item, void **arguments)
 	return FAKE_OK;
 }
 
+/* FAKE_LAUNCHES. `wave`: blocks of the kernel that reside on all units together. */
+static void log_launch(const struct fake_function *f, uint32_t grid, uint32_t wave)
+{
+	const char *path = getenv("FAKE_LAUNCHES");
+	FILE *file = path ? fopen(path, "a") : NULL;
+	if (!file)
+		return;
+	fprintf(file, "%s grid %u wave %u carveout %d\n", f->kernel->name, grid, wave, f->carveout);
+	fclose(file);
+}
+
 int fake_launch(struct fake_gpu *g, void *stream, void *function, uint32_t grid, uint32_t threads,
 		uint64_t shared_bytes, void **arguments)
 {
@@ -308,12 +320,11 @@ int fake_launch(struct fake_gpu *g, void *stream, void *function, uint32_t grid,
 		op.launch.grid = grid;
 		op.launch.threads = threads;
 		op.launch.claim_bytes = kernel_claim_bytes(f->kernel, threads, shared_bytes);
-		fake_log_launch(
-			f, grid,
-			fake_units(g) *
-				min_u32(fake_max_resident_blocks(threads, f->kernel->shared_bytes +
-										  shared_bytes),
-					fake_max_blocks_by_registers(f->kernel, threads)));
+		log_launch(f, grid,
+			   fake_units(g) *
+				   min_u32(fake_max_resident_blocks(
+						   threads, f->kernel->shared_bytes + shared_bytes),
+					   fake_max_blocks_by_registers(f->kernel, threads)));
 		status = copy_arguments(&op.launch, arguments);
 	}
 	if (!status)
