@@ -137,18 +137,9 @@ static const struct bench bench = {
 
 static char output[1 << 20];
 
-/* Run with up to a dozen extra words; stdout goes to `output`. */
-static int run_bench(const char *const words[])
-{
-	char *argv[16] = {"copies", "--device", "sim"};
-	int argc = 3;
-	for (size_t i = 0; words[i]; i++)
-		argv[argc++] = (char *)(uintptr_t)words[i];
-	act.calls[0] = act.calls[1] = 0;
-	return run_captured(&bench, argc, argv, output, sizeof(output));
-}
-
-#define RUN(...) run_bench((const char *const[]){__VA_ARGS__, NULL})
+#define RUN(...)                                                                                   \
+	(act.calls[0] = act.calls[1] = 0,                                                          \
+	 run_captured(&bench, output, "--device", "sim", __VA_ARGS__))
 
 static void reset_case(void)
 {
@@ -446,7 +437,7 @@ static void options_are_strict(void)
 		{"--min-samples", "0"}, {"--warm-up", "-1"},   {"--max-samples", "9"},
 		{"-x", NULL},           {"--size", "4K,"}};
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		int code = run_bench((const char *const[]){bad[i][0], bad[i][1], NULL});
+		int code = RUN(bad[i][0], bad[i][1]);
 		if (code != 2)
 			printf("# %s %s ended with %d\n", bad[i][0], bad[i][1] ? bad[i][1] : "",
 			       code);

@@ -153,10 +153,10 @@ static char output[1 << 16];
 
 static int run_bench(void)
 {
-	char *argv[] = {"owner", "--device", "sim", "--budget", "1ms", "--format", "json", NULL};
 	memset(calls, 0, sizeof(calls));
 	steps = 0;
-	return run_captured(&bench, 7, argv, output, sizeof(output));
+	return run_captured(&bench, output, "--device", "sim", "--budget", "1ms", "--format",
+			    "json");
 }
 
 static void reset_case(void) { memset(&act, 0, sizeof(act)); }

@@ -99,22 +99,9 @@ static char output[1 << 18];
 
 static int run_of(const struct bench *b, const char *device, const char *when, const char *samples)
 {
-	char *argv[] = {"check",
-			"--device",
-			(char *)device,
-			"--format",
-			"json",
-			"--warm-up",
-			"0",
-			"--min-samples",
-			(char *)samples,
-			"--max-samples",
-			(char *)samples,
-			"--check",
-			(char *)when,
-			NULL};
 	setups = bodies = poisons = polls = 0;
-	return run_captured(b, 13, argv, output, sizeof(output));
+	return run_captured(b, output, "--device", device, "--format", "json", "--warm-up", "0",
+			    "--min-samples", samples, "--max-samples", samples, "--check", when);
 }
 
 static int run_on(const char *device, const char *when, const char *samples)

@@ -248,9 +248,8 @@ static char output[1 << 16];
 
 static int run_bench(void)
 {
-	char *argv[] = {"gates", "--device",      "host", "--format",      "json", "--budget",
-			"1s",    "--min-samples", "6",    "--max-samples", "6"};
-	return run_captured(&bench, sizeof(argv) / sizeof(argv[0]), argv, output, sizeof(output));
+	return run_captured(&bench, output, "--device", "host", "--format", "json", "--budget",
+			    "1s", "--min-samples", "6", "--max-samples", "6");
 }
 
 static bool output_has(const char *text) { return strstr(output, text) != NULL; }

@@ -35,7 +35,6 @@ static const struct bench bench = {
 /* The signal that ended the run; 0: it exited. */
 static int ended_by(int first_signal, int second_signal, const char *records)
 {
-	char *argv[] = {"test", "--device", "sim", "--out", (char *)records, NULL};
 	int status = 0;
 	first = first_signal;
 	second = second_signal;
@@ -43,7 +42,7 @@ static int ended_by(int first_signal, int second_signal, const char *records)
 	pid_t child = fork();
 	if (child == 0) {
 		alarm(TEST_HANGS_S);
-		_exit(run_captured(&bench, 5, argv, NULL, 0));
+		_exit(run_captured(&bench, NULL, "--device", "sim", "--out", records));
 	}
 	expect(waitpid(child, &status, 0) == child);
 	return WIFSIGNALED(status) ? WTERMSIG(status) : 0;

@@ -20,9 +20,8 @@ static int run_deriving(int (*derive)(struct bench_case *c))
 				     .question = "is all of it recorded?",
 				     .formula = "none",
 				     .timed = "nothing"};
-	char *argv[] = {"lists", "--device", "sim", "--format", "json", NULL};
 	bench.derive = derive;
-	return run_captured(&bench, 5, argv, output, sizeof(output));
+	return run_captured(&bench, output, "--device", "sim", "--format", "json");
 }
 
 /* How many of the words PREFIX 0 SUFFIX, PREFIX 1 SUFFIX, ... are in the output. */

@@ -8,14 +8,24 @@
 #include "bench/bench.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <unistd.h>
 
-/* bench_main() with its stdout in `text`, ended by 0 and cut to `capacity`; NULL discards it.
- * Returns its exit code. */
-static inline int run_captured(const struct bench *b, int argc, char **argv, char *text,
-			       size_t capacity)
+/* bench_main() with these words, of which NULL is the last, and its stdout in the array `output`,
+ * ended by 0 and cut; NULL discards it. Returns its exit code. */
+#define run_captured(b, output, ...)                                                               \
+	run_words(b, (const char *const[]){__VA_ARGS__, NULL}, output, sizeof(output))
+
+static inline int run_words(const struct bench *b, const char *const words[], char *text,
+			    size_t capacity)
 {
+	char *argv[24] = {"test"};
+	int argc = 1;
+	while (words[argc - 1] && argc < 23) {
+		argv[argc] = (char *)(uintptr_t)words[argc - 1];
+		argc++;
+	}
 	FILE *file = text ? tmpfile() : fopen("/dev/null", "w");
 	if (!file)
 		return -errno;

@@ -54,10 +54,9 @@ static void run_times(double long_s, double short_s, double serial_s, double bot
 					   .variants = variants,
 					   .body = body,
 					   .derive = derive};
-	char *argv[] = {"overlap", "--device", "sim", "--format", "json", NULL};
 	const double seconds[] = {long_s, short_s, serial_s, both_s, other_s};
 	memcpy(known.seconds, seconds, sizeof(seconds));
-	expect(run_captured(&bench, 5, argv, record, sizeof(record)) == 0);
+	expect(run_captured(&bench, record, "--device", "sim", "--format", "json") == 0);
 	known.spread[SERIAL] = known.spread[OTHER] = 0.0;
 	known.suffix = NULL;
 }

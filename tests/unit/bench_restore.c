@@ -65,10 +65,9 @@ static int run_copies(int (*how)(struct bench_case *c, unsigned variant))
 				    .body = body,
 				    .check = check,
 				    .restore = how};
-	char *argv[] = {"copies", "--device", "sim:quiet", "--format", "json", NULL};
 	memset(bodies, 0, sizeof(bodies));
 	memset(restored, 0, sizeof(restored));
-	return run_captured(&bench, 5, argv, output, sizeof(output));
+	return run_captured(&bench, output, "--device", "sim:quiet", "--format", "json");
 }
 
 static double time_of_one(void)

@@ -83,14 +83,8 @@ static char output[1 << 16];
 
 static int print_table(const char *verbose)
 {
-	char *argv[] = {"table",     "--device",
-			"sim:quiet", "--min-samples",
-			"8",         "--max-samples",
-			"8",         "--warm-up",
-			"0",         NULL,
-			NULL};
-	argv[9] = (char *)(uintptr_t)verbose;
-	return run_captured(&bench, verbose ? 10 : 9, argv, output, sizeof(output));
+	return run_captured(&bench, output, "--device", "sim:quiet", "--min-samples", "8",
+			    "--max-samples", "8", "--warm-up", "0", verbose);
 }
 
 static void set_up(void)

@@ -115,11 +115,8 @@ static int run_bench(const char *device, bool with_job)
 			      .setup = setup,
 			      .body = body,
 			      .teardown = teardown};
-	char *argv[] = {"state",    "--device", (char *)(uintptr_t)device,
-			"--format", "json",     "--min-samples",
-			"6",        "--goal",   "0.0001",
-			NULL};
-	return run_captured(&bench, 9, argv, output, sizeof(output));
+	return run_captured(&bench, output, "--device", device, "--format", "json", "--min-samples",
+			    "6", "--goal", "0.0001");
 }
 
 static void reset_device(void)

@@ -72,15 +72,9 @@ static int run_with_check(const char *when)
 		dprintf(file, "like = quiet\ndata = none\nmemory_bytes = 1024G\n") > 0);
 	close(file);
 	snprintf(device, sizeof(device), "sim:%s", path);
-	char *argv[] = {"time_only",
-			"--device",
-			device,
-			"--format",
-			"json",
-			"--check",
-			(char *)(uintptr_t)when};
 	setups = calls = 0;
-	int code = run_captured(&bench, 7, argv, output, sizeof(output));
+	int code = run_captured(&bench, output, "--device", device, "--format", "json", "--check",
+				when);
 	unlink(path);
 	require(setups == 1);
 	return code;

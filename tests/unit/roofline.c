@@ -86,11 +86,8 @@ static char output[1 << 18];
 
 static int run_bench(const char *only)
 {
-	char *argv[] = {"roofline", "--device", "sim",       "--format", "json",
-			"--budget", "50ms",     "--variant", NULL,       NULL};
-	int argc = only ? 9 : 7;
-	argv[8] = (char *)(uintptr_t)only;
-	int code = run_captured(&bench, argc, argv, output, sizeof(output));
+	int code = run_captured(&bench, output, "--device", "sim", "--format", "json", "--budget",
+				"50ms", only ? "--variant" : NULL, only);
 	bound_of = NAN;
 	for (const char *at = output; isnan(bound_of) && (at = strstr(at, "\"bound\":")); at += 8)
 		if (strncmp(at + 8, "null", 4) != 0)

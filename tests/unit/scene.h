@@ -24,9 +24,8 @@ static int run_scene(void (*what)(struct bench_case *c))
 					   .formula = "none",
 					   .timed = "nothing",
 					   .setup = setup};
-	char *argv[] = {"stage", "--device", "sim", "--out", "/dev/null", NULL};
 	scene = what;
-	return run_captured(&stage, 5, argv, NULL, 0);
+	return run_captured(&stage, NULL, "--device", "sim", "--out", "/dev/null");
 }
 
 #endif

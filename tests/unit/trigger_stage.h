@@ -43,16 +43,10 @@ static int run_trigger_stage(int (*setup)(struct bench_case *c), const char *dev
 				    .axes = stage_axes,
 				    .admit = producers_admit,
 				    .setup = setup};
-	char words[13][96], *argv[16] = {NULL};
-	int argc = 0;
-	const char *const first[] = {"stage", "--device", device, "--out", "/dev/null"};
-	for (size_t i = 0; i < 5; i++)
-		snprintf(words[argc++], sizeof(words[0]), "%s", first[i]);
-	for (size_t i = 0; more && more[i] && argc < 13; i++)
-		snprintf(words[argc++], sizeof(words[0]), "%s", more[i]);
-	for (int i = 0; i < argc; i++)
-		argv[i] = words[i];
-	return run_captured(&stage, argc, argv, NULL, 0);
+	const char *words[13] = {"--device", device, "--out", "/dev/null"};
+	for (size_t i = 0; more && more[i] && i < 8; i++)
+		words[4 + i] = more[i];
+	return run_words(&stage, words, NULL, 0);
 }
 
 #endif
