@@ -153,16 +153,8 @@ static void optional_operations_say_so(void)
 		expect_error(dev_write_value(on.d, s, at, 1), -ENOTSUP);
 	}
 	if (!dev_can(on.d, DEV_CAP_GEMM)) {
-		struct dev_gemm g = {.type = DEV_F32,
-				     .m = 1,
-				     .n = 1,
-				     .k = 1,
-				     .a = at,
-				     .b = at,
-				     .c = at,
-				     .lda = 1,
-				     .ldb = 1,
-				     .ldc = 1};
+		struct dev_gemm g =
+			PACKED_GEMM(1, 1, 1, .type = DEV_F32, .a = at, .b = at, .c = at);
 		expect_error(dev_gemm(on.d, s, &g), -ENOTSUP);
 	}
 	if (on.other && !dev_can(on.d, DEV_CAP_PEER))

@@ -32,7 +32,7 @@
 #include "device/kernels.h"
 #include "lib/err.h"
 #include "lib/rng.h"
-#include "tests/unit/test.h"
+#include "tests/unit/calls.h"
 
 #include <errno.h>
 #include <stdint.h>
@@ -50,31 +50,6 @@ static struct {
 	struct dev_set set;
 	struct dev *d, *other; /* `other` is NULL when there is one device */
 } on;
-
-#define ok(call)                                                                                   \
-	do {                                                                                       \
-		int ok_status = (call);                                                            \
-		if (ok_status)                                                                     \
-			printf("# %s: %d: %s\n", #call, ok_status, err_text());                    \
-		require(ok_status == 0);                                                           \
-	} while (0)
-
-#define expect_status(call, wanted)                                                                \
-	do {                                                                                       \
-		err_clear();                                                                       \
-		int expect_got = (call);                                                           \
-		if (expect_got != (wanted))                                                        \
-			printf("# %s is %d, not %d: %s\n", #call, expect_got, (wanted),            \
-			       err_text());                                                        \
-		expect(expect_got == (wanted));                                                    \
-	} while (0)
-
-/* Expects an error with a message. */
-#define expect_error(call, wanted)                                                                 \
-	do {                                                                                       \
-		expect_status(call, wanted);                                                       \
-		expect(err_text()[0] != '\0');                                                     \
-	} while (0)
 
 /* The contract's "Misuse": expects the error where it is checked, and is not done elsewhere. */
 #define expect_misuse(call, wanted)                                                                \

@@ -60,14 +60,7 @@ static void expect_added(const struct gemm_case *p, uint32_t times)
 /* Several blocks, which mostly add. */
 static struct gemm_case contended_case(void)
 {
-	const struct dev_gemm shape = {.m = 160,
-				       .n = 144,
-				       .k = 4,
-				       .alpha = 1,
-				       .lda = 4,
-				       .ldb = 144,
-				       .ldc = 144,
-				       .blocks = 4};
+	const struct dev_gemm shape = PACKED_GEMM(160, 144, 4, .blocks = 4);
 	const struct dev_gemm g = shape_for_type(first_adding_type(), &shape, false);
 	return adding_case(&g, SMALL_INTEGERS);
 }

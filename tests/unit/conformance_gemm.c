@@ -13,15 +13,7 @@ static const struct dev_gemm shapes[] = {
 	{.m = 7, .n = 130, .k = 301, .alpha = -1, .beta = 0.5, .lda = 303, .ldb = 131, .ldc = 137},
 	{.m = 200, .n = 3, .k = 50, .alpha = 1, .beta = -2, .lda = 50, .ldb = 8, .ldc = 5},
 	{.m = 128, .n = 96, .k = 80, .alpha = 0.5, .lda = 80, .ldb = 96, .ldc = 100, .blocks = 7},
-	{.m = 100,
-	 .n = 100,
-	 .k = 10,
-	 .alpha = 1,
-	 .beta = 1,
-	 .lda = 10,
-	 .ldb = 100,
-	 .ldc = 100,
-	 .blocks = 1},
+	PACKED_GEMM(100, 100, 10, .beta = 1, .blocks = 1),
 	{.m = 90, .n = 90, .k = 90, .alpha = 1, .lda = 90, .ldb = 90, .ldc = 90, .blocks = 64},
 };
 
@@ -115,14 +107,7 @@ static void a_missing_type_is_refused(void)
 		if (!has_type((enum dev_type)type))
 			expect_error(check_gemm(s, &g, RANDOM_REALS), -ENOTSUP);
 	}
-	struct dev_gemm g = {.type = DEV_TYPES,
-			     .m = 1,
-			     .n = 1,
-			     .k = 1,
-			     .alpha = 1,
-			     .lda = 1,
-			     .ldb = 1,
-			     .ldc = 1};
+	struct dev_gemm g = PACKED_GEMM(1, 1, 1, .type = DEV_TYPES);
 	expect_error(dev_gemm(on.d, s, &g), -EINVAL);
 	dev_stream_close(on.d, s);
 }
@@ -133,17 +118,8 @@ static void gemm_is_checked(void)
 	static float pageable[64 * 64];
 	struct dev_stream *s = open_stream();
 	float *a = alloc_memory(DEV_MEM_DEVICE, 3 * 64 * 64 * 4);
-	const struct dev_gemm good = {.type = DEV_F32,
-				      .m = 64,
-				      .n = 64,
-				      .k = 64,
-				      .alpha = 1,
-				      .a = a,
-				      .b = a + 64 * 64,
-				      .c = a + 2 * 64 * 64,
-				      .lda = 64,
-				      .ldb = 64,
-				      .ldc = 64};
+	const struct dev_gemm good = PACKED_GEMM(64, 64, 64, .type = DEV_F32, .a = a,
+						 .b = a + 64 * 64, .c = a + 2 * 64 * 64);
 	struct dev_gemm g = good;
 	ok(dev_fill(on.d, s, a, 0, 3 * 64 * 64 * 4));
 	ok(dev_gemm(on.d, s, &g));
@@ -179,17 +155,7 @@ static void gemm_waits_for_its_turn(void)
 	float *a = alloc_memory(DEV_MEM_PINNED, 16 * 4), *c = alloc_memory(DEV_MEM_PINNED, 16 * 4);
 	for (int i = 0; i < 16; i++)
 		a[i] = 1, c[i] = 100;
-	struct dev_gemm g = {.type = DEV_F32,
-			     .m = 4,
-			     .n = 4,
-			     .k = 4,
-			     .alpha = 1,
-			     .a = a,
-			     .b = a,
-			     .c = c,
-			     .lda = 4,
-			     .ldb = 4,
-			     .ldc = 4};
+	struct dev_gemm g = PACKED_GEMM(4, 4, 4, .type = DEV_F32, .a = a, .b = a, .c = c);
 	ok(dev_gemm(on.d, s, &g)); /* the first GEMM may wait */
 	ok(dev_stream_sync(on.d, s));
 	for (int i = 0; i < 16; i++)

@@ -64,17 +64,8 @@ static void pageable_memory_is_for_copies_alone(void)
 		expect_error(dev_post_value(on.d, at, 0), -EFAULT);
 	}
 	if (dev_can(on.d, DEV_CAP_GEMM)) {
-		struct dev_gemm g = {.type = DEV_F32,
-				     .m = 8,
-				     .n = 8,
-				     .k = 8,
-				     .alpha = 1,
-				     .a = dev,
-				     .b = dev + 4096,
-				     .c = host,
-				     .lda = 8,
-				     .ldb = 8,
-				     .ldc = 8};
+		struct dev_gemm g =
+			PACKED_GEMM(8, 8, 8, .type = DEV_F32, .a = dev, .b = dev + 4096, .c = host);
 		expect_error(dev_gemm(on.d, s, &g), -EFAULT);
 	}
 	ok(dev_stream_sync(on.d, s));

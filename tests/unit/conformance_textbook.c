@@ -130,15 +130,7 @@ static void more_shared_memory_never_means_more_residents(void)
 {
 	need_textbook_tiles();
 	need(DEV_CAP_OCCUPANCY);
-	struct dev_gemm g = {.type = DEV_F32,
-			     .m = 512,
-			     .n = 512,
-			     .k = 512,
-			     .alpha = 1,
-			     .lda = 512,
-			     .ldb = 512,
-			     .ldc = 512,
-			     .tiled = true};
+	struct dev_gemm g = PACKED_GEMM(512, 512, 512, .type = DEV_F32, .tiled = true);
 	uint32_t blocks = 0;
 	for (g.tile_k = 32; g.tile_k <= 64; g.tile_k += 32) {
 		const uint64_t own = UINT64_C(2) * 64 * g.tile_k * 4;

@@ -194,14 +194,7 @@ static struct gemm_case banded_gemm(void)
 {
 	const enum dev_type type = first_tiled_type();
 	const uint32_t tile = dev_props(on.d)->gemm_tile_rows, band = (48 + tile - 1) / tile * tile;
-	const struct dev_gemm shape = {.m = 3 * band + 7,
-				       .n = 96,
-				       .k = 64,
-				       .alpha = 1,
-				       .lda = 64,
-				       .ldb = 96,
-				       .ldc = 96,
-				       .blocks = 8};
+	const struct dev_gemm shape = PACKED_GEMM(3 * band + 7, 96, 64, .blocks = 8);
 	const struct dev_gemm g = shape_for_type(type, &shape, false);
 	struct gemm_case p = gemm_case_create(&g, SMALL_INTEGERS);
 	p.g.tiled = true;

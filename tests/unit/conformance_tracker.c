@@ -206,20 +206,9 @@ static void a_gemm_writes_where_the_map_says(void)
 		{.first_row = 40, .rows = 50, .what = DEV_TRACKED_AWAY, .to = m.to},
 		{.first_row = 90, .rows = 60, .what = DEV_TRACKED_KEPT, .updates = 1}};
 	struct dev_tracker *t = open_tracker(ranges, 3);
-	const struct dev_gemm g = {.type = DEV_F32,
-				   .m = ROWS,
-				   .n = COLUMNS,
-				   .k = 8,
-				   .alpha = 1,
-				   .a = m.from,
-				   .b = m.from,
-				   .c = m.at,
-				   .lda = 8,
-				   .ldb = COLUMNS,
-				   .ldc = COLUMNS,
-				   .tiled = true,
-				   .adds = true,
-				   .first_row = 120};
+	const struct dev_gemm g =
+		PACKED_GEMM(ROWS, COLUMNS, 8, .type = DEV_F32, .a = m.from, .b = m.from, .c = m.at,
+			    .tiled = true, .adds = true, .first_row = 120);
 	fill_matrix(m.from, 1, 1);
 	ok(dev_tracker_arm(on.d, m.s, t));
 	ok(dev_gemm(on.d, m.s, &g));

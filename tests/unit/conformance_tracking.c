@@ -29,16 +29,10 @@ static void operations_without_their_capability_say_so(void)
 		expect(bytes.read[0] < 0 && bytes.written[1] < 0);
 	}
 	for (int type = 0; type < DEV_TYPES; type++) {
-		struct dev_gemm g = shape_for_type((enum dev_type)type,
-						   &(struct dev_gemm){.m = 16,
-								      .n = 16,
-								      .k = 16,
-								      .lda = 16,
-								      .ldb = 16,
-								      .ldc = 16,
-								      .tiled = true,
-								      .adds = true},
-						   false);
+		struct dev_gemm g = shape_for_type(
+			(enum dev_type)type,
+			&(struct dev_gemm)PACKED_GEMM(16, 16, 16, .tiled = true, .adds = true),
+			false);
 		g.a = g.b = at;
 		g.c = at + N / 2;
 		if (!(dev_props(on.d)->gemm_adding_types >> type & 1))
@@ -205,19 +199,8 @@ static void a_gemm_that_adds_has_no_beta(void)
 		skip("no GEMM of f32 adds");
 	struct dev_stream *s = open_stream();
 	float *at = alloc_memory(DEV_MEM_DEVICE, N);
-	struct dev_gemm g = {.type = DEV_F32,
-			     .m = 8,
-			     .n = 8,
-			     .k = 8,
-			     .alpha = 1,
-			     .a = at,
-			     .b = at,
-			     .c = at + 64,
-			     .lda = 8,
-			     .ldb = 8,
-			     .ldc = 8,
-			     .tiled = true,
-			     .adds = true};
+	struct dev_gemm g = PACKED_GEMM(8, 8, 8, .type = DEV_F32, .a = at, .b = at, .c = at + 64,
+					.tiled = true, .adds = true);
 	g.beta = 1;
 	expect_error(dev_gemm(on.d, s, &g), -EINVAL);
 	g.beta = 0;

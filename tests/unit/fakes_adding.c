@@ -6,7 +6,7 @@
  */
 #include "device/dev.h"
 #include "lib/err.h"
-#include "tests/unit/test.h"
+#include "tests/unit/calls.h"
 #include "tests/unit/with_fakes.h"
 
 #include <dlfcn.h>
@@ -14,14 +14,6 @@
 #include <unistd.h>
 
 #define SIDE 16u
-
-#define ok(call)                                                                                   \
-	do {                                                                                       \
-		const int ok_status = (call);                                                      \
-		if (ok_status)                                                                     \
-			printf("# %s: %d: %s\n", #call, ok_status, err_text());                    \
-		require(ok_status == 0);                                                           \
-	} while (0)
 
 enum where { OWN, PEER, PINNED };
 
@@ -44,16 +36,8 @@ static void close_devices(void)
 static int add_from(unsigned from, enum where where)
 {
 	struct dev *d = set.dev[from], *owner = where == PEER ? set.dev[!from] : d;
-	struct dev_gemm g = {.type = DEV_F32,
-			     .m = SIDE,
-			     .n = SIDE,
-			     .k = SIDE,
-			     .alpha = 1,
-			     .lda = SIDE,
-			     .ldb = SIDE,
-			     .ldc = SIDE,
-			     .tiled = true,
-			     .adds = true};
+	struct dev_gemm g =
+		PACKED_GEMM(SIDE, SIDE, SIDE, .type = DEV_F32, .tiled = true, .adds = true);
 	const uint64_t bytes = sizeof(float) * SIDE * SIDE;
 	struct dev_stream *s = NULL;
 	void *a = NULL, *c = NULL;

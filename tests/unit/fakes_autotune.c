@@ -4,8 +4,8 @@
  * algorithms take the time that the environment sets.
  */
 #include "device/gpu/gpu_dev.h"
+#include "tests/unit/calls.h"
 #include "tests/unit/minifloat_arrays.h"
-#include "tests/unit/test.h"
 #include "tests/unit/with_fakes.h"
 
 #include <errno.h>
@@ -13,14 +13,6 @@
 #include <unistd.h>
 
 #define SIDE 16u
-
-#define ok(call)                                                                                   \
-	do {                                                                                       \
-		const int ok_status = (call);                                                      \
-		if (ok_status)                                                                     \
-			printf("# %s: %d: %s\n", #call, ok_status, err_text());                    \
-		require(ok_status == 0);                                                           \
-	} while (0)
 
 static struct dev_set set;
 static struct dev *d;
@@ -41,15 +33,8 @@ static void close_device(void)
 
 static struct dev_gemm gemm_of(enum dev_type type)
 {
-	return (struct dev_gemm){.type = type,
-				 .m = SIDE,
-				 .n = SIDE,
-				 .k = SIDE,
-				 .alpha = 1,
-				 .lda = SIDE,
-				 .ldb = SIDE,
-				 .ldc = SIDE,
-				 .b_transposed = dev_types[type].multiple > 1};
+	return (struct dev_gemm)PACKED_GEMM(SIDE, SIDE, SIDE, .type = type,
+					    .b_transposed = dev_types[type].multiple > 1);
 }
 
 static struct dev_gemm_choice prepare_and_print(const struct dev_gemm *g)

@@ -6,7 +6,7 @@
 #include "device/dev.h"
 #include "device/kernels.h"
 #include "lib/err.h"
-#include "tests/unit/test.h"
+#include "tests/unit/calls.h"
 #include "tests/unit/with_fakes.h"
 
 #include <errno.h>
@@ -16,14 +16,6 @@
 #define BYTES 4096u
 #define TIMEOUT_NS UINT64_C(5000000000)
 #define MAX_CAUSE 256
-
-#define ok(call)                                                                                   \
-	do {                                                                                       \
-		const int ok_status = (call);                                                      \
-		if (ok_status)                                                                     \
-			printf("# %s: %d: %s\n", #call, ok_status, err_text());                    \
-		require(ok_status == 0);                                                           \
-	} while (0)
 
 /* Two devices of a vendor, the objects that tests need of the first, and a stream of the second. */
 static struct {
@@ -218,16 +210,8 @@ static void expect_work_lost(struct dev_comm *comm, const char *cause)
 	struct dev_stream *streams[] = {on.s, on.other_s};
 	float *buffers[] = {(float *)(void *)on.device, (float *)(void *)on.on_other},
 	      *others[] = {buffers[0] + 16, buffers[1] + 16};
-	const struct dev_gemm g = {.type = DEV_F32,
-				   .m = 8,
-				   .n = 8,
-				   .k = 8,
-				   .a = on.device,
-				   .b = on.device,
-				   .c = on.device,
-				   .lda = 8,
-				   .ldb = 8,
-				   .ldc = 8};
+	const struct dev_gemm g = PACKED_GEMM(8, 8, 8, .type = DEV_F32, .a = on.device,
+					      .b = on.device, .c = on.device);
 	uint32_t blocks = 77;
 	double hz = -1;
 	lost(launch_empty(on.s));

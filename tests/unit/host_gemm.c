@@ -5,7 +5,7 @@
 #include "device/host/host_gemm.h"
 #include "device/host/host.h"
 #include "lib/err.h"
-#include "tests/unit/test.h"
+#include "tests/unit/calls.h"
 
 #include <stdbool.h>
 #include <unistd.h>
@@ -95,14 +95,6 @@ static void the_device_chooses_sensibly(void)
 /* ------------------------------------------------------------------ results */
 
 static struct dev *d;
-
-#define ok(call)                                                                                   \
-	do {                                                                                       \
-		int ok_status = (call);                                                            \
-		if (ok_status)                                                                     \
-			printf("# %s: %d: %s\n", #call, ok_status, err_text());                    \
-		require(ok_status == 0);                                                           \
-	} while (0)
 
 enum { MAX_ELEMENTS = 300 * 310 };
 static double exact[300 * 300];
@@ -211,19 +203,8 @@ static void gemms_may_run_at_once(void)
 		skip("no BLAS here");
 	fill_operands(DEV_F32);
 	ok(dev_alloc(d, DEV_MEM_DEVICE, MAX_ELEMENTS * sizeof(float), &other));
-	struct dev_gemm g = {.type = DEV_F32,
-			     .m = 300,
-			     .n = 300,
-			     .k = 300,
-			     .alpha = 1,
-			     .a = a,
-			     .b = b,
-			     .c = c,
-			     .lda = 300,
-			     .ldb = 300,
-			     .ldc = 300,
-			     .blocks = 16,
-			     .shared_bytes = 256};
+	struct dev_gemm g = PACKED_GEMM(300, 300, 300, .type = DEV_F32, .a = a, .b = b, .c = c,
+					.blocks = 16, .shared_bytes = 256);
 	multiply_reference(&g);
 	for (int i = 0; i < 2; i++)
 		ok(dev_stream_open(d, 0, &s[i]));

@@ -8,7 +8,7 @@
 #include "device/host/host_simd.h"
 #include "lib/clock.h"
 #include "lib/err.h"
-#include "tests/unit/test.h"
+#include "tests/unit/calls.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -22,14 +22,6 @@
 
 static struct dev_set set;
 static struct dev *d;
-
-#define ok(call)                                                                                   \
-	do {                                                                                       \
-		int ok_status = (call);                                                            \
-		if (ok_status)                                                                     \
-			printf("# %s: %d: %s\n", #call, ok_status, err_text());                    \
-		require(ok_status == 0);                                                           \
-	} while (0)
 
 /* ------------------------------------------------------------------ our own kernels */
 

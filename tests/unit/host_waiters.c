@@ -6,7 +6,7 @@
 #include "device/host/host_machine.h"
 #include "device/host/host_queue.h"
 #include "lib/err.h"
-#include "tests/unit/test.h"
+#include "tests/unit/calls.h"
 
 #include <sched.h>
 #include <unistd.h>
@@ -15,14 +15,6 @@
 
 static struct dev_set set;
 static struct dev *d;
-
-#define ok(call)                                                                                   \
-	do {                                                                                       \
-		int ok_status = (call);                                                            \
-		if (ok_status)                                                                     \
-			printf("# %s: %d: %s\n", #call, ok_status, err_text());                    \
-		require(ok_status == 0);                                                           \
-	} while (0)
 
 struct waiting {
 	struct dev_event *event;

@@ -9,7 +9,7 @@
 #include "device/dev.h"
 #include "device/kernels.h"
 #include "lib/err.h"
-#include "tests/unit/test.h"
+#include "tests/unit/calls.h"
 
 #include <errno.h>
 #include <stdint.h>
@@ -23,25 +23,6 @@
 	"link_down_bandwidth = 10e9\npeer_bandwidth = 20e9\nengine_bandwidth = 1e15\n"             \
 	"engine_weight = 1\nunit_bandwidth = 1e15\nblock_share = 1\nflops_f32 = 1e9\n"             \
 	"flops_f64 = 1e9\ngemm_efficiency = 1\nunits = 4\nslots_per_unit = 2\n"
-
-#define ok(call)                                                                                   \
-	do {                                                                                       \
-		int ok_status = (call);                                                            \
-		if (ok_status)                                                                     \
-			printf("# %s: %d: %s\n", #call, ok_status, err_text());                    \
-		require(ok_status == 0);                                                           \
-	} while (0)
-
-#define expect_error(call, wanted)                                                                 \
-	do {                                                                                       \
-		err_clear();                                                                       \
-		int expect_got = (call);                                                           \
-		if (expect_got != (wanted))                                                        \
-			printf("# %s is %d, not %d: %s\n", #call, expect_got, (wanted),            \
-			       err_text());                                                        \
-		expect(expect_got == (wanted));                                                    \
-		expect(err_text()[0] != '\0');                                                     \
-	} while (0)
 
 static struct {
 	struct dev_set set;

@@ -20,16 +20,8 @@ static uint32_t kernel_residents(const char *kernel, uint64_t shared_bytes)
 
 static uint32_t gemm_residents(enum dev_type type, uint32_t tile_k, uint64_t shared_bytes)
 {
-	const struct dev_gemm g = {.type = type,
-				   .m = 512,
-				   .n = 512,
-				   .k = 64,
-				   .lda = 64,
-				   .ldb = 512,
-				   .ldc = 512,
-				   .tiled = true,
-				   .tile_k = tile_k,
-				   .shared_bytes = shared_bytes};
+	const struct dev_gemm g = PACKED_GEMM(512, 512, 64, .type = type, .tiled = true,
+					      .tile_k = tile_k, .shared_bytes = shared_bytes);
 	uint32_t blocks = 0;
 	ok(dev_gemm_occupancy(sim.d, &g, &blocks));
 	return blocks;
@@ -56,17 +48,8 @@ static void slots_shared_memory_and_registers_decide_residents(void)
 
 static double gemm_ns(struct dev_stream *s, char *memory, uint32_t m, uint32_t n, uint32_t k)
 {
-	const struct dev_gemm g = {.type = DEV_F32,
-				   .m = m,
-				   .n = n,
-				   .k = k,
-				   .alpha = 1,
-				   .a = memory,
-				   .b = memory + (1 << 20),
-				   .c = memory + (2 << 20),
-				   .lda = k,
-				   .ldb = n,
-				   .ldc = n};
+	const struct dev_gemm g = PACKED_GEMM(m, n, k, .type = DEV_F32, .a = memory,
+					      .b = memory + (1 << 20), .c = memory + (2 << 20));
 	struct span span = span_begin(s);
 	ok(dev_gemm(sim.d, s, &g));
 	span_end(&span, s);
@@ -105,15 +88,8 @@ static void tiles_follow_the_model(void)
 static void registers_that_a_block_lacks_are_an_error(void)
 {
 	sim_begin(PLAIN "registers_per_unit_bytes = 8K\nblock_register_bytes = 1K\n");
-	const struct dev_gemm g = {.type = DEV_F32,
-				   .m = 64,
-				   .n = 64,
-				   .k = 64,
-				   .lda = 64,
-				   .ldb = 64,
-				   .ldc = 64,
-				   .tiled = true,
-				   .tile_k = 32};
+	const struct dev_gemm g =
+		PACKED_GEMM(64, 64, 64, .type = DEV_F32, .tiled = true, .tile_k = 32);
 	uint32_t blocks;
 	expect_error(dev_gemm_occupancy(sim.d, &g, &blocks), -EINVAL);
 	expect(strstr(err_text(), "17408 bytes of registers; a unit has 8192") != NULL);
@@ -152,17 +128,8 @@ static struct scene open_scene(void)
 
 static void queue_gemm(const struct scene *s, uint32_t m, uint32_t k)
 {
-	const struct dev_gemm g = {.type = DEV_F32,
-				   .m = m,
-				   .n = 512,
-				   .k = k,
-				   .alpha = 1,
-				   .a = s->a,
-				   .b = s->a + (4 << 20),
-				   .c = s->a + (8 << 20),
-				   .lda = k,
-				   .ldb = 512,
-				   .ldc = 512};
+	const struct dev_gemm g = PACKED_GEMM(m, 512, k, .type = DEV_F32, .a = s->a,
+					      .b = s->a + (4 << 20), .c = s->a + (8 << 20));
 	ok(dev_gemm(sim.d, s->gemm, &g));
 }
 

@@ -27,17 +27,8 @@ static void open_memory(const char *model)
 
 static struct dev_gemm gemm_of(uint32_t m, uint32_t n, uint32_t k)
 {
-	return (struct dev_gemm){.type = DEV_F32,
-				 .m = m,
-				 .n = n,
-				 .k = k,
-				 .alpha = 1,
-				 .a = memory,
-				 .b = memory + AREA,
-				 .c = memory + 2 * AREA,
-				 .lda = k,
-				 .ldb = n,
-				 .ldc = n};
+	return (struct dev_gemm)PACKED_GEMM(m, n, k, .type = DEV_F32, .a = memory,
+					    .b = memory + AREA, .c = memory + 2 * AREA);
 }
 
 static double gemm_ns(const struct dev_gemm *g)

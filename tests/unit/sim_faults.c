@@ -101,17 +101,7 @@ static void corruption_shows_in_every_result(void)
 	ok(launch_kernel(s, "triad", 1, 0, triads));
 	ok(dev_stream_sync(sim.d, s));
 	expect(count_differences((char *)a, 0, N) == 1);
-	struct dev_gemm g = {.type = DEV_F32,
-			     .m = 8,
-			     .n = 8,
-			     .k = 8,
-			     .alpha = 1,
-			     .a = b,
-			     .b = b,
-			     .c = c,
-			     .lda = 8,
-			     .ldb = 8,
-			     .ldc = 8};
+	struct dev_gemm g = PACKED_GEMM(8, 8, 8, .type = DEV_F32, .a = b, .b = b, .c = c);
 	ok(dev_gemm(sim.d, s, &g));
 	ok(dev_stream_sync(sim.d, s));
 	double worst = 0;
@@ -163,20 +153,8 @@ static void corruption_comes_before_the_count(void)
 	uint32_t *done = alloc_memory(DEV_MEM_PINNED, 16);
 	memset(a, 0, N);
 	memset(done, 0, 16);
-	const struct dev_gemm g = {.type = DEV_F32,
-				   .m = 32,
-				   .n = 32,
-				   .k = 8,
-				   .alpha = 1,
-				   .a = a,
-				   .b = a,
-				   .c = a,
-				   .lda = 8,
-				   .ldb = 32,
-				   .ldc = 32,
-				   .tiled = true,
-				   .done = done,
-				   .done_rows = 8};
+	const struct dev_gemm g = PACKED_GEMM(32, 32, 8, .type = DEV_F32, .a = a, .b = a, .c = a,
+					      .tiled = true, .done = done, .done_rows = 8);
 	for (uint32_t i = 0; i < 4; i++) {
 		ok(dev_wait_value(sim.d, takes, done + i, 8 * 32));
 		ok(dev_copy(sim.d, takes, got + i * 8 * 32, a + i * 8 * 32, 8 * 32 * 4));

@@ -21,18 +21,9 @@ static double gemm_ns_of(struct dev_stream *s, const struct dev_gemm *g)
 static double gemm_ns(struct dev_stream *s, char *memory, uint32_t m, uint32_t n, uint32_t k,
 		      uint32_t blocks)
 {
-	struct dev_gemm g = {.type = DEV_F32,
-			     .m = m,
-			     .n = n,
-			     .k = k,
-			     .alpha = 1,
-			     .a = memory,
-			     .b = memory + (1 << 20),
-			     .c = memory + (2 << 20),
-			     .lda = k,
-			     .ldb = n,
-			     .ldc = n,
-			     .blocks = blocks};
+	struct dev_gemm g =
+		PACKED_GEMM(m, n, k, .type = DEV_F32, .a = memory, .b = memory + (1 << 20),
+			    .c = memory + (2 << 20), .blocks = blocks);
 	return gemm_ns_of(s, &g);
 }
 
@@ -66,18 +57,9 @@ static void blocks_share_textbook_tiles(void)
 	struct dev_stream *s = open_stream();
 	char *memory = alloc_memory(DEV_MEM_DEVICE, 4 << 20);
 	ok(dev_fill(sim.d, s, memory, 0, 4 << 20));
-	struct dev_gemm g = {.type = DEV_F32,
-			     .m = 128,
-			     .n = 320,
-			     .k = 64,
-			     .alpha = 1,
-			     .a = memory,
-			     .b = memory + (1 << 20),
-			     .c = memory + (2 << 20),
-			     .lda = 64,
-			     .ldb = 320,
-			     .ldc = 320,
-			     .tiled = true};
+	struct dev_gemm g =
+		PACKED_GEMM(128, 320, 64, .type = DEV_F32, .a = memory, .b = memory + (1 << 20),
+			    .c = memory + (2 << 20), .tiled = true);
 	for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++) {
 		g.grid = expected[i].grid;
 		g.tile_k = i % 2 ? 32 : 64;
@@ -96,17 +78,7 @@ static void gemm_follows_its_matrices(void)
 	double *a = alloc_memory(DEV_MEM_PINNED, M * K * 8),
 	       *b = alloc_memory(DEV_MEM_PINNED, K * N * 8),
 	       *c = alloc_memory(DEV_MEM_PINNED, M * N * 8);
-	struct dev_gemm g = {.type = DEV_F64,
-			     .m = M,
-			     .n = N,
-			     .k = K,
-			     .alpha = 1,
-			     .a = a,
-			     .b = b,
-			     .c = c,
-			     .lda = K,
-			     .ldb = N,
-			     .ldc = N};
+	struct dev_gemm g = PACKED_GEMM(M, N, K, .type = DEV_F64, .a = a, .b = b, .c = c);
 	for (int i = 0; i < M * K; i++)
 		a[i] = i % 7;
 	for (int i = 0; i < K * N; i++)
@@ -136,18 +108,9 @@ static const struct {
 
 static struct dev_gemm gemm_of_type(enum dev_type type, char *memory, uint32_t side)
 {
-	return (struct dev_gemm){.type = type,
-				 .m = side,
-				 .n = side,
-				 .k = side,
-				 .alpha = 1,
-				 .a = memory,
-				 .b = memory + (1 << 20),
-				 .c = memory + (2 << 20),
-				 .lda = side,
-				 .ldb = side,
-				 .ldc = side,
-				 .b_transposed = dev_types[type].multiple > 1};
+	return (struct dev_gemm)PACKED_GEMM(side, side, side, .type = type, .a = memory,
+					    .b = memory + (1 << 20), .c = memory + (2 << 20),
+					    .b_transposed = dev_types[type].multiple > 1);
 }
 
 static void every_type_has_its_rate(void)
@@ -296,20 +259,9 @@ static void finished_rows_are_seen_when_their_tile_ends(void)
 	uint32_t *done = alloc_memory(DEV_MEM_PINNED, 16);
 	memset(a, 0, 1 << 16);
 	memset(done, 0, 16);
-	const struct dev_gemm g = {.type = DEV_F32,
-				   .m = 64,
-				   .n = 16,
-				   .k = 64,
-				   .alpha = 1,
-				   .a = a,
-				   .b = a,
-				   .c = a + 8192,
-				   .lda = 64,
-				   .ldb = 16,
-				   .ldc = 16,
-				   .tiled = true,
-				   .done = done,
-				   .done_rows = 16};
+	const struct dev_gemm g =
+		PACKED_GEMM(64, 16, 64, .type = DEV_F32, .a = a, .b = a, .c = a + 8192,
+			    .tiled = true, .done = done, .done_rows = 16);
 	struct span whole = span_begin(s), second = span_begin(waits);
 	ok(dev_wait_value(sim.d, waits, done + 1, 16 * 16));
 	span_end(&second, waits);

@@ -35,19 +35,8 @@ static void open_memory(const char *model)
 
 static struct dev_gemm gemm_of(enum dev_type type, uint32_t m, uint32_t n, uint32_t k)
 {
-	return (struct dev_gemm){.type = type,
-				 .m = m,
-				 .n = n,
-				 .k = k,
-				 .alpha = 1,
-				 .a = memory,
-				 .b = memory + AREA,
-				 .c = memory + 2 * AREA,
-				 .lda = k,
-				 .ldb = n,
-				 .ldc = n,
-				 .tiled = true,
-				 .adds = true};
+	return (struct dev_gemm)PACKED_GEMM(m, n, k, .type = type, .a = memory, .b = memory + AREA,
+					    .c = memory + 2 * AREA, .tiled = true, .adds = true);
 }
 
 /* ------------------------------------------------------------------ results */

@@ -98,17 +98,8 @@ static void kernels_count_where_they_pass_memory(void)
 
 static struct dev_gemm square_gemm(uint32_t side)
 {
-	return (struct dev_gemm){.type = DEV_F32,
-				 .m = side,
-				 .n = side,
-				 .k = side,
-				 .alpha = 1,
-				 .a = memory,
-				 .b = memory + N,
-				 .c = memory + 2 * N,
-				 .lda = side,
-				 .ldb = side,
-				 .ldc = side};
+	return (struct dev_gemm)PACKED_GEMM(side, side, side, .type = DEV_F32, .a = memory,
+					    .b = memory + N, .c = memory + 2 * N);
 }
 
 static void gemms_count_what_passes_the_cache(void)

@@ -30,18 +30,8 @@ static void memory_takes_no_memory(void)
 	ok(dev_fill(sim.d, s, a, 0x55, 100 * GIB));
 	ok(dev_copy(sim.d, s, pinned, a, 100 * GIB));
 	ok(dev_copy(sim.d, s, other, a, 100 * GIB));
-	const struct dev_gemm g = {.type = DEV_F32,
-				   .m = 16384,
-				   .n = 16384,
-				   .k = 65536,
-				   .blocks = 4,
-				   .alpha = 1,
-				   .a = a,
-				   .b = a + 4 * GIB,
-				   .c = b,
-				   .lda = 65536,
-				   .ldb = 16384,
-				   .ldc = 16384};
+	const struct dev_gemm g = PACKED_GEMM(16384, 16384, 65536, .type = DEV_F32, .blocks = 4,
+					      .a = a, .b = a + 4 * GIB, .c = b);
 	ok(dev_gemm(sim.d, s, &g));
 	ok(dev_stream_sync(sim.d, s));
 	expect(a[0] == 0 && pinned[100 * GIB - 1] == 0 && other[50 * GIB] == 0);
@@ -125,20 +115,9 @@ static struct operands open_operands(void)
 
 static struct dev_gemm counting_gemm(const struct operands *o)
 {
-	return (struct dev_gemm){.type = DEV_F32,
-				 .m = 200,
-				 .n = 96,
-				 .k = 64,
-				 .alpha = 1,
-				 .a = o->a,
-				 .b = o->b,
-				 .c = o->c,
-				 .lda = 64,
-				 .ldb = 96,
-				 .ldc = 96,
-				 .tiled = true,
-				 .done = o->done,
-				 .done_rows = 64};
+	return (struct dev_gemm)PACKED_GEMM(200, 96, 64, .type = DEV_F32, .a = o->a, .b = o->b,
+					    .c = o->c, .tiled = true, .done = o->done,
+					    .done_rows = 64);
 }
 
 static void kernels_and_gemms_leave_memory_alone(void)

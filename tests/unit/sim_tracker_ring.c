@@ -102,20 +102,10 @@ static void arm_all(void)
 
 static void queue_gemm(uint32_t i, uint32_t first_chunk)
 {
-	const struct dev_gemm g = {.type = DEV_F32,
-				   .m = ring.devices * ring.rows,
-				   .n = ring.columns,
-				   .k = 2,
-				   .alpha = 1,
-				   .a = ring.a[i],
-				   .b = ring.b[i],
-				   .c = ring.at[i],
-				   .lda = 2,
-				   .ldb = ring.columns,
-				   .ldc = ring.columns,
-				   .tiled = true,
-				   .adds = true,
-				   .first_row = first_chunk % ring.devices * ring.rows};
+	const struct dev_gemm g =
+		PACKED_GEMM(ring.devices * ring.rows, ring.columns, 2, .type = DEV_F32,
+			    .a = ring.a[i], .b = ring.b[i], .c = ring.at[i], .tiled = true,
+			    .adds = true, .first_row = first_chunk % ring.devices * ring.rows);
 	ok(dev_gemm(sim.set.dev[i], ring.s[i], &g));
 	ok(dev_tracker_wait(sim.set.dev[i], ring.s[i], ring.t[i]));
 }

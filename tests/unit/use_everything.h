@@ -9,7 +9,7 @@
 #include "device/dev.h"
 #include "device/kernels.h"
 #include "lib/err.h"
-#include "tests/unit/test.h"
+#include "tests/unit/calls.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -110,17 +110,8 @@ static void use_values(struct test_objects *u)
 static void use_gemms(struct test_objects *u)
 {
 	float *c = (float *)(void *)u->pinned;
-	struct dev_gemm g = {.type = DEV_F32,
-			     .m = N,
-			     .n = N,
-			     .k = N,
-			     .alpha = 1,
-			     .a = u->pinned + 1024,
-			     .b = u->pinned + 2048,
-			     .c = c,
-			     .lda = N,
-			     .ldb = N,
-			     .ldc = N};
+	struct dev_gemm g = PACKED_GEMM(N, N, N, .type = DEV_F32, .a = u->pinned + 1024,
+					.b = u->pinned + 2048, .c = c);
 	for (uint32_t i = 0; i < 3 * N * N; i++)
 		c[i] = 1;
 	for (int tiled = 0; tiled < 2; tiled++) {

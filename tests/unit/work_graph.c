@@ -276,14 +276,7 @@ static void gemms_add_after_their_edges(void)
 		close_devices();
 		skip("no BLAS");
 	}
-	struct dev_gemm gemm = {.type = DEV_F32,
-				.m = 32,
-				.n = 32,
-				.k = 32,
-				.alpha = 1,
-				.lda = 32,
-				.ldb = 32,
-				.ldc = 32};
+	struct dev_gemm gemm = PACKED_GEMM(32, 32, 32, .type = DEV_F32);
 	float *a = alloc_floats(0, 2), *b = alloc_floats(0, 3), *c = alloc_floats(0, -1);
 	gemm.a = a;
 	gemm.b = b;
