@@ -290,7 +290,7 @@ static void on_random_machines(void)
 	struct rng r;
 	unsigned seen = 0;
 	rng_seed(&r, 5, 0);
-	for (unsigned i = 0; i < 40; i++) {
+	for (unsigned i = 0; i < (test_all() ? 40 : 20); i++) {
 		struct truth t = random_truth(&r);
 		build_machine(&t);
 		for (unsigned way = 0; way < ADVISE_WAYS; way++)

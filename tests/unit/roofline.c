@@ -86,8 +86,8 @@ static char output[1 << 18];
 
 static int run_bench(const char *only)
 {
-	int code = run_captured(&bench, output, "--device", "sim", "--format", "json", "--budget",
-				"50ms", only ? "--variant" : NULL, only);
+	int code = run_captured(&bench, output, "--device", "sim:default?data=none", "--format",
+				"json", "--budget", "50ms", only ? "--variant" : NULL, only);
 	bound_of = NAN;
 	for (const char *at = output; isnan(bound_of) && (at = strstr(at, "\"bound\":")); at += 8)
 		if (strncmp(at + 8, "null", 4) != 0)

@@ -5,7 +5,7 @@
  *     static void adds(void) { expect(1 + 1 == 2); expect_near(0.1 + 0.2, 0.3, 1e-12); }
  *     int main(void) { test(adds); return test_done(); }
  *
- * GPUSIG_TEST=word runs only the tests whose name contains the word.
+ * GPUSIG_TEST=word runs only the tests whose name contains the word; see also test_all().
  */
 #ifndef GPUSIG_TEST_H
 #define GPUSIG_TEST_H
@@ -43,6 +43,14 @@ static struct {
 		longjmp(test_state.leave, 1);                                                      \
 	} while (0)
 #define test(function) test_run(#function, function)
+
+/* Whether all of what repeats is wanted, and not as much of it as every commit needs:
+ * GPUSIG_TEST_ALL=1, as ./gpusig test --all sets it. */
+static inline int test_all(void)
+{
+	const char *all = getenv("GPUSIG_TEST_ALL");
+	return all && strcmp(all, "1") == 0;
+}
 
 static inline void test_fail(const char *file, int line, const char *what)
 {

@@ -6,7 +6,7 @@
  * poisoned before each round, so what is read too early is wrong; all of every band is checked
  * after each. The counterproofs take out what the order rests on, and the same checks fail.
  *
- * GPUSIG_TEST_ALL: more rounds. The number of bands that were checked is printed.
+ * The number of bands that were checked is printed.
  */
 #include "bench/bench_alloc.h"
 #include "device/kernels.h"
@@ -255,7 +255,7 @@ static void never_early_on(const char *device, unsigned rounds_of_case)
 					   "--copy-method",
 					   "engine,kernel",
 					   NULL};
-	const unsigned more = getenv("GPUSIG_TEST_ALL") ? 4 : 1;
+	const unsigned more = test_all() ? 4 : 1;
 	int code = run_stage(device, FAULT_NONE, more * rounds_of_case, many);
 	if (code == 77)
 		skip("the device lacks a GEMM that counts rows, or stream waits for values");
@@ -267,12 +267,12 @@ static void never_early_on(const char *device, unsigned rounds_of_case)
 		expect(watch.rounds[v] > 0);
 }
 
-static void never_early_on_sim(void) { never_early_on("sim", 5); }
-static void never_early_on_two_sims(void) { never_early_on("sim:0,1", 5); }
-static void never_early_on_four_sims(void) { never_early_on("sim:0-3", 5); }
+static void never_early_on_sim(void) { never_early_on("sim", 2); }
+static void never_early_on_two_sims(void) { never_early_on("sim:0,1", 2); }
+static void never_early_on_four_sims(void) { never_early_on("sim:0-3", 1); }
 static void never_early_with_jitter(void)
 {
-	never_early_on("sim:default?jitter_sigma=0.8,block_jitter_sigma=0.8:0-2", 5);
+	never_early_on("sim:default?jitter_sigma=0.8,block_jitter_sigma=0.8:0-2", 2);
 }
 static void never_early_on_the_host(void) { never_early_on("host", 2); }
 static void never_early_on_hosts(void)
