@@ -14,7 +14,7 @@ import unittest
 import unittest.mock
 from dataclasses import replace
 from pathlib import Path
-from typing import Callable, Dict, Iterable, Iterator, List, Sequence, Tuple
+from typing import Dict, Iterable, Iterator, List, Sequence, Tuple
 
 import workplace
 
@@ -71,13 +71,12 @@ class Rules:
                 self.fail("\n".join(["%d breaches" % len(breaches), *breaches[:SHOWN], *more]))
 
     def laid_out(self, layouts: Iterable[str] = LAYOUTS) -> Iterator[Tuple[Page, Dict[str, str]]]:
-        return self.laid_out_as(lambda _name: itertools.product(layouts, SCHEMES))
+        return self.laid_out_as(list(itertools.product(layouts, SCHEMES)))
 
-    def laid_out_as(self, chosen: Callable[[str], Iterable[Tuple[str, str]]]) -> Iterator[Tuple[Page, Dict[str, str]]]:
-        """Each page in the layouts and schemes that are chosen for it."""
+    def laid_out_as(self, chosen: Sequence[Tuple[str, str]]) -> Iterator[Tuple[Page, Dict[str, str]]]:
         for name, path in self.files.items():
             page = _browser.open(path)
-            for width, scheme in chosen(name):
+            for width, scheme in chosen:
                 page.lay_out(width, scheme)
                 yield page, {"page": name, "layout": width, "scheme": scheme}
 
@@ -100,12 +99,9 @@ class Rules:
                 self.none(_browser.open(path).rule(rule), page=name, rule=rule)
 
     def test_axe_finds_nothing_serious(self) -> None:
-        for page, where in self.laid_out_as(self.for_axe):
+        """In two layouts, for it takes seconds: page_rules.js asks of all what depends on the width."""
+        for page, where in self.laid_out_as([("390", "light"), ("1280", "dark")]):
             self.none(page.violations(colours=ALL), **where)
-
-    def for_axe(self, _page: str) -> Sequence[Tuple[str, str]]:
-        """The layouts that axe, which takes seconds, looks at: page_rules.js asks of all what depends on the width."""
-        return [("390", "light"), ("1280", "dark")]
 
 
 class Printed(Rules):
@@ -294,20 +290,6 @@ BAD = """<html><h1>Device</h1><h1>Again</h1><h3>Deep</h3>
 <p style="color: #ccc">pale</p>
 <div style="overflow-x: auto; width: 100px"><p style="width: 1000px">wide</p></div><p style="width: 1000px">wider</p>
 <details open><summary>a</summary><p>seen</p></details><details><summary>b</summary><p>hidden</p></details>"""
-
-
-class Gallery(Rules, unittest.TestCase):
-    """Pages of docs/gallery. Axe looks at each in one layout, another one for each page."""
-
-    @classmethod
-    def setUpClass(cls) -> None:
-        cls.files = {path.stem: path for path in sorted((workplace.ROOT / "docs/gallery").glob("*.html"))}
-        if not cls.files:
-            raise unittest.SkipTest("docs/gallery has no page")
-
-    def for_axe(self, page: str) -> Sequence[Tuple[str, str]]:
-        every = list(itertools.product(LAYOUTS, SCHEMES))
-        return [every[list(self.files).index(page) * 3 % len(every)]]
 
 
 @unittest.skipIf(page_browser.why_no_layout(), page_browser.why_no_layout())
