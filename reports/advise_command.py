@@ -21,7 +21,7 @@ from reports.advise_uncertainty import uncertainty
 from reports.jsonl import Json, BadRecord, clean, is_number, read_object, whole_in
 from reports.machine import name_of
 from reports.quantity import percent
-from reports.signature_file import MALFORMED, READS, restored
+from reports.signature_file import MALFORMED, READS
 
 OK, BAD, USAGE, CANNOT = 0, 1, 2, 77
 SCHEMA, VERSION = "gpusig.advice", "1.1.0"
@@ -112,7 +112,7 @@ def read_signature(path: Path) -> Json:
     if not str(signature.get("version", "")).startswith(READS):
         raise AdviseError("%s: a signature of version %s; this program reads %s" % (
             path, str(signature.get("version"))[:20], READS + "x"), BAD)
-    return restored(signature)
+    return signature
 
 
 def _score(signature: Json) -> Json:

@@ -73,7 +73,7 @@ def _add_gemms(signature: Json, machine: Machine) -> None:
     for kind, rows in _gemms(signature).items():
         for row in rows[:MAX_GEMMS]:
             machine.add("gemm", kind, *(float(x) for x in row))
-    if not program_of(signature, "gemm/split")["curves"]:
+    if not any(_curves(signature, "gemm/split", "flop_rate")):
         machine.notes.append("the cost of cutting is taken from whole GEMMs of other shapes, because gemm/split has no value%s"
                              % why_missing(signature, "gemm/split"))
 

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 
 from reports.jsonl import Json, is_number
 
-PROGRAMS = ("gemm/efficiency", "gemm/split", "micro/copy_path", "micro/copy_contention", "micro/launch", "micro/memory")
+SOURCES = ("gemm/efficiency/flop_rate", "gemm/split/flop_rate", "micro/copy_path/bandwidth",
+           "micro/copy_path/both_ways_time_ratio", "micro/copy_contention/CIL", "micro/launch/time",
+           "micro/launch/stream_hop_time", "micro/memory/bandwidth")
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,6 @@ def _half_width(metric: Json) -> float:
 
 
 def uncertainty(signature: Json) -> Uncertainty:
-    sources = tuple(program + "/" for program in PROGRAMS)
-    metrics = [m for name, m in signature["metrics"].items() if not m["primary"] and name.startswith(sources)]
+    metrics = [m for name, m in signature["metrics"].items() if not m["primary"] and name.partition("{")[0] in SOURCES]
     widths = [_half_width(m) if m.get("grade") else 0.0 for m in metrics]
     return Uncertainty(len(metrics), sum(bool(m.get("grade")) for m in metrics), statistics.fmean(widths) if widths else 0.0)

@@ -9,7 +9,6 @@ from typing import Any, Dict, List, Optional, Sequence
 from reports.charts import draw_spark
 from reports.csv_files import METRICS, TIMINGS
 from reports.curves import flag_text, flags_of, samples_behind, why_invalid
-from reports.packing import spread
 from reports.quantity import digits, human, human_interval, percent, plural
 from reports.records import Case, Derived, Variant
 from reports.section import Section, Table
@@ -60,11 +59,15 @@ def _values(section: Section, most: int) -> Optional[Detail]:
     return _detail("Values", heads, rows, 3, METRICS, most, True)
 
 
+def _evenly(samples: Sequence[float]) -> Sequence[float]:
+    return samples[::-(-len(samples) // MAX_SPARK_SAMPLES)]
+
+
 def _timing(key: str, v: Variant, spark: bool) -> List[Any]:
     return [key, v.name, human(v.median_s, "s"), human_interval(v.ci_low_s, v.ci_high_s, v.median_s or 0.0, "s"),
             human(v.min_s, "s"), human(v.p95_s, "s"), human(v.max_s, "s"), v.n, "–" if v.lag1 is None else digits(v.lag1),
             "–" if v.drift is None else percent(v.drift), {True: "yes", False: "no", None: "–"}[v.converged],
-            markup(draw_spark(spread(v.samples_s, MAX_SPARK_SAMPLES))) if spark else ""]
+            markup(draw_spark(_evenly(v.samples_s))) if spark else ""]
 
 
 def _timings(section: Section, most: int) -> Optional[Detail]:

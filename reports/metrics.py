@@ -26,9 +26,9 @@ def metric_name(program: str, quantity: str, labels: Mapping[str, Scalar], suffi
     return "%s/%s%s%s" % (program, quantity, "{%s}" % text if text else "", suffix)
 
 
-# Fields of headline numbers only; for the others, the entry of their program has the formula, and their labels the case.
+# Fields of headline numbers only; for the others, the entry of their program has the formula, and their names the case.
 _WITH_PRIMARY = ("formula", "key")
-_NOT_WITH_PRIMARY = ("quantity", "labels")
+_NOT_WITH_PRIMARY = ("quantity",)
 NO_CASE, SKIPPED = "its case did not run", ("its case was skipped: ", "its variant was skipped: ")  # of a headline number
 _SIZES = ("size", "footprint")  # axes that go without saying
 _WAYS = ("direction", "transfer")
@@ -41,7 +41,7 @@ def metric(group: Group, value: float, unit: str, formula: str, **rest: Any) -> 
     """One entry; whatever is not given is null."""
     entry: Json = {"value": value, "unit": unit, "formula": formula, "program": group.program, "device": group.device,
                    "ci_low": None, "ci_high": None, "n": 0, "better": None, "primary": False, "key": "",
-                   "bound": None, "bound_name": None, "share": None, "quantity": "", "labels": {}}
+                   "bound": None, "bound_name": None, "share": None, "quantity": ""}
     entry.update(rest)
     return entry
 
@@ -169,8 +169,7 @@ def brief(entry: Json) -> Json:
     if entry["primary"]:
         return shortened({name: value for name, value in entry.items() if name not in _NOT_WITH_PRIMARY})
     unbound = ("bound", "bound_name", "share") if entry["bound"] is None else ()
-    kept = {name: value for name, value in entry.items() if name not in _WITH_PRIMARY + unbound}
-    return dict(of_many(kept), labels=entry["labels"])
+    return of_many({name: value for name, value in entry.items() if name not in _WITH_PRIMARY + unbound})
 
 
 def is_stated_by_rate(case: Case, derived: Derived) -> bool:
@@ -187,5 +186,5 @@ def all_of(group: Group, suffix: str) -> Dict[str, Json]:
             if not derived.modelled and not why_invalid(case, derived) and not is_stated_by_rate(case, derived):
                 labels = dict({"variant": derived.variant or ""}, **case.axes)
                 found[metric_name(group.program, derived.name, labels, suffix)] = dict(
-                    _of_case(group, case, derived), quantity=derived.name, labels=labels)
+                    _of_case(group, case, derived), quantity=derived.name)
     return found

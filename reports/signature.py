@@ -172,7 +172,7 @@ def _section_json(section: Section) -> Json:
             "cases": {s: status.get(s, 0) for s in ("ok", "failed", "skipped")}, "repeated": group.repeated,
             "curves": [_curve_json(c) for c in _without_rate_times(section.curves if cases else [])],
             "facts": facts, "mechanism": mechanism,
-            "results": shortened(section.results) if not cases else section.results, "summary": section.summary}
+            "results": shortened(section.results), "summary": section.summary}
 
 
 def _finding_json(section: Section, finding: Finding) -> Json:
@@ -193,7 +193,7 @@ def _fit_metrics(section: Section, suffix: str) -> Dict[str, Json]:
             low, high = fit.get(interval) or (None, None)
             found[metric_name(section.group.program, "fit_" + name, labels, suffix)] = metric(
                 section.group, fit[name], unit, fit["formula"], ci_low=low, ci_high=high, n=fit["points"],
-                better="higher" if name == "bandwidth" else "lower", quantity="fit_" + name, labels=labels)
+                better="higher" if name == "bandwidth" else "lower", quantity="fit_" + name)
     return found
 
 

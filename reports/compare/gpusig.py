@@ -16,7 +16,7 @@ from reports.machine import main_device, name_of
 from reports.metrics import SKIPPED
 from reports.quantity import spell
 from reports.records import CONTENDED
-from reports.signature_file import MALFORMED, READS, SCHEMA, restored
+from reports.signature_file import MALFORMED, READS, SCHEMA
 
 SOURCE = "gpusig"
 _CONTROL = "control"  # the folder that suite/repeats.py writes
@@ -83,8 +83,7 @@ def _device(signature: Json) -> str:
 
 
 def _of(signature: Json, name: str, plan: Json, values: bool = True) -> RunNumbers:
-    signature = restored(signature, values)
-    named = {key: number_of(key, entry) for key, entry in signature["metrics"].items()}
+    named = {key: number_of(key, entry) for key, entry in signature["metrics"].items() if values or entry["primary"]}
     numbers = {key: number for key, number in named.items() if number.judged}
     numbers.update(_missing(signature))
     numbers = _ordered(numbers)

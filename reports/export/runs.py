@@ -21,7 +21,7 @@ from reports.machine import cause_of, main_device, name_of, verdict
 from reports.metrics import SKIPPED
 from reports.moment import moment
 from reports.signature import Signature
-from reports.signature_file import MALFORMED, restored
+from reports.signature_file import MALFORMED
 from reports.spread import shown_interval
 
 UNKNOWN = "unknown"
@@ -130,7 +130,6 @@ def _start(signature: Json, plan: Json) -> Optional[datetime]:
 
 
 def _run(signature: Json, name: str, plan: Json) -> Run:
-    signature = restored(signature)
     whole = Signature(signature)
     values = tuple(_value(key, entry) for _, rows in grouped(whole) for key, entry in rows)
     # A signature has few of the valid values and groups the invalid ones, so their share is not known here.

@@ -21,7 +21,7 @@ from reports.compare.numbers import RATIO, BadNumbers, RunNumbers
 from reports.jsonl import Json, clean, is_number, read_object
 from reports.machine import main_devices, name_of
 from reports.preflight.threshold import KNOWN
-from reports.signature_file import MALFORMED, restored
+from reports.signature_file import MALFORMED
 from reports.spread import PRIOR, spread_of, variance_of
 from reports.student import quantile
 
@@ -76,7 +76,7 @@ def links_of_node(signature: Json) -> Json:
     """The facts of topology/node; empty where it did not run."""
     for name, section in signature["programs"].items():
         if name.partition("@")[0] == _NODE:
-            return next(iter(section["facts"].values()), {})
+            return next(iter(section["results"]["facts"].values()), {})
     return {}
 
 
@@ -168,7 +168,7 @@ def noise_of(path: Path, name: str) -> Reference:
 
 def _signature(cwd: Path, run: RunNumbers) -> Json:
     path = cwd / run.name
-    return restored(read_object(path / sides.SIGNATURE if path.is_dir() else path))
+    return read_object(path / sides.SIGNATURE if path.is_dir() else path)
 
 
 def _checked(side: sides.Side) -> None:

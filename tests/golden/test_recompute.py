@@ -153,7 +153,6 @@ class Signature(unittest.TestCase):
             of = self.signature(Path(folder), lines)
         self.assertEqual(self.problems(of, lines), [])
         results = of["programs"]["micro/copy_path"]["results"]
-        results["fits"] = recompute.signature.objects(results["fits"])
         fitted = results["fits"][0]
         headline = next(metric for metric in of["metrics"].values() if metric["primary"])
         for holder, key in ((fitted, "alpha_s"), (fitted, "bandwidth"), (headline, "value"), (headline, "ci_low")):

@@ -46,28 +46,20 @@ def points_of(cases: Sequence[Case], variant: str, where: Dict[str, object]) -> 
     return quiet if len(quiet) >= MIN_FOR_LINE else [point for _, *point in found]
 
 
-def objects(value: object) -> List[dict]:
-    """Of a list, or of the table that stands for one (docs/RECORDS.md)."""
-    if isinstance(value, list):
-        return value
-    return [dict(value.get("same", {}), **dict(zip(value["rows_of"], row))) for row in value["rows"]]
-
-
 def values(signature: dict, program: str, quantity: str) -> Iterator[dict]:
     """Labels and fields of the values of a quantity that are no headline numbers."""
-    for table in signature["values"]:
-        if (table["program"], table["quantity"]) == (program, quantity):
-            names = [name for name in table["labels"] if name not in table["where"]] + table["fields"]
-            for row in table["rows"]:
-                yield {**table["where"], **table["same"],
-                       **{name: value for name, value in zip(names, row) if value is not None}}
+    for name, metric in signature["metrics"].items():
+        head, _, labels = name.rstrip("}").partition("{")
+        if head == f"{program}/{quantity}" and not metric["primary"]:
+            words = dict(label.split("=") for label in labels.split(","))
+            yield {**{key: int(word) if word.isdigit() else word for key, word in words.items()}, **metric}
 
 
 def lines(signature: dict, cases: Sequence[Case]) -> Iterator[Tuple[str, Optional[float], Optional[float]]]:
     """Name, value of the signature, value of the records."""
     for program, section in signature["programs"].items():
         own = [case for case in cases if case.program == program]
-        for found in objects(section["results"].get("fits", [])):
+        for found in section["results"].get("fits", []):
             label = "%s fit of %s %s" % (program, found["variant"], found["where"])
             for name, value in fit(points_of(own, found["variant"], found["where"])).values().items():
                 yield "%s: %s" % (label, name), found[name], value

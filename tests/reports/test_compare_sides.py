@@ -254,7 +254,7 @@ class Refused(Folders):
         (self.folder / "bad").mkdir()
         path = self.folder / "bad" / "signature.json"
         for text, words in (("", "not JSON"), ("{}", "not one of gpusig"), (good[:-100], "not JSON"),
-                            (good.replace('"version": "2.', '"version": "7.'), "has version 7"),
+                            (good.replace('"version": "3.', '"version": "7.'), "has version 7"),
                             (good.replace('"value":', '"values":'), "malformed"),
                             ("[" * 100000, "nested too deeply|not JSON|objects")):
             path.write_text(text, encoding="utf-8")

@@ -310,7 +310,7 @@ class Reading(Exported):
         (self.folder / "nights/n-3").mkdir()
         (self.folder / "nights/n-3/records.jsonl").write_text("")
         (self.folder / "nights/n-4").mkdir()
-        (self.folder / "nights/n-4/signature.json").write_text('{"schema": "gpusig.signature", "version": "2.')
+        (self.folder / "nights/n-4/signature.json").write_text('{"schema": "gpusig.signature", "version": "3.')
         found, left_out = runs.collect(self.folder, ["nights"])
         self.assertEqual(len(found), 2)
         self.assertEqual(len(left_out), 2)

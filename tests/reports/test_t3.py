@@ -238,7 +238,7 @@ class NoMeasurement(T3):
     def test_no_value_enters_the_signature(self) -> None:
         signature = self.signature(t3().text())
         self.assertEqual(signature.json["metrics"], {})
-        self.assertEqual(json.loads(signature.text())["values"], [])
+        self.assertEqual(json.loads(signature.text())["metrics"], {})
         section = signature.json["programs"][PROGRAM]
         self.assertEqual((section["curves"], section["facts"], section["mechanism"]), ([], {}, []))
         self.assertTrue(section["results"]["simulated"])

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""signature.json has what its readers ask for, whatever the size of the run, and is read as it stands there."""
+
+from __future__ import annotations
+
+import json
+import unittest
+
+import synthetic
+import workplace
+from synthetic import copies, everything, memory, unknown
+from test_advise import curves
+
+from reports import report
+from reports.advise_machine import machine_of
+from reports.advise_uncertainty import uncertainty
+from reports.preflight import reference
+from reports.signature import Signature
+
+MANY, VERY_MANY = 5, 30  # times the records of every program: of a large machine, and of more than that
+ASKED = ("--m", "4096", "--n", "4096", "--k", "4096", "--devices", "4", "--op", "ag-gemm", "--type", "f32")
+
+
+def repeated(times: int) -> str:
+    """Every program's records with one more axis of so many values."""
+    text = ""
+    for make in synthetic.ALL:
+        w = make()
+        run, *cases, end = w.lines
+        lines = [run]
+        for i in range(times):
+            for case in (c for c in cases if c["kind"] == "case"):
+                lines.append(dict(case, case=dict(case["case"], copy="c%d" % i), key=("%s copy=c%d" % (case["key"], i)).strip()))
+        w.lines = lines + [end]
+        text += w.text()
+    return text
+
+
+def written(signature: Signature) -> dict:
+    return json.loads(signature.text())
+
+
+class Read(workplace.Scratch):
+    def test_advice_is_the_same_from_the_file_and_from_the_records(self) -> None:
+        """All lines for the library, and the same assumptions: nothing that advice is made from is thinned."""
+        for text in (curves(), everything(), repeated(VERY_MANY), synthetic.gpu(), memory().text() + copies().text()):
+            signature = self.signature(text)
+            whole, back = machine_of(signature.json), machine_of(written(signature))
+            self.assertGreater(len(whole.lines), 1)
+            self.assertEqual((back.lines, back.notes, back.pair_notes), (whole.lines, whole.notes, whole.pair_notes))
+            self.assertEqual(uncertainty(written(signature)), uncertainty(signature.json))
+
+    def test_every_headline_number_is_in_the_file_in_full(self) -> None:
+        signature = self.signature(everything())
+        self.assertEqual({name: m for name, m in written(signature)["metrics"].items() if m["primary"]}, signature.primary)
+
+    def test_a_metric_and_a_row_have_a_line_of_their_own(self) -> None:
+        signature = self.signature(everything())
+        lines = signature.text().splitlines()
+        self.assertEqual(len([line for line in lines if line.startswith('"micro/launch/launch_round_trip": {')]), 1)
+        for row in written(signature)["programs"]["micro/copy_path"]["results"]["fits"]:
+            text = json.dumps(row, separators=(",", ":"))
+            self.assertTrue(any(line.startswith(text) for line in lines), text)
+
+    def test_devices_keep_their_order(self) -> None:
+        w = memory(spec="sim:0-11", simulated=True)
+        w.lines[0]["device"] = [dict(w.lines[0]["device"][0], index=i, uuid="u%d" % i) for i in range(12)]
+        self.assertEqual(list(written(self.signature(w.text()))["devices"]), ["sim:0-11[%d]" % i for i in range(12)])
+
+    def test_a_reference_of_preflight_has_the_links_of_its_node(self) -> None:
+        signature = self.signature(synthetic.node().text())
+        links = reference.links_of_node(written(signature))
+        self.assertTrue(links)
+        self.assertEqual(links, reference.links_of_node(signature.json))
+
+    def test_the_first_of_alike_skips_is_kept_with_their_count(self) -> None:
+        w = memory()
+        for line in w.lines[1:5]:
+            line.update(status="skipped", reason="no such cache", variants=[], derived=[])
+        content = written(self.signature(w.text()))
+        self.assertEqual([(e["count"], e["reason"], e["key"] == w.lines[1]["key"]) for e in content["not_measured"]],
+                         [(4, "no such cache", True)])
+        self.assertEqual(len(content["not_measured"][0]["where"]["footprint"]), 4)
+
+    def test_one_of_an_earlier_version_is_one_line(self) -> None:
+        path = self.folder / "signature.json"
+        path.write_text(json.dumps(dict(written(self.signature(curves())), version="2.2.0")), encoding="utf-8")
+        for words in (("advise", str(path), *ASKED), ("compare", str(path), str(path))):
+            code, out, err = self.run_command(*words)
+            self.assertNotEqual(code, 0, words)
+            self.assertEqual((out, err.count("\n")), ("", 1), words)
+            self.assertIn("2.2.0", err)
+
+
+class Sizes(workplace.Scratch):
+    def test_a_large_run_stays_below_the_limits(self) -> None:
+        signature = self.signature(repeated(MANY))
+        self.assertLess(len(signature.text().encode("utf-8")), 1_000_000)
+        if workplace.HAVE_JINJA2:
+            self.assertLess(len(report.render(signature).encode("utf-8")), 3_000_000)
+
+    @unittest.skipUnless(workplace.HAVE_JINJA2, "jinja2 is not installed")
+    def test_long_texts_and_many_programs_are_told(self) -> None:
+        from test_report import poison
+
+        many = "".join(unknown(run="r%d" % i).text().replace("overlap/novel", "overlap/novel%d" % i) for i in range(300))
+        for text in ("".join(w.text() for w in poison("long " * 4000)), many):
+            signature = self.signature(text)
+            self.assertTrue(written(signature)["metrics"])
+            self.assertLess(len(report.render(signature)), 20_000_000)
+
+    @unittest.skipUnless(workplace.HAVE_JINJA2, "jinja2 is not installed")
+    def test_the_page_shows_the_first_rows_and_says_where_the_others_are(self) -> None:
+        self.run_build(repeated(MANY))
+        page = self.page()
+        self.assertIn('more rows in <a href="metrics.csv">metrics.csv</a>', page)
+        self.assertIn('more rows in <a href="timings.csv">timings.csv</a>', page)
+        for table in page.split("<tbody>")[1:]:
+            self.assertLessEqual(table.split("</tbody>")[0].count("<tr"), 200)
+
+
+if __name__ == "__main__":
+    unittest.main()
