@@ -6,9 +6,9 @@
 #ifndef GPUSIG_ADVISE_NAMES_H
 #define GPUSIG_ADVISE_NAMES_H
 
-/* FiCCO's schedules (arXiv 2512.10236) as docs/METHOD.md defines them: BASELINE(constant, name,
- * more) is the one that the others are compared with, SCHEDULE(constant, name, more) is each other
- * one. MORE(constant) is what the code that expands the list adds to a row. */
+/* FiCCO's schedules (arXiv 2512.10236) as docs/method/overlap.md defines them: BASELINE(constant,
+ * name, more) is the one that the others are compared with, SCHEDULE(constant, name, more) is each
+ * other one. MORE(constant) is what the code that expands the list adds to a row. */
 #define ADVISE_SCHEDULE_LIST(BASELINE, SCHEDULE, MORE)                                             \
 	BASELINE(SERIAL, "serial", MORE(SERIAL))                                                   \
 	SCHEDULE(SHARD, "shard", MORE(SHARD))                                                      \

@@ -2,9 +2,9 @@
 """Which of several machines is predicted to be the fastest for one question, and whether the predictions are good enough to
 say so.
 
-Half of the predictions for a machine are off by more than its expected error. So a machine counts as slower than the fastest
-only if its time is longer by more than both expected errors together: ratio > (1 + e_fastest) (1 + e_other). docs/METHOD.md
-says how often that can be wrong.
+Half of the predictions for a machine are off by more than its expected error. So a machine counts as
+slower than the fastest only if its time is longer by more than both expected errors together: ratio > (1 +
+e_fastest) (1 + e_other). docs/method/advice.md says how often that can be wrong.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a case states that cannot be true together. No program writes such a case, so nothing of it is used (docs/METHOD.md)."""
+"""What a case states that cannot be true together. No program writes such a case, so nothing of it is used
+(docs/method/statistics.md)."""
 
 from __future__ import annotations
 

@@ -10,15 +10,18 @@ export GPUSIG_BIN=$bin
 
 setup() { cd "$root" || return 1; }
 
-@test "every relative link of the documents leads to a file" {
-	missing=
-	for document in *.md docs/*.md docs/*/*.md; do
-		while read -r target; do
-			[ -e "$(dirname "$document")/$target" ] || missing="$missing $document:$target"
-		done <<<"$(grep -o '](\([^)#]*\)' "$document" | sed 's/^](//' | grep -v '^[a-z]*:')"
-	done
-	echo "missing:$missing"
-	[ -z "$missing" ]
+@test "every link of the documents leads to a file and a heading, and so do pages that sources name" {
+	run "$TEST_PYTHON" tests/lint/links.py
+	echo "$output"
+	[ "$status" = 0 ]
+}
+
+@test "a link to a file or a heading that is not there is named" {
+	printf '# Head, of it\n[a](#head-of-it) [b](nowhere.md)\n[c](#head)\n' >"$BATS_TEST_TMPDIR/page.md"
+	run "$TEST_PYTHON" tests/lint/links.py "$BATS_TEST_TMPDIR/page.md"
+	[ "$status" = 1 ]
+	[ "${#lines[@]}" = 2 ]
+	[[ ${lines[0]} == *"page.md: nowhere.md" && ${lines[1]} == *"page.md: #head" ]]
 }
 
 @test "the README's table of programs is what list prints" {

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Two sides of runs in, a verdict per metric and one about all out. Where the numbers come from does not matter here.
 
-A run gives one value a metric. The change is the Hodges-Lehmann shift of logarithms, after against before; a fraction that may be
-0 or less is compared as it is. A metric regresses or improves where both hold: its p (exact Mann-Whitney, adjusted by
-Benjamini-Hochberg over all judged metrics) is below `rate`, and the whole interval of the change lies beyond the least effect
-that matters. It is equivalent where the whole interval lies within that effect. All else is inconclusive. docs/METHOD.md, "Has it
-changed?".
+A run gives one value a metric. The change is the Hodges-Lehmann shift of logarithms, after against before;
+a fraction that may be 0 or less is compared as it is. A metric regresses or improves where both hold: its
+p (exact Mann-Whitney, adjusted by Benjamini-Hochberg over all judged metrics) is below `rate`, and the
+whole interval of the change lies beyond the least effect that matters. It is equivalent where the whole
+interval lies within that effect. All else is inconclusive. docs/method/verdicts.md, "Has it changed?".
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which nodes of one kind are off, by how much and in what. docs/METHOD.md, "A fleet".
+"""Which nodes of one kind are off, by how much and in what. docs/method/verdicts.md, "A fleet".
 
 A node gives one value a metric, the median of its runs. It is held against all other nodes (outliers.py): how far it is off on
 logarithms, or as a difference where a metric has no ratio; in units of the spread of the others; and how rare that is. It is

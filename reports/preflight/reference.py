@@ -91,7 +91,7 @@ def _usual(values: Iterable[Any]) -> Any:
 
 def _of_runs(values: Sequence[float], relative: float) -> Dict[str, Any]:
     """The larger one of the number's own deviation and the one that it has together with all others, and the degrees of the
-    latter. With two or three runs that calls a healthy node bad a little too often: docs/METHOD.md says how often."""
+    latter. With two or three runs that calls a healthy node bad a little too often: docs/method/verdicts.md."""
     shared, degrees = variance_of(values, relative)
     own, _ = variance_of(values, 0.0)
     alone = own * (PRIOR + len(values) - 1) / (len(values) - 1)

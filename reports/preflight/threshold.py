@@ -7,8 +7,9 @@ deviation, which is an estimate. So the probability that a healthy number is cal
 
     p(k) = E over q, e of Q(k q - e) ** TRIES,   q^2 ~ chi^2 / degrees,   e ~ N(0, variance of the reference)
 
-with Q the normal tail. k solves p(k) = 1 - (1 - RATE) ** (1 / numbers): exact for independent numbers, and for the family it can
-only be less where they move together. What it assumes is normal logarithms; docs/METHOD.md says what happens without.
+with Q the normal tail. k solves p(k) = 1 - (1 - RATE) ** (1 / numbers): exact for independent numbers, and
+for the family it can only be less where they move together. What it assumes is normal logarithms;
+docs/method/verdicts.md says what happens without.
 """
 
 from __future__ import annotations

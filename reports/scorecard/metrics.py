@@ -3,7 +3,7 @@
 
 A machine is called better than another in a number where both hold: the whole interval of their ratio lies beyond the least
 effect that matters, and the p of Welch's test, adjusted by Benjamini-Hochberg over all pairs and numbers, is below the rate. The
-best are those that no other is better than. docs/METHOD.md, "Which machine is better?".
+best are those that no other is better than. docs/method/verdicts.md, "Which machine is better?".
 """
 
 from __future__ import annotations

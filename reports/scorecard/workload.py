@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The user's mix on every machine: the time of each piece of work, of all, and how many times as fast one machine is as another.
 
-Times come with 95 % intervals in the logarithm: what the prediction may be off by, and what another run would give. Within a
-machine all pieces are taken to be off the same way, so the ends of a sum are the sums of the ends; two machines are taken to be
-off independently. docs/METHOD.md, "Which machine is better?".
+Times come with 95 % intervals in the logarithm: what the prediction may be off by, and what another run
+would give. Within a machine all pieces are taken to be off the same way, so the ends of a sum are the sums
+of the ends; two machines are taken to be off independently. docs/method/verdicts.md, "Which machine is
+better?".
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What every derived quantity is, by docs/METHOD.md and the formula that its record states: a row a quantity. The first row
+"""What every derived quantity is, by docs/method and the formula that its record states: a row a quantity. The first row
 that matches the program and the name counts. A quantity without a row is an error of recompute.py, so a new one needs a row
 here, or one in NOT_IN_RECORD with the raw data that the record lacks. Where a program collected values itself, its record has
 them (`observations`), and the quantity is their median: row `observed`."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every number of a record once more, from its raw samples and by docs/METHOD.md alone.
+"""Every number of a record once more, from its raw samples and by docs/method alone.
 
 recompute.py [--signature FILE] RECORDS... prints a table: quantity, values, largest relative difference. Exit 1 where one differs
 by more than 1e-9, has no definition, or is not recorded where it should be. What a record cannot show is listed, with what it

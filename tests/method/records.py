@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Cases of records.jsonl as the definitions read them, and statistics by docs/METHOD.md. Nothing here is shared with reports/ or
-with the programs."""
+"""Cases of records.jsonl as the definitions read them, and statistics by docs/method/statistics.md.
+Nothing here is shared with reports/ or with the programs."""
 from __future__ import annotations
 
 import json

@@ -36,7 +36,7 @@ EQUAL, SLOW = 48, 8  # nodes of each pool
 
 HEAD = """# How often `fleet` names the right node
 
-`./gpusig fleet` holds each node against all others ([METHOD.md](../METHOD.md#a-fleet)). Here it is tried where the truth is
+`./gpusig fleet` holds each node against all others ([how](../method/verdicts.md#a-fleet)). Here it is tried where the truth is
 known: fleets of equal nodes, where each node that is called off is a false alarm, and fleets with nodes that were slowed down.
 Least effect 2 %, rate 5 %; intervals are Clopper and Pearson's, 95 %. `make reproduction` writes this file.
 """
