@@ -24,21 +24,21 @@ setup() { cd "$root" || return 1; }
 	[[ ${lines[0]} == *"page.md: nowhere.md" && ${lines[1]} == *"page.md: #head" ]]
 }
 
-@test "the README's table of programs is what list prints" {
-	run "$TEST_PYTHON" tests/golden/readme.py
+@test "the table of programs is what list prints" {
+	run "$TEST_PYTHON" tests/golden/programs_table.py
 	echo "$output"
 	[ "$status" = 0 ]
 }
 
-@test "a row of the README that is stale or missing is named with the command, which puts it right" {
-	cp README.md "$BATS_TEST_TMPDIR/README.md"
-	sed -i -e '/^| micro\/memory /s/?/ today?/' -e '/^| micro\/launch /d' "$BATS_TEST_TMPDIR/README.md"
-	run "$TEST_PYTHON" tests/golden/readme.py "$BATS_TEST_TMPDIR/README.md"
+@test "a row of the table of programs that is stale or missing is named with the command, which puts it right" {
+	cp docs/PROGRAMS.md "$BATS_TEST_TMPDIR/PROGRAMS.md"
+	sed -i -e '/^| micro\/memory /s/?/ today?/' -e '/^| micro\/launch /d' "$BATS_TEST_TMPDIR/PROGRAMS.md"
+	run "$TEST_PYTHON" tests/golden/programs_table.py "$BATS_TEST_TMPDIR/PROGRAMS.md"
 	[ "$status" = 1 ]
 	[ "${#lines[@]}" = 5 ]
 	[[ $output == *"- | micro/memory "*"+ | micro/launch "*"+ | micro/memory "*"tests/golden/update PROGRAM" ]]
-	"$TEST_PYTHON" tests/golden/readme.py --write "$BATS_TEST_TMPDIR/README.md"
-	cmp README.md "$BATS_TEST_TMPDIR/README.md"
+	"$TEST_PYTHON" tests/golden/programs_table.py --write "$BATS_TEST_TMPDIR/PROGRAMS.md"
+	cmp docs/PROGRAMS.md "$BATS_TEST_TMPDIR/PROGRAMS.md"
 }
 
 @test "the benchmark of ADD-A-BENCHMARK compiles, checks what it copied, and finds its ratio" {
@@ -56,8 +56,8 @@ setup() { cd "$root" || return 1; }
 	[[ $output == *copy_time_ratio* ]]
 }
 
-@test "the README's simulated machine is a model, and every machine of the gallery is one" {
-	sed -n '/^# four.sim$/,/^```$/p' README.md | sed '/^```/d' >"$BATS_TEST_TMPDIR/four.sim"
+@test "the simulated machine of SIMULATED-MACHINES.md is a model, and every machine of the gallery is one" {
+	sed -n '/^# four.sim$/,/^```$/p' docs/SIMULATED-MACHINES.md | sed '/^```/d' >"$BATS_TEST_TMPDIR/four.sim"
 	[ -s "$BATS_TEST_TMPDIR/four.sim" ]
 	for model in "$BATS_TEST_TMPDIR/four.sim" "$root"/docs/gallery/*.sim; do
 		echo "# $model"

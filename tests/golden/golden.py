@@ -22,7 +22,7 @@ from typing import Iterator
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
-import readme  # noqa: E402
+import programs_table  # noqa: E402
 
 BIN = Path(os.environ.get("GPUSIG_BIN") or HERE.parents[1] / "bin")
 OPTIONS = ["--device", "sim", "--seed", "1", "--min-samples", "6", "--max-samples", "6"]
@@ -171,7 +171,7 @@ def main(names: list[str]) -> int:
             continue
         golden_of(name).write_text("\n".join(lines) + "\n", encoding="utf-8")
         print(f"wrote {golden_of(name).name}, {len(lines)} lines")
-    return readme.main(["--write"])
+    return programs_table.main(["--write"])
 
 
 if __name__ == "__main__":

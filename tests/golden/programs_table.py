@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The README's table of programs is what `./gpusig list --markdown` prints of those that are built.
+"""The table of docs/PROGRAMS.md is what `./gpusig list --markdown` prints of those that are built.
 
-readme.py [--write] [README]: name the rows that differ and exit 1, or with --write put them right. Rows of programs that
-have a source but could not be built here stay as they are. GPUSIG_BIN=DIR takes the programs of another build.
+programs_table.py [--write] [DOCUMENT]: name the rows that differ and exit 1, or with --write put them right. Rows
+of programs that have a source but could not be built here stay as they are. GPUSIG_BIN=DIR takes the programs of
+another build.
 """
 from __future__ import annotations
 
@@ -36,7 +37,7 @@ def fresh(present: list[str]) -> list[str]:
 
 def main(words: list[str]) -> int:
     write = words[:1] == ["--write"]
-    path = Path((words[1:] if write else words) and words[-1] or ROOT / "README.md")
+    path = Path((words[1:] if write else words) and words[-1] or ROOT / "docs/PROGRAMS.md")
     before, begin, rest = path.read_text(encoding="utf-8").partition(BEGIN + "\n")
     table, end, after = rest.partition(END + "\n")
     if not begin or not end:
