@@ -23,7 +23,7 @@ from reports.jsonl import Json
 from reports.quantity import half_width, human, human_interval, number_and_unit, percent, plural, spell
 from reports.records import CONTENDED, NOISY
 from reports.section import Bar, Bars, Figure, Panels, Section, Table
-from reports.sections import spec_of
+from reports.sections import method_of, spec_of
 from reports.sections.node import fact_text
 from reports.signature import Signature
 from reports.spread import sentence_of, shown_interval
@@ -175,7 +175,7 @@ def _section(section: Section, main: str, rows: int, most_figures: int) -> Dict[
     return {"title": section.title, "anchor": anchor(section), "program": section.group.program,
             "device": "" if device in (main, "none") else device, "question": question, "summary": summary,
             "in_short": first_sentence(hold(section.summary)), "figures": shown, "unfolded": _unfolded(len(shown)),
-            "notes": notes,
+            "notes": notes, "method": method_of(section.group.program),
             "hidden": plural(hidden, "more figure") if hidden > 0 else "", "details": details_of(section, rows)}
 
 

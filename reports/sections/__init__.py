@@ -60,6 +60,17 @@ def spec_of(program: str) -> SectionSpec:
     return SPECS.get(program, simulated.SPEC if "@" in program else generic.SPEC)
 
 
+def method_of(program: str) -> str:
+    """The page of docs/ that says how a program measures, and its heading where there is one."""
+    folder, _, name = program.partition("@")[0].partition("/")
+    if program not in SPECS:
+        return "docs/method/README.md"
+    heading = folder + name
+    if folder == "collectives" and name != "pairs":
+        heading = "devices-of-one-process" if name.startswith("device_") else "ranks"
+    return "docs/method/%s.md#%s" % (folder, heading)
+
+
 def sentence(text: str) -> str:
     """A capital at the start, unless the first word is a name with a digit such as f32."""
     first = text.split(":")[0].split(" ")[0]

@@ -15,7 +15,11 @@ from html.parser import HTMLParser
 import synthetic
 import workplace
 from reports import headline
+from reports.sections import SPECS, method_of
 from synthetic import everything, launch, memory
+
+sys.path.append(str(workplace.ROOT / "tests" / "lint"))
+import links  # noqa: E402
 
 HOSTILE = ['<script>alert(1)</script>', '"><img src=x onerror=alert(1)>', "{{ 7*7 }}{% raw %}", "</style><script>",
            "]]>&lt;", "javascript:alert(1)",
@@ -102,6 +106,15 @@ class Page(workplace.Scratch):
         self.assertIn("Content-Security-Policy", page)
         for program in ("micro/memory", "gemm/split", "overlap/novel"):
             self.assertIn(program, page)
+
+    def test_a_section_names_the_page_of_its_method_which_is_there(self) -> None:
+        self.run_build(everything())
+        page = self.page()
+        self.assertIn("docs/method/micro.md#micromemory", page)
+        self.assertIn("docs/method/README.md", page)  # of overlap/novel, which has no section of its own
+        for program in SPECS:
+            document, _, heading = method_of(program).partition("#")
+            self.assertIn(heading, links.anchors(workplace.ROOT / document), program)
 
     def test_schedules_have_bars_with_serial_and_ideal(self) -> None:
         self.run_build(synthetic.ficco().text())
