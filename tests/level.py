@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How much of a long test is run: a little (./gpusig test), more (--all), or everything (--lab).
+
+A module whose first lines hold `# level: all` or `# level: lab` is run only there. What is asserted of a few seeds is what a right
+program almost always keeps: bounds here are exact quantiles of the binomial distribution.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import unittest
+from typing import TypeVar
+
+LAB = os.environ.get("GPUSIG_TEST_LAB") == "1"
+ALL = LAB or os.environ.get("GPUSIG_TEST_ALL") == "1"
+CHANCE = 0.025 if ALL else 1e-6  # of a false alarm, where a rate is as it should be
+
+only_all = unittest.skipUnless(ALL, "only in ./gpusig test --all")
+only_lab = unittest.skipUnless(LAB, "only in ./gpusig test --lab")
+
+_T = TypeVar("_T")
+
+
+def seeds(quick: _T, everything: _T, lab: _T) -> _T:
+    """How many to try, or whatever else depends on the level."""
+    return lab if LAB else everything if ALL else quick
+
+
+def most(trials: int, rate: float) -> int:
+    """What is counted more often than this happens more often than at this rate."""
+    left, count = 1.0, -1
+    while left > CHANCE:
+        count += 1
+        left -= math.comb(trials, count) * rate ** count * (1 - rate) ** (trials - count)
+    return count
+
+
+def least(trials: int, rate: float) -> int:
+    """What is counted less often than this happens less often than at this rate."""
+    return trials - most(trials, 1 - rate)
