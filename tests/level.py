@@ -29,10 +29,11 @@ def seeds(quick: _T, everything: _T, lab: _T) -> _T:
 
 def most(trials: int, rate: float) -> int:
     """What is counted more often than this happens more often than at this rate."""
-    left, count = 1.0, -1
+    left, count = 1.0, -1  # the probability of more than `count`
     while left > CHANCE:
         count += 1
-        left -= math.comb(trials, count) * rate ** count * (1 - rate) ** (trials - count)
+        left -= math.exp(math.lgamma(trials + 1) - math.lgamma(count + 1) - math.lgamma(trials - count + 1)
+                         + count * math.log(rate) + (trials - count) * math.log1p(-rate))
     return count
 
 

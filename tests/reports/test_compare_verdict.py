@@ -14,8 +14,8 @@ import workplace  # noqa: F401  the package under test on the path
 from machines import METRICS, Machine, judged, name_of, verdicts, with_number
 from reports.compare import verdict
 from reports.compare.numbers import DIFFERENCE, BadNumbers, Number
-from reports.compare.statistics import binomial_interval
 from reports.compare.verdict import Settings
+from tests import level
 
 SWAPPED = {"regress": "improve", "improve": "regress"}
 
@@ -24,32 +24,31 @@ class KnownTruth(unittest.TestCase):
     def test_equal_machines_raise_few_alarms(self) -> None:
         """Family-wise, with offsets that all metrics of a run share, and with outliers. The spread is such that 2 % is little."""
         for sigma, shared, outliers in ((0.01, 0.01, 0.0), (0.03, 0.0, 0.02), (0.005, 0.05, 0.0), (0.1, 0.1, 0.1)):
-            alarms = 0
-            for seed in range(200):
+            alarms, trials = 0, level.seeds(20, 70, 200)
+            for seed in range(trials):
                 machine = Machine(seed, sigma, shared, outliers=outliers)
                 found = set(verdicts(judged(machine.runs(8), machine.runs(8))).values())
                 alarms += bool(found & {"regress", "improve"})
-            self.assertLessEqual(binomial_interval(alarms, 200)[0], 0.05, (sigma, shared, outliers, alarms))
-            self.assertLessEqual(alarms, 200 * 0.075)
+            self.assertLessEqual(alarms, level.most(trials, 0.05), (sigma, shared, outliers, alarms))
 
     def test_without_a_least_effect_the_test_alone_keeps_the_rate(self) -> None:
-        alarms = 0
-        for seed in range(300):
+        alarms, trials = 0, level.seeds(30, 100, 300)
+        for seed in range(trials):
             machine = Machine(seed, 0.01, 0.01)
             found = set(verdicts(judged(machine.runs(8), machine.runs(8), Settings(least_effect=1e-9))).values())
             alarms += bool(found & {"regress", "improve"})
-        self.assertLessEqual(alarms, 300 * 0.075)
+        self.assertLessEqual(alarms, level.most(trials, 0.05))
 
     def test_a_slow_down_is_found_and_attributed_to_what_is_slower(self) -> None:
-        for slow_down, least in ((1.05, 0.9), (1.10, 0.99)):
-            found, called, trials = 0, 0, 100
+        for slow_down, share in ((1.05, 0.9), (1.10, 0.99)):
+            found, called, trials = 0, 0, level.seeds(12, 50, 100)
             for seed in range(trials):
                 machine = Machine(seed, 0.01, 0.005)
                 words = verdicts(judged(machine.runs(8), machine.runs(8, {0: slow_down, 1: slow_down, 2: slow_down})))
                 found += all(words[name_of(metric)] == "regress" for metric in (0, 1, 2))
                 called += sum(word == "regress" for name, word in words.items() if name not in map(name_of, (0, 1, 2)))
-            self.assertGreaterEqual(found / trials, least, slow_down)
-            self.assertLessEqual(called / (trials * (METRICS - 3)), 0.05)
+            self.assertGreaterEqual(found, level.least(trials, share), slow_down)
+            self.assertLessEqual(called, level.most(trials * (METRICS - 3), 0.05))
 
     def test_a_speed_up_is_an_improvement_and_no_regression(self) -> None:
         machine = Machine(3)
@@ -70,21 +69,24 @@ class KnownTruth(unittest.TestCase):
         self.assertEqual(set(verdicts(found).values()), {"inconclusive"})
         self.assertEqual(found["outcome"]["exit"], 3)
 
+    @level.only_all
     def test_what_is_said_to_be_detectable_is_detected(self) -> None:
         """Slow-downs of that size are called regressions in about 9 of 10 comparisons, in another one by that one's own words."""
         for runs in (8, 12):
             said = []
-            for seed in range(40):
+            trials = level.seeds(0, 70, 200)
+            for seed in range(trials // 5):
                 machine = Machine(seed, 0.01, 0.0)
                 said += [row["detectable"] for row in judged(machine.runs(runs), machine.runs(runs))["metrics"]]
             effect = sorted(said)[len(said) // 2]
             found = 0
-            for seed in range(200):
+            for seed in range(trials):
                 machine = Machine(seed + 1000, 0.01, 0.0)
                 found += verdicts(judged(machine.runs(runs), machine.runs(runs, {0: 1 + effect})))[name_of(0)] == "regress"
-            self.assertGreater(found / 200, 0.8, (runs, effect))
-            self.assertLess(found / 200, 0.99, (runs, effect))
+            self.assertGreater(found / trials, 0.8, (runs, effect))
+            self.assertLess(found / trials, 0.99, (runs, effect))
 
+    @level.only_all
     def test_with_as_many_repeats_as_advised_it_is_mostly_decided(self) -> None:
         """Where the same machines are measured that often, from the start. An estimate that is off cannot be right each time."""
         decided = advised = 0
@@ -97,10 +99,12 @@ class KnownTruth(unittest.TestCase):
             again = judged(machine.runs(row["repeats"]), machine.runs(row["repeats"], {0: 1.15}))
             decided += verdicts(again)[name_of(0)] == "regress"
         self.assertGreater(advised, 20)
-        self.assertGreater(decided / advised, 0.6)
+        self.assertGreaterEqual(decided, level.least(advised, 0.75))
 
 
 class Properties(unittest.TestCase):
+    SEEDS = level.seeds(8, 30, 60)
+
     def random_sides(self, seed: int):  # type: ignore[no-untyped-def]
         draw = random.Random(seed)
         sigma, shared, outliers = draw.choice((0.002, 0.01, 0.05)), draw.choice((0, 0.01)), draw.choice((0, 0.1))
@@ -109,7 +113,7 @@ class Properties(unittest.TestCase):
         return machine.runs(draw.randint(1, 12)), machine.runs(draw.randint(1, 12), slower)
 
     def test_swapping_the_sides_swaps_the_verdicts(self) -> None:
-        for seed in range(60):
+        for seed in range(self.SEEDS):
             before, after = self.random_sides(seed)
             one, other = judged(before, after), judged(after, before)
             self.assertEqual({name: SWAPPED.get(word, word) for name, word in verdicts(one).items()}, verdicts(other))
@@ -122,16 +126,16 @@ class Properties(unittest.TestCase):
         def scaled(run, factor):  # type: ignore[no-untyped-def]
             return replace(run, numbers={n: replace(v, value=v.value * factor) for n, v in run.numbers.items()})
 
-        for seed in range(40):
+        for seed in range(self.SEEDS):
             before, after = self.random_sides(seed)
-            factor = 2.0 ** (seed - 20)
+            factor = 2.0 ** random.Random(seed).randint(-20, 20)
             one, other = judged(before, after), judged([scaled(r, factor) for r in before], [scaled(r, factor) for r in after])
             for mine, theirs in zip(one["metrics"], other["metrics"]):
                 self.assertEqual((mine["verdict"], mine["p"]), (theirs["verdict"], theirs["p"]))
                 self.assertAlmostEqual(mine["change"]["value"], theirs["change"]["value"], places=7)
 
     def test_the_order_of_runs_changes_no_verdict(self) -> None:
-        for seed in range(30):
+        for seed in range(self.SEEDS // 2):
             before, after = self.random_sides(seed)
             mixed = random.Random(seed).sample(after, len(after))
             self.assertEqual(verdicts(judged(before, after)), verdicts(judged(before[::-1], mixed)))
@@ -142,7 +146,8 @@ class Properties(unittest.TestCase):
 
     def test_more_repeats_hardly_ever_turn_a_right_regression_into_equivalent(self) -> None:
         turned = regressions = 0
-        for seed in range(150):
+        trials = level.seeds(10, 50, 150)
+        for seed in range(trials):
             machine = Machine(seed, 0.015, 0.005, metrics=20)
             slower = {metric: 1.05 for metric in range(5)}
             before, after = machine.runs(16), machine.runs(16, slower)
@@ -153,11 +158,11 @@ class Properties(unittest.TestCase):
                     if first[name_of(metric)] == "regress":
                         regressions += 1
                         turned += later[name_of(metric)] == "equivalent"
-        self.assertGreater(regressions, 500)
-        self.assertLessEqual(turned / regressions, 0.01)
+        self.assertGreater(regressions, trials * 3)
+        self.assertLessEqual(turned, level.most(regressions, 0.01))
 
     def test_nothing_that_a_run_declares_is_dropped(self) -> None:
-        for seed in range(60):
+        for seed in range(self.SEEDS):
             draw = random.Random(seed)
             before, after = self.random_sides(seed)
             sides = []
@@ -303,13 +308,13 @@ class WrongInput(unittest.TestCase):
         self.assertEqual((found[name_of(0)], found[name_of(1)]), ("equivalent", "regress"))
 
     def test_too_many_metrics_to_judge_is_one_line(self) -> None:
-        numbers = {"m%d" % i: Number(1.0, "s", "lower") for i in range(100_000)}
+        numbers = {"m%d" % i: Number(1.0, "s", "lower") for i in range(3000)}
         runs = [replace(self.before[0], numbers=numbers, identity=str(i)) for i in range(4)]
-        with self.assertRaisesRegex(BadNumbers, "^100000 metrics are too many to judge, at most 1000; choose some with --only$"):
+        with self.assertRaisesRegex(BadNumbers, "^3000 metrics are too many to judge, at most 1000; choose some with --only$"):
             judged(runs[:2], runs[2:])
         described = [replace(run, numbers={n: replace(v, judged=False) for n, v in numbers.items()}) for run in runs]
         found = judged(described[:2], described[2:])
-        self.assertEqual((found["others_count"], len(found["others"]), found["outcome"]["verdict"]), (100_000, 500, "invalid"))
+        self.assertEqual((found["others_count"], len(found["others"]), found["outcome"]["verdict"]), (3000, 500, "invalid"))
 
     def test_huge_and_tiny_values_are_compared(self) -> None:
         for value in (1e300, 1e-300):
