@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 import shutil
 import unittest
@@ -21,7 +20,6 @@ from pairs_records import RATE, pairs
 from record_writer import Writer, axis, headline, value
 
 from reports import validate
-from reports.compare.statistics import binomial_interval
 from reports.compare.verdict import Settings
 from reports.fleet import fleet as answer
 from reports.fleet import page
@@ -29,13 +27,14 @@ from reports.fleet.fleet import Asked, assess
 from reports.fleet.judge import kinds_of
 from reports.fleet.nodes import Node
 from reports.jsonl import Json
+from tests import level
 
 try:
     import jsonschema
 except ImportError:
     jsonschema = None
 
-TRIALS = 200 if os.environ.get("GPUSIG_TEST_ALL") == "1" else 40
+TRIALS = level.seeds(10, 60, 200)
 
 
 def assessed(nodes: List[Node], expected: Optional[List[str]] = None, settings: Settings = Settings()) -> Json:
@@ -59,14 +58,14 @@ class Judging(unittest.TestCase):
             kind = judged(fleet(draw, 32, 0.005, [{mechanism: 1.05}]))
             found, wrong = found + (31 in kind.slow), wrong + any(place != 31 for place in kind.slow)
             alarms += bool(judged(fleet(draw, 32, 0.005)).slow)
-        self.assertGreaterEqual(found, 0.9 * TRIALS)
-        self.assertLess(binomial_interval(wrong, TRIALS)[0], 0.05)
-        self.assertLess(binomial_interval(alarms, TRIALS)[0], 0.05)
+        self.assertGreaterEqual(found, level.least(TRIALS, 0.95))
+        self.assertLessEqual(wrong, level.most(TRIALS, 0.05))
+        self.assertLessEqual(alarms, level.most(TRIALS, 0.05))
 
     def test_two_bad_nodes_do_not_hide_each_other(self) -> None:
-        draw = random.Random(2)
-        found = sum(set(judged(fleet(draw, 32, 0.005, [{2: 1.05}, {2: 1.06}])).slow) >= {30, 31} for _ in range(20))
-        self.assertGreaterEqual(found, 17)
+        draw, trials = random.Random(2), level.seeds(5, 20, 20)
+        found = sum(set(judged(fleet(draw, 32, 0.005, [{2: 1.05}, {2: 1.06}])).slow) >= {30, 31} for _ in range(trials))
+        self.assertGreaterEqual(found, level.least(trials, 0.95))
 
     def test_a_third_of_the_fleet_is_found(self) -> None:
         kind = judged(fleet(random.Random(3), 32, 0.005, [{2: 1.1}] * 10))

@@ -6,7 +6,6 @@ from __future__ import annotations
 import copy
 import json
 import math
-import os
 import random
 import sys
 import tempfile
@@ -22,6 +21,7 @@ from reports.preflight import answer, devices, node, outcome, reference, speed, 
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.append(str(ROOT / "tests" / "reproduction"))
 import preflight as simulation  # noqa: E402
+from tests import level  # noqa: E402
 
 GIB = 1 << 30
 LINK = "kind=PCIe to=host generation=5 generation_max=5 lanes=16 lanes_max=16 read=busy"
@@ -265,7 +265,7 @@ class Speed(unittest.TestCase):
 class Threshold(unittest.TestCase):
     def test_against_a_simulation_of_its_own_model(self) -> None:
         """Draws what the integral is over; nothing else of the module is used."""
-        draw, trials, numbers = random.Random(7), 4000, 6
+        draw, trials, numbers = random.Random(7), level.seeds(1000, 4000, 4000), 6
         for runs, degrees in ((1, threshold.KNOWN), (8, 11)):
             k = threshold.factor(numbers, runs, degrees)
             hits = 0
@@ -277,7 +277,7 @@ class Threshold(unittest.TestCase):
                     if all(draw.gauss(0, 1) - error > k * scale for _ in range(threshold.TRIES)):
                         hits += 1
                         break
-            self.assertTrue(0.004 < hits / trials < 0.016, (runs, degrees, hits))
+            self.assertTrue(level.least(trials, 0.01) <= hits <= level.most(trials, 0.01), (runs, degrees, hits))
 
     def test_more_numbers_and_less_knowledge_allow_more(self) -> None:
         self.assertLess(threshold.factor(1, 8, 11), threshold.factor(40, 8, 11))
@@ -288,14 +288,13 @@ class Threshold(unittest.TestCase):
 class Calibration(unittest.TestCase):
     """Nodes of known truth; tests/reproduction/preflight.py prints the whole table."""
 
-    TRIALS = 1500 if os.environ.get("GPUSIG_TEST_ALL") == "1" else 250
-
     def test_healthy_nodes_are_seldom_bad_and_slow_ones_are_found(self) -> None:
+        trials, few = level.seeds(60, 500, 1500), level.seeds(10, 40, 40)
         for noise in (simulation.normal, simulation.heavy):
-            healthy, _ = simulation.rates(self.TRIALS, 13, 8, noise, 1.0)
-            self.assertLessEqual(healthy, 3 + 0.015 * self.TRIALS, noise.__name__)
-            _, slow = simulation.rates(40, 13, 8, noise, 1.1)
-            self.assertGreaterEqual(slow, 38, noise.__name__)
+            healthy, _ = simulation.rates(trials, 13, 8, noise, 1.0)
+            self.assertLessEqual(healthy, level.most(trials, 0.012), noise.__name__)
+            _, slow = simulation.rates(few, 13, 8, noise, 1.1)
+            self.assertGreaterEqual(slow, level.least(few, 0.99), noise.__name__)
 
 
 class Noise(unittest.TestCase):

@@ -6,7 +6,6 @@ from __future__ import annotations
 import itertools
 import json
 import math
-import os
 import random
 import unittest
 from dataclasses import replace
@@ -19,11 +18,10 @@ from scorecard_example import Truth, card_of, machine, truths
 
 from reports import report, student, validate
 from reports.compare.numbers import DIFFERENCE, Number
-from reports.compare.statistics import binomial_interval
 from reports.scorecard import metrics, page, price
 from reports.scorecard.price import Price, Prices
+from tests import level
 
-ALL = os.environ.get("GPUSIG_TEST_ALL") == "1"
 Json = Dict[str, Any]
 
 
@@ -102,7 +100,7 @@ class Properties(unittest.TestCase):
 
     def test_better_in_everything_is_never_behind(self) -> None:
         """Of every size of the lead, also one that noise could make."""
-        for seed in range(30 if ALL else 10):
+        for seed in range(level.seeds(5, 30, 30)):
             generator = random.Random(seed)
             others = [machine(name, truths(15, seed), 3, seed) for name in ("b", "c", "d")]
             gain = 10 ** generator.uniform(-4, 1)
@@ -162,32 +160,31 @@ class Chance(unittest.TestCase):
         return count
 
     def test_equal_machines_are_seldom_told_apart(self) -> None:
-        """40 numbers that differ by noise alone: at most 5 % of the cards call any machine better in any. A rate of 5 % is
-        refuted by a count whose whole interval is above it."""
-        trials = 300 if ALL else 40
-        for runs, machines in itertools.product((3, 5, 8), (2, 3)) if ALL else ((3, 2),):
+        """40 numbers that differ by noise alone: at most 5 % of the cards call any machine better in any."""
+        trials = level.seeds(30, 100, 300)
+        for runs, machines in itertools.product((3, 5, 8), (2, 3)) if level.ALL else ((3, 2),):
             count = self.alarms(trials, runs, machines, noises=(0.005, 0.01, 0.02, 0.05, 0.1))
-            self.assertLessEqual(binomial_interval(count, trials)[0], 0.05, (runs, machines, count))
+            self.assertLessEqual(count, level.most(trials, 0.05), (runs, machines))
 
     def test_one_run_tells_little(self) -> None:
         """A single run states the spread that its numbers share, here half of what the worst of them have."""
-        trials = 200 if ALL else 30
+        trials = level.seeds(20, 100, 200)
         count = self.alarms(trials, 1, 2, 0.02)
-        self.assertLessEqual(binomial_interval(count, trials)[0], 0.05, count)
+        self.assertLessEqual(count, level.most(trials, 0.05))
 
     def test_without_a_spread_one_run_tells_nothing(self) -> None:
         found = card_of([machine(name, {"micro/memory/x": Truth(value)}, 1) for name, value in (("a", 1.0), ("b", 9.0))])
         self.assertEqual((found["metrics"][0]["verdict"], example.wins(found)), ("not told apart", 0))
 
     def test_the_interval_holds_the_truth(self) -> None:
-        inside = 0
-        for seed in range(200):
+        inside, trials = 0, level.seeds(40, 200, 200)
+        for seed in range(trials):
             made = [machine(name, {"micro/memory/x": Truth(value, 0.03)}, 4, seed) for name, value in (("a", 1.0), ("b", 1.3))]
             rows = metrics.rows_of(made)[0]
             metrics.judge(rows)
             ratio = rows[0].ratios["b", "a"]
             inside += (ratio.low or 0.0) <= 1.3 <= (ratio.high or 9.0)
-        self.assertGreaterEqual(binomial_interval(inside, 200)[1], 0.95)
+        self.assertGreaterEqual(inside, level.least(trials, 0.95))
 
 
 class SideBySide(unittest.TestCase):
@@ -281,7 +278,7 @@ class Hostile(workplace.Scratch):
         whole = (self.folder / "signature.json").read_bytes()
         (self.folder / "other.json").write_bytes(whole)
         changed, refused = self.folder / "changed.json", 0
-        for seed in range(400 if ALL else 40):
+        for seed in range(level.seeds(15, 130, 400)):
             generator = random.Random(seed)
             known = json.loads(whole)
             for _ in range(generator.randint(1, 3)):
@@ -296,7 +293,7 @@ class Hostile(workplace.Scratch):
     def test_a_changed_workload_is_read_or_refused_with_one_line(self) -> None:
         self.run_build(synthetic.memory().text())
         text = (workplace.ROOT / "docs" / "examples" / "scorecard" / "training.mix").read_bytes()
-        for seed in range(100 if ALL else 12):
+        for seed in range(level.seeds(12, 100, 100)):
             generator, changed = random.Random(seed), bytearray(text)
             for _ in range(3):
                 changed[generator.randrange(len(changed))] = generator.randrange(256)
