@@ -67,10 +67,14 @@ def flat(text: str) -> str:
 
 @unittest.skipUnless(HAVE_JSONSCHEMA, "jsonschema is not installed")
 class Schema(unittest.TestCase):
-    def errors(self, comparison: Json) -> list:
+    @classmethod
+    def setUpClass(cls) -> None:
         import jsonschema
 
-        return list(jsonschema.Draft7Validator(validate.schema("comparison")).iter_errors(json.loads(json.dumps(comparison))))
+        cls.validator = jsonschema.Draft7Validator(validate.schema("comparison"))
+
+    def errors(self, comparison: Json) -> list:
+        return list(self.validator.iter_errors(json.loads(json.dumps(comparison))))
 
     def test_examples_hold(self) -> None:
         for name, make in EXAMPLES.items():
