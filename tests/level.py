@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """How much of a long test is run: a little (./gpusig test), more (--all), or everything (--lab).
 
-A module whose first lines hold `# level: all` or `# level: lab` is run only there. What is asserted of a few seeds is what a right
-program almost always keeps: bounds here are exact quantiles of the binomial distribution.
+A module whose first lines hold `# level: all` or `# level: lab` is run only there. What is asserted of
+few seeds is what a right program almost always keeps: bounds here are exact quantiles of the binomial
+distribution.
 """
 
 from __future__ import annotations
