@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
+# level: lab
 """Google Benchmark's own compare.py reads the export, and sees the change that was made."""
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
+# level: all
 """JUnit XML against the published schema of Apache Ant's report; junit/README.md has its source and licence."""
 
 from __future__ import annotations

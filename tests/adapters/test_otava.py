@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
+# level: lab
 """Apache Otava finds a step in months of exported nights, with the example's configuration, and none in the same nights without.
 The nights are simulated: a device with noise, another seed each night, and a date that the test gives them."""
 

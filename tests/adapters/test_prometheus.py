@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
+# level: lab
 """Prometheus and node_exporter themselves read the export, the alert rules and the dashboard's queries."""
 
 from __future__ import annotations

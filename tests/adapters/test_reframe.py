@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
+# level: lab
 """ReFrame runs the test class as it is exported: values and references are in its perflog, and a slower machine fails."""
 
 from __future__ import annotations

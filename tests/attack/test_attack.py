@@ -13,6 +13,7 @@ from random import Random
 from unittest import mock
 
 from suite import stages
+from tests import level
 from tests.attack import __main__ as command
 from tests.attack import descriptors, faults, full_disk, judge, kills, kinds, mutations, options, workplace
 from tests.attack.workplace import How, Ran, Workplace
@@ -139,7 +140,7 @@ class Planted(unittest.TestCase):
     def test_a_process_is_found_while_it_becomes_another_program(self):
         again = 'exec sh -c "$0" "$0" --out records'
         self.place.start(["sh", "-c", again, again])
-        for _ in range(300):
+        for _ in range(level.seeds(60, 300, 300)):
             left = self.place.left()
             self.assertEqual(len(left), 1)
             self.assertRegex(judge.command(left[0]), "^sh -c exec")

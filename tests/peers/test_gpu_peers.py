@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
+# level: all
 """The table of the GPU's peers, with programs that print known numbers."""
 import json
 import sys

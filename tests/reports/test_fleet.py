@@ -392,6 +392,7 @@ class Folders(workplace.Scratch):
 
 
 class Page(unittest.TestCase):
+    @level.only_all
     def test_a_thousand_nodes_fit(self) -> None:
         nodes = fleet(random.Random(40), 1000, 0.01, [{0: 1.5}] * 150)
         try:

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
+# level: all
 """The pages as a browser shows them: on a telephone, a tablet and a desk, by day and by night, and on paper."""
 
 from __future__ import annotations
@@ -6,7 +7,6 @@ from __future__ import annotations
 import atexit
 import itertools
 import json
-import os
 import random
 import shutil
 import tempfile
@@ -31,7 +31,6 @@ from reports.fleet import page as fleet_page
 from reports.fleet.fleet import Asked, assess
 
 WHY_NOT = page_browser.why_no_browser() or ("" if workplace.HAVE_JINJA2 else "jinja2 is not installed")
-ALL = bool(os.environ.get("GPUSIG_TEST_ALL"))
 SHOWN = 12  # breaches in a message
 
 _scratch: Path
@@ -101,7 +100,7 @@ class Rules:
     def test_axe_finds_nothing_serious(self) -> None:
         """In two layouts, for it takes seconds: page_rules.js asks of all what depends on the width."""
         for page, where in self.laid_out_as([("390", "light"), ("1280", "dark")]):
-            self.none(page.violations(colours=ALL), **where)
+            self.none(page.violations(colours=True), **where)
 
 
 class Printed(Rules):

@@ -17,6 +17,7 @@ import workplace
 from reports import headline
 from reports.sections import SPECS, method_of
 from synthetic import everything, launch, memory
+from tests import level
 
 sys.path.append(str(workplace.ROOT / "tests" / "lint"))
 import links  # noqa: E402
@@ -201,7 +202,7 @@ class Page(workplace.Scratch):
         self.assertEqual(policy, "default-src 'none'; style-src 'sha256-%s'; base-uri 'none'; form-action 'none'" % digest)
 
     def test_hostile_text_stays_text(self) -> None:
-        for text in HOSTILE:
+        for text in level.seeds(("".join(HOSTILE),), HOSTILE, HOSTILE):
             with self.subTest(text=text):
                 writers = poison(text)
                 lost = [synthetic.unstarted(program, "skipped", text) for program in ("collectives/a", text)]

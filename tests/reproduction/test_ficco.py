@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
+# level: all
 """The tables of docs/reproduction/ficco.md from made-up cases whose answers are known."""
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
+# level: all
 """The two readings of the paper, and which misses are whose."""
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
+# level: all
 """The tables of docs/reproduction/t3.md, on results that are made up."""
 from __future__ import annotations
 
