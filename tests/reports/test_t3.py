@@ -20,6 +20,7 @@ from reports.section import Panels, Table
 from reports.sections import spec_of
 from reports.sections.t3 import SIMULATION
 from reports.stacked_bars import Part, Stack, draw_stacks
+from tests import level
 
 Json = Dict[str, Any]
 PROGRAM = "overlap/t3"
@@ -272,7 +273,7 @@ class NoMeasurement(T3):
 
 class Property(T3):
     def test_whatever_is_missing_null_or_flagged_the_means_are_those_of_what_is_left(self) -> None:
-        for seed in range(100):
+        for seed in range(level.seeds(10, 50, 100)):
             draw = random.Random(seed)
             w = t3()
             for line in w.lines[1:-1]:
