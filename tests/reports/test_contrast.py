@@ -138,7 +138,7 @@ class Contrast(unittest.TestCase):
 @unittest.skipUnless(workplace.HAVE_JINJA2, "jinja2 is not installed")
 class Page(workplace.Scratch):
     def test_no_page_has_text_of_another_class(self) -> None:
-        self.run_build(synthetic.everything())
+        self.example()
         found = {c for svg in re.findall(r"<svg.*?</svg>", self.page(), re.S) for c in texts(svg)}
         self.assertLessEqual({c.split()[0] for c in found}, {"panel", "tick", "name", "cellvalue", "hot"})
 

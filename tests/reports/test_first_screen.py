@@ -175,7 +175,7 @@ class Glossary(unittest.TestCase):
 @unittest.skipUnless(workplace.HAVE_JINJA2, "jinja2 is not installed")
 class Page(workplace.Scratch):
     def test_every_link_within_the_page_leads_somewhere(self) -> None:
-        self.run_build(synthetic.everything())
+        self.example()
         page = self.page()
         anchors = re.findall(r' id="([^"]+)"', page)
         self.assertEqual(len(anchors), len(set(anchors)))
@@ -183,7 +183,7 @@ class Page(workplace.Scratch):
             self.assertIn(target, anchors)
 
     def test_the_three_questions_come_before_everything_else_in_page_and_terminal(self) -> None:
-        _, out, _ = self.run_build(synthetic.everything())
+        _, out, _ = self.example()
         for text in (re.sub(r"<[^>]*>", "\n", self.page().split("<body>")[1]), out):
             places = [text.index(q) for q in (*answers.QUESTIONS, "How far can this run be trusted?")]
             self.assertTrue(all(place >= 0 for place in places))
@@ -191,7 +191,7 @@ class Page(workplace.Scratch):
         self.assertLess(self.page().index("How far can this run be trusted?"), self.page().index('id="headline"'))
 
     def test_long_sections_show_one_figure_and_fold_the_others(self) -> None:
-        self.run_build(synthetic.everything())
+        self.example()
         self.assertRegex(self.page(), r"<summary>\d+ more charts and tables</summary>")
 
     def test_the_foot_of_paper_is_a_string_whatever_the_name(self) -> None:

@@ -143,9 +143,8 @@ class Report(Printed, unittest.TestCase):
 
     @classmethod
     def setUpClass(cls) -> None:
-        cls.folder = _scratch / "report"
-        cls.folder.mkdir()
-        cls.files = {"report": workplace.example_report(cls.folder)}
+        cls.folder, _ = workplace.example()
+        cls.files = {"report": cls.folder / "report.html"}
 
     def conditions(self) -> List[str]:
         signature = json.loads((self.folder / "signature.json").read_text(encoding="utf-8"))
@@ -295,9 +294,7 @@ BAD = """<html><h1>Device</h1><h1>Again</h1><h3>Deep</h3>
 class Layout(unittest.TestCase):
     @classmethod
     def setUpClass(cls) -> None:
-        folder = _scratch / "layout"
-        folder.mkdir()
-        cls.page = _browser.open_anew(workplace.example_report(folder))
+        cls.page = _browser.open_anew(workplace.example()[0] / "report.html")
 
     def test_the_layout_is_the_kept_one(self) -> None:
         scratch = Path(tempfile.mkdtemp(prefix="gpusig-layout."))

@@ -99,7 +99,7 @@ class Page(workplace.Scratch):
         self.assertNotIn("@import", page)
 
     def test_whole_and_balanced(self) -> None:
-        code, out, err = self.run_build(everything())
+        code, out, err = self.example()
         self.assertEqual((code, err), (0, ""))
         page = self.page()
         self.assert_inert(page)
@@ -237,11 +237,11 @@ class Page(workplace.Scratch):
     def test_same_records_same_page(self) -> None:
         self.run_build(everything())
         first = (self.page(), (self.folder / "signature.json").read_bytes())
-        self.run_build(everything())
+        self.example()
         self.assertEqual(first, (self.page(), (self.folder / "signature.json").read_bytes()))
 
     def test_no_leftovers_of_atomic_writes(self) -> None:
-        self.run_build(everything())
+        self.example()
         self.assertEqual(sorted(p.name for p in self.folder.iterdir()),
                          ["metrics.csv", "records.jsonl", "report.html", "signature.json", "timings.csv"])
 
@@ -250,7 +250,7 @@ class Page(workplace.Scratch):
         self.assertIn("Simulated: not a measurement.", out)
         self.assertIn("Simulated: not a measurement.", self.page())
         self.assertNotIn("no result was verified", out)
-        self.run_build(everything())
+        self.example()
         self.assertNotIn("Simulated: not", self.page())
 
     def test_values_of_a_model_without_data_count_and_are_called_unverified(self) -> None:
@@ -287,7 +287,7 @@ class Page(workplace.Scratch):
         self.assertIn("power 121 W of 700 W", out.replace("\n", " "))
 
     def test_a_device_that_says_nothing_takes_no_place(self) -> None:
-        self.run_build(everything())
+        self.example()
         page = self.page()
         self.assertNotIn('class="state"', page)
         self.assertNotIn("; driver", page)
@@ -306,7 +306,7 @@ class Command(workplace.Scratch):
         failed.lines[1].update(status="failed", reason="wrong", variants=[], derived=[])
         failed.lines[1]["check"] = {"status": "failed", "detail": "wrong"}
         mixed = launch().text() + memory(spec="sim", run="s", simulated=True).text()
-        for name, text, expected in (("good", everything(), 0), ("failed", failed.text() + memory().text(), 1),
+        for name, text, expected in (("good", launch().text() + memory().text(), 0), ("failed", failed.text() + memory().text(), 1),
                                      ("mixed", mixed, 2), ("empty", "", 3), ("junk", "junk\n", 3),
                                      ("run only", "".join(launch().text().splitlines(True)[:1]), 3)):
             with self.subTest(name):
@@ -321,7 +321,7 @@ class Command(workplace.Scratch):
             self.assertEqual(self.run_command(*arguments)[0], 2)
 
     def test_unusable_lines_are_reported(self) -> None:
-        _, _, err = self.run_build(everything() + "junk\n")
+        _, _, err = self.run_build(launch().text() + "junk\n")
         self.assertIn("not JSON (1)", err)
         self.assertIn("1 line could not be used", self.page())
 
@@ -342,7 +342,7 @@ class Command(workplace.Scratch):
         self.assertEqual(numbers.index("22.3"), short.index("22.3"))
 
     def test_headline_fits_a_terminal(self) -> None:
-        _, out, _ = self.run_build(everything())
+        _, out, _ = self.example()
         self.assertLessEqual(len(out.splitlines()), 60)
         self.assertTrue(all(len(line) <= 80 for line in out.splitlines()))
 
@@ -361,13 +361,13 @@ class Command(workplace.Scratch):
         self.assertEqual({path.name for path in self.folder.iterdir()}, {*names, "records.jsonl", "elsewhere"})
 
     def test_as_the_front_door_calls_it(self) -> None:
-        synthetic.store(self.folder, everything())
+        synthetic.store(self.folder, launch().text())
         done = subprocess.run([sys.executable, "-m", "reports", "build", str(self.folder)], cwd=str(workplace.ROOT),
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.assertEqual((done.returncode, done.stderr), (0, b""))
 
     def test_without_jinja2_the_signature_is_still_written(self) -> None:
-        synthetic.store(self.folder, everything())
+        synthetic.store(self.folder, launch().text())
         code = "import sys; sys.modules['jinja2'] = None; from reports.__main__ import main; sys.exit(main(['build', %r]))"
         done = subprocess.run([sys.executable, "-c", code % str(self.folder)], cwd=str(workplace.ROOT),
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)

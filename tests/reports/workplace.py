@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import functools
 import importlib.util
 import io
 import re
@@ -30,13 +32,22 @@ from reports.signature import Signature, build  # noqa: E402
 HAVE_JINJA2 = importlib.util.find_spec("jinja2") is not None
 
 
-def example_report(folder: Path) -> Path:
-    """The page of a run of every program."""
+@functools.lru_cache(maxsize=None)
+def example() -> Tuple[Path, Tuple[int, str, str]]:
+    """A run of every program and its page, in a folder that all tests read, and what building it said."""
+    holder = tempfile.TemporaryDirectory()
+    atexit.register(holder.cleanup)
+    folder = Path(holder.name)
     synthetic.store(folder, synthetic.everything())
-    with contextlib.redirect_stdout(io.StringIO()):
-        if command.main(["build", str(folder)]):
-            raise RuntimeError("no page of the synthetic records")
-    return folder / "report.html"
+    return folder, run_command("build", str(folder))
+
+
+def run_command(*arguments: str) -> Tuple[int, str, str]:
+    """Exit code, stdout and stderr."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = command.main(list(arguments))
+    return code, out.getvalue(), err.getvalue()
 
 
 class Scratch(unittest.TestCase):
@@ -56,11 +67,12 @@ class Scratch(unittest.TestCase):
         synthetic.store(self.folder, text)
         return self.run_command("build", str(self.folder))
 
-    def run_command(self, *arguments: str) -> Tuple[int, str, str]:
-        out, err = io.StringIO(), io.StringIO()
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            code = command.main(list(arguments))
-        return code, out.getvalue(), err.getvalue()
+    def example(self) -> Tuple[int, str, str]:
+        """As run_build(everything()), once for all tests: they only read in this folder."""
+        self.folder, said = example()
+        return said
+
+    run_command = staticmethod(run_command)
 
     def page(self) -> str:
         return (self.folder / "report.html").read_text(encoding="utf-8")
