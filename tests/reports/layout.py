@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import io
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any, Tuple
 
@@ -97,13 +96,12 @@ def main() -> int:
     if reason:
         print("layout.py: %s" % reason, file=sys.stderr)
         return 77
-    with tempfile.TemporaryDirectory() as folder:
-        browser = page_browser.Browser()
-        try:
-            update(browser.open(workplace.example()[0] / "report.html"))
-            print("the layout of the page is kept in %s" % KEPT)
-        finally:
-            browser.close()
+    browser = page_browser.Browser()
+    try:
+        update(browser.open(workplace.example()[0] / "report.html"))
+        print("the layout of the page is kept in %s" % KEPT)
+    finally:
+        browser.close()
     return 0
 
 

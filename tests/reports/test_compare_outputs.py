@@ -28,6 +28,7 @@ from reports.compare.junit import junit  # noqa: E402
 from reports.compare.page import table  # noqa: E402
 from reports.compare.wording import change_text, values_text  # noqa: E402
 from test_report import HOSTILE, Tags  # noqa: E402
+from tests import level  # noqa: E402
 
 MORE_HOSTILE = [*HOSTILE, "a\u2028b\u2029c", "\ufffe\uffff", "\n\n** regress\n", "\r\x08\x9b31m", "x" * 5000, "x y " * 2000, " ",
                 "%s %(a)s {0}"]
@@ -279,7 +280,7 @@ class Plain(unittest.TestCase):
                 "sys.stdout.buffer.write('\\0'.join(out).encode())")
         paths = [str(workplace.ROOT), str(Path(__file__).parent)]
         found = {subprocess.run([sys.executable, "-c", code % (paths, workplace.HAVE_JINJA2)], env={"PYTHONHASHSEED": seed},
-                                stdout=subprocess.PIPE, check=True).stdout for seed in ("1", "2", "3")}
+                                stdout=subprocess.PIPE, check=True).stdout for seed in ("1", "2")}
         self.assertEqual(len(found), 1)
         self.assertGreater(len(found.pop()), 1000)
 
@@ -391,7 +392,7 @@ class Page(unittest.TestCase):
 
     def test_hostile_text_adds_no_tag(self) -> None:
         benign = [tag for tag, _ in Tags(page.render(hostile("benign"))).seen]
-        for text in MORE_HOSTILE:
+        for text in level.seeds(("".join(HOSTILE),), MORE_HOSTILE, MORE_HOSTILE):
             with self.subTest(text=text[:30]):
                 made = page.render(hostile(text))
                 self.assert_inert(made)
@@ -399,10 +400,10 @@ class Page(unittest.TestCase):
                 self.assertTrue(all(c in "\n\u00a0" or c.isprintable() for c in made))
 
     def test_large_comparisons_keep_the_limit(self) -> None:
-        text = page.render(many_others(100000))
+        text = page.render(many_others(2000))
         self.assertLessEqual(len(text.encode("utf-8")), report.LIMIT)
-        self.assertIn("The largest of 100000 metrics", text)
-        self.assertIn("and 99800 more", text)
+        self.assertIn("The largest of 2000 metrics", text)
+        self.assertIn("and 1800 more", text)
         self.assertEqual(text.count("<svg"), 2 * 51)
         self.assertEqual(text.count('class="run f'), 51 * 24)
         rows = example.metrics(8, {})
