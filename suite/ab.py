@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from suite import command, judging, repeats
+from suite import command, reading, repeats
 from suite.command_error import OK, CommandError
 from suite.run import Options, new_folder
 from suite.saying import say
@@ -40,4 +40,4 @@ def run(options: Options, chosen: dict[str, str], bin_dir: Path, sources: Path |
     code = repeats.run(options, chosen, bin_dir, sources, folder)
     if code != OK:
         say("some runs failed, or gave nothing valid; the comparison has what there is")
-    return judging.command("compare", folder, ["A", "B", "--factor", "setting", "--html", "compare.html"])
+    return reading.command("compare", folder, ["A", "B", "--factor", "setting", "--html", "compare.html"])

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""python -m suite.building: build the programs with short output, and print their folder.
+"""python -m suite.building [advice]: build the programs with short output, and print their folder; with `advice`, of
+them the library that answers advise alone.
 
 Nodes that share a checkout start in the same second. One of them builds; the others wait for it, ask make whether anything is
 left to do, and go on. The kernel takes the lock back from a process that ends, and on NFS it reaches other nodes. The output of
@@ -41,8 +42,8 @@ def link() -> Path:
     return folder() / "bin" if os.environ.get("GPUSIG_BUILD") else HOME / "bin"
 
 
-def programs() -> Path:
-    """Build what is not built, and give the folder of the programs."""
+def programs(advice: bool = False) -> Path:
+    """Build what is not built, or of it the library of advice alone, and give the folder of the programs."""
     why_not = _why_not()
     if why_not:
         if not link().is_dir():
@@ -50,12 +51,12 @@ def programs() -> Path:
         say("using the programs as they were built")
         return link().resolve()
     with Lock() as lock:
-        if not lock.try_alone() and lock.after_others() and _is_built():
+        if not advice and not lock.try_alone() and lock.after_others() and _is_built():
             return _folder_of_programs()
         lock.be_alone()
-        if not link().is_dir():
+        if not link().is_dir() and not advice:
             say(f"building, with {_jobs()} jobs")
-        _build()
+        _build("advice" if advice else "all")
         return _folder_of_programs()
 
 
@@ -164,11 +165,11 @@ def _jobs() -> int:
     return len(os.sched_getaffinity(0))
 
 
-def _build() -> None:
+def _build(goal: str) -> None:
     log = folder() / "make.log"
     try:
         with open(log, "w", encoding="utf-8") as out:
-            made = subprocess.run([*_MAKE, f"-j{_jobs()}"], stdin=subprocess.DEVNULL, stdout=out, stderr=out, check=False)
+            made = subprocess.run([*_MAKE, f"-j{_jobs()}", goal], stdin=subprocess.DEVNULL, stdout=out, stderr=out, check=False)
         lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError as error:
         raise CommandError(f"cannot write {log}: {error.strerror}", BAD) from error
@@ -183,7 +184,7 @@ def _build() -> None:
 
 if __name__ == "__main__":
     try:
-        print(programs())
+        print(programs(sys.argv[1:] == ["advice"]))
     except CommandError as error:
         say(str(error))
         sys.exit(error.code)

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# setup.sh [--no-install] run|test|peers|simgrid|installed: install what packages.txt names and this machine lacks, where that is
-# allowed; for an installed copy it is only named. Exit 0 when everything of levels "must" and "build" is here, else 77. All
-# messages go to stderr.
+# setup.sh [--no-install] read|advise|run|test|peers|simgrid|installed: install what
+# packages.txt names for this and this machine lacks, where that is allowed. Exit 0 when
+# everything of levels "must" and "build" is here, else 77 and one line. All messages go to stderr.
 set -u
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
 PATH=$PATH:/usr/sbin:/sbin
@@ -14,12 +14,14 @@ install=1
 [ "${GPUSIG_NO_INSTALL:-0}" = 0 ] || install=0
 [ "$1" = --no-install ] && install=0 && shift
 case $1 in
+read) levels='must report' ;;
+advise) levels='must build report' ;;
 run) levels='must build report part extra' ;;
 test) levels='must build report part extra test' ;;
 peers) levels='must build part extra peers' ;;
 simgrid) levels='must build part extra simgrid' ;;
-installed) levels='must report extra installed' && install=0 ;;
-*) say "setup.sh: '$1' is not run, test, peers, simgrid or installed" && exit 2 ;;
+installed) levels='must report extra installed' ;;
+*) say "setup.sh: '$1' is not read, advise, run, test, peers, simgrid or installed" && exit 2 ;;
 esac
 
 manager=
@@ -183,15 +185,21 @@ may_install() {
 	command -v sudo >/dev/null && sudo -n true 2>/dev/null
 }
 
-# What one call of the package manager can bring; tells what it did.
+# install_command ROWS: the line for a user to type.
+install_command() {
+	packages=$(echo "$1" | names)
+	packages=${packages% }
+	[ -z "$packages" ] || echo "$([ "$(id -u)" = 0 ] || echo 'sudo ')$(with_manager) $packages"
+}
+
+# What one call of the package manager can bring; tells what it did. Sets `to_type` where the user has to.
 install_missing() {
 	to_install=$(echo "$wanting" | not_tried)
 	packages=$(echo "$to_install" | names)
 	packages=${packages% }
 	[ -n "$packages" ] || return
 	if ! may_install; then
-		as_root=$([ "$(id -u)" = 0 ] || echo 'sudo ')
-		say "missing: to install it, run: $as_root$(with_manager) $packages"
+		to_type=$(install_command "$to_install")
 		return
 	fi
 	log=$(mktemp "${TMPDIR:-/tmp}/gpusig-install.XXXXXX") || exit 77
@@ -269,13 +277,22 @@ with_pip() {
 		say "it could not be installed; what pip said is in build/tools/$2.log"
 }
 
+to_type=
 wanting=$(missing)
 [ -z "$wanting" ] || install_missing
+needed='' lost=''
+while read -r level probe _ why; do
+	case $level in must | build) needed="$needed${needed:+, }${probe#*:}" lost=${lost:-$why} ;; esac
+done <<END
+$wanting
+END
+if [ -n "$needed" ]; then
+	to_type=$(install_command "$wanting")
+	say "without $needed: $lost${to_type:+; to install it, run: $to_type}"
+	exit 77
+fi
+[ -z "$to_type" ] || say "missing: to install it, run: $to_type"
+[ -z "$wanting" ] || echo "$wanting" | while read -r _ probe _ lost; do say "without ${probe#*:}: $lost"; done
 bring_tools
 bring_unpacked
-[ -z "$wanting" ] && exit 0
-echo "$wanting" | while read -r level probe _ lost; do say "without ${probe#*:}: $lost"; done
-case $wanting in must\ * | build\ * | *"
-must "* | *"
-build "*) exit 77 ;; esac
 exit 0
