@@ -38,6 +38,7 @@ def _parser() -> _Parser:
     testing.add_argument("--only", action="append", default=[])
     testing.add_argument("--stages", action="store_true")
     testing.add_argument("--all", action="store_true")
+    testing.add_argument("--lab", action="store_true")
     testing.add_argument("--program")
     testing.add_argument("--attack", type=_minutes)
 
@@ -121,17 +122,21 @@ def _run_options(given: argparse.Namespace) -> run.Options:
                        list(dict.fromkeys(given.shape)), strict, given.nice, given.headline, given.repeats)
 
 
+def _level(given: argparse.Namespace) -> str:
+    return "lab" if given.lab else "all" if given.all else "quick"
+
+
 def _check_test_options(given: argparse.Namespace) -> None:
     from suite import checks, one_program  # only here: measuring does not wait for them
 
-    more = given.only or given.all or given.stages
+    more = given.only or given.all or given.lab or given.stages
     if given.program is not None and more:
-        raise CommandError("--program runs stages of its own: leave out --only, --all and --stages")
+        raise CommandError("--program runs stages of its own: leave out --only, --all, --lab and --stages")
     if given.attack is not None and (more or given.program is not None):
-        raise CommandError("--attack runs nothing else: leave out --only, --all, --stages and --program")
+        raise CommandError("--attack runs nothing else: leave out --only, --all, --lab, --stages and --program")
     if given.program is not None:
         one_program.stages_of(_HOME, given.program)
-    checks.chosen(given.only, "all" if given.all else "quick")
+    checks.chosen(given.only, _level(given))
 
 
 def _parse(front: argparse.Namespace) -> argparse.Namespace:
@@ -187,4 +192,4 @@ def main(front: argparse.Namespace) -> int:
         return 0
     if given.attack is not None:
         return checks.attack(_HOME, given.attack)
-    return checks.command(_HOME, given.only, "all" if given.all else "quick", given.program)
+    return checks.command(_HOME, given.only, _level(given), given.program)

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# setup.sh [--no-install] read|advise|run|test|peers|simgrid|installed: install what
-# packages.txt names for this and this machine lacks, where that is allowed. Exit 0 when
+# setup.sh [--no-install] read|advise|run|program|test|all|lab|peers|simgrid|installed [LEVEL...]: install what
+# packages.txt names for this, and for these further levels, and this machine lacks, where that is allowed. Exit 0 when
 # everything of levels "must" and "build" is here, else 77 and one line. All messages go to stderr.
 set -u
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
@@ -13,16 +13,22 @@ say() { echo "gpusig: $*" >&2; }
 install=1
 [ "${GPUSIG_NO_INSTALL:-0}" = 0 ] || install=0
 [ "$1" = --no-install ] && install=0 && shift
-case $1 in
+asked=$1
+shift
+case $asked in
 read) levels='must report' ;;
 advise) levels='must build report' ;;
 run) levels='must build report part extra' ;;
-test) levels='must build report part extra test' ;;
+program) levels='must build program' ;;
+test) levels='must build report part extra program test' ;;
+all) levels='must build report part extra program test all' ;;
+lab) levels='must build report part extra program test all lab simgrid' ;;
 peers) levels='must build part extra peers' ;;
 simgrid) levels='must build part extra simgrid' ;;
 installed) levels='must report extra installed' ;;
-*) say "setup.sh: '$1' is not read, advise, run, test, peers, simgrid or installed" && exit 2 ;;
+*) say "setup.sh: '$asked' is not read, advise, run, program, test, all, lab, peers, simgrid or installed" && exit 2 ;;
 esac
+levels="$levels $*"
 
 manager=
 for manager in apt-get dnf zypper apk pacman ''; do
@@ -153,7 +159,7 @@ with_manager() {
 # shellcheck disable=SC2086 # $sudo is a list of words
 refresh() {
 	case $manager in
-	apt-get) patiently $sudo apt-get -q update ;;
+	apt-get) patiently $sudo apt-get -q update $quickly ;;
 	apk) patiently $sudo apk update ;;
 	pacman) patiently $sudo pacman -Sy ;;
 	*) true ;;
@@ -162,24 +168,29 @@ refresh() {
 
 lists_are_missing() { [ "$manager" = apt-get ] && ! ls /var/lib/apt/lists/*_Packages* >/dev/null 2>&1; }
 
+# Said by apt-get, dnf and zypper, apk, pacman.
+no_network() { grep -Eqi 'failure resolving|could not resolve|temporary error \(try again|unreachable' "$log"; }
+
 # All rows at once; on failure once more with fresh lists; then row by row, so that one missing package does not
-# prevent the others.
+# prevent the others. Without a network each try would take minutes.
 install_rows() {
-	lists_are_missing && refresh
+	lists_are_missing && refresh && lists_are_missing && no_network && return
 	# shellcheck disable=SC2046,SC2086 # lists of words
 	{
-		patiently $sudo $(with_manager) $(echo "$1" | names) && return
+		patiently $sudo $(with_manager) $(echo "$1" | names) $quickly && return
+		no_network && return
 		lists_are_missing || refresh
-		patiently $sudo $(with_manager) $(echo "$1" | names) && return
+		patiently $sudo $(with_manager) $(echo "$1" | names) $quickly && return
 		echo "$1" | while read -r row; do
-			patiently $sudo $(with_manager) $(echo "$row" | names)
+			patiently $sudo $(with_manager) $(echo "$row" | names) $quickly
 		done
 	}
 }
 
 may_install() {
 	[ "$install" = 1 ] && [ -n "$manager" ] || return 1
-	sudo=
+	sudo='' quickly=''
+	[ "$manager" != apt-get ] || quickly='-o Acquire::Retries=1'
 	[ "$(id -u)" = 0 ] && return
 	sudo='sudo -n'
 	command -v sudo >/dev/null && sudo -n true 2>/dev/null
@@ -213,7 +224,9 @@ install_missing() {
 		return
 	fi
 	echo "$wanting" | remember 2>/dev/null
-	say "not everything could be installed; what $manager said is in $log"
+	why=
+	if no_network; then why=' without a network' install=0 to_type=$(install_command "$wanting"); fi
+	say "not everything could be installed$why; what $manager said is in $log"
 }
 
 # tool_is_here PROBE FOLDER: by itself, or in the folder where pip was to put it.
@@ -225,11 +238,17 @@ tool_is_here() {
 	esac
 }
 
+# rows_of HOW: the rows of the wanted levels that pip brings, or that are unpacked.
+rows_of() {
+	while read -r level rest; do
+		case "$level $levels " in *"-$1 "*" ${level%-*} "*) echo "$rest" ;; esac
+	done <"$here/packages.txt"
+}
+
 # Commands and modules for tests that come with Python packages, into build/tools: needs no administrator, and is tried once.
 # After the package manager, which brings pip itself and the commands without which a package is of no use.
 bring_tools() {
-	case " $levels " in *' test '*) ;; *) return ;; esac
-	grep '^pip ' "$here/packages.txt" | while read -r _ probe needed package _ _ _ lost; do
+	rows_of pip | while read -r probe needed package _ _ _ lost; do
 		tools=$here/../build/tools/$package
 		is_here "cmd:$needed" || continue
 		tool_is_here "$probe" "$tools" && continue
@@ -241,8 +260,7 @@ bring_tools() {
 # Commands for tests whose packages would start a service: they are unpacked into build/tools, with what they need and is missing.
 # Needs apt-get, no administrator, and is tried once.
 bring_unpacked() {
-	case " $levels " in *' test '*) ;; *) return ;; esac
-	grep '^unpack ' "$here/packages.txt" | while read -r _ probe packages _ _ _ _ lost; do
+	rows_of unpack | while read -r probe packages _ _ _ _ lost; do
 		tools=$here/../build/tools/${packages%%,*}
 		tool_is_here "$probe" "$tools" && continue
 		if [ "$install" = 1 ] && [ "$manager" = apt-get ] && [ ! -e "$tools" ]; then unpack "$probe" "$packages" "$tools"; fi
@@ -273,7 +291,7 @@ with_pip() {
 	say "installing with pip, into build/tools: $2"
 	case $1 in cmd:*) alone=--no-deps ;; *) alone= ;; esac
 	# shellcheck disable=SC2086 # $alone is a word or none
-	"$python" -m pip install --quiet $alone --target "$3" "$2" >"$3.log" 2>&1 </dev/null ||
+	PIP_RETRIES=1 "$python" -m pip install --quiet $alone --target "$3" "$2" >"$3.log" 2>&1 </dev/null ||
 		say "it could not be installed; what pip said is in build/tools/$2.log"
 }
 

@@ -23,7 +23,7 @@ def _folder(command: str) -> Path:
     for folder in sorted(path for path in TOOLS.glob("*") if path.is_dir()):
         if any(os.access(folder / place / command, os.X_OK) for place in _BINARIES):
             return folder
-    raise unittest.SkipTest("no %s; sh suite/setup.sh test brings it" % command)
+    raise unittest.SkipTest("no %s; sh suite/setup.sh lab brings it" % command)
 
 
 def environment(*commands: str) -> Dict[str, str]:

@@ -756,7 +756,7 @@ only_commands() {
 
 # A package manager that links commands into few/, knows no git, and refuses a list with an unknown name as a whole.
 false_manager() {
-	only_commands ln grep cksum sleep
+	only_commands ln grep cksum sleep uname
 	cp -r "$root/suite" suite
 	cat >few/apt-get <<-'APT'
 		#!/bin/sh
@@ -796,12 +796,59 @@ false_manager() {
 	[[ $stderr == *"without git: records do not name the version"* ]]
 	[ -e few/cc ]
 	[ -e few/make ]
-	grep -q 'install -y --no-install-recommends make *$' apt.log
+	grep -q 'install -y --no-install-recommends make *-o [^ ]*$' apt.log
 	before=$(wc -l <apt.log)
 	run --separate-stderr env PATH="$PWD/few" GPUSIG_NO_INSTALL=0 sh suite/setup.sh run
 	[ "$status" = 0 ]
 	[[ $stderr == *"without git"* ]]
 	[ "$before" = "$(wc -l <apt.log)" ]
+}
+
+@test "without a network nothing is tried again, and the line to type is said, at each start" {
+	compgen -G '/var/lib/apt/lists/*_Packages*' >/dev/null || skip 'apt-get has no lists here'
+	false_manager
+	cat >few/apt-get <<-'APT'
+		#!/bin/sh
+		echo "$*" >>apt.log
+		echo "E: Failed to fetch http://a/pool/gcc.deb  Temporary failure resolving 'a'"
+		exit 100
+	APT
+	for _ in 1 2; do
+		run --separate-stderr env PATH="$PWD/few" GPUSIG_NO_INSTALL=0 sh suite/setup.sh lab
+		[ "$status" = 77 ]
+		[ "$(wc -l <apt.log)" = 1 ]
+		[[ ${stderr_lines[-1]} == 'gpusig: without cc, make: nothing can be built; to install it, run: apt-get install -y '*' gcc '* ]]
+	done
+	[ "${#stderr_lines[@]}" = 1 ]
+	rm -r build
+	ln -s /bin/true few/cc
+	ln -s /bin/true few/make
+	run --separate-stderr env PATH="$PWD/few" GPUSIG_NO_INSTALL=0 sh suite/setup.sh lab
+	[ "$status" = 0 ]
+	[ "$(wc -l <apt.log)" = 2 ] # neither is what would be unpacked
+	[[ $stderr == *'installed without a network; what apt-get said'*'missing: to install it, run: apt-get install -y '* ]]
+	[[ $stderr != *' with pip'* ]]
+}
+
+@test "each level of tests installs what those below it do, and what it alone needs" {
+	false_manager
+	before=
+	for level in program test all lab; do
+		run --separate-stderr env PATH="$PWD/few" GPUSIG_PYTHON=/dev/null/python sh suite/setup.sh --no-install "$level"
+		[ "$status" = 77 ]
+		asked=${stderr##*recommends }
+		echo "# $level: $asked"
+		case $level in
+		program) [ "$asked" = 'gcc libc6-dev make python3 bats' ] ;;
+		test) [[ $asked == *python3-jsonschema* && $asked != *python3-pip* && $asked != *scipy* && $asked != *clang-tidy* ]] ;;
+		all) [[ $asked == *clang-tidy*python3-pip*python3-scipy* && $asked != *simgrid* ]] ;;
+		lab) [[ $asked == *libsimgrid-dev* ]] ;;
+		esac
+		for package in $before; do [[ " $asked " == *" $package "* ]]; done
+		before=$asked
+	done
+	run --separate-stderr env PATH="$PWD/few" GPUSIG_PYTHON=/dev/null/python sh suite/setup.sh --no-install program part
+	[[ $stderr == *bats* && $stderr == *libopenmpi-dev* ]]
 }
 
 # A Python that has pip once the package manager brought it, and a pip that says what it was asked for.
@@ -831,23 +878,23 @@ false_pip() {
 	ln -sf "$(command -v find)" few/
 	export GPUSIG_PYTHON=$PWD/few/python3
 	echo axe_playwright_python >brings
-	sed -i -e '/^unpack /d' -e '/^pip /{' -e '/nvdisasm\|axe/!d' -e '}' suite/packages.txt # one of each kind
+	sed -i -e '/^[a-z]*-unpack /d' -e '/^[a-z]*-pip /{' -e '/nvdisasm\|axe/!d' -e '}' suite/packages.txt # one of each kind
 }
 
 @test "a module for tests comes with pip, after pip and the browser that it needs came in the same call" {
 	false_pip
-	run --separate-stderr env PATH="$PWD/few" GPUSIG_NO_INSTALL=0 sh suite/setup.sh test
+	run --separate-stderr env PATH="$PWD/few" GPUSIG_NO_INSTALL=0 sh suite/setup.sh all
 	[ "$status" = 0 ]
 	[[ $stderr == *"installing with apt-get: "*chromium*python3-pip*"installing with pip, into build/tools: axe-playwright-python"* ]]
 	[[ $stderr != *"without axe_playwright_python"* ]]
 	[ -d build/tools/axe-playwright-python/axe_playwright_python ]
 	[ "$(wc -l <pip.log)" = 1 ]
 	grep -q 'install --quiet --target .*/build/tools/axe-playwright-python axe-playwright-python$' pip.log # with what it imports
-	run --separate-stderr env PATH="$PWD/few" GPUSIG_NO_INSTALL=0 sh suite/setup.sh test
+	run --separate-stderr env PATH="$PWD/few" GPUSIG_NO_INSTALL=0 sh suite/setup.sh all
 	[ "$(wc -l <pip.log)" = 1 ]
 	ln -sf /bin/true few/nvcc
 	echo nvdisasm >brings
-	run --separate-stderr env PATH="$PWD/few" GPUSIG_NO_INSTALL=0 sh suite/setup.sh test
+	run --separate-stderr env PATH="$PWD/few" GPUSIG_NO_INSTALL=0 sh suite/setup.sh all
 	[[ $(tail -n 1 pip.log) == *" --no-deps "*"/nvidia-cuda-nvdisasm nvidia-cuda-nvdisasm" ]]
 }
 
@@ -855,14 +902,14 @@ false_pip() {
 	false_pip
 	touch no-index
 	for _ in 1 2; do
-		run --separate-stderr env PATH="$PWD/few" GPUSIG_NO_INSTALL=0 sh suite/setup.sh test
+		run --separate-stderr env PATH="$PWD/few" GPUSIG_NO_INSTALL=0 sh suite/setup.sh all
 		[ "$status" = 0 ]
 		[[ $stderr == *"without axe_playwright_python: the report's layout, contrast and markup are not checked"* ]]
 		[ "$(wc -l <pip.log)" = 1 ]
 	done
 	grep -qx 'no such index' build/tools/axe-playwright-python.log
 	rm -r build
-	run --separate-stderr env PATH="$PWD/few" GPUSIG_NO_INSTALL=0 sh suite/setup.sh --no-install test
+	run --separate-stderr env PATH="$PWD/few" GPUSIG_NO_INSTALL=0 sh suite/setup.sh --no-install all
 	[[ $stderr == *"without axe_playwright_python: "* ]]
 	run --separate-stderr env PATH="$PWD/few" GPUSIG_NO_INSTALL=0 sh suite/setup.sh run
 	[[ $stderr != *axe* ]]
@@ -884,15 +931,15 @@ false_unpacking() {
 		mkdir -p "$3/usr/sbin" && name=${2##*/} && printf '#!/bin/sh\n' >"$3/usr/sbin/${name%.deb}" && chmod +x "$3/usr/sbin/${name%.deb}"
 	DPKG
 	chmod +x few/dpkg-deb
-	echo 'unpack cmd:daemond first,daemond - - - - nothing is served' >suite/packages.txt
+	echo 'lab-unpack cmd:daemond first,daemond - - - - nothing is served' >suite/packages.txt
 }
 
 @test "what would start a service is unpacked with what it needs, once, and found by tests" {
 	false_unpacking
-	run --separate-stderr env PATH="$PWD/few" GPUSIG_NO_INSTALL=0 sh suite/setup.sh --no-install test
+	run --separate-stderr env PATH="$PWD/few" GPUSIG_NO_INSTALL=0 sh suite/setup.sh --no-install lab
 	[ "$stderr" = 'gpusig: without daemond: nothing is served' ]
 	for _ in 1 2; do
-		run --separate-stderr env PATH="$PWD/few" GPUSIG_NO_INSTALL=0 sh suite/setup.sh test
+		run --separate-stderr env PATH="$PWD/few" GPUSIG_NO_INSTALL=0 sh suite/setup.sh lab
 		[ "$status" = 0 ]
 		[[ $stderr != *without* ]]
 		[ "$(cat downloads.log)" = 'daemond needed' ]
@@ -904,17 +951,17 @@ false_unpacking() {
 	[[ ${lines[0]} == "PATH=$PWD/build/tools/first/usr/sbin:"* ]]
 	run "$TEST_PYTHON" tests/brought.py nothing
 	[ "$status" = 1 ]
-	[ "$output" = 'no nothing; sh suite/setup.sh test brings it' ]
+	[ "$output" = 'no nothing; sh suite/setup.sh lab brings it' ]
 }
 
 @test "what cannot be unpacked is tried once, and each start says what is lost" {
 	false_unpacking
-	printf '#!/bin/sh\necho no network >&2\nexit 100\n' >few/apt-get
-	run --separate-stderr env PATH="$PWD/few" GPUSIG_NO_INSTALL=0 sh suite/setup.sh test
+	printf '#!/bin/sh\necho no such package >&2\nexit 100\n' >few/apt-get
+	run --separate-stderr env PATH="$PWD/few" GPUSIG_NO_INSTALL=0 sh suite/setup.sh lab
 	[ "$status" = 0 ]
 	[ "${stderr_lines[1]}" = 'gpusig: it could not be unpacked; what apt-get said is in build/tools/first.log' ]
-	grep -q 'no network' build/tools/first.log
-	run --separate-stderr env PATH="$PWD/few" GPUSIG_NO_INSTALL=0 sh suite/setup.sh test
+	grep -q 'no such package' build/tools/first.log
+	run --separate-stderr env PATH="$PWD/few" GPUSIG_NO_INSTALL=0 sh suite/setup.sh lab
 	[ "$stderr" = 'gpusig: without daemond: nothing is served' ]
 }
 
@@ -922,11 +969,11 @@ false_unpacking() {
 	false_manager
 	ln -sf "$(command -v find)" few/
 	echo 'test font:NoFont-Regular fonts-none - - - - letters' >suite/packages.txt
-	HOME=$PWD PATH="$PWD/few" run --separate-stderr sh suite/setup.sh --no-install test
+	HOME=$PWD PATH="$PWD/few" run --separate-stderr sh suite/setup.sh --no-install lab
 	[[ $stderr == *"without NoFont-Regular: letters"* ]]
 	mkdir -p .local/share/fonts/truetype
 	touch .local/share/fonts/truetype/NoFont-Regular.ttf
-	HOME=$PWD PATH="$PWD/few" run --separate-stderr sh suite/setup.sh --no-install test
+	HOME=$PWD PATH="$PWD/few" run --separate-stderr sh suite/setup.sh --no-install lab
 	[[ $stderr != *NoFont* ]]
 }
 

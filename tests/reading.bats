@@ -107,7 +107,7 @@ reads() {
 	[ ! -e apt.log ]
 	bare checkout/gpusig "${advise[@]}"
 	[ "$status" = 77 ]
-	[ "$(grep -c 'install -y .* gcc libc6-dev make' apt.log)" -ge 1 ]
+	[ "$(grep -c 'install -y .* gcc libc6-dev make -o' apt.log)" -ge 1 ]
 	[ "$(grep -c 'openmpi\|hwloc\|git\|openblas' apt.log)" = 0 ]
 }
 
@@ -136,7 +136,7 @@ reads() {
 	[ ! -e apt.log ]
 	bare checkout/gpusig compare before after
 	[ "$status" = 77 ]
-	[ "$(grep -o 'install .*' apt.log | head -n 1)" = 'install -y --no-install-recommends python3 python3-jinja2' ]
+	[ "$(grep -o 'install .*' apt.log | head -n 1)" = 'install -y --no-install-recommends python3 python3-jinja2 -o Acquire::Retries=1' ]
 	[ "$(grep -v update apt.log | tr ' ' '\n' | grep -c 'gcc\|make\|mpi\|rich\|git')" = 0 ]
 }
 
@@ -151,6 +151,6 @@ reads() {
 		[ -n "$output" ]
 		[ "$(grep -c 'apt-get' <<<"$stderr")" -le 2 ]
 	done
-	[ "$(grep -v update apt.log | sort -u)" = 'install -y --no-install-recommends python3-jinja2' ]
+	[ "$(grep -v update apt.log | sort -u)" = 'install -y --no-install-recommends python3-jinja2 -o Acquire::Retries=1' ]
 	[ "$(wc -l <checkout/build/cannot-install)" = 1 ]
 }

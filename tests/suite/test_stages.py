@@ -31,8 +31,9 @@ DEVICES = ('{"name":"a","devices":2,"why":""}\n{"name":"b","devices":2,"why":""}
 
 class Attack(unittest.TestCase):
     def test_it_runs_nothing_else_for_a_number_of_minutes(self):
-        for words in (["--attack", "1", "--all"], ["--attack", "1", "--only", "bats"], ["--attack", "1", "--stages"],
-                      ["--attack", "1", "--program", "micro/memory"], ["--attack", "0"], ["--attack", "nan"], ["--attack", "-1"]):
+        for words in (["--attack", "1", "--all"], ["--attack", "1", "--lab"], ["--attack", "1", "--only", "bats"],
+                      ["--attack", "1", "--stages"], ["--attack", "1", "--program", "micro/memory"],
+                      ["--attack", "0"], ["--attack", "nan"], ["--attack", "-1"]):
             with self.subTest(words), self.assertRaisesRegex(CommandError, "--attack"):
                 main(["--check-options", "test", *words])
         self.assertEqual(main(["--check-options", "test", "--attack", "0.5"]), 0)
@@ -231,7 +232,9 @@ class FrontDoor(unittest.TestCase):
         (self.home / "Makefile").touch()  # without one it is an installed copy
         (self.home / "micro").mkdir()
         (self.home / "micro" / "memory.c").touch()
-        (self.home / "suite" / "setup.sh").write_text("touch installed; exit 77\n", encoding="utf-8")
+        (self.home / "collectives").mkdir()
+        (self.home / "collectives" / "allreduce.c").touch()
+        (self.home / "suite" / "setup.sh").write_text('echo "$*" >installed; exit 77\n', encoding="utf-8")
 
     def started(self, *words):
         return subprocess.run(["./gpusig", "test", *words], cwd=self.home, capture_output=True, text=True, check=False)
@@ -249,6 +252,17 @@ class FrontDoor(unittest.TestCase):
         self.assertFalse((self.home / "installed").exists())
         self.started("--only", "abi")
         self.assertTrue((self.home / "installed").exists())
+
+
+    def test_each_level_sets_up_its_own(self):
+        for words, level in (([], "test"), (["--only", "abi"], "test"), (["--attack", "1"], "test"), (["--all"], "all"),
+                             (["--lab"], "lab"), (["--lab", "--all"], "lab"), (["--only", "abi", "--lab"], "lab"),
+                             (["--program", "micro/memory"], "program"), (["--program=micro/memory"], "program"),
+                             (["--program", "collectives/allreduce"], "program part"),
+                             (["--no-install"], "--no-install test")):
+            with self.subTest(words):
+                self.started(*words)
+                self.assertEqual((self.home / "installed").read_text(encoding="utf-8"), f"{level}\n")
 
 
 class OneProgram(unittest.TestCase):
