@@ -82,9 +82,9 @@ print(*[level[int(line)] for line in sys.stdin][int(sys.argv[1]):])' "$(wc -l <h
 		assert now["number"] == now["of"] > 1 and now["key"].startswith("op="), now
 		assert set(now["last"]) == {"metric", "text"} and now["last"]["text"].endswith(("B/s", "s")), now
 	END
-	run "$bin/micro/memory" --device sim --progress /nonexistent/file
+	run "$bin/micro/memory" --device sim --progress /dev/null/file
 	[ "$status" = 2 ]
-	[[ $output == *'--progress /nonexistent/file: No such file or directory' ]]
+	[[ $output == *'--progress /dev/null/file: Not a directory' ]]
 }
 
 # without_times FILE: its cases in order of their keys, without what differs from start to start.

@@ -107,7 +107,7 @@ print(*(o for a in own._actions for o in a.option_strings))' "$root" "$command")
 
 @test "help words explains every word of the file, or those that contain one, without a Python" {
 	only_commands awk
-	run --separate-stderr env PATH="$PWD/few" GPUSIG_PYTHON=/nonexistent "$root/gpusig" help words
+	run --separate-stderr env PATH="$PWD/few" GPUSIG_PYTHON=/dev/null/none "$root/gpusig" help words
 	[ "$status" = 0 ]
 	[ -z "$stderr" ]
 	narrow "$output"
@@ -731,7 +731,7 @@ only_commands() {
 
 @test "without a Python and without leave to install: one line to run, and 77" {
 	only_commands cc make
-	run --separate-stderr env PATH="$PWD/few" GPUSIG_PYTHON=/nonexistent "$root/gpusig" run --out results
+	run --separate-stderr env PATH="$PWD/few" GPUSIG_PYTHON=/dev/null/none "$root/gpusig" run --out results
 	[ "$status" = 77 ]
 	[ -z "$output" ]
 	[[ $stderr == *"without python3: "* ]]

@@ -45,10 +45,10 @@ lost() {
 @test "without a driver it is 77 and what is missing is named" {
 	for device in cuda hip; do
 		"$bin/micro/memory" --devices | grep -q "\"name\":\"$device\",\"devices\":0," || skip "there is a GPU here"
-		drivers=/nonexistent program micro/memory $device
+		drivers=/dev/null/none program micro/memory $device
 		cannot_run "$device"
 	done
-	drivers=/nonexistent program micro/memory cuda
+	drivers=/dev/null/none program micro/memory cuda
 	cannot_run 'libcuda'
 }
 
@@ -254,7 +254,7 @@ board() {
 	chmod +x path/python3
 	unset GPUSIG_LIBRARIES
 	for out in found missed; do
-		[ $out = found ] || export GPUSIG_LIBRARIES=/nowhere
+		[ $out = found ] || export GPUSIG_LIBRARIES=/dev/null/none
 		run env "PATH=$PWD/path:$PATH" "LD_LIBRARY_PATH=$PWD/drivers" GPUSIG_BIN="$bin" "$root/gpusig" run --no-install \
 			--device hip --only micro/launch --budget 2s --out "$PWD/$out"
 		echo "$output"
@@ -448,7 +448,7 @@ gates_of() {
 	printf 'level 3\nsize 65536\ntype 9\n' >"$gpu/caches/1/properties"
 	GPUSIG_KFD_TOPOLOGY=$BATS_TEST_TMPDIR program micro/latency hip --footprint 64K
 	cases "rows[0]['device'][0]['llc_bytes'] == 64 << 20"
-	GPUSIG_KFD_TOPOLOGY=/nonexistent program micro/latency hip --footprint 64K
+	GPUSIG_KFD_TOPOLOGY=/dev/null/none program micro/latency hip --footprint 64K
 	cases "rows[0]['device'][0]['llc_bytes'] == 1 << 20"
 }
 

@@ -107,10 +107,10 @@ setup_file() {
 	mkdir "$BATS_TEST_TMPDIR/path"
 	printf '#!/bin/sh\n' | tee "$BATS_TEST_TMPDIR/path/ldconfig" >"$BATS_TEST_TMPDIR/path/find"
 	chmod +x "$BATS_TEST_TMPDIR"/path/*
-	run env LD_LIBRARY_PATH=/nowhere PATH="$BATS_TEST_TMPDIR/path:$PATH" tests/hardware/check.sh -d sim "$BATS_TEST_TMPDIR/out" machine
+	run env LD_LIBRARY_PATH=/dev/null/none PATH="$BATS_TEST_TMPDIR/path:$PATH" tests/hardware/check.sh -d sim "$BATS_TEST_TMPDIR/out" machine
 	echo "$output"
 	tar -xzOf "$BATS_TEST_TMPDIR/out/evidence.tar.gz" ./machine.log >"$BATS_TEST_TMPDIR/machine.log"
-	grep -qx LD_LIBRARY_PATH=/nowhere "$BATS_TEST_TMPDIR/machine.log"
+	grep -qx LD_LIBRARY_PATH=/dev/null/none "$BATS_TEST_TMPDIR/machine.log"
 	run ! grep '^NVCC_APPEND_FLAGS=.*-L ' "$BATS_TEST_TMPDIR/machine.log"
 }
 
@@ -267,8 +267,8 @@ ended_within_10s() {
 @test "check.sh keeps compiled kernels in a folder of its own, or in one that is named" {
 	tests/hardware/check.sh -d sim "$BATS_TEST_TMPDIR/out" machine
 	tar -xzOf "$BATS_TEST_TMPDIR/out/evidence.tar.gz" ./machine.log | grep -q "^GPUSIG_KERNEL_CACHE=$PWD/build/hardware-[0-9]*/kernels$"
-	GPUSIG_KERNEL_CACHE=/nowhere tests/hardware/check.sh -d sim "$BATS_TEST_TMPDIR/out" machine
-	tar -xzOf "$BATS_TEST_TMPDIR/out/evidence.tar.gz" ./machine.log | grep -qx "GPUSIG_KERNEL_CACHE=/nowhere"
+	GPUSIG_KERNEL_CACHE=/dev/null/none tests/hardware/check.sh -d sim "$BATS_TEST_TMPDIR/out" machine
+	tar -xzOf "$BATS_TEST_TMPDIR/out/evidence.tar.gz" ./machine.log | grep -qx "GPUSIG_KERNEL_CACHE=/dev/null/none"
 }
 
 # A machine without compilers, make, git and MPI, with a Python that lacks jinja2, in $bare.
@@ -277,7 +277,7 @@ bare_machine() {
 	ln -s /usr/bin/* "$BATS_TEST_TMPDIR/path/"
 	(cd "$BATS_TEST_TMPDIR/path" && rm -f make gmake cc c89 c99 gcc* clang* ./*-gcc* git mpicc* mpirun* nvcc strip objdump)
 	"$(sh suite/find_python.sh --any)" -m venv --without-pip "$BATS_TEST_TMPDIR/python"
-	bare=(env PATH="$BATS_TEST_TMPDIR/path" GPUSIG_PYTHON="$BATS_TEST_TMPDIR/python/bin/python3" CUDA_HOME=/nowhere)
+	bare=(env PATH="$BATS_TEST_TMPDIR/path" GPUSIG_PYTHON="$BATS_TEST_TMPDIR/python/bin/python3" CUDA_HOME=/dev/null/none)
 }
 
 # The flags are those of the variant that is built without everything, which the test suite has.

@@ -18,7 +18,7 @@ setup_file() {
 	[ "$(id -u)" != 0 ] || chown nobody "$folder/results" "$folder/tmp"
 	mkdir "$folder/few"
 	for word in sh dirname readlink id date mktemp tr grep tail rm mkdir cat ls sed paste awk nproc ldd env mpirun; do
-		ln -s "$(command -v "$word" || echo /nonexistent)" "$folder/few/"
+		ln -s "$(command -v "$word" || echo /dev/null/none)" "$folder/few/"
 	done
 	[ ! -e "$folder/few/cc" ] && [ ! -e "$folder/few/make" ] && [ ! -e "$folder/few/git" ]
 }
@@ -35,7 +35,7 @@ setup() {
 
 # installed WORD...: the installed command, with few others on the PATH; where root runs the test as nobody and without the checkout.
 installed() {
-	local words=(env "PATH=$prefix/bin:$folder/few" "TMPDIR=$folder/tmp" HOME=/nonexistent gpusig "$@")
+	local words=(env "PATH=$prefix/bin:$folder/few" "TMPDIR=$folder/tmp" HOME=/dev/null/none gpusig "$@")
 	if [ "$(id -u)" != 0 ] || ! unshare --mount true 2>/dev/null; then
 		"${words[@]}"
 		return
@@ -105,7 +105,7 @@ installed() {
 	[[ $stderr != *gcc* && $stderr != *make* && $stderr != *hwloc-dev* ]]
 	[ ! -e "$prefix/lib/gpusig/bin/collectives/allreduce" ] ||
 		[[ $stderr == *'to install it, run: '*openmpi-bin*'without collectives/allreduce: programs of ranks need mpirun and its library'* ]]
-	run --separate-stderr env -u GPUSIG_NO_INSTALL PATH="$BATS_TEST_TMPDIR/few" GPUSIG_PYTHON=/nonexistent "$prefix/bin/gpusig" list
+	run --separate-stderr env -u GPUSIG_NO_INSTALL PATH="$BATS_TEST_TMPDIR/few" GPUSIG_PYTHON=/dev/null/none "$prefix/bin/gpusig" list
 	[ "$status" = 77 ]
 	[ ! -e "$BATS_TEST_TMPDIR/tried" ]
 	[[ $stderr == *'without python3: '* ]]

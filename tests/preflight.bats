@@ -149,7 +149,7 @@ PY
 	[ "$status" = 1 ]
 	[[ $output == *": PCIe below its maximum: cuda:1 has PCIe 5 x8 of x16"* ]]
 	[[ $output == *": Memory errors: cuda:0 has 1 remapping of rows that waits for a reset"* ]]
-	LD_LIBRARY_PATH=/nonexistent run --separate-stderr preflight --reference boards
+	LD_LIBRARY_PATH=/dev/null/none run --separate-stderr preflight --reference boards
 	[ "$status" = 1 ]
 	[[ ${lines[0]} == *": 0 of 2 devices: "*"is not available"* ]]
 }

@@ -196,9 +196,10 @@ for axis in json.loads(sys.stdin.readline())["axes"]:
 			}
 		done
 		for option in --done --cases; do
-			ask "$bin/$name" "$option" /nonexistent/file
-			[ "$status" = 2 ]
-			[[ $stderr == *"$option /nonexistent/file"* ]]
+			ask "$bin/$name" "$option" /dev/null/file
+			[ "$status" = 2 ] && [[ $stderr == *"$option /dev/null/file"* ]] || {
+				echo "option: $option: $status $stderr" && false
+			}
 		done
 	done
 }
@@ -357,7 +358,7 @@ for axis in json.loads(sys.stdin.readline())["axes"]:
 	for name in $(programs); do
 		now "$name"
 		could_run || continue
-		for place in /dev/full /nonexistent/records; do
+		for place in /dev/full /dev/null/records; do
 			# shellcheck disable=SC2086 # QUICK is a list of options
 			measure "$name" sim $QUICK --done "$here/few" --out "$place"
 			[ "$status" = 1 ]

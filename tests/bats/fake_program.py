@@ -44,7 +44,7 @@ def option(word, default=None):
 
 
 def case(key):
-    wrong = behaviour == "wrong" and key == CASES[2] and not os.path.exists(os.environ.get("FAKE_HEALED", "/nonexistent"))
+    wrong = behaviour == "wrong" and key == CASES[2] and not os.path.exists(os.environ.get("FAKE_HEALED", "/dev/null/none"))
     if behaviour == "flaky" and key == CASES[2] and option("--cases") and not os.path.exists(option("--out") + ".flaked"):
         open(option("--out") + ".flaked", "w").close()
         wrong = True
@@ -65,14 +65,14 @@ def measure():
     interrupted = []
     signal.signal(signal.SIGINT, signal.SIG_IGN if behaviour == "deaf" else lambda *_: interrupted.append(1))
     done = set(open(option("--done")).read().split("\n")) if option("--done") else set()
-    budget_s = float(option("--budget", "10s").rstrip("s"))
-    until = time.monotonic() + budget_s
+    budget_s, spent_s = float(option("--budget", "10s").rstrip("s")), 0.0
     put(record("run", question="?", argv=words, device=[{"spec": option("--device")}]))
     count = failed = 0
     chosen = open(option("--cases")).read().split() if option("--cases") else CASES
     todo = [key for key in chosen if key not in done]
     for position, key in enumerate(todo):
         time.sleep(PAUSE_S)
+        spent_s += PAUSE_S  # not what a busy machine took
         if position == 3 and behaviour == "crash":
             os.kill(os.getpid(), signal.SIGSEGV)
         if position == 3 and behaviour == "partial":
@@ -84,7 +84,7 @@ def measure():
             finish("interrupted", 3, count, len(todo) - position)
             signal.signal(signal.SIGINT, signal.SIG_DFL)
             os.kill(os.getpid(), signal.SIGINT)
-        if time.monotonic() > until and count:
+        if spent_s > budget_s and count:
             return finish("ok", 0, count, len(todo) - position)
         row = case(key)
         put(row)

@@ -285,6 +285,8 @@ RULES = (
     Rule("vendor-folder-size", "at most 13 sources for a vendor", ("device/gpu/cuda/*.[ch]",), (), files_in_folder=13),
     Rule("model-sources", "every number of a real machine has its source, or says that it is assumed",
          ("device/sim/models/*",), (), check=numbers_without_source),
+    Rule("no-root-names", "root makes such a folder; below a regular file, as /dev/null/file, nothing can be", ("tests/*",),
+         ("tests/lint/*",), r"(?<![.\w}])/(nonexistent|nowhere)"),
     Rule("no-trailing-blanks", "no blanks at the end of a line", SOURCES, (), r"[ \t]+$"),
 )
 

@@ -153,6 +153,8 @@ class Rules(unittest.TestCase):
         self.catches("file-names", "suite/common.py", "")
         self.catches("include-guard", "lib/a.h", "int x;")
         self.catches("no-trailing-blanks", "lib/a.c", "int x; ")
+        self.catches("no-root-names", "tests/a.bats", "run --out /nonexistent/file")
+        self.allows("no-root-names", "tests/a.bats", 'run --out "$PWD/nonexistent/file"')
         for text in ("units = 304", "# data sheet\n\nunits = 304", "units = 304 #", "units = 304  # data sheet\ndevices = 8"):
             self.catches("model-sources", "device/sim/models/a.model", text)
         self.catches("model-sources", "device/sim/models/a.links", "0-1 = 50e9")

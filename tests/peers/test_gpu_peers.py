@@ -48,7 +48,7 @@ class Compare(unittest.TestCase):
         self.assertIn("| copy down | none | b | 6 |", text)
 
     def test_a_peer_that_fails_is_named_once(self):
-        missing = gpu_peers.Side("gone", ("/nonexistent/gone",), gpu_peers.json_lines)
+        missing = gpu_peers.Side("gone", ("/dev/null/gone",), gpu_peers.json_lines)
         rows, text = table(says("a", line("copy up", 5)), says("b", line("copy up", 5), code=4), missing)
         self.assertEqual(rows[0]["ratio"], 1.0)
         self.assertEqual(text.count("b: exit 4"), 1)

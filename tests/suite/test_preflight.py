@@ -81,7 +81,7 @@ class Lists(unittest.TestCase):
 class Start(unittest.TestCase):
     def test_several_at_once_their_output_and_codes(self) -> None:
         given = Hidden("given").write(b"some text")
-        commands = [["cat", given.path], ["sh", "-c", "echo gpusig: no >&2; exit 77"], ["/nonexistent"]]
+        commands = [["cat", given.path], ["sh", "-c", "echo gpusig: no >&2; exit 77"], ["/dev/null/none"]]
         found = Children().together(commands, 20, (given,))
         self.assertEqual([one.code for one in found], [0, 77, 126])
         self.assertEqual((found[0].out, found[1].last_words), (b"some text", "no"))

@@ -66,12 +66,12 @@ static void searches_listed_folders(const char *folder)
 	char list[1024];
 	struct dynlib listed = {.title = "Listed", .files = files, .symbols = cosine_only};
 	struct dynlib none = listed;
-	snprintf(list, sizeof(list), "::/nowhere:%0600d:%s", 0, folder);
+	snprintf(list, sizeof(list), "::/dev/null/none:%0600d:%s", 0, folder);
 	setenv("GPUSIG_LIBRARIES", list, 1);
 	cosine = NULL;
 	expect(dynlib_open(&listed) == 0);
 	expect(cosine != NULL && cosine(0) == 1);
-	setenv("GPUSIG_LIBRARIES", "/nowhere:", 1);
+	setenv("GPUSIG_LIBRARIES", "/dev/null/none:", 1);
 	expect(dynlib_open(&none) == -ENODEV);
 	unsetenv("GPUSIG_LIBRARIES");
 }
@@ -81,7 +81,7 @@ static void searches_listed_folders(const char *folder)
 static void searches_folders(void)
 {
 	static const char *const folders[] = {"$GPUSIG_TEST_UNSET/lib", "$GPUSIG_TEST_FOLDER/lib",
-					      "/nowhere", NULL};
+					      "/dev/null/none", NULL};
 	static const char *const files[] = {"libgpusig-there.so", NULL};
 	struct dynlib libm_library = {.title = "libm", .files = libm, .symbols = cosine_only};
 	struct dynlib broken = {

@@ -71,7 +71,7 @@ static void without_topology_every_processor_is_a_core(void)
 {
 	const int all[] = {4, 9};
 	int cores[HOST_MAX_CORES];
-	expect(host_cores_of("/nowhere", all, 2, cores) == 2);
+	expect(host_cores_of("/dev/null/none", all, 2, cores) == 2);
 }
 
 static void each_cache_counts_once(void)
@@ -82,7 +82,7 @@ static void each_cache_counts_once(void)
 	expect(host_cache_bytes(root, cores, 2, 3) == 16u << 20);
 	expect(host_cache_bytes(root, cores, 3, 3) == 32u << 20);
 	expect(host_cache_bytes(root, cores, 3, 2) == 0);
-	expect(host_cache_bytes("/nowhere", cores, 3, 1) == 0);
+	expect(host_cache_bytes("/dev/null/none", cores, 3, 1) == 0);
 }
 
 static void shares_are_even(void)
@@ -123,7 +123,7 @@ static void write_group(const char *file, const char *text)
 
 static void control_groups_bound_memory(void)
 {
-	expect(host_cgroup_free_bytes("/nowhere") == UINT64_MAX);
+	expect(host_cgroup_free_bytes("/dev/null/none") == UINT64_MAX);
 	write_under_root("0::/a/b", "proc/self/cgroup");
 	expect(host_cgroup_free_bytes(root) == UINT64_MAX);
 	write_group("a/b/memory.max", "max");
@@ -144,7 +144,7 @@ static void control_groups_bound_memory(void)
 	expect(host_memory_available_bytes(root) == 100);
 	write_group("a/b/memory.current", "0");
 	expect(host_memory_available_bytes(root) == 8000 << 10);
-	expect(host_memory_available_bytes("/nowhere") == 0);
+	expect(host_memory_available_bytes("/dev/null/none") == 0);
 }
 
 static void version_1_groups_bound_memory(void)
