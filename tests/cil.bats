@@ -33,7 +33,7 @@ options() {
 		'llc_bandwidth = 1e15' 'unit_bandwidth = 1e14' 'host_bandwidth = 1e15' 'event_ns = 0' 'value_ns = 0' >free.model
 	for program in $(programs); do
 		# shellcheck disable=SC2046 # options are words
-		run --separate-stderr timeout 200 "${GPUSIG_BIN:-$root/bin}/$program" --device sim:./free.model:0-3 --warm-up 0 --min-samples 6 \
+		run --separate-stderr timeout "$HANGS_S" "${GPUSIG_BIN:-$root/bin}/$program" --device sim:./free.model:0-3 --warm-up 0 --min-samples 6 \
 			--max-samples 6 --format json $(options "$program")
 		echo "$program: $status $stderr"
 		[ "$status" = 0 ]

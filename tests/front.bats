@@ -393,13 +393,11 @@ print(*(o for a in own._actions for o in a.option_strings))' "$root" "$command")
 	grep -q '"ver$' results/records.cut
 }
 
-@test "a hung program is stopped at its limit, recorded as failed, and the run goes on in time" {
+@test "a hung program is stopped at its limit, recorded as failed, and the run goes on" {
 	fake micro/a deaf
 	fake micro/b steady
-	started=$SECONDS
-	run --separate-stderr suite run --budget 2s --out results
+	run --separate-stderr suite run --budget 2s --out results # the program itself never ends
 	[ "$status" = 1 ]
-	[ $((SECONDS - started)) -le 40 ] # the program itself never ends
 	[[ $stderr == *"failed micro/a: time limit"* ]]
 	sound results
 	records results | json '[r["reason"] for r in rows if r["kind"] == "end" and r["program"] == "micro/a"][0].startswith("time limit")' \
@@ -436,7 +434,7 @@ print(*(o for a in own._actions for o in a.option_strings))' "$root" "$command")
 @test "the time a program leaves goes to the others, by share" {
 	for name in a b c; do fake "micro/$name" steady; done
 	fake micro/d slow
-	suite run --budget 7s --out results 2>/dev/null || true # one pass
+	suite run --budget 10m --out results 2>/dev/null || true # so much that a busy machine changes little
 	records results | json '(lambda budget_s: budget_s("micro/d") > 2 * budget_s("micro/a"))(lambda name: [
 		float(r["argv"][r["argv"].index("--budget") + 1].rstrip("s")) for r in by_program[name] if r["kind"] == "run"][0])'
 }
@@ -446,22 +444,21 @@ print(*(o for a in own._actions for o in a.option_strings))' "$root" "$command")
 	run --separate-stderr suite run --device host --budget 2s --out short
 	[ "$status" = 0 ]
 	[ "${stderr_lines[1]}" = "gpusig: measuring 4 programs for 2.0 s, into $PWD/short" ]
-	# each its second and half a second for the case that it began, two for the report; --headline gives them less, and
-	# what is simulated takes longer on more devices
-	[ "${stderr_lines[2]}" = 'gpusig: every program gets at least 1 s: this takes about 8 s' ]
+	# how long, which follows from how fast this machine opens a device: test_plan
+	[[ ${stderr_lines[2]} == 'gpusig: every program gets at least 1 s: this takes about '*' s' ]]
 	[[ ${stderr_lines[3]} == '[curves 1/4] micro/a (1.0 s)' ]]
 	run --separate-stderr suite run --device host --headline --budget 2s --out headline
-	[ "${stderr_lines[2]}" = 'gpusig: every program gets at least 0.3 s: this takes about 5 s' ]
+	[[ ${stderr_lines[2]} == 'gpusig: every program gets at least 0.3 s: this takes about '*' s' ]]
 	run --separate-stderr suite run --device host --soak 2s --only a --out soak
 	[ "${stderr_lines[1]}" = "gpusig: soaking 1 program for 2.0 s, into $PWD/soak" ]
 	[[ $stderr != *'every program gets'* ]]
-	run --separate-stderr suite run --device host --budget 20s --out long
+	run --separate-stderr suite run --device host --budget 10m --out long
 	[[ $stderr != *'every program gets'* ]]
 	run --separate-stderr suite run --device sim --budget 1s --repeats 1 --out several
 	[ "${stderr_lines[0]}" = 'gpusig: device sim (asked for), 4 programs' ]
 	[ "${stderr_lines[1]}" = "gpusig: measuring 1 run of about 4 s each, into $PWD/several" ]
 	run --separate-stderr suite run --device sim:0-7 --budget 1s --out eight
-	[ "${stderr_lines[2]}" = 'gpusig: every program gets at least 1 s: this takes about 14 s' ]
+	[[ ${stderr_lines[2]} == 'gpusig: every program gets at least 1 s: this takes about '*' s' ]]
 }
 
 # ---- the folder
@@ -510,14 +507,14 @@ print(*(o for a in own._actions for o in a.option_strings))' "$root" "$command")
 }
 
 @test "two runs in one folder: the second is refused" {
-	fake micro/a slow
-	suite run --budget 5s --out results 2>/dev/null 3>&- &
-	pid=$!
+	fake micro/a hang
+	suite run --budget 10m --out results 2>/dev/null 3>&- &
 	until [ -s results/records.jsonl ]; do sleep 0.1; done
 	run --separate-stderr suite run --resume results
 	[ "$status" = 1 ]
 	[[ $stderr == *"in use by another run (process "* ]]
-	wait $pid || true # not plain wait: the limit of bats is a child too
+	kill "$(driver results)"
+	wait $! || true # not plain wait: the limit of bats is a child too
 	sound results
 }
 
@@ -539,11 +536,12 @@ print(*(o for a in own._actions for o in a.option_strings))' "$root" "$command")
 # ---- resuming
 
 @test "after kill -9 of the driver nothing is lost and nothing is repeated" {
-	for name in a b c; do fake "micro/$name" slow; done
-	# 8 cases of 0.25 s a program: the kill falls into the second one
-	"$root/gpusig" run --budget 30s --out results 2>/dev/null 3>&- &
-	until [ "$(grep -c '"kind": "case"' results/records.jsonl 2>/dev/null)" -ge 10 ]; do sleep 0.1; done
+	for name in a c; do fake "micro/$name" steady; done
+	fake micro/b hang
+	"$root/gpusig" run --budget 10m --out results 2>/dev/null 3>&- &
+	until [ "$(grep -c '"kind": "case"' results/records.jsonl 2>/dev/null)" = 11 ]; do sleep 0.1; done # 8 of a, 3 of b
 	kill -9 $!
+	fake micro/b steady
 	before=$(wc -l <results/records.jsonl)
 	head -n "$before" results/records.jsonl >kept
 	run --separate-stderr suite run --resume results
@@ -579,7 +577,7 @@ print(*(o for a in own._actions for o in a.option_strings))' "$root" "$command")
 	suite run --budget 1s --out results 2>/dev/null || true
 	run --separate-stderr suite run --resume results
 	[[ $stderr == *"nothing left to measure"*"did not fit into the time budget"*"--budget"* ]]
-	suite run --resume results --budget 10s 2>/dev/null || true
+	suite run --resume results --budget 10m 2>/dev/null || true
 	sound results
 	records results | json 'sum(r["kind"] == "case" for r in rows) == 8'
 }
@@ -593,7 +591,7 @@ print(*(o for a in own._actions for o in a.option_strings))' "$root" "$command")
 		[ "$status" = 2 ]
 		[[ $stderr == *"${words%% *} "*"contradicts"* ]]
 	done
-	suite run --resume results --budget 5s --seed 7 2>/dev/null || true
+	suite run --resume results --budget 10m --seed 7 2>/dev/null || true
 	records results | json 'all("sim" in r["argv"] and r["argv"][r["argv"].index("--seed") + 1] == "7" for r in rows if r["kind"] == "run")'
 }
 
@@ -609,39 +607,40 @@ print(*(o for a in own._actions for o in a.option_strings))' "$root" "$command")
 }
 
 @test "after kill -9 of a program the others run, and a resumed run repeats only what it had not done" {
-	fake micro/a slow
+	fake micro/a hang
 	fake micro/b steady
-	suite run --budget 20s --out results 2>words 3>&- &
-	until [ "$(grep -c '"kind": "case"' results/records.jsonl 2>/dev/null)" -ge 3 ]; do sleep 0.1; done
-	kill -9 "$(sed -n 's/.*"child": *\([0-9]*\).*/\1/p' results/lock)" # at once: the program has 1.25 s left
+	suite run --budget 10m --out results 2>words 3>&- &
+	until grep -q '"child": *[0-9]' results/lock && [ "$(grep -c '"kind": "case"' results/records.jsonl)" = 3 ]; do sleep 0.1; done 2>/dev/null
+	kill -9 "$(sed -n 's/.*"child": *\([0-9]*\).*/\1/p' results/lock)"
 	code=0
 	wait $! || code=$?
 	[ "$code" = 1 ]
 	grep -q 'failed micro/a: ended by signal 9' words
 	sound results
-	before=$(records results | grep -c '"kind": "case"')
+	[ "$(records results | grep -c '"kind": "case"')" = 11 ]
+	fake micro/a steady
 	run --separate-stderr suite run --resume results
 	[ "$status" = 0 ]
 	sound results
 	records results | json 'sum(r["kind"] == "case" for r in rows) == 16'
-	[ "$before" -gt 8 ]
 	[[ $stderr != *micro/b:* ]]
 }
 
 @test "a second SIGINT does not wait for a program that ignores the first" {
 	fake micro/a deaf
-	"$TEST_PYTHON" -c 'import os, signal, sys
-signal.signal(signal.SIGINT, signal.SIG_DFL)
-os.execv(sys.argv[1], sys.argv[1:])' "$root/gpusig" run --budget 60s --out results 2>words 3>&- &
-	until [ "$(grep -c '"kind": "case"' results/records.jsonl 2>/dev/null)" -ge 3 ]; do sleep 0.1; done
+	"$TEST_PYTHON" -c 'import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+sys.path.insert(0, sys.argv.pop(1))
+from suite import __main__ as driver, launch
+launch._STOP_GRACE_S = 1e6  # the program would get so long
+sys.exit(driver.main(sys.argv[1:]))' "$root" run --budget 10m --out results 2>words 3>&- &
+	until [ "$(grep -c '"kind": "case"' results/records.jsonl 2>/dev/null)" = 3 ]; do sleep 0.1; done
 	kill -s INT $!
-	sleep 0.3
-	started=$SECONDS
+	until [ -e results/records.jsonl.asked ]; do sleep 0.1; done
 	kill -s INT $!
 	code=0
 	wait $! || code=$?
 	[ "$code" = 130 ]
-	[ $((SECONDS - started)) -le 4 ]
 	sound results
 }
 
@@ -677,7 +676,7 @@ os.execv(sys.argv[1], sys.argv[1:])' "$root/gpusig" run --budget 60s --out resul
 	fake micro/a slow
 	pids=
 	for i in 1 2 3; do
-		suite run --budget 4s --out results 2>"words$i" 3>&- &
+		suite run --budget 10m --out results 2>"words$i" 3>&- &
 		pids="$pids $!"
 	done
 	for pid in $pids; do wait "$pid" || true; done
@@ -690,12 +689,12 @@ os.execv(sys.argv[1], sys.argv[1:])' "$root/gpusig" run --budget 60s --out resul
 # ---- being stopped
 
 stopped_by() {
-	fake micro/a slow
+	fake micro/a hang
 	fake micro/b steady
 	# A script's background commands ignore SIGINT; this one shall not.
 	"$TEST_PYTHON" -c 'import os, signal, sys
 signal.signal(signal.SIGINT, signal.SIG_DFL)
-os.execv(sys.argv[1], sys.argv[1:])' "$root/gpusig" run --budget 20s --out results 2>words 3>&- &
+os.execv(sys.argv[1], sys.argv[1:])' "$root/gpusig" run --budget 10m --out results 2>words 3>&- &
 	until grep -q '"kind": "case"' results/records.jsonl 2>/dev/null; do sleep 0.1; done
 	kill -s "$1" $!
 	code=0
@@ -708,6 +707,7 @@ os.execv(sys.argv[1], sys.argv[1:])' "$root/gpusig" run --budget 20s --out resul
 @test "SIGINT: the program ends its records, the run ends with that signal's status" {
 	stopped_by INT
 	[ "$code" = 130 ]
+	fake micro/a steady
 	suite run --resume results 2>/dev/null || true
 	sound results
 	records results | json 'sum(r["kind"] == "case" for r in rows) == 16'

@@ -7,13 +7,6 @@ load bats/helpers
 
 setup() { cd "$BATS_TEST_TMPDIR" || return 1; }
 
-# The process of the driver that has the folder now; empty where none has.
-driver() {
-	local pid
-	pid=$(sed -n 's/.*"driver": *\([0-9]*\).*/\1/p' "$1/lock" 2>/dev/null)
-	[ -z "$pid" ] || ! kill -0 "$pid" 2>/dev/null || echo "$pid"
-}
-
 runs_of() { (cd "$1" && find . -name records.jsonl | sort | tr '\n' ' '); }
 
 @test "every repeat is a whole run with a seed and an order of its own" {
@@ -35,8 +28,8 @@ runs_of() { (cd "$1" && find . -name records.jsonl | sort | tr '\n' ' '); }
 }
 
 @test "what was stopped goes on where it was, and repeats nothing" {
-	fake micro/a slow
-	suite run --repeats 3 --budget 3s --out results >said 2>err 3>&- &
+	fake micro/a hang
+	FAKE_HANGS_IN=run-2 suite run --repeats 3 --budget 10m --out results >said 2>err 3>&- &
 	until grep -q '"kind": "case"' results/run-2/records.jsonl 2>/dev/null; do sleep 0.1; done
 	kill -s TERM "$(driver results)"
 	wait $! || [ $? = 143 ]
@@ -45,7 +38,7 @@ runs_of() { (cd "$1" && find . -name records.jsonl | sort | tr '\n' ' '); }
 	run --separate-stderr suite run --resume results --repeats 4
 	[ "$status" = 2 ]
 	[[ $stderr == "gpusig: --repeats 4 contradicts the runs that are resumed, which are 3" ]]
-	suite run --resume results 2>err || [ $? = 3 ]
+	FAKE_HANGS_IN=nowhere suite run --resume results 2>err || [ $? = 3 ]
 	[ "$before" = "$(cksum <results/run-1/records.jsonl)" ]
 	for number in 1 2 3; do
 		json 'len({c["key"] for c in cases}) == len(cases) > 2 and rows[-1]["kind"] == "end"' <"results/run-$number/records.jsonl"
@@ -53,16 +46,19 @@ runs_of() { (cd "$1" && find . -name records.jsonl | sort | tr '\n' ' '); }
 }
 
 @test "a driver that was killed between and within runs loses nothing" {
-	fake micro/a slow
-	for _ in 1 2; do
-		if [ -e results ]; then how='--resume'; else how='--repeats 2 --budget 3s --out'; fi
+	fake micro/a hang
+	cases=0
+	for folder in run-1 run-1 run-2; do
+		if [ -e results ]; then how='--resume'; else how='--repeats 2 --budget 10m --out'; fi
 		# shellcheck disable=SC2086 # a list of words
-		suite run $how results >said 2>err 3>&- &
-		until [ -n "$(driver results)" ] && grep -q '"kind": "case"' results/run-1/records.jsonl; do sleep 0.1; done
+		FAKE_HANGS_IN=$folder suite run $how results >said 2>err 3>&- &
+		[ $folder = run-1 ] || cases=0
+		cases=$((cases + 3))
+		until [ "$(grep -c '"kind": "case"' results/$folder/records.jsonl 2>/dev/null)" = $cases ]; do sleep 0.1; done
 		kill -s KILL "$(driver results)"
 		wait $! || [ $? = 137 ]
 	done
-	suite run --resume results 2>err || [ $? = 3 ]
+	FAKE_HANGS_IN=nowhere suite run --resume results 2>err || [ $? = 3 ]
 	for number in 1 2; do
 		json 'len({c["key"] for c in cases}) == len(cases) > 2 and rows[-1]["kind"] == "end"' <"results/run-$number/records.jsonl"
 	done

@@ -13,9 +13,12 @@ setup() {
 
 @test "four starts in the same second on a fresh checkout: one builds, three wait and say so, all run" {
 	small_checkout checkout
+	export BUILD_UNTIL=$PWD/go
 	for node in 1 2 3 4; do
 		start "node$node" env "SLURMD_NODENAME=node$node" checkout/gpusig run --budget 1s --out 'fleet/%h'
 	done
+	wait_for '[ "$(cat ./*.err | grep -c waiting)" = 3 ]'
+	touch go
 	all_ended
 	tail -n 3 ./*.err
 	[ "$(cat ./*.code)" = "$(printf '0\n0\n0\n0')" ]
@@ -51,13 +54,14 @@ setup() {
 
 @test "a builder that is killed leaves no lock, and the next one builds" {
 	small_checkout checkout
-	export BUILD_S=5
+	export BUILD_UNTIL=$PWD/go
 	checkout/gpusig run --budget 1s --out one 2>one.err 3>&- &
 	wait_for '[ -s checkout/build/builds ]'
 	builder=$(sed -n 's/.*"process": *\([0-9]*\).*/\1/p' checkout/build/lock)
 	start two env checkout/gpusig run --budget 1s --out two
 	wait_for 'grep -q waiting two.err'
 	kill -9 "$builder"
+	touch go
 	wait $! || true
 	all_ended
 	tail -n 3 ./*.err
@@ -175,7 +179,7 @@ setup() {
 
 @test "a folder in which another run measures is in use, and nothing says to resume it" {
 	fake micro/a hang
-	suite run --budget 60s --out results 2>/dev/null 3>&- &
+	suite run --budget 10m --out results 2>/dev/null 3>&- &
 	pid=$!
 	wait_for '[ -s results/records.jsonl ]'
 	for words in '' '--repeats 2'; do
@@ -185,13 +189,13 @@ setup() {
 		[[ $stderr == *"/results is in use by another run (process "* ]]
 		[[ $stderr != *resume* ]]
 	done
-	driver=$(sed -n 's/.*"driver": *\([0-9]*\).*/\1/p' results/lock)
+	measuring=$(driver results)
 	# The same lock as another node sees it: the process means nothing there.
 	changed=$(sed 's/"host": *"[^"]*", *"processes": *"[^"]*"/"host": "node9", "processes": "another"/' results/lock)
 	echo "$changed" >results/lock
 	run --separate-stderr suite run --resume results
 	[ "$status" = 1 ]
 	[[ $stderr == *"is in use by another run (process "*" of node9)" ]]
-	kill -INT "$driver"
+	kill -INT "$measuring"
 	wait $pid || true
 }

@@ -27,7 +27,7 @@ setup() {
 	[ -x "$bin/micro/launch" ] || skip 'nothing is built'
 }
 
-on_nodes() { timeout 200 srun --overcommit -N4 --ntasks-per-node=1 "$@" 3>&-; }
+on_nodes() { timeout "$HANGS_S" srun --overcommit -N4 --ntasks-per-node=1 "$@" 3>&-; }
 
 @test "srun on a fresh checkout: one build, four complete runs, each in the folder of its node and with the job in its provenance" {
 	small_checkout checkout "$bin/micro/launch"
@@ -47,7 +47,7 @@ on_nodes() { timeout 200 srun --overcommit -N4 --ntasks-per-node=1 "$@" 3>&-; }
 
 @test "srun with two tasks a node: one of each runs, the other is refused" {
 	small_checkout checkout
-	run timeout 100 srun --overcommit -N2 --ntasks-per-node=2 checkout/gpusig run --budget 1s --out 'fleet/%h' 3>&-
+	run timeout "$HANGS_S" srun --overcommit -N2 --ntasks-per-node=2 checkout/gpusig run --budget 1s --out 'fleet/%h' 3>&-
 	[ "$(grep -c 'SLURM_LOCALID is 1: two runs on a node disturb each other' <<<"$output")" = 2 ]
 	[ "$(ls fleet)" = "$(printf 'node1\nnode2')" ]
 	for node in 1 2; do [ -s "fleet/node$node/signature.json" ]; done
@@ -78,7 +78,7 @@ on_nodes() { timeout 200 srun --overcommit -N4 --ntasks-per-node=1 "$@" 3>&-; }
 	mkdir front
 	printf '#!/bin/sh\necho "$*" >>"%s/launched"\nexit 1\n' "$PWD" >front/srun # what mpirun would start ranks with
 	chmod +x front/srun
-	GPUSIG_BIN=$bin timeout 200 srun --overcommit -N2 --ntasks-per-node=1 env PATH="$PWD/front:$PATH" "$root/gpusig" run --device host \
+	GPUSIG_BIN=$bin timeout "$HANGS_S" srun --overcommit -N2 --ntasks-per-node=1 env PATH="$PWD/front:$PATH" "$root/gpusig" run --device host \
 		--only collectives/allreduce --budget 2s --out "$PWD/fleet/%h" >out 2>err 3>&- || [ $? = 3 ] || { tail err && false; }
 	[ ! -e launched ]
 	for node in 1 2; do

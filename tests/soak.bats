@@ -30,7 +30,7 @@ print(sum(c["checked"] for _, c in checks), "of", sum(c["timed"] for _, c in che
 	fake micro/a slow
 	suite run --soak 12s --out results >said 2>err 3>&- &
 	until grep -q '"kind": "case"' results/records.jsonl 2>/dev/null; do sleep 0.1; done
-	kill -s TERM "$(sed -n 's/.*"driver": *\([0-9]*\).*/\1/p' results/lock)"
+	kill -s TERM "$(driver results)"
 	wait $! || [ $? = 143 ]
 	json 'rows[0]["soak"] is True and rows[0]["budget_s"] == 12' < <(tr -d '\n' <results/plan.json)
 	for options in '--soak 13s' '--budget 12s'; do

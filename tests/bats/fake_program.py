@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A fake benchmark program for tests of the driver: it measures nothing and misbehaves on demand.
 
-fake_program.py NAME BEHAVIOUR OPTIONS...; behaviours: steady, slow, wrong, invalid, absent, crash, hang, deaf,
-flaky (one wrong result, when cases are repeated),
+fake_program.py NAME BEHAVIOUR OPTIONS...; behaviours: steady, slow, wrong, invalid, absent, crash,
+flaky (one wrong result, when cases are repeated), hang (at its fourth case until SIGINT; where
+FAKE_HANGS_IN is set, only if that is in the path of its records), deaf (for ever; the file RECORDS.asked says that it had SIGINT),
 partial (dies in the middle of a line), greedy (writes until the disk is full), mute (no --about), usage. fake_program.sh
 answers --about and --devices.
 """
@@ -62,8 +63,9 @@ def finish(status, code, count, left=0):
 
 
 def measure():
-    interrupted = []
-    signal.signal(signal.SIGINT, signal.SIG_IGN if behaviour == "deaf" else lambda *_: interrupted.append(1))
+    asked = []
+    signal.signal(signal.SIGINT, lambda *_: asked.append(behaviour == "deaf" and open(option("--out") + ".asked", "w").close()))
+    hangs = behaviour in ("hang", "deaf") and os.environ.get("FAKE_HANGS_IN", "") in option("--out")
     done = set(open(option("--done")).read().split("\n")) if option("--done") else set()
     budget_s, spent_s = float(option("--budget", "10s").rstrip("s")), 0.0
     put(record("run", question="?", argv=words, device=[{"spec": option("--device")}]))
@@ -78,9 +80,9 @@ def measure():
         if position == 3 and behaviour == "partial":
             os.write(os.open(option("--out"), os.O_WRONLY | os.O_APPEND), b'{"schema": "gpusig.record", "ver')
             os.kill(os.getpid(), signal.SIGKILL)
-        while position == 3 and behaviour in ("hang", "deaf") and not interrupted:
+        while position == 3 and hangs and (not asked or behaviour == "deaf"):
             time.sleep(0.02)
-        if interrupted:
+        if asked:
             finish("interrupted", 3, count, len(todo) - position)
             signal.signal(signal.SIGINT, signal.SIG_DFL)
             os.kill(os.getpid(), signal.SIGINT)

@@ -80,6 +80,13 @@ suite() {
 	(cd "$root" && exec "$TEST_PYTHON" -m suite --cwd "$BATS_TEST_TMPDIR" "$@")
 }
 
+# driver FOLDER: the process of the driver that has the folder now; empty where none has.
+driver() {
+	local pid
+	pid=$(sed -n 's/.*"driver": *\([0-9]*\).*/\1/p' "$1/lock" 2>/dev/null)
+	[ -z "$pid" ] || ! kill -0 "$pid" 2>/dev/null || echo "$pid"
+}
+
 # why TEXT: the last message of gpusig in it. mpirun prints lines around and after that message.
 why() {
 	local line reason=

@@ -11,8 +11,8 @@ copy_checkout() {
 	done | tar -c --null -T -) | tar -x -C "$1"
 }
 
-# small_checkout FOLDER [PROGRAM]: a checkout whose only program, micro/a, takes a second to build and is a script, or this one. What
-# gpusig does around make is what is tested.
+# small_checkout FOLDER [PROGRAM]: a checkout whose only program, micro/a, is a script, or this one; its build waits for the file
+# BUILD_UNTIL where that is set. What gpusig does around make is what is tested.
 small_checkout() {
 	mkdir -p "$1"
 	cp -r "$root/gpusig" "$root/suite" "$root/reports" "$1"
@@ -35,7 +35,7 @@ small_checkout() {
 		$(build)/bin/micro/a: made/a micro/a.c
 		> echo begun >>$(BUILD)/builds
 		> mkdir -p $(@D)
-		> sleep $(or $(BUILD_S),1)
+		> until [ -z "$(BUILD_UNTIL)" ] || [ -e "$(BUILD_UNTIL)" ]; do sleep 0.1; done
 		> cp $< $@
 		> echo ended >>$(BUILD)/builds
 		where:
@@ -57,9 +57,9 @@ all_ended() {
 	started=
 }
 
-# wait_for CONDITION: at most a minute.
+# wait_for CONDITION: or fails, where that hangs.
 wait_for() {
-	local left=600
+	local left=$((HANGS_S * 10))
 	until eval "$1"; do
 		left=$((left - 1))
 		[ "$left" -gt 0 ] || return 1

@@ -97,19 +97,35 @@ static void the_watchdog_opens_what_is_overdue(void)
 		dev_event_close(on.d, e);
 	}
 	expect(gate_overdue() == before + 2);
-	struct dev_event *e = record_behind(g, on.s);
-	expect(dev_event_query(on.d, e) == -EAGAIN); /* the gate works again */
-	expect(gate_release(g) == 0);
-	ok(dev_stream_sync(on.d, on.s));
-	dev_event_close(on.d, e);
 	gate_close(g);
 }
 
+/* On a busy machine a later try may be the first in time. */
+static void a_gate_works_again_after_the_watchdog(void)
+{
+	struct gate *g = gate_of(300 * MS);
+	int released = -ETIMEDOUT;
+	for (int i = 0; released == -ETIMEDOUT && i < 100; i++) {
+		struct dev_event *e = record_behind(g, on.s);
+		if (i == 0)
+			ok(dev_stream_sync(on.d, on.s));
+		int found = dev_event_query(on.d, e);
+		released = gate_release(g);
+		expect(released != 0 || found == -EAGAIN);
+		expect(i > 0 || released == -ETIMEDOUT);
+		ok(dev_stream_sync(on.d, on.s));
+		dev_event_close(on.d, e);
+	}
+	expect(released == 0);
+	gate_close(g);
+}
+
+/* Before any other test, since the limit is shorter once a gate was overdue. */
 static void other_gates_stay_shut(void)
 {
-	struct gate *soon = gate_of(100 * MS), *late = gate_of(900 * MS);
-	struct dev_event *first = record_behind(soon, on.s),
-			 *second = record_behind(late, on.other);
+	struct gate *soon = gate_of(100 * MS), *late = gate_of(GATE_LIMIT_NS);
+	struct dev_event *second = record_behind(late, on.other),
+			 *first = record_behind(soon, on.s);
 	ok(dev_stream_sync(on.d, on.s));
 	expect(dev_event_query(on.d, second) == -EAGAIN);
 	expect(gate_release(late) == 0);
@@ -185,6 +201,7 @@ enum { QUICK, SHALLOW, STUCK };
 #define SHALLOW_MAX 6u
 
 static bool only_stuck;
+static uint64_t asked, most_asked; /* iterations of the last shallow sample, and of the longest */
 
 struct state {
 	char *from, *to;
@@ -209,6 +226,10 @@ static int body(struct bench_case *c, unsigned variant, uint64_t iterations)
 	int status = 0;
 	for (uint64_t i = 0; status == 0 && i < iterations; i++)
 		status = dev_copy(c->dev, c->stream, s->to, s->from, 4096);
+	if (variant == SHALLOW) {
+		asked = iterations;
+		most_asked = asked > most_asked ? asked : most_asked;
+	}
 	bool full = variant == SHALLOW ? iterations > SHALLOW_MAX : variant == STUCK && loaded;
 	loaded = loaded || variant == STUCK;
 	return status || !full ? status : dev_stream_sync(c->dev, c->stream);
@@ -269,14 +290,18 @@ static void an_overdue_gate_costs_its_variant(void)
 	expect(!output_has("stuck_ratio"));
 }
 
+/* A copy may take a busy machine so long that one is enough for a sample. */
 static void a_short_queue_gets_less(void)
 {
 	expect(output_has("\"name\":\"time\",\"variant\":\"shallow\"") &&
 	       !output_has("\"flag\":\"gate\",\"variant\":\"shallow\""));
+	expect(asked > 0 && asked <= SHALLOW_MAX);
 	const char *capacity = strstr(output, "\"operations_queued_max\":");
-	require(capacity);
-	double most = strtod(strchr(capacity, ':') + 1, NULL);
-	expect(most > 8 && most <= 8 + SHALLOW_MAX);
+	expect((capacity != NULL) == (most_asked > SHALLOW_MAX));
+	if (capacity) {
+		double most = strtod(strchr(capacity, ':') + 1, NULL);
+		expect(most > 8 && most <= 8 + SHALLOW_MAX);
+	}
 }
 
 static void a_case_without_samples_fails(void)
@@ -295,11 +320,12 @@ int main(void)
 	on.d = on.set.dev[0];
 	if (dev_stream_open(on.d, 0, &on.s) || dev_stream_open(on.d, 0, &on.other))
 		return 1;
+	test(other_gates_stay_shut);
 	test(a_gate_holds_until_it_is_released);
 	test(one_write_releases_all_streams);
 	test(closing_releases);
 	test(the_watchdog_opens_what_is_overdue);
-	test(other_gates_stay_shut);
+	test(a_gate_works_again_after_the_watchdog);
 	test(watchdog_and_release_race);
 	test(no_watchdog_in_virtual_time);
 	dev_stream_close(on.d, on.s);
