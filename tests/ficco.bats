@@ -7,7 +7,7 @@
 load bats/helpers
 
 program=${GPUSIG_BIN:-$root/bin}/overlap/ficco
-QUICK='--min-samples 6 --max-samples 6 --warm-up 0 --budget 240s --format json'
+QUICK='--min-samples 6 --max-samples 6 --warm-up 0 --budget 10m --format json'
 ALL=ag-gemm,gemm-rs,a2a-gemm,a2a-gemm-uneven
 SIX=serial,shard,uniform-fused-1d,hetero-fused-1d,hetero-unfused-1d,uniform-fused-2d
 

@@ -134,10 +134,7 @@ parsed() {
 @test "what a run has measured is printed when it is interrupted" {
 	"$bin/collectives/device_allreduce" --device sim:0-7 -b 4K -e 512M -n 200 --format nccl-tests >"$BATS_TEST_TMPDIR/out" \
 		--out "$BATS_TEST_TMPDIR/records" 2>"$BATS_TEST_TMPDIR/err" &
-	for _ in $(seq 300); do
-		sleep 0.1
-		! grep -q '"kind":"case"' "$BATS_TEST_TMPDIR/records" 2>/dev/null || break
-	done
+	until grep -q '"kind":"case"' "$BATS_TEST_TMPDIR/records" 2>/dev/null; do sleep 0.1; done
 	kill -TERM $!
 	wait $! || true
 	grep -Eq '^# Interrupted: [0-9]+ of the cases did not run$' "$BATS_TEST_TMPDIR/out"

@@ -8,7 +8,7 @@ load bats/nodes
 
 bin=${GPUSIG_BIN:-$root/bin}/collectives
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1
-QUICK='--min-samples 1 --max-samples 1 --warm-up 0 --budget 60s --format json'
+QUICK='--min-samples 1 --max-samples 1 --warm-up 0 --budget 10m --format json'
 
 setup() {
 	[ -x "$bin/pairs" ] || skip "collectives/ is not built: no MPI"
@@ -67,7 +67,7 @@ print(*(d["name"] for d in case["derived"] if d["variant"] == "forward" and d["n
 }
 
 @test "every sample of a pair counts, however many checks follow, and no other pass" {
-	run --separate-stderr timeout "$HANGS_S" mpirun -n 2 "$bin/pairs" -b 64 -e 128 -f 2 -n 7 -w 3 --budget 5s --format json
+	run --separate-stderr timeout "$HANGS_S" mpirun -n 2 "$bin/pairs" -b 64 -e 128 -f 2 -n 7 -w 3 --budget 10m --format json
 	json 'sum(c["check"]["untimed"] for c in cases) > 8 and len(cases) == 2' \
 		'all(d["rounds"] == v["n"] == 7 for c in cases for v in c["variants"] for d in c["derived"]
 			if d["variant"] == v["name"] and d["name"].startswith("link_"))' <<<"$output"
@@ -114,13 +114,13 @@ print(*(d["name"] for d in case["derived"] if d["variant"] == "forward" and d["n
 	for way in $(or_all backward 'forward backward both_ways'); do
 		from=$([ "$way" = backward ] && echo 2 || echo 0)
 		run --separate-stderr mpirun -n 4 -x LD_PRELOAD="$PWD/corrupt.so" -x CORRUPT_FROM="$from" "$bin/pairs" --size 4K --window 2 --way "$way" \
-			--budget 5s --format json
+			--budget 10m --format json
 		echo "$way: $status $stderr"
 		[ "$status" = 1 ]
 		[[ $stderr == *"$way"*"rank 1: round "*", from rank $from: message 1: byte 2048 is "*", not "* ]]
 	done
 	# Each end of a ping receives.
-	run --separate-stderr mpirun -n 4 -x LD_PRELOAD="$PWD/corrupt.so" -x CORRUPT_FROM=3 "$bin/pairs" --way round_trip --budget 5s
+	run --separate-stderr mpirun -n 4 -x LD_PRELOAD="$PWD/corrupt.so" -x CORRUPT_FROM=3 "$bin/pairs" --way round_trip --budget 10m
 	[ "$status" = 1 ]
 	[[ $stderr == *"rank 1: round "*", from rank 3: message 0: byte 4 is "* ]]
 }
@@ -154,7 +154,7 @@ need_nodes() { nodes_open 4 "$RATE" || skip "$nodes_why"; }
 measure() {
 	rm -rf results && mkdir results
 	run on_nodes --map-by ppr:1:node "$bin/pairs" --size 64K --window 4 --min-samples 6 --max-samples 6 --warm-up 0 \
-		--check end --budget 100s --out "$PWD/results/records.jsonl" "$@"
+		--check end --budget 10m --out "$PWD/results/records.jsonl" "$@"
 	echo "$status $output"
 	[ "$status" = 0 ] || [ "$status" = 3 ]
 	# 3: contended without a second try, which leaves no headline number.

@@ -343,7 +343,7 @@ for axis in json.loads(sys.stdin.readline())["axes"]:
 			for value in 1000T 15000000T; do
 				in_turn || [ "$value" = 1000T ] || continue
 				echo "axis: --$axis $value"
-				ask timeout 20 "$bin/$name" --device sim --budget 0.05s --format json "--$axis" "$value"
+				ask timeout "$HANGS_S" "$bin/$name" --device sim --budget 0.05s --format json "--$axis" "$value"
 				[ "$status" = 2 ] || [ "$status" = 77 ]
 				[ -n "$stderr" ]
 				able=1
@@ -409,10 +409,7 @@ for axis in json.loads(sys.stdin.readline())["axes"]:
 		rm -f out
 		"$bin/$name" --device host --budget 20s --full --out out >words 2>&1 3>&- &
 		pid=$!
-		for _ in $(seq 1000); do
-			[ ! -s out ] && kill -0 $pid 2>/dev/null || break
-			sleep 0.02
-		done
+		while [ ! -s out ] && kill -0 $pid 2>/dev/null; do sleep 0.02; done
 		kill -INT $pid 2>/dev/null || true
 		code=0
 		wait $pid || code=$?
@@ -430,28 +427,18 @@ for axis in json.loads(sys.stdin.readline())["axes"]:
 		'none([p for p, said in by_program.items() if (said[0]["exit"] == 130) != (said[-1]["status"] == "interrupted")])' <all
 }
 
-# worked_s: seconds of CPU time that the commands of this test have taken up to now.
-worked_s() {
-	times >times.txt
-	tail -n 1 times.txt | awk '{ for (i = 1; i <= 2; i++) { split($i, t, "[ms]"); sum += t[1] * 60 + t[2] } printf "%d\n", sum }'
-}
-
-# Neighbours stretch the time that passes, but not the time that is worked: each alone may be long.
+# Whatever a busy machine does, the last case was begun before the budget was spent, so those before it took less.
 @test "the budget is kept on the host" {
 	for name in $(programs); do
 		now "$name"
-		worked_s >before
-		started=$SECONDS
+		rm -f out
 		measure "$name" host --budget 0.2s --out out
-		took=$((SECONDS - started))
-		worked_s >after
 		[ "$status" != 77 ] || { unable="$unable$name: $(why "$stderr"); " && continue; }
-		worked=$(($(<after) - $(<before)))
-		echo "exit $status, took $took s and $worked s of CPU time"
 		[ "$status" = 0 ] || [ "$status" = 3 ]
-		[ "$took" -lt 16 ] || [ "$worked" -lt 16 ] # the budget, and five for the least number of samples
-		[ "$took" -lt 120 ]
+		cat out >>all
 		able=1
 	done
 	some_could_run
+	json 'none([p for p, said in by_program.items() if sum(r["elapsed_s"] for r in [r for r in said if r["kind"] == "case"][:-1]) > 0.2])' \
+		'any(r["cases"]["out_of_budget"] > 0 for r in rows if r["kind"] == "end")' <all
 }

@@ -6,7 +6,7 @@
 load bats/helpers
 
 bin=${GPUSIG_BIN:-$root/bin}
-QUICK='--min-samples 6 --max-samples 6 --warm-up 0 --budget 60s --format json'
+QUICK='--min-samples 6 --max-samples 6 --warm-up 0 --budget 10m --format json'
 
 # measure PROGRAM OPTIONS
 measure() {

@@ -46,7 +46,7 @@ class Scratch(unittest.TestCase):
         folder.mkdir(parents=True)
         with open(folder / "records.jsonl", "wb") as stream:
             subprocess.run([BIN / self.program, "--device", device, "--headline", "--budget", "1s", "--format", "json",
-                            "--seed", str(seed), *options], stdout=stream, stderr=subprocess.PIPE, check=True, timeout=120)
+                            "--seed", str(seed), *options], stdout=stream, stderr=subprocess.PIPE, check=True, timeout=300)
         (folder / "signature.json").write_text(build(read(folder / "records.jsonl")).text(), encoding="utf-8")
         if started:
             (folder / "plan.json").write_text(json.dumps({"created": started.isoformat()}), encoding="utf-8")
@@ -55,6 +55,6 @@ class Scratch(unittest.TestCase):
     def export(self, name: str, *words: str) -> Tuple[str, str]:
         """stdout and stderr of a good export."""
         ran = subprocess.run([sys.executable, "-m", "reports", "export", "--cwd", str(self.folder), "--to", name, *words],
-                             cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8", timeout=120, check=False)
+                             cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8", timeout=300, check=False)
         self.assertEqual(ran.returncode, 0, ran.stderr)
         return ran.stdout, ran.stderr

@@ -29,7 +29,7 @@ def tool() -> Path:
 class Compare(simulated.Scratch):
     def compare(self, before: str, after: str) -> str:
         ran = subprocess.run([sys.executable, str(tool()), "--no-color", "benchmarks", before, after], cwd=self.folder,
-                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8", timeout=60, check=False)
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8", timeout=300, check=False)
         if "ModuleNotFoundError" in ran.stderr:
             self.skipTest(ran.stderr.splitlines()[-1])
         self.assertEqual(ran.returncode, 0, ran.stderr)

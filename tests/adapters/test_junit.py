@@ -24,7 +24,7 @@ class Schema(simulated.Scratch):
         path = self.folder / "junit.xml"
         path.write_text(text, encoding="utf-8")
         ran = subprocess.run(["xmllint", "--noout", "--nonet", "--schema", str(SCHEMA), str(path)], stdout=subprocess.PIPE,
-                             stderr=subprocess.STDOUT, encoding="utf-8", timeout=60, check=False)
+                             stderr=subprocess.STDOUT, encoding="utf-8", timeout=300, check=False)
         return ran.returncode == 0, ran.stdout
 
     def test_runs_good_and_bad_are_valid(self) -> None:

@@ -42,7 +42,7 @@ class Otava(simulated.Scratch):
         options = ["--since", SINCE, "--magnitude", LEAST, "--output", "json"]
         ran = subprocess.run([*own, str(script), "analyze", test, *options], cwd=self.folder,
                              env={**os.environ, **environment, "OTAVA_CONFIG": str(self.folder / "otava.yaml")},
-                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8", timeout=120, check=False)
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8", timeout=300, check=False)
         self.assertEqual(ran.returncode, 0, ran.stderr)
         return list(json.loads(ran.stdout)[test])
 

@@ -23,7 +23,7 @@ class ReFrame(simulated.Scratch):
         environment = {**os.environ, "RFM_PREFIX": str(self.folder / "reframe"), **self.tools, "GPUSIG_BIN": str(simulated.BIN),
                        "GPUSIG_NO_INSTALL": "1", "GPUSIG_NICE": str(os.nice(0)), "HOME": str(self.folder)}
         ran = subprocess.run(["reframe", "--nocolor", "-c", "gpusig_test.py", "-r", *words], cwd=self.folder, env=environment,
-                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8", timeout=180, check=False)
+                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8", timeout=300, check=False)
         return ran.returncode, ran.stdout
 
     def perflog(self) -> Dict[str, str]:

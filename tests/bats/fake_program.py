@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A fake benchmark program for tests of the driver: it measures nothing and misbehaves on demand.
 
-fake_program.py NAME BEHAVIOUR OPTIONS...; behaviours: steady, slow, wrong, invalid, absent, crash,
-flaky (one wrong result, when cases are repeated), hang (at its fourth case until SIGINT; where
-FAKE_HANGS_IN is set, only if that is in the path of its records), deaf (for ever; the file RECORDS.asked says that it had SIGINT),
-partial (dies in the middle of a line), greedy (writes until the disk is full), mute (no --about), usage. fake_program.sh
-answers --about and --devices.
+fake_program.py NAME BEHAVIOUR OPTIONS...; behaviours: steady, slow, wrong, invalid, absent, crash, flaky (one wrong result,
+when cases are repeated), hang (at its fourth case until SIGINT; where FAKE_HANGS_IN is set, only if that is in the path of its
+records), deaf (for ever; the file RECORDS.asked says that it had SIGINT), partial (dies in the middle of a line), greedy (writes
+until the disk is full), mute (no --about), usage. fake_program.sh answers --about and --devices. The time that --budget ends is
+what its cases would take, not what a busy machine took.
 """
 import json
 import os
@@ -74,7 +74,7 @@ def measure():
     todo = [key for key in chosen if key not in done]
     for position, key in enumerate(todo):
         time.sleep(PAUSE_S)
-        spent_s += PAUSE_S  # not what a busy machine took
+        spent_s += PAUSE_S
         if position == 3 and behaviour == "crash":
             os.kill(os.getpid(), signal.SIGSEGV)
         if position == 3 and behaviour == "partial":

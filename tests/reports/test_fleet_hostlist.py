@@ -61,7 +61,7 @@ def scontrol(*words: str) -> List[str]:
         config = Path(folder) / "slurm.conf"  # without one it asks the network
         config.write_text("ClusterName=x\nSlurmctldHost=localhost\n" + "".join("PluginDir=%s\n" % path for path in plugins[:1]))
         done = subprocess.run(["scontrol", "show", *words], env={**variables, "SLURM_CONF": str(config)}, capture_output=True,
-                              text=True, check=True, timeout=60)
+                              text=True, check=True, timeout=300)
     return done.stdout.split()
 
 
