@@ -31,18 +31,15 @@ from reports.state import telemetry_of
 from reports.svg import markup
 
 TEMPLATES = Path(__file__).parent / "templates"
-LIMIT = 1_000_000  # bytes
-# The most rows of a folded table, and figures of a section. The first pair with which the page keeps its limit is taken.
-_LEVELS = ((20, 40), (10, 20), (5, 10), (0, 5), (0, 1), (0, 0))
 _FILES = ((METRICS, "every value, valid or not, with its interval and its flags"), (TIMINGS, "the times of every variant"),
           (RECORDS, "all samples, facts and mechanisms"), ("signature.json", "what this machine is compared by"))
 FOLDED, FEW = 12, 4  # rows of a table that are shown, the others folded; so few others are shown, too
+_DETAILS = 20  # rows of the tables at the end of a section
 _PROVENANCE = 4  # rows of a table of provenance
 _NOTES = 12  # of what is left out, before the others are folded
 _LONGEST = 1000  # characters of a text
 _FIGURES = 1  # of a section, the others folded
 _NAME = 160  # characters of the name of a table or a chart
-_MAX_SECTIONS = 200
 
 
 class MissingDependency(RuntimeError):
@@ -164,19 +161,17 @@ def _unfolded(count: int) -> int:
     return count if count <= _FIGURES + 1 else _FIGURES
 
 
-def _section(section: Section, main: str, rows: int, most_figures: int) -> Dict[str, Any]:
+def _section(section: Section, main: str) -> Dict[str, Any]:
     run, figures = section.group.run, spec_of(section.group.program).figures(section)
-    hidden = len(figures) - most_figures
     device, linked = section.group.device, Linker()
     question, summary = linked(run.question[:_LONGEST]), linked(hold(section.summary)[:_LONGEST])
-    shown = [_figure(f, section.title, linked) for f in figures[:most_figures]]
+    shown = [_figure(f, section.title, linked) for f in figures]
     notes = [(term, linked(text[:_LONGEST]))
              for term, text in (("Formula", run.formula), ("Timed", run.timed), ("Limits", run.limits)) if text]
     return {"title": section.title, "anchor": anchor(section), "program": section.group.program,
             "device": "" if device in (main, "none") else device, "question": question, "summary": summary,
             "in_short": first_sentence(hold(section.summary)), "figures": shown, "unfolded": _unfolded(len(shown)),
-            "notes": notes, "method": method_of(section.group.program),
-            "hidden": plural(hidden, "more figure") if hidden > 0 else "", "details": details_of(section, rows)}
+            "notes": notes, "method": method_of(section.group.program), "details": details_of(section, _DETAILS)}
 
 
 # ------------------------------------------------------------------ provenance and page
@@ -231,13 +226,12 @@ def _kicker(json: Json) -> List[str]:
                         started[0].replace("T", " ")[:16] + " UTC" if started else "") if t]
 
 
-def _context(signature: Signature, rows: int, figures: int) -> Dict[str, Any]:
+def _context(signature: Signature) -> Dict[str, Any]:
     json = signature.json
     fields = json["provenance"]["fields"]
     kicker = _kicker(json) + [machine.counts(signature)]
     footer = "gpusig %s; %s. The same records give the same page." % (
         fields.get("version") or "of unknown version", plural(len(json["runs"]), "run"))
-    shown = signature.sections[:_MAX_SECTIONS]
     return {"title": "gpusig: " + machine.name_of(json), "kicker": kicker, "files": _FILES,
             "machine": {"name": machine.name_of(json), "sentence": hold(machine.sentence_of(json)),
                         "state": [(i.label, hold(i.text), i.hint) for i in machine.state_of(json)]},
@@ -245,22 +239,17 @@ def _context(signature: Signature, rows: int, figures: int) -> Dict[str, Any]:
             "answers": [(question, hold(answer)) for question, answer in answers(signature)],
             "trust": TRUST, "verdict": machine.verdict(signature),
             "headline": _headline(signature), "headline_note": _headline_note(signature),
-            "skipped": left_out.skipped(json)[:_MAX_SECTIONS], "most_notes": _NOTES, "words": words(),
-            "sections": [_section(s, json["device"], rows, figures) for s in shown],
-            "hidden_sections": len(signature.sections) - len(shown), "folded": FOLDED, "few": FEW, "provenance_rows": _PROVENANCE,
+            "skipped": left_out.skipped(json), "most_notes": _NOTES, "words": words(),
+            "sections": [_section(s, json["device"]) for s in signature.sections],
+            "folded": FOLDED, "few": FEW, "provenance_rows": _PROVENANCE,
             "provenance": _provenance(json), "footer": footer}
 
 
 def render(signature: Signature) -> str:
-    """At most LIMIT bytes: of a large run with fewer rows and figures. Raises MissingDependency where jinja2 is not installed."""
-    template, page = page_template("report.html"), ""
+    """Raises MissingDependency where jinja2 is not installed."""
+    template = page_template("report.html")
     style, style_hash = style_of("report.css", running=running_of(signature))
-    for rows, figures in _LEVELS:
-        context = _bounded(_context(signature, rows, figures))
-        page = template.render(context, style=style, style_hash=style_hash) + "\n"
-        if len(page.encode("utf-8")) <= LIMIT:
-            break
-    return page
+    return template.render(_bounded(_context(signature)), style=style, style_hash=style_hash) + "\n"
 
 
 def running_of(signature: Signature) -> str:

@@ -115,7 +115,7 @@ def sentence_of(row: Json) -> str:
     return "%s, %s, interval %s" % (text, said, _ends_text(row))
 
 
-def draw_runs(row: Json, axis: Axis, names: Tuple[List[str], List[str]], titles: bool) -> str:
+def draw_runs(row: Json, axis: Axis, names: Tuple[List[str], List[str]]) -> str:
     canvas = Canvas(_WIDTH, _HEIGHT, sentence_of(row))
     x = _scale(axis, _LEFT, _WIDTH - _RIGHT)
     canvas.line(x(0.0), 1, x(0.0), _AXIS, "grid")
@@ -126,7 +126,7 @@ def draw_runs(row: Json, axis: Axis, names: Tuple[List[str], List[str]], titles:
         for i, value in enumerate(values):
             if value is not None:
                 title = "%s: %s" % (names[place][i] if i < len(names[place]) else side, human(value, row["unit"]))
-                canvas.dot(x(axis.place(value)), y + _JITTER[i % len(_JITTER)], "run " + colour, title if titles else "", 2.8)
+                canvas.dot(x(axis.place(value)), y + _JITTER[i % len(_JITTER)], "run " + colour, title, 2.8)
         if row[side]["median"] is not None:
             at = x(axis.place(row[side]["median"]))
             canvas.line(at, y - 7, at, y + 7, "median s%d" % place)

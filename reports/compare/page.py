@@ -7,7 +7,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, List, Sequence, Tuple
 
-from reports import report
 from reports.blocks import (PAGE, Cell, Column, Counts, Group, Head, Page, Row, Table, Text, columns, html, plain, row,
                             terminal, terms)
 from reports.compare.dots import axis_of, draw_interval, draw_runs
@@ -19,8 +18,6 @@ from reports.jsonl import Json
 from reports.quantity import listing, percent, plural
 from reports.svg import markup
 
-# The most rows of others, and whether every run is drawn and has a tooltip. The first that keeps the limit is taken.
-_LEVELS = ((200, True, True), (200, True, False), (50, True, False), (0, False, False))
 # Rows in a terminal and on a page.
 _OTHERS, _FIELDS, _CONTROLS, _RUNS = (10, 200), (24, 100), (5, 20), (0, 100)
 _VALUE = 90  # characters of a value of provenance
@@ -54,7 +51,7 @@ def _badge(verdict: str, text: str) -> Cell:
     return Cell(text, icon=_ICONS[verdict], look=verdict.replace(" ", "-"))
 
 
-def _row(metric: Json, names: Sequence[List[str]], drawn: bool, titles: bool) -> Row:
+def _row(metric: Json, names: Sequence[List[str]], drawn: bool) -> Row:
     """Of a judged metric all cells, of another the first four."""
     before, after, unit = medians(metric)
     values = [Cell(("%s %s" % (value, unit)).strip(), css="median") for value in (before, after)]
@@ -64,7 +61,7 @@ def _row(metric: Json, names: Sequence[List[str]], drawn: bool, titles: bool) ->
         named = label if metric["condition"] else Cell(label.text, metric["name"])  # "bandwidth" alone may be any
         return row(named, *values, change_text(metric), notes=missing)
     axis = axis_of(metric) if drawn else None
-    runs = markup(draw_runs(metric, axis, (names[0], names[1]), titles)) if axis else ""
+    runs = markup(draw_runs(metric, axis, (names[0], names[1]))) if axis else ""
     repeats = repeats_text(metric)
     below = repeats if metric["repeats"] is not None else verdict_text(metric)[len(metric["verdict"]):].strip()
     notes = metric["reason"], *missing, repeats if metric["repeats"] is None else ""
@@ -75,16 +72,16 @@ def _row(metric: Json, names: Sequence[List[str]], drawn: bool, titles: bool) ->
                notes=[note for note in notes if note], css="metric v-" + metric["verdict"])
 
 
-def _judged(known: Json, names: Sequence[List[str]], drawn: bool, titles: bool) -> List[Any]:
+def _judged(known: Json, names: Sequence[List[str]], drawn: bool) -> List[Any]:
     if not known["metrics"]:
         return [Text("No metric was judged.", "summary")]
     rows: List[Any] = []
     for title, own in blocks(known["metrics"]):
-        rows += [Head(title), *(_row(metric, names, drawn, titles) for metric in own)]
+        rows += [Head(title), *(_row(metric, names, drawn) for metric in own)]
     heads = [Column("metric"), *columns("before", "after", css=""), Column("every run", "word drawing", drawn=True),
              Column("interval of the change", "word interval", drawn=True), Column("change", "word change"),
              Column("adjusted p", under=True), Column("finds", under=True), Column("verdict", "word says", aside=True)]
-    return [Text(_DRAWN if drawn else "There are too many runs to draw them.", "question", only=PAGE),
+    return [Text(_DRAWN, "question", only=PAGE),
             Table("Medians before and after, every run, the change with its interval, and the verdict of each metric",
                   heads, rows, "judged", scrolls=False),
             Text("Medians of the runs, and the change with its interval. p is adjusted over the judged "
@@ -96,7 +93,7 @@ def _judged(known: Json, names: Sequence[List[str]], drawn: bool, titles: bool) 
 def _others(known: Json, names: Sequence[List[str]]) -> List[Any]:
     count = known["others_count"]
     heads = [Column("metric"), *columns("before", "after", css=""), Column("change and interval")]
-    rows = [_row(metric, names, False, False) for metric in known["others"]]
+    rows = [_row(metric, names, False) for metric in known["others"]]
     table = Table("Other metrics, the largest effect first", heads, rows, most=_OTHERS, total=count)
     said = Text("Described by effect, not judged: among so many numbers some differ by chance.", "question")
     return [said, Group("fold", "The largest of %s" % plural(count, "metric"), [table])] if count else []
@@ -156,7 +153,7 @@ def _question(known: Json) -> str:
     return "%s anything changed from %s to %s?" % (same + ": has" if same else "Has", before["name"], after["name"])
 
 
-def _page(comparison: Json, others: int, drawn: bool, titles: bool) -> Page:
+def _page(comparison: Json, others: int, drawn: bool) -> Page:
     known = shown(comparison, others)
     names = [[plain(run["name"], _NAME) for run in known[side]["runs"]] for side in SIDES]
     about = ["%s %s" % (side, side_text(known[side])) for side in SIDES]
@@ -169,7 +166,7 @@ def _page(comparison: Json, others: int, drawn: bool, titles: bool) -> Page:
     parts = [*[Counts(plural(judged, "judged metric"), counts)] * bool(judged),
              Group("columns", "", [Group("part", "What else differs", _provenance(known["provenance"])),
                                    Group("part", "Control", _control(known["control"]))], css="first"),
-             Group("section", "Judged metrics", _judged(known, names, drawn, titles), "judged"),
+             Group("section", "Judged metrics", _judged(known, names, drawn), "judged"),
              Group("section", "Other metrics", _others(known, names), "others"),
              Group("section", "How to read this", [Group("columns", "", [terms(meaning), terms(method)])], "reading"),
              Group("section", "Settings", [terms(_settings(known))], "settings"),
@@ -180,7 +177,7 @@ def _page(comparison: Json, others: int, drawn: bool, titles: bool) -> Page:
 
 
 def table(comparison: Json) -> str:
-    return terminal(_page(comparison, _OTHERS[0], False, False))
+    return terminal(_page(comparison, _OTHERS[0], False))
 
 
 def _running(known: Json) -> str:
@@ -190,11 +187,5 @@ def _running(known: Json) -> str:
 
 
 def render(comparison: Json) -> str:
-    """At most report.LIMIT bytes for some ten runs a side; with less detail where there are more. Raises
-    report.MissingDependency where jinja2 is not installed."""
-    page, running = "", _running(shown(comparison, 0))
-    for level in _LEVELS:
-        page = html(_page(comparison, *level), ("compare.css",), running)
-        if len(page.encode("utf-8")) <= report.LIMIT:
-            break
-    return page
+    """Raises report.MissingDependency where jinja2 is not installed."""
+    return html(_page(comparison, _OTHERS[1], True), ("compare.css",), _running(shown(comparison, 0)))

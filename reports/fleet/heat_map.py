@@ -42,14 +42,14 @@ def _row(node: Json, shown: Sequence[int]) -> Dict[str, Any]:
     return {"name": node["name"], "state": node["state"], "cells": cells}
 
 
-def rows_of(fleet: Json, kind: int, most: int = MAX_ROWS) -> Tuple[List[str], List[Dict[str, Any]], int]:
+def rows_of(fleet: Json, kind: int) -> Tuple[List[str], List[Dict[str, Any]], int]:
     """Labels of the metrics that are judged, rows with the worst first, and how many nodes have none."""
     metrics = fleet["kinds"][kind]["metrics"]
     shown = [at for at, metric in enumerate(metrics) if not metric["reason"]]
     names = [metric["name"] for metric in metrics]
     nodes = [dict(node, metric_names=names) for node in fleet["nodes"] if node["kind"] == kind]
     nodes.sort(key=lambda node: _ORDER[node["state"]])  # and in each state by name, as they come
-    kept = nodes if len(nodes) <= most else [node for node in nodes if node["state"] != OK][:most]
+    kept = nodes if len(nodes) <= MAX_ROWS else [node for node in nodes if node["state"] != OK][:MAX_ROWS]
     return [metrics[at]["label"] for at in shown], [_row(node, shown) for node in kept], len(nodes) - len(kept)
 
 

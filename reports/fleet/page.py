@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from typing import Any, List, Optional, Sequence
 
-from reports import report
 from reports.blocks import (PAGE, TERMINAL, Cell, Column, Counts, Drawing, Group, Items, Page, Table, Text, columns, html,
                             plain, plain_texts, row, terminal, terms)
 from reports.compare.numbers import RATIO
@@ -19,8 +18,7 @@ from reports.jsonl import Json
 from reports.quantity import human, listing, percent, plural
 from reports.svg import markup
 
-# The most rows of the map, and nodes of each list. The first pair that keeps the limit is taken.
-_LEVELS = ((heat_map.MAX_ROWS, 60), (60, 40), (30, 20), (0, 10))
+_ON_PAGE = 60  # nodes of a list
 _NODES = 20  # of each list in a terminal
 _CALLS, _FIELDS = (6, 12), (12, 60)  # of a node, and of drift: in a terminal and on a page
 _LACKS = 3
@@ -113,11 +111,11 @@ def _nodes(title: str, nodes: Sequence[Json], key: str, most: int) -> Group:
                                     *[Text("and %s" % plural(more, "more node"))] * (more > 0)], key)
 
 
-def _map(fleet: Json, number: int, most: int) -> Group:
+def _map(fleet: Json, number: int) -> Group:
     kind = fleet["kinds"][number]
     if kind["reason"]:
         return Group("section", kind["name"], [Text("Not judged: %s." % kind["reason"], "summary")])
-    labels, found, rest = heat_map.rows_of(fleet, number, most)
+    labels, found, rest = heat_map.rows_of(fleet, number)
     rows = [row(Cell(one["name"], icon=_ICONS[one["state"]], title=one["state"]),
                 *(Cell(text, css=css, title=title) for css, text, title in one["cells"]), css="v-" + _LOOKS[one["state"]])
             for one in found]
@@ -191,13 +189,13 @@ def _reading(settings: Json) -> List[Any]:
                  "matters: %s." % (rate, least), only=TERMINAL)]
 
 
-def _page(fleet: Json, rows: int, most: int) -> Page:
+def _page(fleet: Json, most: int) -> Page:
     known = plain_texts(fleet)
     outcome, nodes, kinds = known["outcome"], known["nodes"], known["kinds"]
     counts = [(_badge(state), number) for state, number in counts_of(known)]
     parts = [*[Text("--exclude=" + known["exclude"], "exclude", "Leave out:")] * bool(known["exclude"]),
              *[Text(known["unknown"], "exclude", "Not fully known:")] * bool(known["unknown"]),
-             Counts(plural(len(nodes), "node"), counts), *(_map(known, number, rows) for number in range(len(kinds))),
+             Counts(plural(len(nodes), "node"), counts), *(_map(known, number) for number in range(len(kinds))),
              _nodes("Off", [node for node in nodes if node["state"] == OFF], "off", most),
              _nodes("Unusually fast", [node for node in nodes if node["fast"]], "fast", most),
              Group("section", "Between nodes", _between(known["between"], most), "between"),
@@ -213,7 +211,7 @@ def _question(known: Json) -> str:
 
 
 def table(fleet: Json) -> str:
-    return terminal(_page(fleet, 0, _NODES))
+    return terminal(_page(fleet, _NODES))
 
 
 def names(fleet: Json) -> str:
@@ -227,11 +225,5 @@ def option(fleet: Json) -> str:
 
 
 def render(fleet: Json) -> str:
-    """At most report.LIMIT bytes; of a large fleet with less detail. Raises report.MissingDependency where jinja2 is not
-    installed."""
-    page, running = "", "gpusig · " + _question(plain_texts(fleet))
-    for level in _LEVELS:
-        page = html(_page(fleet, *level), ("compare.css", "fleet.css"), running)
-        if len(page.encode("utf-8")) <= report.LIMIT:
-            break
-    return page
+    """Raises report.MissingDependency where jinja2 is not installed."""
+    return html(_page(fleet, _ON_PAGE), ("compare.css", "fleet.css"), "gpusig · " + _question(plain_texts(fleet)))

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
-from reports import report
 from reports.blocks import (PAGE, Cell, Column, Group, Head, Items, Page, Row, Table, Text, columns, html, plain_texts, row,
                             terminal, terms)
 from reports.compare.numbers import DIFFERENCE
@@ -17,8 +16,7 @@ from reports.scorecard.metrics import BEST, DESCRIBED, EQUAL, OPEN
 from reports.scorecard.rules import NO, UNKNOWN, YES
 from reports.svg import markup
 
-_LEVELS = ((True, 400), (True, 100), (False, 40))  # whether ratios are drawn, and how many numbers are listed as left out
-_LEFT_OUT = 40  # in a terminal
+_LEFT_OUT = (40, 400)  # numbers, in a terminal and on a page
 _ARROWS = {"higher": " ↑", "lower": " ↓"}
 _ICONS = {YES: "✓", NO: "!", UNKNOWN: "?"}
 _WORDS = {BEST: "best", EQUAL: "equal", OPEN: "not told apart"}  # of those that no other beats
@@ -184,7 +182,7 @@ def _rules(card: Json, names: Sequence[str]) -> List[Any]:
             Table("Run rules by machine", columns("rule", *names), rows, "rules"), Text(stated)]
 
 
-def _left_out(card: Json, most: int) -> List[Any]:
+def _left_out(card: Json) -> List[Any]:
     def held(name: str, own: Json, unit: str) -> str:
         return "%s %s%s" % (name, human(own["value"], unit), own["condition"] and " (%s)" % own["condition"])
 
@@ -192,7 +190,7 @@ def _left_out(card: Json, most: int) -> List[Any]:
         held(name, own, lost["unit"]) for name, own in lost["machines"].items() if own["value"] is not None))
         for lost in card["not_compared"]]
     heads = [Column("number"), *columns("why", "values", css="word long")]
-    return [Table("Numbers that could not be compared", heads, rows, most=(_LEFT_OUT, most))] * bool(rows)
+    return [Table("Numbers that could not be compared", heads, rows, most=_LEFT_OUT)] * bool(rows)
 
 
 def _machine(machine: Json) -> Group:
@@ -219,7 +217,7 @@ def _every(card: Json, drawn: bool) -> List[Any]:
         card["metrics"])
 
 
-def _page(card: Json, drawn: bool, most: int) -> Page:
+def _page(card: Json, drawn: bool) -> Page:
     names, settings, mix = [machine["name"] for machine in card["machines"]], card["settings"], card["workload"]
     method = (*_METHOD, ("Least effect", percent(settings["least_effect"])),
               ("Rate", "%s of the claims that a machine is better may be false" % percent(settings["rate"])),
@@ -230,7 +228,7 @@ def _page(card: Json, drawn: bool, most: int) -> Page:
              Group("section", "Speed, price and power", _prices(card["price"]), "price"),
              Group("section", "Run rules", _rules(card, names), "rules"),
              Group("section", "Every number", _every(card, drawn), "numbers"),
-             Group("section", "Could not be compared", _left_out(card, most), "left-out"),
+             Group("section", "Could not be compared", _left_out(card), "left-out"),
              Group("section", "Machines", [machines], "machines", only=PAGE),
              Group("section", "How to read this", [terms(method)], "reading")]
     footer = "gpusig scorecard %s. The same signatures give the same page. Nothing was measured for it."
@@ -240,7 +238,7 @@ def _page(card: Json, drawn: bool, most: int) -> Page:
 
 
 def table(card: Json) -> str:
-    return terminal(_page(plain_texts(card), False, _LEFT_OUT))
+    return terminal(_page(plain_texts(card), False))
 
 
 def _running(card: Json) -> str:
@@ -250,11 +248,6 @@ def _running(card: Json) -> str:
 
 
 def render(card: Json) -> str:
-    """At most report.LIMIT bytes, with less detail where there is much. Raises report.MissingDependency where jinja2 is not
-    installed."""
-    page, known = "", plain_texts(card)
-    for level in _LEVELS:
-        page = html(_page(known, *level), ("compare.css", "scorecard.css"), _running(known))
-        if len(page.encode("utf-8")) <= report.LIMIT:
-            break
-    return page
+    """Raises report.MissingDependency where jinja2 is not installed."""
+    known = plain_texts(card)
+    return html(_page(known, True), ("compare.css", "scorecard.css"), _running(known))
