@@ -156,6 +156,30 @@ advise() {
 	[[ $(tr -s ' \n' ' ' <<<"$output") == *"What a trigger or remote stores gain is not known: overlap/trigger has no value for this type (the program did not run)."* ]]
 }
 
+# Thinned signatures once had 4 KiB as the longest copy between devices.
+@test "advise has an answer for the built-in models, the same from the signature as from the records" {
+	for model in h100 mi300x; do
+		mkdir "$BATS_TEST_TMPDIR/$model"
+		cd "$BATS_TEST_TMPDIR/$model"
+		for program in 'micro/copy_path' 'gemm/efficiency --type bf16' 'gemm/split --type bf16' micro/launch; do
+			# shellcheck disable=SC2086 # a program and its options
+			"$root"/bin/$program --device "sim:$model:0-7" --max-samples 10 --out records.jsonl >/dev/null
+		done
+		(cd "$root" && "$TEST_PYTHON" -m reports build "$BATS_TEST_TMPDIR/$model" >/dev/null) || [ $? = 77 ]
+		run here advise . --m 4096 --n 11008 --k 4096 --devices 8 --op ag-gemm --type bf16
+		echo "$output"
+		[ "$status" = 0 ]
+		(cd "$root" && "$TEST_PYTHON" -c 'import pathlib, sys
+from reports import advise_command, record_file, signature
+from reports.advise_machine import machine_of
+folder = pathlib.Path(sys.argv[1])
+written = machine_of(advise_command.read_signature(folder))
+measured = machine_of(signature.build(record_file.read(folder / "records.jsonl")).json)
+assert (written.lines, written.notes) == (measured.lines, measured.notes)
+assert sum(line.startswith("copy ") for line in written.lines) > 20, written.lines' "$BATS_TEST_TMPDIR/$model")
+	done
+}
+
 # slow.json, a signature whose GEMMs take four times as long, and none.json, one without any.
 others() {
 	"$TEST_PYTHON" -I -S -c 'import json, sys
