@@ -128,4 +128,12 @@ static inline double span_ns(struct span *span)
 	return ns;
 }
 
+static inline double gemm_ns_of(struct dev_stream *s, const struct dev_gemm *g)
+{
+	struct span span = span_begin(s);
+	ok(dev_gemm(sim.d, s, g));
+	span_end(&span, s);
+	return span_ns(&span);
+}
+
 #endif

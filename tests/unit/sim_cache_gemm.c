@@ -31,14 +31,6 @@ static struct dev_gemm gemm_of(uint32_t m, uint32_t n, uint32_t k)
 					    .b = memory + AREA, .c = memory + 2 * AREA);
 }
 
-static double gemm_ns(const struct dev_gemm *g)
-{
-	struct span span = span_begin(stream);
-	ok(dev_gemm(sim.d, stream, g));
-	span_end(&span, stream);
-	return span_ns(&span);
-}
-
 static double read_ns(char *at, uint64_t bytes)
 {
 	const uint32_t reps = 1;
@@ -64,22 +56,22 @@ static void operands_that_fit_pass_where_they_are_missing(void)
 {
 	open_memory(TRACKED);
 	struct dev_gemm g = gemm_of(SIDE, SIDE, SIDE);
-	expect_near(gemm_ns(&g), 2 * MATRIX, PICOSECOND);
-	expect_near(gemm_ns(&g), 0, PICOSECOND);
+	expect_near(gemm_ns_of(stream, &g), 2 * MATRIX, PICOSECOND);
+	expect_near(gemm_ns_of(stream, &g), 0, PICOSECOND);
 	/* The latest are C, B and a half of A. */
 	expect_near(read_ns(memory + 3 * AREA, 3 * MATRIX / 2), 3 * MATRIX / 2, PICOSECOND);
-	expect_near(gemm_ns(&g), MATRIX / 2, PICOSECOND);
+	expect_near(gemm_ns_of(stream, &g), MATRIX / 2, PICOSECOND);
 	expect_near(flush_ns(), MATRIX, PICOSECOND);
 	/* C is read where something is added to it. */
 	g.beta = 1;
-	expect_near(gemm_ns(&g), 3 * MATRIX, PICOSECOND);
-	expect_near(gemm_ns(&g), 0, PICOSECOND);
+	expect_near(gemm_ns_of(stream, &g), 3 * MATRIX, PICOSECOND);
+	expect_near(gemm_ns_of(stream, &g), 0, PICOSECOND);
 	expect_near(flush_ns(), MATRIX, PICOSECOND);
 	sim_end();
 	open_memory(TRACKED THROUGH);
 	g = gemm_of(SIDE, SIDE, SIDE);
-	expect_near(gemm_ns(&g), 3 * MATRIX, PICOSECOND);
-	expect_near(gemm_ns(&g), MATRIX, PICOSECOND);
+	expect_near(gemm_ns_of(stream, &g), 3 * MATRIX, PICOSECOND);
+	expect_near(gemm_ns_of(stream, &g), MATRIX, PICOSECOND);
 	expect_near(flush_ns(), 0, PICOSECOND);
 	sim_end();
 }
@@ -90,10 +82,10 @@ static void a_matrix_takes_its_gaps_along(void)
 	struct dev_gemm g = gemm_of(SIDE, SIDE, SIDE / 2);
 	g.lda = SIDE;
 	const double a = MATRIX - SIDE / 2 * 4.0, b = MATRIX / 2;
-	expect_near(gemm_ns(&g), a + b, PICOSECOND);
+	expect_near(gemm_ns_of(stream, &g), a + b, PICOSECOND);
 	/* The other half of A, but for the end of its last row; B is the same. */
 	g.a = memory + SIDE / 2 * 4;
-	expect_near(gemm_ns(&g), SIDE / 2 * 4, PICOSECOND);
+	expect_near(gemm_ns_of(stream, &g), SIDE / 2 * 4, PICOSECOND);
 	sim_end();
 }
 
@@ -102,8 +94,8 @@ static void other_memory_is_not_in_it(void)
 	open_memory(TRACKED);
 	struct dev_gemm g = gemm_of(SIDE, SIDE, SIDE);
 	g.a = alloc_memory(DEV_MEM_PINNED, MATRIX);
-	expect_near(gemm_ns(&g), MATRIX, PICOSECOND);
-	expect_near(gemm_ns(&g), 0, PICOSECOND);
+	expect_near(gemm_ns_of(stream, &g), MATRIX, PICOSECOND);
+	expect_near(gemm_ns_of(stream, &g), 0, PICOSECOND);
 	expect_near(read_ns(memory + AREA, MATRIX), 0, PICOSECOND);
 	sim_end();
 }
@@ -137,7 +129,7 @@ static void operands_pass_with_the_waves(void)
 		struct dev_gemm g = gemm_of(cases[i].m, cases[i].n, cases[i].k);
 		for (int beta = 0; beta <= 1; beta++) {
 			g.beta = beta;
-			expect_near(gemm_ns(&g),
+			expect_near(gemm_ns_of(stream, &g),
 				    bytes_of(&g, cases[i].a_passes, cases[i].b_passes, 1 + beta),
 				    PICOSECOND);
 		}
@@ -151,21 +143,21 @@ static void a_wave_has_the_resident_blocks(void)
 	struct dev_gemm g = gemm_of(256, 300, 256);
 	g.tiled = true;
 	/* 32 blocks, 5 x 6 of them. Claims of half a unit leave 8, 2 x 4. */
-	expect_near(gemm_ns(&g), bytes_of(&g, 2, 2, 1), PICOSECOND);
+	expect_near(gemm_ns_of(stream, &g), bytes_of(&g, 2, 2, 1), PICOSECOND);
 	g.shared_bytes = 32 << 10;
-	expect_near(gemm_ns(&g), bytes_of(&g, 3, 4, 1), PICOSECOND);
+	expect_near(gemm_ns_of(stream, &g), bytes_of(&g, 3, 4, 1), PICOSECOND);
 	/* Textbook tiles are 64 x 64; the grid limits the wave to 1 x 2 and 1 x 1. */
 	g.shared_bytes = 0;
 	g.tile_k = 32;
 	g.grid = 2;
-	expect_near(gemm_ns(&g), bytes_of(&g, 3, 4, 1), PICOSECOND);
+	expect_near(gemm_ns_of(stream, &g), bytes_of(&g, 3, 4, 1), PICOSECOND);
 	g.grid = 1;
-	expect_near(gemm_ns(&g), bytes_of(&g, 5, 4, 1), PICOSECOND);
+	expect_near(gemm_ns_of(stream, &g), bytes_of(&g, 5, 4, 1), PICOSECOND);
 	sim_end();
 	/* Of 7 blocks, 2 x 3. */
 	open_memory(WAVES THROUGH "units = 7\n");
 	g = gemm_of(256, 300, 256);
-	expect_near(gemm_ns(&g), bytes_of(&g, 4, 4, 1), PICOSECOND);
+	expect_near(gemm_ns_of(stream, &g), bytes_of(&g, 4, 4, 1), PICOSECOND);
 	sim_end();
 }
 
@@ -175,13 +167,13 @@ static void the_last_bytes_stay_in_the_order_of_use(void)
 	struct dev_gemm g = gemm_of(256, 300, 256);
 	const uint64_t c_bytes = 256 * 300 * 4;
 	/* The last of C is not written yet, and the next time that is what passes first. */
-	expect_near(gemm_ns(&g), bytes_of(&g, 5, 4, 1) - CACHE, PICOSECOND);
-	expect_near(gemm_ns(&g), bytes_of(&g, 5, 4, 1), PICOSECOND);
+	expect_near(gemm_ns_of(stream, &g), bytes_of(&g, 5, 4, 1) - CACHE, PICOSECOND);
+	expect_near(gemm_ns_of(stream, &g), bytes_of(&g, 5, 4, 1), PICOSECOND);
 	expect_near(read_ns((char *)g.c + c_bytes - CACHE, CACHE), 0, PICOSECOND);
 	expect_near(flush_ns(), CACHE, PICOSECOND);
 	/* A smaller C leaves space for the end of B. */
 	g = gemm_of(SIDE, SIDE, 512);
-	expect_near(gemm_ns(&g), bytes_of(&g, 1, 1, 0), PICOSECOND);
+	expect_near(gemm_ns_of(stream, &g), bytes_of(&g, 1, 1, 0), PICOSECOND);
 	expect_near(read_ns(g.c, MATRIX), 0, PICOSECOND);
 	expect_near(read_ns(memory + AREA + 8 * MATRIX - 3 * MATRIX, 3 * MATRIX), 0, PICOSECOND);
 	expect_near(flush_ns(), MATRIX, PICOSECOND);
@@ -192,9 +184,9 @@ static void without_the_key_they_pass_once(void)
 {
 	open_memory(WAVES "llc_tracked = 0\n");
 	struct dev_gemm g = gemm_of(256, 300, 256);
-	expect_near(gemm_ns(&g), bytes_of(&g, 1, 1, 1), PICOSECOND);
+	expect_near(gemm_ns_of(stream, &g), bytes_of(&g, 1, 1, 1), PICOSECOND);
 	g.beta = 1;
-	expect_near(gemm_ns(&g), bytes_of(&g, 1, 1, 2), PICOSECOND);
+	expect_near(gemm_ns_of(stream, &g), bytes_of(&g, 1, 1, 2), PICOSECOND);
 	sim_end();
 }
 

@@ -10,14 +10,6 @@
 
 #define PICOSECOND 1e-3
 
-static double gemm_ns_of(struct dev_stream *s, const struct dev_gemm *g)
-{
-	struct span span = span_begin(s);
-	ok(dev_gemm(sim.d, s, g));
-	span_end(&span, s);
-	return span_ns(&span);
-}
-
 static double gemm_ns(struct dev_stream *s, char *memory, uint32_t m, uint32_t n, uint32_t k,
 		      uint32_t blocks)
 {

@@ -133,14 +133,6 @@ static void all_that_adds_at_once_is_there(void)
 
 /* ------------------------------------------------------------------ what passes */
 
-static double gemm_ns(const struct dev_gemm *g)
-{
-	struct span span = span_begin(stream);
-	ok(dev_gemm(sim.d, stream, g));
-	span_end(&span, stream);
-	return span_ns(&span);
-}
-
 static double bytes_of(const struct dev_gemm *g, double a_passes, double b_passes, double c_passes)
 {
 	return 4.0 * (a_passes * g->m * g->k + b_passes * g->k * g->n + c_passes * g->m * g->n);
@@ -159,17 +151,17 @@ static void c_takes_no_place_in_the_cache(void)
 	open_memory(ADDING TRACKED);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		const struct dev_gemm g = gemm_of(DEV_F32, cases[i].m, cases[i].n, cases[i].k);
-		expect_near(gemm_ns(&g), bytes_of(&g, cases[i].a_passes, cases[i].b_passes, 1),
-			    PICOSECOND);
+		expect_near(gemm_ns_of(stream, &g),
+			    bytes_of(&g, cases[i].a_passes, cases[i].b_passes, 1), PICOSECOND);
 	}
 	sim_end();
 	/* A and B stay in a cache that C would not leave them: 32 KiB each, and C 16. */
 	open_memory(ADDING TRACKED);
 	struct dev_gemm g = gemm_of(DEV_F32, 64, 64, 128);
-	expect_near(gemm_ns(&g), bytes_of(&g, 1, 1, 1), PICOSECOND);
-	expect_near(gemm_ns(&g), bytes_of(&g, 0, 0, 1), PICOSECOND);
+	expect_near(gemm_ns_of(stream, &g), bytes_of(&g, 1, 1, 1), PICOSECOND);
+	expect_near(gemm_ns_of(stream, &g), bytes_of(&g, 0, 0, 1), PICOSECOND);
 	g.adds = false;
-	expect_near(gemm_ns(&g), bytes_of(&g, 1, 1, 1), PICOSECOND);
+	expect_near(gemm_ns_of(stream, &g), bytes_of(&g, 1, 1, 1), PICOSECOND);
 	sim_end();
 }
 
@@ -178,13 +170,13 @@ static void an_addition_costs_memory_more(void)
 	open_memory(ADDING TRACKED "add_cost = 3\n");
 	struct dev_gemm g = gemm_of(DEV_F32, 64, 60, 64);
 	struct dev_memory_bytes b;
-	expect_near(gemm_ns(&g), bytes_of(&g, 1, 1, 3), PICOSECOND);
+	expect_near(gemm_ns_of(stream, &g), bytes_of(&g, 1, 1, 3), PICOSECOND);
 	ok(dev_memory_bytes(sim.d, &b));
 	expect_near(b.read[DEV_COMPUTING], bytes_of(&g, 1, 1, 0), 0);
 	expect_near(b.written[DEV_COMPUTING], bytes_of(&g, 0, 0, 1), 0);
 	/* What does not add costs a write. */
 	g.adds = false;
-	expect_near(gemm_ns(&g), bytes_of(&g, 0, 0, 1), PICOSECOND);
+	expect_near(gemm_ns_of(stream, &g), bytes_of(&g, 0, 0, 1), PICOSECOND);
 	sim_end();
 }
 
@@ -192,12 +184,12 @@ static void without_a_tracked_cache_a_and_b_pass_once(void)
 {
 	open_memory(ADDING "llc_bytes = 64K\n");
 	struct dev_gemm g = gemm_of(DEV_F32, 256, 300, 256);
-	expect_near(gemm_ns(&g), bytes_of(&g, 1, 1, 1), PICOSECOND);
+	expect_near(gemm_ns_of(stream, &g), bytes_of(&g, 1, 1, 1), PICOSECOND);
 	/* A and B fit, for C is not in the cache. */
 	g = gemm_of(DEV_F32, 64, 64, 128);
-	expect_near(gemm_ns(&g), bytes_of(&g, 0, 0, 1), PICOSECOND);
+	expect_near(gemm_ns_of(stream, &g), bytes_of(&g, 0, 0, 1), PICOSECOND);
 	g.adds = false;
-	expect_near(gemm_ns(&g), bytes_of(&g, 1, 1, 1), PICOSECOND);
+	expect_near(gemm_ns_of(stream, &g), bytes_of(&g, 1, 1, 1), PICOSECOND);
 	sim_end();
 }
 
@@ -207,8 +199,8 @@ static void memory_that_does_not_add_reads_and_writes(void)
 	struct dev_gemm adds = gemm_of(DEV_F32, 256, 300, 256), beta = adds;
 	beta.adds = false;
 	beta.beta = 1;
-	expect_near(gemm_ns(&beta), bytes_of(&beta, 5, 4, 2), PICOSECOND);
-	expect_near(gemm_ns(&adds), bytes_of(&adds, 5, 4, 2), PICOSECOND);
+	expect_near(gemm_ns_of(stream, &beta), bytes_of(&beta, 5, 4, 2), PICOSECOND);
+	expect_near(gemm_ns_of(stream, &adds), bytes_of(&adds, 5, 4, 2), PICOSECOND);
 	sim_end();
 }
 
@@ -232,7 +224,7 @@ static void only_the_sum_passes_the_link(void)
 		struct dev_gemm g = gemm_of(DEV_F32, 64, 64, 32);
 		const double c = bytes_of(&g, 0, 0, 1);
 		g.c = peer;
-		expect_near(gemm_ns(&g), 10 * c, PICOSECOND);
+		expect_near(gemm_ns_of(stream, &g), 10 * c, PICOSECOND);
 		ok(dev_memory_bytes(sim.other, &there));
 		expect_near(there.written[DEV_COMMUNICATION], c, 0);
 		expect_near(there.read[DEV_COMMUNICATION], cases[i].reads * c, 0);
@@ -240,7 +232,7 @@ static void only_the_sum_passes_the_link(void)
 		/* With beta it is read here. */
 		g.adds = false;
 		g.beta = 1;
-		expect_near(gemm_ns(&g), 20 * c, PICOSECOND);
+		expect_near(gemm_ns_of(stream, &g), 20 * c, PICOSECOND);
 		sim_end();
 	}
 }
@@ -253,7 +245,7 @@ static void a_peer_that_caches_adds_in_its_cache(void)
 	struct dev_gemm g = gemm_of(DEV_F32, 64, 64, 32);
 	g.c = peer;
 	for (int i = 0; i < 2; i++) {
-		gemm_ns(&g);
+		gemm_ns_of(stream, &g);
 		ok(dev_memory_bytes(sim.other, &there));
 		expect_near(there.read[DEV_COMMUNICATION], bytes_of(&g, 0, 0, 1), 0);
 		expect_near(there.written[DEV_COMMUNICATION], 0, 0);
@@ -267,7 +259,7 @@ static void time_alone_is_the_same(void)
 	for (int none = 0; none < 2; none++) {
 		open_memory(none ? ADDING TRACKED "data = none\n" : ADDING TRACKED);
 		const struct dev_gemm g = gemm_of(DEV_F32, 256, 300, 257);
-		ns[none] = gemm_ns(&g);
+		ns[none] = gemm_ns_of(stream, &g);
 		sim_end();
 	}
 	expect_near(ns[1], ns[0], PICOSECOND);

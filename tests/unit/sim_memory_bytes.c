@@ -126,14 +126,6 @@ static void gemms_count_what_passes_the_cache(void)
 	sim_end();
 }
 
-static double gemm_ns(const struct dev_gemm *g)
-{
-	struct span span = span_begin(stream);
-	ok(dev_gemm(sim.d, stream, g));
-	span_end(&span, stream);
-	return span_ns(&span);
-}
-
 static void what_misses_the_cache_waits_in_the_queue(void)
 {
 	open_memory(MODEL "llc_tracked = 1\nllc_bytes = 64K\ngemm_tile = 32\nllc_bandwidth = 1e18\n"
@@ -146,11 +138,11 @@ static void what_misses_the_cache_waits_in_the_queue(void)
 	ok(dev_event_open(sim.d, &copied));
 	ok(dev_copy(sim.d, other, host, memory + 4 * N, N));
 	ok(dev_event_record(sim.d, other, copied));
-	expect_near(gemm_ns(&g), compute_ns + 100 * (MATRIX / 2.0) / 1024, 1e-3);
-	expect_near(gemm_ns(&g), compute_ns, 1e-3);
+	expect_near(gemm_ns_of(stream, &g), compute_ns + 100 * (MATRIX / 2.0) / 1024, 1e-3);
+	expect_near(gemm_ns_of(stream, &g), compute_ns, 1e-3);
 	expect(dev_event_query(sim.d, copied) == -EAGAIN);
 	ok(dev_stream_sync(sim.d, other));
-	expect_near(gemm_ns(&g), compute_ns, 1e-3);
+	expect_near(gemm_ns_of(stream, &g), compute_ns, 1e-3);
 	sim_end();
 }
 
