@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# bats file_tags=all
 # SPDX-License-Identifier: BSD-3-Clause
 # ./gpusig advise: a run on the simulated device, then questions to its signature, alone and next to another one.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# bats file_tags=all
 # SPDX-License-Identifier: BSD-3-Clause
 # A contention-induced loss is the time of something next to something else over the time of the same thing alone. So on a device
 # that shares nothing it is 1.00, in every program that reports one.

@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# bats file_tags=all
 # SPDX-License-Identifier: BSD-3-Clause
 # Cold operands are in no cache, whatever ran before, and results are checked in the buffers that were used. On a simulated device
 # that tracks its cache the truth is known: what finds nothing there takes as long as on a device that has none.

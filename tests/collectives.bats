@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# bats file_tags=all
 # SPDX-License-Identifier: BSD-3-Clause
 # Collectives on real ranks: every algorithm gives exact results on every number of ranks, and nothing that goes wrong hangs.
 

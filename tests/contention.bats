@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# bats file_tags=all
 # SPDX-License-Identifier: BSD-3-Clause
 # micro/copy_contention on simulated devices without jitter: what advice assumes of its transfers is what overlap/pair
 # measures for the same GEMM and the same copies.

@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# bats file_tags=all
 # SPDX-License-Identifier: BSD-3-Clause
 # Collectives among the devices of one process: exact for every algorithm, and what can't be done is said.
 

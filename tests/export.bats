@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# bats file_tags=all
 # SPDX-License-Identifier: BSD-3-Clause
 # export: from a run on a simulated device to the formats of other tools. tests/adapters has those tools.
 

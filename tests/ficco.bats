@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# bats file_tags=all
 # SPDX-License-Identifier: BSD-3-Clause
 # Schedules of a GEMM and its communication: every one computes C, times keep to what they are made of, and what can't
 # be done is said.

@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# bats file_tags=all
 # SPDX-License-Identifier: BSD-3-Clause
 # fleet: from runs on simulated devices, one of which is slow, to the nodes that are off.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# bats file_tags=all
 # SPDX-License-Identifier: BSD-3-Clause
 # The programs on GPUs that are fake (tests/fakes): what is missing is named, what fails is in the records, nothing hangs.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# bats file_tags=all
 # SPDX-License-Identifier: BSD-3-Clause
 # How the programs launch kernels, as fake drivers record it (FAKE_LAUNCHES): a line has a kernel, its blocks, and how many of them
 # reside at once.

@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# bats file_tags=lab
 # SPDX-License-Identifier: BSD-3-Clause
 # What a machine with a GPU will be asked, asked here: the script that asks, and that its peers compile.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# bats file_tags=all
 # SPDX-License-Identifier: BSD-3-Clause
 # make install: a gpusig that needs neither the checkout nor a compiler, wherever its prefix is moved, and its manual pages.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# bats file_tags=all
 # SPDX-License-Identifier: BSD-3-Clause
 # What the programs of micro/ say of devices whose truth is known, and of devices that lack what a number is about.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# bats file_tags=all
 # SPDX-License-Identifier: BSD-3-Clause
 # The flags and the table of nccl-tests: what the flags mean, what is refused, and that parsers of the table read it.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# bats file_tags=all
 # SPDX-License-Identifier: BSD-3-Clause
 # What topology/node reports is of the devices that --device names, on a machine that hwloc reads from a file.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# bats file_tags=lab
 # SPDX-License-Identifier: BSD-3-Clause
 # The Debian package and the container, built and used for real: with GPUSIG_TEST_PACKAGES=1, as they take minutes, and skipped where
 # their tools are not here.

@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# bats file_tags=all
 # SPDX-License-Identifier: BSD-3-Clause
 # GEMM and transfer at once: right results from every transfer, known truth on the simulated device, and what is not supported is said.
 

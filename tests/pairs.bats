@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# bats file_tags=all
 # SPDX-License-Identifier: BSD-3-Clause
 # collectives/pairs: every pair of ranks, on one node and across network namespaces that are nodes of their own.
 

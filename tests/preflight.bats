@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# bats file_tags=all
 # SPDX-License-Identifier: BSD-3-Clause
 # preflight: nodes that are simulated, fake, or this host, with a known fault; what hangs or is stopped leaves nothing.
 

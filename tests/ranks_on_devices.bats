@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# bats file_tags=all
 # SPDX-License-Identifier: BSD-3-Clause
 # Collectives on ranks whose vectors live in their devices' memory: on fake GPUs, whose results are exact or wrong as on real ones,
 # and whose times mean nothing.

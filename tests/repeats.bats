@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# bats file_tags=all
 # SPDX-License-Identifier: BSD-3-Clause
 # run --repeats: equal runs in one folder; ab: two settings in turn, and their comparison.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# bats file_tags=lab
 # SPDX-License-Identifier: BSD-3-Clause
 # The model of tori against the ranks of a simulator, which carry out the same schedules message by message.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# bats file_tags=all
 # SPDX-License-Identifier: BSD-3-Clause
 # Options of ./gpusig run that reach into programs and report, with real programs on the simulated device.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# bats file_tags=all
 # SPDX-License-Identifier: BSD-3-Clause
 # scorecard: from runs of simulated machines, whose truth is known, to who is best at what, for which work and at which price.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# bats file_tags=all
 # SPDX-License-Identifier: BSD-3-Clause
 # The pipeline of GEMMs and communications: what residency and priority do where time is virtual and slots are counted.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# bats file_tags=lab
 # SPDX-License-Identifier: BSD-3-Clause
 # Under a real Slurm of four nodes. They are four daemons of one machine, so what is real is Slurm, srun, the one checkout and the
 # runs; that a node is slower is simulated, by the model of its device.

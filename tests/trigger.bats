@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# bats file_tags=all
 # SPDX-License-Identifier: BSD-3-Clause
 # A software trigger is compared with the same GEMM first, and what a model gives is marked.
 
