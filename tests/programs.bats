@@ -19,7 +19,7 @@ setup_file() {
 		return 1
 	fi
 	local name
-	for name in $(programs); do
+	for name in $(asked); do
 		measure_once "$name" || return 1
 	done
 }
@@ -41,6 +41,16 @@ teardown() {
 in_turn() {
 	turns=$((turns + 1))
 	[ "${GPUSIG_TEST_ALL:-}" = 1 ] || [ $((turns % 5)) = 0 ]
+}
+
+# The programs that most tests ask: all with --all, else some of each kind, for it is the harness that answers. What differs from
+# program to program is in the first tests and in tests/golden.
+asked() {
+	if [ "${GPUSIG_TEST_ALL:-}" = 1 ] || [ "$(programs | wc -l)" -lt 5 ]; then
+		programs
+	else
+		programs | grep -x -e micro/memory -e overlap/pair -e collectives/allreduce -e collectives/device_allreduce
+	fi
 }
 
 # Where measure_once puts what a program says.
@@ -168,7 +178,7 @@ for axis in json.loads(sys.stdin.readline())["axes"]:
 }
 
 @test "an unknown option is 2, is named on stderr, and stdout stays empty" {
-	for name in $(programs); do
+	for name in $(asked); do
 		now "$name"
 		for word in --frobnicate --devic -x --help=yes stray; do
 			in_turn || [ "$word" = --frobnicate ] || continue
@@ -183,7 +193,7 @@ for axis in json.loads(sys.stdin.readline())["axes"]:
 
 @test "a missing or malformed value of a common option is 2 and names the option" {
 	untraced
-	for name in $(programs); do
+	for name in $(asked); do
 		now "$name"
 		for words in --budget '--budget x' '--budget 0' '--budget -1s' '--budget 1e400' '--seed' '--seed -1' '--seed 1x' \
 			'--seed 18446744073709551616' '--format xml' '--check maybe' '--min-samples 0' '--max-samples 99999999999' \
@@ -205,7 +215,7 @@ for axis in json.loads(sys.stdin.readline())["axes"]:
 }
 
 @test "an unknown device is 2 and what exists is named" {
-	for name in $(programs); do
+	for name in $(asked); do
 		now "$name"
 		for device in metal 'host:' 'host:x' 'host:5-1' 'host:99999999999999999999' '' 'sim:no-such-model' ':0'; do
 			in_turn || continue
@@ -221,7 +231,7 @@ for axis in json.loads(sys.stdin.readline())["axes"]:
 }
 
 @test "a device that is absent is 77 with a reason, never another device" {
-	for name in $(programs); do
+	for name in $(asked); do
 		now "$name"
 		absent=$("$bin/$name" --devices | sed -n 's/.*"name": *"\([a-z]*\)", *"devices": *0,.*/\1/p')
 		for device in $absent; do
@@ -237,7 +247,7 @@ for axis in json.loads(sys.stdin.readline())["axes"]:
 }
 
 @test "a device beyond those that are there is 77, and what is here is named" {
-	for name in $(programs); do
+	for name in $(asked); do
 		now "$name"
 		ask "$bin/$name" --device sim:64
 		[ "$status" = 77 ]
@@ -247,7 +257,7 @@ for axis in json.loads(sys.stdin.readline())["axes"]:
 }
 
 @test "without --device it is a GPU where there is one, else the host, and the program says which" {
-	for name in $(programs); do
+	for name in $(asked); do
 		now "$name"
 		ask "$bin/$name" --list
 		[ "$status" != 77 ] || continue
@@ -263,7 +273,7 @@ for axis in json.loads(sys.stdin.readline())["axes"]:
 }
 
 @test "on the simulated device every program gives records that fit the schema" {
-	for name in $(programs); do
+	for name in $(asked); do
 		now "$name"
 		could_run || { echo "# skip ${unable%; }" >&3 && unable= && continue; }
 		[ "$(<"$here/status")" = 0 ]
@@ -281,7 +291,7 @@ for axis in json.loads(sys.stdin.readline())["axes"]:
 }
 
 @test "no line of a help or a table exceeds 80 characters, columns line up, and -v leaves nothing out" {
-	for name in $(programs); do
+	for name in $(asked); do
 		now "$name"
 		mkdir "$(basename "$here")"
 		ask "$bin/$name" --help
@@ -301,7 +311,7 @@ for axis in json.loads(sys.stdin.readline())["axes"]:
 
 @test "the same seed gives the same case lines, another seed does not" {
 	different=0
-	for name in $(programs); do
+	for name in $(asked); do
 		now "$name"
 		could_run || continue
 		for run in first second other; do grep '"kind": *"case"' "$here/$run" >"$run"; done
@@ -315,7 +325,7 @@ for axis in json.loads(sys.stdin.readline())["axes"]:
 
 @test "a malformed or unknown value of an axis is 2, names the axis, and lists the words there are" {
 	untraced
-	for name in $(programs); do
+	for name in $(asked); do
 		now "$name"
 		axes >axes.txt
 		while read -r axis kind; do
@@ -335,7 +345,7 @@ for axis in json.loads(sys.stdin.readline())["axes"]:
 }
 
 @test "a size beyond the memory is 2 or 77 with a reason, not a result" {
-	for name in $(programs); do
+	for name in $(asked); do
 		now "$name"
 		axes >axes.txt
 		while read -r axis kind; do
@@ -355,7 +365,7 @@ for axis in json.loads(sys.stdin.readline())["axes"]:
 }
 
 @test "records that cannot be written are one clear line and a failure" {
-	for name in $(programs); do
+	for name in $(asked); do
 		now "$name"
 		could_run || continue
 		for place in /dev/full /dev/null/records; do
@@ -373,7 +383,7 @@ for axis in json.loads(sys.stdin.readline())["axes"]:
 }
 
 @test "--out and --format json say the same, and --out appends" {
-	for name in $(programs); do
+	for name in $(asked); do
 		now "$name"
 		could_run || continue
 		cat "$here/first" "$here/second" | cmp - "$here/out"
@@ -383,7 +393,7 @@ for axis in json.loads(sys.stdin.readline())["axes"]:
 }
 
 @test "--list names the cases, --done leaves them out" {
-	for name in $(programs); do
+	for name in $(asked); do
 		now "$name"
 		could_run || continue
 		# A program without axes has one case, and its key is empty.
@@ -404,7 +414,7 @@ for axis in json.loads(sys.stdin.readline())["axes"]:
 }
 
 @test "SIGINT ends the records properly, and the program ends with that signal's status" {
-	for name in $(programs); do
+	for name in $(asked); do
 		now "$name"
 		rm -f out
 		"$bin/$name" --device host --budget 20s --full --out out >words 2>&1 3>&- &
@@ -429,7 +439,8 @@ for axis in json.loads(sys.stdin.readline())["axes"]:
 
 # Whatever a busy machine does, the last case was begun before the budget was spent, so those before it took less.
 @test "the budget is kept on the host" {
-	for name in $(programs); do
+	only_with_all
+	for name in $(asked); do
 		now "$name"
 		rm -f out
 		measure "$name" host --budget 0.2s --out out
