@@ -27,7 +27,7 @@ REFUSED = ("osu_mbw_mr_varied.txt",)
 TOKENS = [b"NaN", b"-inf", b"1e400", b"9" * 5000, b"\x00", b"\xff\xfe", b"\xed\xa0\x80", b"#", b"\n", b"\"", b",",
           b"{", b"}", b"null", b"-1", b"\xe2\x80\xae", b"\t", b"N/A", b"[[]]", b"1e-400", b"true", b"\r",
           "٣".encode(), b"0", b" "]
-MUTATIONS = level.seeds(20, 100, 200)
+MUTATIONS = level.seeds(20, 200, 200)
 
 
 class Foreign(workplace.Scratch):
@@ -416,7 +416,8 @@ class Hostile(Foreign):
         for path in ALL:
             content = path.read_bytes()
             whole = {} if path.name in REFUSED else recorded(path.name).numbers
-            for length in range(0, len(content), level.seeds(13, 1, 1) if len(content) < 2500 else level.seeds(97, 29, 29)):
+            step = level.seeds(13, 1, 1) * (1 if len(content) < 2500 else 29)
+            for length in range(0, len(content), step):
                 try:
                     numbers = self.of(content[:length]).numbers
                 except BadNumbers as why:
@@ -442,7 +443,7 @@ class Hostile(Foreign):
                 with self.subTest(path=path.name, seed=seed):
                     read_anyway += self.outcome(bytes(changed))
             if level.ALL and path.name not in REFUSED:
-                self.assertGreater(read_anyway, MUTATIONS // 40, path.name)  # the changes reach what is behind the recognition
+                self.assertGreater(read_anyway, 5, path.name)  # the changes reach what is behind the recognition
 
     def test_changed_values_of_json(self) -> None:
         strange: List[Any] = [None, True, 0, -1, 1e308, -1e308, 10 ** 19, 2 ** 63, "", "nan", "9" * 600, [], {}, [[]], {"a": {}},

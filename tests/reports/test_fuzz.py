@@ -22,7 +22,7 @@ from reports.signature import MixedMachines, Signature
 from tests import level
 
 HAVE_JSONSCHEMA = importlib.util.find_spec("jsonschema") is not None
-ROUNDS = level.seeds(6, 50, 150)
+ROUNDS = level.seeds(6, 30, 150)
 STRANGE = [None, True, False, 0, -1, 1e30, -1e30, 1e-30, 1.5, 2**63, 10**19, -0.0, "", "x", "18446744073709551616", "NaN", [],
            [[]], {}, {"a": {}}, ["a", 1], "+", "a+b+c", "=", "k99999999999", "²", "٣", "9" * 5000, "1" * 17, "²>³", "²x²x²",
            "0x0x0", "kernel_²", "\ud800", "\u202e", "from e+ ring", "kind=PCIe lanes=1e400 lanes_max=NaN",

@@ -306,7 +306,7 @@ class Command(workplace.Scratch):
         failed.lines[1].update(status="failed", reason="wrong", variants=[], derived=[])
         failed.lines[1]["check"] = {"status": "failed", "detail": "wrong"}
         mixed = launch().text() + memory(spec="sim", run="s", simulated=True).text()
-        for name, text, expected in (("good", launch().text() + memory().text(), 0), ("failed", failed.text() + memory().text(), 1),
+        for name, text, expected in (("good", launch().text(), 0), ("failed", failed.text() + memory().text(), 1),
                                      ("mixed", mixed, 2), ("empty", "", 3), ("junk", "junk\n", 3),
                                      ("run only", "".join(launch().text().splitlines(True)[:1]), 3)):
             with self.subTest(name):

@@ -277,7 +277,7 @@ class Hostile(workplace.Scratch):
         whole = (self.folder / "signature.json").read_bytes()
         (self.folder / "other.json").write_bytes(whole)
         changed, refused = self.folder / "changed.json", 0
-        for seed in range(level.seeds(15, 130, 400)):
+        for seed in range(level.seeds(15, 70, 400)):
             generator = random.Random(seed)
             known = json.loads(whole)
             for _ in range(generator.randint(1, 3)):
