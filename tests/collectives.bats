@@ -75,7 +75,7 @@ or_all() { [ "${GPUSIG_TEST_ALL:-}" = 1 ] && echo "$2" || echo "$1"; }
 }
 
 @test "more ranks than cores are flagged" {
-	exact $(($(nproc) + 1)) allreduce --algorithm ring --size 1K
+	exact $(($(nproc --all) + 1)) allreduce --algorithm ring --size 1K
 	json 'all("oversubscribed" in [f["flag"] for f in r["validity"]["flags"]] for r in rows if r["kind"] == "case")' <<<"$output"
 	printf '%s\n' "$output" >"$BATS_TEST_TMPDIR/records"
 	fits_schema "$BATS_TEST_TMPDIR/records"

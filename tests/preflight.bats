@@ -32,8 +32,9 @@ program() {
 	chmod +x "$GPUSIG_BIN/$1"
 }
 
-# Nothing of that name runs.
-none_left() { ! pgrep -f "$1" >/dev/null; }
+# A program that hangs sleeps for $NAP, which no other test does.
+export NAP=299.$$
+hang_runs() { pgrep -f "sleep $NAP\$" >/dev/null; }
 
 @test "a node as the reference is healthy: 0 and one line; --quiet says nothing; a file, a folder and runs are references" {
 	for reference in reference reference/run-2 reference/run-1/signature.json; do
@@ -157,14 +158,14 @@ need_pgrep() { command -v pgrep >/dev/null || skip 'skipped: no pgrep (procps)';
 
 @test "a driver that hangs is bad within its time, and its process is gone" {
 	need_pgrep
-	program micro/launch <<<'exec sleep 299.731'
+	program micro/launch <<<"exec sleep $NAP"
 	run --separate-stderr preflight
 	[ "$status" = 1 ]
 	[[ ${lines[0]} == "gpusig preflight: "*": the driver does not answer within 10 s" ]]
 	run --separate-stderr preflight --budget 5s
 	[ "$status" = 3 ]
 	[[ ${lines[0]} == "gpusig preflight: "*": unknown: the driver does not answer within "* ]]
-	none_left 'sleep 299.731'
+	run ! hang_runs
 }
 
 @test "a program that hangs is stopped within the budget, and decides nothing" {
@@ -172,29 +173,28 @@ need_pgrep() { command -v pgrep >/dev/null || skip 'skipped: no pgrep (procps)';
 	program micro/launch <<-'SH'
 		[ "$1" = --devices ] && echo '{"name":"host","devices":1,"why":""}' && exit 0
 		case "$*" in *--list*) exit 0 ;; esac
-		exec sleep 299.732
+		exec sleep "$NAP"
 	SH
 	run --separate-stderr preflight --budget 10s
 	echo "$output $stderr"
 	[ "$status" = 3 ] || [ "$status" = 1 ]
 	[[ $output == *"micro/launch on host: stopped after "* ]]
-	none_left 'sleep 299.732'
+	run ! hang_runs
 }
 
 @test "SIGTERM and SIGKILL leave no process and no file" {
 	need_pgrep
-	program micro/launch <<<'exec sleep 299.733'
+	program micro/launch <<<"exec sleep $NAP"
 	export TMPDIR=$BATS_TEST_TMPDIR/tmp
 	mkdir -p "$TMPDIR"
 	for signal in TERM KILL; do
 		(cd "$root" && exec "$TEST_PYTHON" -m suite --cwd "$BATS_TEST_TMPDIR" preflight) &
 		pid=$!
-		until pgrep -f 'sleep 299.733' >/dev/null; do sleep 0.05; done
+		until hang_runs; do sleep 0.05; done
 		kill -s $signal $pid
 		wait $pid && false
 		[ $? = $((128 + $(kill -l $signal))) ]
-		for _ in $(seq "$HANGS_S"); do none_left 'sleep 299.733' && break || sleep 1; done
-		none_left 'sleep 299.733'
+		while hang_runs; do sleep 0.05; done
 		[ -z "$(ls -A "$TMPDIR")" ]
 	done
 }

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Nodes that share a checkout: one build for those that start at once, a build elsewhere, folders that differ by node.
 
-# shellcheck disable=SC2154 # run sets status, output, stderr and their lines; helpers sets root
+# shellcheck disable=SC2030,SC2031,SC2154 # run sets status, output, stderr and their lines; helpers sets root
 load bats/helpers
 load fleet/checkout
 
@@ -18,6 +18,7 @@ setup() {
 	for node in 1 2 3 4; do
 		start "node$node" env "SLURMD_NODENAME=node$node" checkout/gpusig run --budget 1s --out 'fleet/%h'
 	done
+	# shellcheck disable=SC2016 # for wait_for
 	wait_for '[ "$(cat ./*.err | grep -c waiting)" = 3 ]'
 	touch go
 	all_ended
