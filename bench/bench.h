@@ -300,32 +300,72 @@ struct bench_round {
 	int variant;           /* the variant that the quantity is reported under, or -1 */
 	const void *arg;       /* as given to bench_derive() */
 };
-typedef double (*bench_formula)(const struct bench_round *r);
 
-/* A quantity of several variants. `f` is applied round by round with `arg`; the median over
- * rounds and its 95 % interval are recorded. Rounds with a result that is not finite are left
- * out, and the record says of how many rounds the statistic is. The quantity is valid when every
- * variant in `uses` (bit mask) is valid; nothing is recorded where one of them is off. `variant`:
- * the one it is reported under, or -1. `formula` says in words what `f` computes. */
-int bench_derive(struct bench_case *c, const char *name, int variant, const char *unit,
-		 uint64_t uses, bench_formula f, const void *arg, const char *formula);
+/* What a quantity is, of terms A to D, seconds of a round. The record says it and names the
+ * variants (docs/RECORDS.md), so that anybody can compute the number once more. */
+enum bench_kind {
+	BENCH_VALUE, /* one number, no statistic */
+	BENCH_MODEL,
+	BENCH_OBSERVED,   /* of values that the program collected */
+	BENCH_FORMULA,    /* f(), which tests/method/definitions.py needs a second time */
+	BENCH_TIME,       /* A / amount (0: 1) */
+	BENCH_RATE,       /* amount / the median of A */
+	BENCH_RATIO,      /* A / B */
+	BENCH_DIFFERENCE, /* A - B */
+	BENCH_SHARE,      /* A's rate / B's: amount B / A, with A's work / B's, by their models */
+	BENCH_FRACTION,   /* (A / B - 1) / (C / D - 1): bench/bench_overlap.h */
+};
 
-/* The same of `n` values that the program collected itself, one an observation; the record has
- * them. */
-int bench_derive_samples(struct bench_case *c, const char *name, int variant, const char *unit,
-			 uint64_t uses, const double *x, size_t n, const char *formula);
+/* Seconds of the variants in `sum`, added, and of the longest of those in `longest`: bit masks. */
+struct bench_seconds {
+	uint64_t sum, longest;
+};
+#define BENCH_OF(variant) ((struct bench_seconds){.sum = UINT64_C(1) << (variant)})
 
-/* seconds[numerator] / seconds[denominator], round by round. */
+enum { BENCH_TERMS = 4 };
+struct bench_quantity {
+	enum bench_kind kind;
+	struct bench_seconds of[BENCH_TERMS]; /* A to D; of a formula all that it reads */
+	double amount;
+	const char *unit;                         /* NULL: s of times, else "" */
+	double (*f)(const struct bench_round *r); /* gets `arg` */
+	const void *arg;
+	bool modelled; /* the variants' times are a model's */
+};
+
+/* A quantity of several variants, formed round by round: the median over rounds and its 95 %
+ * interval are recorded. Rounds with a result that is not finite are left out, and the record says
+ * of how many rounds the statistic is. It is valid when every variant in `of` is valid; nothing is
+ * recorded where one of them is off. `variant`: the one it is reported under, or -1. `formula`: in
+ * words; NULL, of two variants: "seconds(a) / seconds". */
+int bench_derive(struct bench_case *c, const char *name, int variant,
+		 const struct bench_quantity *q, const char *formula);
+
+/* The commonest: seconds(numerator) / seconds(denominator), reported under the numerator;
+ * seconds(over) / seconds(variant); seconds(variant) - seconds(less); seconds(variant) / count;
+ * work / seconds(variant). */
 int bench_ratio(struct bench_case *c, const char *name, unsigned numerator, unsigned denominator,
 		const char *formula);
+int bench_speedup(struct bench_case *c, const char *name, unsigned variant, unsigned over,
+		  const char *formula);
+int bench_difference(struct bench_case *c, const char *name, unsigned variant, unsigned less,
+		     const char *formula);
+int bench_time_each(struct bench_case *c, const char *name, unsigned variant, double count,
+		    const char *formula);
+int bench_rate(struct bench_case *c, const char *name, unsigned variant, double work,
+	       const char *unit, const char *formula);
+
+/* Of `n` values that the program collected itself, one an observation; the record has them. */
+int bench_derive_samples(struct bench_case *c, const char *name, int variant, const char *unit,
+			 uint64_t uses, const double *x, size_t n, const char *formula);
 
 /* A single number that is no statistic of the samples. NaN: unknown; it is recorded as null. */
 void bench_value(struct bench_case *c, const char *name, int variant, double value,
 		 const char *unit, const char *formula);
 
 /* A quantity that has no value here, and why: "S_ideal 1.01 is within noise of 1". */
-void bench_no_value(struct bench_case *c, const char *name, int variant, const char *unit,
-		    const char *formula, const char *reason);
+void bench_no_value(struct bench_case *c, const char *name, int variant,
+		    const struct bench_quantity *q, const char *formula, const char *reason);
 
 /* What a model or a formula gives, in place of a measurement: recorded, valid whatever befell the
  * samples, and no metric of a signature. */

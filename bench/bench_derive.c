@@ -72,11 +72,36 @@ int bench_wrong(const char *format, ...)
 	return err_note(-EBADMSG, "%s", text);
 }
 
+/* ------------------------------------------------------------------ quantities */
+
+/* "seconds(serial) / seconds": without a name, of the variant that the quantity is of. */
+static void put_formula(const struct bench_case *c, const struct bench_quantity *q,
+			struct bench_derived *d)
+{
+	char text[2][64] = {"", ""};
+	for (size_t i = 0; i < 2 && q->of[i].sum; i++) {
+		const int v = __builtin_ctzll(q->of[i].sum);
+		snprintf(text[i], sizeof(text[i]), v == d->variant ? "seconds" : "seconds(%s)",
+			 c->run->b->variants[v].name);
+	}
+	snprintf(d->formula, sizeof(d->formula), "%s %c %s", text[0],
+		 q->kind == BENCH_RATIO ? '/' : '-', text[1]);
+}
+
+static uint64_t uses_of(const struct bench_quantity *q)
+{
+	uint64_t uses = 0;
+	for (size_t i = 0; i < BENCH_TERMS; i++)
+		uses |= q->of[i].sum | q->of[i].longest;
+	return uses;
+}
+
 /* NULL without memory; then the case fails. */
 static struct bench_derived *add_derived(struct bench_case *c, const char *name, int variant,
-					 const char *unit, const char *formula)
+					 const struct bench_quantity *q, const char *formula)
 {
 	struct bench_current *now = &c->run->current;
+	const bool is_time = q->kind == BENCH_TIME || q->kind == BENCH_DIFFERENCE;
 	struct bench_derived *grown =
 		vec_grow(now->derived, now->derived_count, &now->derived_capacity, sizeof(*grown));
 	if (!grown) {
@@ -86,14 +111,20 @@ static struct bench_derived *add_derived(struct bench_case *c, const char *name,
 	now->derived = grown;
 	struct bench_derived *d = &grown[now->derived_count++];
 	*d = (struct bench_derived){.variant = variant,
+				    .quantity = *q,
+				    .uses = uses_of(q),
+				    .modelled = q->modelled,
 				    .value = NAN,
 				    .low = NAN,
 				    .high = NAN,
 				    .bound = NAN,
 				    .share = NAN};
 	snprintf(d->name, sizeof(d->name), "%s", name);
-	snprintf(d->unit, sizeof(d->unit), "%s", unit);
-	snprintf(d->formula, sizeof(d->formula), "%s", formula);
+	snprintf(d->unit, sizeof(d->unit), "%s", q->unit ? q->unit : is_time ? "s" : "");
+	if (formula)
+		snprintf(d->formula, sizeof(d->formula), "%s", formula);
+	else
+		put_formula(c, q, d);
 	return d;
 }
 
@@ -130,25 +161,68 @@ int bench_derive_samples(struct bench_case *c, const char *name, int variant, co
 	double *finite = malloc((n + 1) * 2 * sizeof(*finite));
 	if (!finite)
 		return err_note(-ENOMEM, "derive %s: out of memory", name);
-	struct bench_derived *d = add_derived(c, name, variant, unit, formula);
+	const struct bench_quantity q = {BENCH_OBSERVED, {{.sum = uses}}, .unit = unit};
+	struct bench_derived *d = add_derived(c, name, variant, &q, formula);
 	if (!d) {
 		free(finite);
 		return bench_status(c);
 	}
-	d->uses = uses;
 	set_statistic(d, x, n, finite);
 	d->observations = finite;
 	return 0;
 }
 
-int bench_derive(struct bench_case *c, const char *name, int variant, const char *unit,
-		 uint64_t uses, bench_formula f, const void *arg, const char *formula)
+double bench_seconds_of(const struct bench_seconds *of, const double *seconds)
+{
+	double sum = 0.0, longest = 0.0;
+	for (unsigned v = 0; v < BENCH_VARIANTS && (of->sum | of->longest) >> v; v++) {
+		sum += of->sum >> v & 1 ? seconds[v] : 0.0;
+		longest = of->longest >> v & 1 ? fmax(longest, seconds[v]) : longest;
+	}
+	return sum + longest;
+}
+
+static double round_value(const struct bench_quantity *q, const struct bench_round *r)
+{
+	double t[BENCH_TERMS];
+	for (size_t i = 0; i < BENCH_TERMS; i++)
+		t[i] = bench_seconds_of(&q->of[i], r->seconds);
+	switch (q->kind) {
+	case BENCH_FORMULA:
+		return q->f(r);
+	case BENCH_TIME:
+		return q->amount > 0.0 ? t[0] / q->amount : t[0];
+	case BENCH_DIFFERENCE:
+		return t[0] - t[1];
+	case BENCH_RATIO:
+		return t[0] / t[1];
+	case BENCH_SHARE:
+		return q->amount * t[1] / t[0];
+	case BENCH_FRACTION:
+		return (t[0] / t[1] - 1.0) / (t[2] / t[3] - 1.0);
+	default: /* of the time: bench_derive() forms the rate of its median */
+		return t[0];
+	}
+}
+
+/* A rate falls as time grows, so the ends of its interval are those of the time, exchanged. */
+static void invert(struct bench_derived *d)
+{
+	const double low = d->low;
+	d->value = d->quantity.amount / d->value;
+	d->low = d->quantity.amount / d->high;
+	d->high = low > 0.0 ? d->quantity.amount / low : NAN;
+}
+
+int bench_derive(struct bench_case *c, const char *name, int variant,
+		 const struct bench_quantity *q, const char *formula)
 {
 	struct bench_current *now = &c->run->current;
 	double seconds[BENCH_VARIANTS];
 	const struct bench_round round = {
-		.c = c, .seconds = seconds, .variant = variant, .arg = arg};
+		.c = c, .seconds = seconds, .variant = variant, .arg = q->arg};
 	const size_t rounds = now->rounds;
+	const uint64_t uses = uses_of(q);
 	if (!variants_on(c, uses))
 		return 0;
 	double *x = malloc((rounds + 1) * 3 * sizeof(*x));
@@ -156,46 +230,75 @@ int bench_derive(struct bench_case *c, const char *name, int variant, const char
 		return err_note(-ENOMEM, "derive %s: out of memory", name);
 	for (size_t i = 0; i < rounds; i++) {
 		for (unsigned v = 0; v < c->run->variant_count; v++)
-			seconds[v] = now->samples[v].on ? now->samples[v].seconds[i] : NAN;
-		x[i] = f(&round);
+			seconds[v] = uses >> v & 1 ? now->samples[v].seconds[i] : NAN;
+		x[i] = round_value(q, &round);
 	}
-	struct bench_derived *d = add_derived(c, name, variant, unit, formula);
-	if (d) {
-		d->uses = uses;
+	struct bench_derived *d = add_derived(c, name, variant, q, formula);
+	if (d)
 		set_statistic(d, x, rounds, x + rounds + 1);
+	if (d && q->kind == BENCH_RATE)
+		invert(d);
+	/* A model's time is the same in every round, but for rounding. */
+	if (d && q->modelled) {
+		d->low = d->high = NAN;
+		d->rounds = 0;
 	}
 	free(x);
 	return d ? 0 : bench_status(c);
 }
 
-static double divide_by_variant(const struct bench_round *r)
-{
-	const unsigned *denominator = r->arg;
-	return r->seconds[r->variant] / r->seconds[*denominator];
-}
-
 int bench_ratio(struct bench_case *c, const char *name, unsigned numerator, unsigned denominator,
 		const char *formula)
 {
-	uint64_t uses = UINT64_C(1) << numerator | UINT64_C(1) << denominator;
-	return bench_derive(c, name, (int)numerator, "", uses, divide_by_variant, &denominator,
-			    formula);
+	const struct bench_quantity q = {BENCH_RATIO,
+					 .of = {BENCH_OF(numerator), BENCH_OF(denominator)}};
+	return bench_derive(c, name, (int)numerator, &q, formula);
+}
+
+int bench_speedup(struct bench_case *c, const char *name, unsigned variant, unsigned over,
+		  const char *formula)
+{
+	const struct bench_quantity q = {BENCH_RATIO, .of = {BENCH_OF(over), BENCH_OF(variant)}};
+	return bench_derive(c, name, (int)variant, &q, formula);
+}
+
+int bench_difference(struct bench_case *c, const char *name, unsigned variant, unsigned less,
+		     const char *formula)
+{
+	const struct bench_quantity q = {BENCH_DIFFERENCE,
+					 .of = {BENCH_OF(variant), BENCH_OF(less)}};
+	return bench_derive(c, name, (int)variant, &q, formula);
+}
+
+int bench_time_each(struct bench_case *c, const char *name, unsigned variant, double count,
+		    const char *formula)
+{
+	const struct bench_quantity q = {BENCH_TIME, .of = {BENCH_OF(variant)}, .amount = count};
+	return bench_derive(c, name, (int)variant, &q, formula);
+}
+
+int bench_rate(struct bench_case *c, const char *name, unsigned variant, double work,
+	       const char *unit, const char *formula)
+{
+	const struct bench_quantity q = {BENCH_RATE, .of = {BENCH_OF(variant)}, .amount = work,
+					 .unit = unit};
+	return bench_derive(c, name, (int)variant, &q, formula);
 }
 
 void bench_value(struct bench_case *c, const char *name, int variant, double value,
 		 const char *unit, const char *formula)
 {
-	struct bench_derived *d = add_derived(c, name, variant, unit, formula);
-	if (!d)
-		return;
-	d->value = value;
-	d->uses = variant >= 0 ? UINT64_C(1) << variant : 0;
+	const uint64_t of = variant < 0 ? 0 : UINT64_C(1) << variant;
+	const struct bench_quantity q = {BENCH_VALUE, {{.sum = of}}, .unit = unit};
+	struct bench_derived *d = add_derived(c, name, variant, &q, formula);
+	if (d)
+		d->value = value;
 }
 
-void bench_no_value(struct bench_case *c, const char *name, int variant, const char *unit,
-		    const char *formula, const char *reason)
+void bench_no_value(struct bench_case *c, const char *name, int variant,
+		    const struct bench_quantity *q, const char *formula, const char *reason)
 {
-	struct bench_derived *d = add_derived(c, name, variant, unit, formula);
+	struct bench_derived *d = add_derived(c, name, variant, q, formula);
 	if (d)
 		snprintf(d->reason, sizeof(d->reason), "%s", reason);
 }
@@ -203,11 +306,10 @@ void bench_no_value(struct bench_case *c, const char *name, int variant, const c
 void bench_model_value(struct bench_case *c, const char *name, int variant, double value,
 		       const char *unit, const char *formula)
 {
-	struct bench_derived *d = add_derived(c, name, variant, unit, formula);
-	if (!d)
-		return;
-	d->value = value;
-	d->modelled = true;
+	const struct bench_quantity q = {BENCH_MODEL, .unit = unit, .modelled = true};
+	struct bench_derived *d = add_derived(c, name, variant, &q, formula);
+	if (d)
+		d->value = value;
 }
 
 struct bench_derived *bench_find_derived(struct bench_run *r, const char *name, int variant)
@@ -227,19 +329,13 @@ void bench_alias(struct bench_case *c, const char *name, int variant, const char
 		return;
 	/* A copy, for the list may move when it grows. */
 	const struct bench_derived from = *found;
-	struct bench_derived *to = add_derived(c, alias, variant, from.unit, formula);
+	struct bench_derived *to = add_derived(c, alias, variant, &from.quantity, formula);
 	if (!to)
 		return;
-	to->uses = from.uses;
-	to->value = from.value;
-	to->low = from.low;
-	to->high = from.high;
-	to->bound = from.bound;
-	to->share = from.share;
-	to->rounds = from.rounds;
-	to->modelled = from.modelled;
-	to->flagged = from.flagged;
-	memcpy(to->bound_name, from.bound_name, sizeof(to->bound_name));
+	*to = from;
+	to->observations = NULL;
+	snprintf(to->name, sizeof(to->name), "%s", alias);
+	snprintf(to->formula, sizeof(to->formula), "%s", formula);
 }
 
 void bench_bound(struct bench_case *c, const char *name, int variant, double bound,
@@ -312,50 +408,34 @@ double bench_best(const struct bench_case *c, unsigned variant)
 	return s->on && c->run->current.rounds ? s->summary.min : NAN;
 }
 
-/* A rate falls as time grows, so the ends of its interval are those of the time, exchanged. */
-static void add_rate(struct bench_run *r, unsigned v, const char *name, double work,
-		     const char *unit, const char *formula)
+static void derive_rates_of(struct bench_case *c, unsigned v)
 {
-	const struct stats_summary *s = &r->current.samples[v].summary;
-	if (work <= 0.0 || s->median <= 0.0)
-		return;
-	struct bench_derived *d = add_derived(&r->c, name, (int)v, unit, formula);
-	if (!d)
-		return;
-	d->uses = UINT64_C(1) << v;
-	d->rounds = s->n;
-	d->value = work / s->median;
-	d->low = work / s->ci_high;
-	d->high = s->ci_low > 0.0 ? work / s->ci_low : NAN;
-}
-
-static void add_time(struct bench_run *r, unsigned v)
-{
-	const struct stats_summary *s = &r->current.samples[v].summary;
-	struct bench_derived *d = add_derived(&r->c, "time", (int)v, "s", "median_s");
-	if (!d)
-		return;
-	d->uses = UINT64_C(1) << v;
-	d->rounds = s->n;
-	d->value = s->median;
-	d->low = s->ci_low;
-	d->high = s->ci_high;
+	const struct bench_model *m = &c->run->current.samples[v].model;
+	const struct {
+		const char *name, *unit, *formula;
+		double work;
+	} rates[] = {{"bandwidth", "byte/s", "bytes / median_s", m->bytes},
+		     {"flop_rate", "flop/s", "flops / median_s", m->flops},
+		     {"message_rate", "1/s", "messages / median_s", m->messages}};
+	for (size_t i = 0; i < sizeof(rates) / sizeof(rates[0]); i++)
+		if (rates[i].work > 0.0 && bench_median(c, v) > 0.0)
+			bench_status_add(c, bench_rate(c, rates[i].name, v, rates[i].work,
+						       rates[i].unit, rates[i].formula));
 }
 
 void bench_derive_rates(struct bench_run *r)
 {
 	for (unsigned v = 0; v < r->variant_count; v++) {
 		struct bench_samples *s = &r->current.samples[v];
+		const struct bench_quantity time = {BENCH_TIME, .of = {BENCH_OF(v)}};
 		if (s->lost)
-			bench_value(&r->c, "time", (int)v, NAN, "s", "median_s");
+			bench_no_value(&r->c, "time", (int)v, &time, "median_s", "");
 		if (!s->on || r->current.rounds == 0)
 			continue;
 		if (r->b->model)
 			r->b->model(&r->c, v, &s->model);
-		add_time(r, v);
-		add_rate(r, v, "bandwidth", s->model.bytes, "byte/s", "bytes / median_s");
-		add_rate(r, v, "flop_rate", s->model.flops, "flop/s", "flops / median_s");
-		add_rate(r, v, "message_rate", s->model.messages, "1/s", "messages / median_s");
+		bench_status_add(&r->c, bench_derive(&r->c, "time", (int)v, &time, "median_s"));
+		derive_rates_of(&r->c, v);
 	}
 }
 

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-#define SCHEMA_VERSION "1.1.0"
+#define SCHEMA_VERSION "1.2.0"
 /* Samples of a variant in a record, which is a line that people read. Of more, every k-th is
  * kept. */
 #define SAMPLES_KEPT 1000u
@@ -67,9 +67,19 @@ static void put_options(struct json *j, const struct bench_options *o)
 	json_object_end(j);
 }
 
+static void put_names(struct bench_run *r, const char *key, uint64_t variants)
+{
+	json_array_begin(&r->json, key);
+	for (unsigned v = 0; v < r->variant_count; v++)
+		if (variants >> v & 1)
+			json_string(&r->json, NULL, r->b->variants[v].name);
+	json_array_end(&r->json);
+}
+
 static void put_axes(struct bench_run *r)
 {
 	struct json *j = &r->json;
+	uint64_t references = 0;
 	json_array_begin(j, "axes");
 	for (size_t a = 0; a < r->axis_count; a++) {
 		const struct axis *axis = &r->b->axes[a];
@@ -87,16 +97,11 @@ static void put_axes(struct bench_run *r)
 		json_object_end(j);
 	}
 	json_array_end(j);
-	json_array_begin(j, "variants");
+	put_names(r, "variants", r->selected);
 	for (size_t v = 0; v < r->variant_count; v++)
-		if (r->selected >> v & 1)
-			json_string(j, NULL, r->b->variants[v].name);
-	json_array_end(j);
-	json_array_begin(j, "references");
-	for (size_t v = 0; v < r->variant_count; v++)
-		if (r->selected >> v & 1 && r->b->variants[v].reference)
-			json_string(j, NULL, r->b->variants[v].name);
-	json_array_end(j);
+		if (r->b->variants[v].reference)
+			references |= r->selected & UINT64_C(1) << v;
+	put_names(r, "references", references);
 }
 
 int bench_output_run(struct bench_run *r)
@@ -248,6 +253,42 @@ static void put_observations(struct json *j, const struct bench_derived *d)
 	json_array_end(j);
 }
 
+static void put_seconds(struct bench_run *r, const struct bench_seconds *of)
+{
+	if (!of->longest && !(of->sum & (of->sum - 1))) {
+		json_string(&r->json, NULL, r->b->variants[__builtin_ctzll(of->sum)].name);
+		return;
+	}
+	json_object_begin(&r->json, NULL);
+	put_names(r, "sum", of->sum);
+	put_names(r, "longest", of->longest);
+	json_object_end(&r->json);
+}
+
+/* What it is, and of what. */
+static void put_kind(struct bench_run *r, const struct bench_derived *d)
+{
+	static const char *const kinds[] = {
+		[BENCH_VALUE] = "value",         [BENCH_MODEL] = "model",
+		[BENCH_OBSERVED] = "observed",   [BENCH_FORMULA] = "formula",
+		[BENCH_TIME] = "time",           [BENCH_RATE] = "rate",
+		[BENCH_RATIO] = "ratio",         [BENCH_DIFFERENCE] = "difference",
+		[BENCH_SHARE] = "share_of_rate", [BENCH_FRACTION] = "fraction_of_ideal",
+	};
+	const struct bench_quantity *q = &d->quantity;
+	json_string(&r->json, "kind", kinds[q->kind]);
+	if (q->kind <= BENCH_FORMULA) {
+		put_names(r, "of", d->uses);
+		return;
+	}
+	json_array_begin(&r->json, "of");
+	for (size_t i = 0; i < BENCH_TERMS && (q->of[i].sum | q->of[i].longest); i++)
+		put_seconds(r, &q->of[i]);
+	json_array_end(&r->json);
+	if (q->amount > 0.0 && q->kind != BENCH_SHARE)
+		json_number(&r->json, "amount", q->amount);
+}
+
 static void put_derived(struct bench_run *r)
 {
 	struct json *j = &r->json;
@@ -264,6 +305,7 @@ static void put_derived(struct bench_run *r)
 		put_observations(j, d);
 		json_bool(j, "modelled", d->modelled);
 		json_string(j, "unit", d->unit);
+		put_kind(r, d);
 		json_string(j, "formula", d->formula);
 		json_number(j, "bound", d->bound);
 		json_string(j, "bound_name", d->bound_name[0] ? d->bound_name : NULL);

@@ -11,36 +11,8 @@
 /* Smaller possible gains count as noise even on a quiet machine. */
 #define MIN_GAIN 0.04
 
-struct parts {
-	double sum_s, longest_s;
-};
-
-static struct parts parts_of(const struct bench_overlap *o, const double *seconds)
-{
-	struct parts p = {0.0, 0.0};
-	for (unsigned v = 0; v < BENCH_VARIANTS && (o->sum | o->longest) >> v; v++) {
-		p.sum_s += o->sum >> v & 1 ? seconds[v] : 0.0;
-		p.longest_s = o->longest >> v & 1 ? fmax(p.longest_s, seconds[v]) : p.longest_s;
-	}
-	return p;
-}
-
-static double speedup_of_round(const struct bench_round *r)
-{
-	const struct bench_overlap *o = r->arg;
-	return r->seconds[o->serial] / r->seconds[r->variant];
-}
-
-static double ideal_speedup(const struct bench_round *r)
-{
-	struct parts p = parts_of(r->arg, r->seconds);
-	return p.sum_s / p.longest_s;
-}
-
-static double fraction_of_ideal(const struct bench_round *r)
-{
-	return (speedup_of_round(r) - 1.0) / (ideal_speedup(r) - 1.0);
-}
+#define SUM(o) ((struct bench_seconds){.sum = (o)->sum})
+#define LONGEST(o) ((struct bench_seconds){.longest = (o)->longest})
 
 /* Name of one of the three quantities. */
 struct name {
@@ -88,24 +60,23 @@ void bench_overlap_limit(struct bench_case *c, const struct bench_overlap *o, co
 	double medians[BENCH_VARIANTS];
 	for (unsigned v = 0; v < BENCH_VARIANTS; v++)
 		medians[v] = v < c->run->variant_count ? bench_median(c, v) : NAN;
-	struct parts p = parts_of(o, medians);
 	bench_flag_value(c, name, (int)variant, "above_bound",
 			 "%s %.4g is above %s %.4g: one after the other takes %.3g of the parts' "
 			 "sum, this %.3g of the longest",
-			 name, s->value, ideal->name, ideal->value, medians[o->serial] / p.sum_s,
-			 medians[variant] / p.longest_s);
+			 name, s->value, ideal->name, ideal->value,
+			 medians[o->serial] / bench_seconds_of(&SUM(o), medians),
+			 medians[variant] / bench_seconds_of(&LONGEST(o), medians));
 }
 
 static int derive_variant(struct bench_case *c, const struct bench_overlap *o, unsigned variant)
 {
 	static const char formula[] = "(S - 1) / (S_ideal - 1), unclamped";
-	const uint64_t both = UINT64_C(1) << variant | UINT64_C(1) << o->serial;
 	const struct name s_name = name_with_suffix("S", o),
 			  fraction = name_with_suffix("fraction_of_ideal", o);
-	char text[128];
-	snprintf(text, sizeof(text), "seconds(%s) / seconds", c->run->b->variants[o->serial].name);
-	int status =
-		bench_derive(c, s_name.text, (int)variant, "", both, speedup_of_round, o, text);
+	const struct bench_quantity q = {
+		BENCH_FRACTION, .of = {BENCH_OF(o->serial), BENCH_OF(variant), SUM(o), LONGEST(o)}};
+	char why[128];
+	int status = bench_speedup(c, s_name.text, variant, o->serial, NULL);
 	const struct bench_derived *s = bench_find_derived(c->run, s_name.text, (int)variant),
 				   *ideal = bench_find_derived(
 					   c->run, name_with_suffix("S_ideal", o).text, -1);
@@ -113,12 +84,11 @@ static int derive_variant(struct bench_case *c, const struct bench_overlap *o, u
 		return status;
 	bench_overlap_limit(c, o, s_name.text, variant);
 	bool flagged = s->flagged;
-	if (gain_is_noise(ideal, s, text, sizeof(text))) {
-		bench_no_value(c, fraction.text, (int)variant, "", formula, text);
+	if (gain_is_noise(ideal, s, why, sizeof(why))) {
+		bench_no_value(c, fraction.text, (int)variant, &q, formula, why);
 		return 0;
 	}
-	status = bench_derive(c, fraction.text, (int)variant, "", both | o->sum | o->longest,
-			      fraction_of_ideal, o, formula);
+	status = bench_derive(c, fraction.text, (int)variant, &q, formula);
 	if (flagged)
 		bench_flag_value(c, fraction.text, (int)variant, "above_bound",
 				 "%s is above S_ideal", s_name.text);
@@ -127,9 +97,9 @@ static int derive_variant(struct bench_case *c, const struct bench_overlap *o, u
 
 int bench_derive_overlap(struct bench_case *c, const struct bench_overlap *o, uint64_t variants)
 {
-	int status =
-		bench_derive(c, name_with_suffix("S_ideal", o).text, -1, "", o->sum | o->longest,
-			     ideal_speedup, o, "sum of the parts / the longest part, each alone");
+	const struct bench_quantity q = {BENCH_RATIO, .of = {SUM(o), LONGEST(o)}};
+	int status = bench_derive(c, name_with_suffix("S_ideal", o).text, -1, &q,
+				  "sum of the parts / the longest part, each alone");
 	for (unsigned v = 0; status == 0 && v < c->run->variant_count; v++)
 		if (variants >> v & 1)
 			status = derive_variant(c, o, v);

@@ -80,7 +80,8 @@ struct bench_samples {
 struct bench_derived {
 	char name[48], unit[16], formula[160], bound_name[64];
 	int variant; /* variant, or -1 */
-	uint64_t uses;
+	struct bench_quantity quantity;
+	uint64_t uses;                         /* all variants that it is of */
 	double value, low, high, bound, share; /* NaN: unknown */
 	size_t rounds;                         /* that the statistic is of; 0: it is none */
 	double *observations;                  /* so many, of bench_derive_samples(); else NULL */
@@ -311,6 +312,7 @@ bool bench_case_valid(const struct bench_run *r);
  * added. */
 struct bench_derived *bench_find_derived(struct bench_run *r, const char *name, int variant);
 void bench_derive_rates(struct bench_run *r);
+double bench_seconds_of(const struct bench_seconds *of, const double *seconds);
 void bench_current_clear(struct bench_current *now);
 void bench_current_free(struct bench_current *now); /* the samples' seconds, too */
 

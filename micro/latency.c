@@ -194,22 +194,17 @@ static int check(struct bench_case *c, unsigned variant)
 	return status;
 }
 
-static double time_per_step(const struct bench_round *r)
-{
-	return r->seconds[r->variant] / (double)case_state(r->c)->steps;
-}
-
 static int derive(struct bench_case *c)
 {
 	uint64_t llc = dev_props(c->dev)->llc_bytes;
-	int status = bench_derive(c, "latency", CHASE, "s", 1u << CHASE, time_per_step, NULL,
-				  "seconds of a launch / its steps");
-	if (status == 0 && bench_variant_on(c, MIN_L1))
-		status = bench_derive(c, "latency", MIN_L1, "s", 1u << MIN_L1, time_per_step, NULL,
-				      "seconds of a launch / its steps");
+	static const char formula[] = "seconds of a launch / its steps";
+	const double steps = (double)case_state(c)->steps;
+	int status = bench_time_each(c, "latency", CHASE, steps, formula);
+	if (status == 0)
+		status = bench_time_each(c, "latency", MIN_L1, steps, formula);
 	bench_fact_number(c, "chains", case_state(c)->chain_count);
 	bench_fact_number(c, "lines_of_a_chain", case_state(c)->length);
-	bench_fact_number(c, "steps", (double)case_state(c)->steps);
+	bench_fact_number(c, "steps", steps);
 	if (llc && case_state(c)->footprint >= BEYOND_CACHE * llc)
 		bench_alias(
 			c, "latency", CHASE, "memory_latency",

@@ -229,8 +229,7 @@ static int derive(struct bench_case *c)
 			bench_alias(c, "bandwidth", (int)v, "memory_bandwidth",
 				    "bytes / median_s, footprint at least 16 last-level caches");
 	}
-	return bench_ratio(c, "nontemporal_time_ratio", 1, 0,
-			   "seconds(nontemporal) / seconds(regular)");
+	return bench_ratio(c, "nontemporal_time_ratio", 1, 0, NULL);
 }
 
 static const struct bench bench = {

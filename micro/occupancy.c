@@ -147,15 +147,10 @@ static int verify_mechanism(struct bench_case *c)
 	return 0;
 }
 
-static double slot_wait(const struct bench_round *r)
-{
-	return r->seconds[FOREIGN_WAIT] - r->seconds[IDLE_WAIT];
-}
-
 static int derive(struct bench_case *c)
 {
-	return bench_derive(c, "slot_wait", FOREIGN_WAIT, "s", 1u << FOREIGN_WAIT | 1u << IDLE_WAIT,
-			    slot_wait, NULL, "wait while the load runs - wait on an idle device");
+	return bench_difference(c, "slot_wait", FOREIGN_WAIT, IDLE_WAIT,
+				"wait while the load runs - wait on an idle device");
 }
 
 static const struct bench bench = {

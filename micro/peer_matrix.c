@@ -140,26 +140,20 @@ static int verify_mechanism(struct bench_case *c)
 	return status;
 }
 
-static double compute_injection(const struct bench_round *r)
-{
-	const struct transfers *t = &case_state(r->c)->transfers;
-	bool all = t->route.from.kind == END_ALL && t->route.to.kind == END_ALL;
-	double bytes = (double)transfers_bytes(t, false);
-	return bytes / (all ? (double)r->c->devices->count : 1.0) / r->seconds[r->variant];
-}
-
 static int derive(struct bench_case *c)
 {
 	const struct transfers *t = &case_state(c)->transfers;
+	const bool all = t->route.from.kind == END_ALL && t->route.to.kind == END_ALL;
+	const double bytes =
+		(double)transfers_bytes(t, false) / (all ? (double)c->devices->count : 1.0);
 	int status = 0;
 	if (c->devices->count == 1)
 		bench_fact_text(c, "pairs_not_measured", "there is one device");
 	for (unsigned v = 0; status == 0 && v < VARIANTS && !transfers_both(t); v++)
 		if (bench_variant_on(c, v))
-			status = bench_derive(c, "injection_bandwidth", (int)v, "byte/s",
-					      UINT64_C(1) << v, compute_injection, NULL,
-					      "bytes that one device sends or receives / seconds "
-					      "of the slowest");
+			status = bench_rate(c, "injection_bandwidth", v, bytes, "byte/s",
+					    "bytes that one device sends or receives / seconds of "
+					    "the slowest");
 	return status;
 }
 

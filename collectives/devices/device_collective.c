@@ -237,13 +237,6 @@ static int verify_mechanism(struct bench_case *c)
 
 /* ------------------------------------------------------------------ what follows from the times */
 
-static double bus_bandwidth(const struct bench_round *r)
-{
-	double p = (double)r->c->devices->count,
-	       rounds = case_collective(r->c) == DEV_ALLREDUCE ? 2.0 : 1.0;
-	return rounds * (p - 1.0) / p * (double)vector_bytes(r->c) / r->seconds[r->variant];
-}
-
 static unsigned find_library(const struct bench_case *c)
 {
 	unsigned v = 0;
@@ -257,18 +250,18 @@ static int derive(struct bench_case *c)
 	const struct state *s = case_state(c);
 	const bool twice = case_collective(c) == DEV_ALLREDUCE;
 	const unsigned library = find_library(c);
+	const double p = (double)c->devices->count,
+		     bus_bytes = (twice ? 2.0 : 1.0) * (p - 1.0) / p * (double)vector_bytes(c);
 	int status = 0;
 	for (unsigned v = 0; status == 0 && variant_name(c, v); v++) {
 		if (!bench_variant_on(c, v))
 			continue;
-		status = bench_derive(c, "bus_bandwidth", (int)v, "byte/s", UINT64_C(1) << v,
-				      bus_bandwidth, NULL,
-				      twice ? "2 (p-1)/p bytes / time" : "(p-1)/p bytes / time");
+		status = bench_rate(c, "bus_bandwidth", v, bus_bytes, "byte/s",
+				    twice ? "2 (p-1)/p bytes / time" : "(p-1)/p bytes / time");
 		bench_value(c, "host_completion", (int)v, s->host_s[v], "s",
 			    "host's release to its return; mean of the last full body");
 		if (status == 0 && v != library)
-			status = bench_ratio(c, "library_time_ratio", v, library,
-					     "seconds / seconds(library), round by round");
+			status = bench_ratio(c, "library_time_ratio", v, library, NULL);
 	}
 	bench_fact_number(c, "devices", (double)c->devices->count);
 	if (!twice)

@@ -174,12 +174,16 @@ int link_metrics_derive(struct bench_case *c, const struct link_metrics *m)
 	int status = l.values && l.sorted
 			     ? 0
 			     : err_note(-ENOMEM, "%zu pairs: out of memory", m->pairing->links);
-	for (unsigned v = 0; status == 0 && v < PAIR_VARIANTS; v++)
-		if (bench_variant_on(c, v))
-			status = bench_derive(c, "round_time", (int)v, "s", BIT(v),
-					      compute_round_time, m,
-					      "time of a pass / its rounds; of a round: its "
-					      "slowest pair, or the sum of pairs that run alone");
+	for (unsigned v = 0; status == 0 && v < PAIR_VARIANTS; v++) {
+		const struct bench_quantity round_time = {BENCH_FORMULA,
+							  {BENCH_OF(v)},
+							  .unit = "s",
+							  .f = compute_round_time,
+							  .arg = m};
+		status = bench_derive(c, "round_time", (int)v, &round_time,
+				      "time of a pass / its rounds; of a round: its slowest pair, "
+				      "or the sum of pairs that run alone");
+	}
 	status = status ? status : derive_all(c, m, &l);
 	status = status ? status : derive_links(c, m, &l);
 	free(l.values);

@@ -188,20 +188,6 @@ static int verify_mechanism(struct bench_case *c)
 
 /* ------------------------------------------------------------------ what follows from the times */
 
-/* Bytes that every rank's link must carry in each direction whatever the algorithm, as nccl-tests
- * counts. */
-static double bus_factor(enum schedule_kind kind)
-{
-	double p = mpi_job.size;
-	return (kind == SCHEDULE_ALLREDUCE ? 2.0 : 1.0) * (p - 1.0) / p;
-}
-
-static double bus_bandwidth(const struct bench_round *r)
-{
-	const struct leader *leader = r->c->arg;
-	return bus_factor(leader->kind) * (double)axis_u64(r->c, "size") / r->seconds[r->variant];
-}
-
 static int variant_named(const struct bench *program, const char *name)
 {
 	for (int v = 0; program->variants[v].name; v++)
@@ -214,16 +200,18 @@ static int derive_variant(struct bench_case *c, unsigned v)
 {
 	const struct leader *leader = c->arg;
 	int library = variant_named(&leader->program, SESSION_LIBRARY);
-	int status = bench_derive(c, "bus_bandwidth", (int)v, "byte/s", UINT64_C(1) << v,
-				  bus_bandwidth, NULL,
-				  leader->kind == SCHEDULE_ALLREDUCE ? "2 (p-1)/p bytes / time"
-								     : "(p-1)/p bytes / time");
+	/* Bytes that every rank's link must carry in each direction whatever the algorithm, as
+	 * nccl-tests counts. */
+	const bool twice = leader->kind == SCHEDULE_ALLREDUCE;
+	const double p = mpi_job.size,
+		     bytes = (twice ? 2.0 : 1.0) * (p - 1.0) / p * (double)axis_u64(c, "size");
+	int status = bench_rate(c, "bus_bandwidth", v, bytes, "byte/s",
+				twice ? "2 (p-1)/p bytes / time" : "(p-1)/p bytes / time");
 	if (mpi_job.common_clock)
 		bench_value(c, "entry_skew", (int)v, session_skew(leader->session, v), "s",
 			    "last rank's entry - first rank's, median of the last body");
 	if (status == 0 && library >= 0 && (int)v != library)
-		status = bench_ratio(c, "library_time_ratio", v, (unsigned)library,
-				     "seconds / seconds(library), round by round");
+		status = bench_ratio(c, "library_time_ratio", v, (unsigned)library, NULL);
 	return status;
 }
 
@@ -261,7 +249,7 @@ static int derive(struct bench_case *c)
 			status = derive_variant(c, v);
 	if (status == 0 && indexed >= 0 && renamed >= 0)
 		status = bench_ratio(c, "indexing_time_ratio", (unsigned)indexed, (unsigned)renamed,
-				     "seconds(swing-b-indexed) / seconds(swing-b), round by round");
+				     NULL);
 	bench_fact_text(c, "library", mpi_job.library);
 	bench_fact_text(c, "timed",
 			mpi_job.common_clock ? "last entry to last exit, one clock"

@@ -21,7 +21,7 @@ static const struct loop {
 	[PEAK_WGMMA] = {WGMMA_PEAK, "measured wgmma peak"},
 };
 
-/* What a formula of this file needs. */
+/* What the fraction of peak is of. */
 struct peak_reference {
 	const struct bench_gemm *gemm;
 	const struct peaks *peaks;
@@ -62,14 +62,6 @@ static const struct loop *fastest_loop(const struct bench_case *c, const struct 
 	return fastest;
 }
 
-static double fraction_of_peak(const struct bench_round *r)
-{
-	const struct peak_reference *peak = r->arg;
-	unsigned gemm = (unsigned)r->variant, loop = peak->loop->variant;
-	return efficiency_flops(peak->gemm, peak->peaks, gemm) / r->seconds[gemm] /
-	       (efficiency_flops(peak->gemm, peak->peaks, loop) / r->seconds[loop]);
-}
-
 static bool peak_is_upper_bound(const struct bench_case *c, const struct peak_reference *peak)
 {
 	const struct dev_props *p = dev_props(c->dev);
@@ -83,6 +75,7 @@ static int derive_fraction(struct bench_case *c, unsigned variant,
 			   const struct peak_reference *peak)
 {
 	const unsigned loop = peak->loop->variant;
+	const double loop_flops = efficiency_flops(peak->gemm, peak->peaks, loop);
 	const bool bound = peak_is_upper_bound(c, peak);
 	char formula[160];
 	snprintf(formula, sizeof(formula), "flop_rate(%s) / flop_rate(%s), round by round%s",
@@ -91,12 +84,12 @@ static int derive_fraction(struct bench_case *c, unsigned variant,
 			 ? ""
 			 : "; of measured mma.sync peak (MFMA, WMMA), which the units may exceed");
 	if (bound)
-		bench_bound(c, "flop_rate", (int)variant,
-			    efficiency_flops(peak->gemm, peak->peaks, loop) / bench_best(c, loop),
+		bench_bound(c, "flop_rate", (int)variant, loop_flops / bench_best(c, loop),
 			    peak->loop->bound);
-	int status = bench_derive(c, "fraction_of_peak", (int)variant, "",
-				  UINT64_C(1) << variant | UINT64_C(1) << loop, fraction_of_peak,
-				  peak, formula);
+	const double flops = efficiency_flops(peak->gemm, peak->peaks, variant);
+	const struct bench_quantity q = {BENCH_SHARE, .of = {BENCH_OF(variant), BENCH_OF(loop)},
+					 .amount = flops / loop_flops};
+	int status = bench_derive(c, "fraction_of_peak", (int)variant, &q, formula);
 	if (bound)
 		bench_bound_share(c, "flop_rate", (int)variant, "fraction_of_peak");
 	return status;
@@ -108,8 +101,7 @@ int efficiency_derive(struct bench_case *c, const struct bench_gemm *gemm,
 	const struct peak_reference peak = {gemm, peaks, fastest_loop(c, peaks)};
 	char formula[40];
 	bench_gemm_facts(gemm, c);
-	int status = bench_ratio(c, "cold_time_ratio", GEMM_COLD, GEMM,
-				 "seconds(gemm_cold) / seconds(gemm), round by round");
+	int status = bench_ratio(c, "cold_time_ratio", GEMM_COLD, GEMM, NULL);
 	if (status || !peak.loop)
 		return status;
 	snprintf(formula, sizeof(formula), "flop_rate(%s)",

@@ -96,40 +96,23 @@ static bool is_exceeded(const struct bench_case *c, const struct route *r,
 	return exceeded;
 }
 
-/* arg: the seconds that the copy would take at the link's nominal rate. */
-static double share_of_link(const struct bench_round *r)
-{
-	const double *limit_s = r->arg;
-	return *limit_s / r->seconds[r->variant];
-}
-
-static int derive_link_share(struct bench_case *c, const struct route *r, unsigned variant,
-			     double rate)
-{
-	const double limit_s = (double)copied_bytes(r, variant) / rate;
-	return bench_derive(c, "link_share", (int)variant, "", UINT64_C(1) << variant,
-			    share_of_link, &limit_s,
-			    variant == BOTH_WAYS ? "bandwidth / nominal rate of the link, both ways"
-						 : "bandwidth / nominal rate of the link, one way");
-}
-
 /* Of the measured bound and the link's the tighter one is kept. */
 static int bound_by_link(struct bench_case *c, const struct route *r, unsigned variant,
 			 const struct link_rates *rates, double measured)
 {
 	const uint64_t shown = 1u << ENGINE | 1u << BOTH_WAYS | 1u << KERNEL | 1u << KERNEL_NT;
-	const bool has_share = shown >> variant & 1;
 	const double rate = rate_of(rates, variant);
 	int status = 0;
 	if (!(rate > 0))
 		return 0;
-	if (has_share)
-		status = derive_link_share(c, r, variant, rate);
+	if (shown >> variant & 1)
+		status = bench_rate(
+			c, "link_share", variant, (double)copied_bytes(r, variant) / rate, "",
+			variant == BOTH_WAYS ? "bandwidth / nominal rate of the link, both ways"
+					     : "bandwidth / nominal rate of the link, one way");
 	if (status || measured < rate)
 		return status;
 	bench_bound(c, "bandwidth", (int)variant, rate, "nominal rate of the link");
-	if (has_share)
-		bench_bound_share(c, "bandwidth", (int)variant, "link_share");
 	return 0;
 }
 
@@ -155,20 +138,16 @@ int copy_path_derive(struct bench_case *c, const struct roofline *roofline,
 {
 	static const struct {
 		const char *name;
-		unsigned over, under;
-		const char *formula;
-	} ratios[] = {
-		{"kernel_time_ratio", KERNEL, ENGINE, "seconds(kernel) / seconds(engine)"},
-		{"kernel_time_ratio", KERNEL_NT, ENGINE, "seconds(kernel_nt) / seconds(engine)"},
-		{"both_ways_time_ratio", BOTH_WAYS, ENGINE, "seconds(both_ways) / seconds(engine)"},
-		{"pageable_time_ratio", PAGEABLE, ENGINE,
-		 "seconds(pageable copy, waited for) / seconds(engine)"},
-		{"DIL", SPLIT_4, ENGINE, "seconds(4 pieces) / seconds(whole)"},
-		{"DIL", SPLIT_16, ENGINE, "seconds(16 pieces) / seconds(whole)"}};
+		unsigned over_engine;
+	} ratios[] = {{"kernel_time_ratio", KERNEL},
+		      {"kernel_time_ratio", KERNEL_NT},
+		      {"both_ways_time_ratio", BOTH_WAYS},
+		      {"pageable_time_ratio", PAGEABLE},
+		      {"DIL", SPLIT_4},
+		      {"DIL", SPLIT_16}};
 	derive_saturation(c, wave_blocks);
 	int status = derive_bounds(c, roofline, route);
 	for (size_t i = 0; status == 0 && i < sizeof(ratios) / sizeof(ratios[0]); i++)
-		status = bench_ratio(c, ratios[i].name, ratios[i].over, ratios[i].under,
-				     ratios[i].formula);
+		status = bench_ratio(c, ratios[i].name, ratios[i].over_engine, ENGINE, NULL);
 	return status;
 }

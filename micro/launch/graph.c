@@ -20,11 +20,6 @@ int graph_open(struct bench_case *c, struct dev_kernel *empty, struct dev_graph 
 	return 0;
 }
 
-static double time_per_kernel(const struct bench_round *r)
-{
-	return r->seconds[r->variant] / GRAPH_KERNELS;
-}
-
 int graph_derive(struct bench_case *c, unsigned launched, unsigned enqueued, unsigned waited)
 {
 	const struct {
@@ -38,8 +33,7 @@ int graph_derive(struct bench_case *c, unsigned launched, unsigned enqueued, uns
 		      "launching a graph and waiting for its end / 64 kernels in it"}};
 	int status = 0;
 	for (unsigned i = 0; status == 0 && i < sizeof(times) / sizeof(times[0]); i++)
-		status = bench_derive(c, times[i].name, (int)times[i].variant, "s",
-				      UINT64_C(1) << times[i].variant, time_per_kernel, NULL,
-				      times[i].formula);
+		status = bench_time_each(c, times[i].name, times[i].variant, GRAPH_KERNELS,
+					 times[i].formula);
 	return status;
 }

@@ -7,31 +7,19 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The argument: numerator and denominator. */
-static double divide_variants(const struct bench_round *r)
-{
-	const unsigned *of = r->arg;
-	return r->seconds[of[0]] / r->seconds[of[1]];
-}
-
-static double exposed_time(const struct bench_round *r)
-{
-	return r->seconds[r->variant] - r->seconds[VARIANTS_GEMM];
-}
-
 static uint64_t variant_bit(unsigned v) { return UINT64_C(1) << v; }
 
 #define PARTS (variant_bit(VARIANTS_GEMM) | variant_bit(VARIANTS_COMM))
 #define SCHEDULES (variant_bit(FICCO_SCHEDULES) - 1)
+#define EXPOSED "time - that of the whole GEMM alone"
 #define OVERLAPPED (SCHEDULES & ~variant_bit(FICCO_SERIAL))
 
 static void derive_ratio(struct bench_case *c, const char *name, unsigned variant,
 			 unsigned numerator, unsigned denominator, const char *formula)
 {
-	const unsigned of[] = {numerator, denominator};
-	bench_status_add(c, bench_derive(c, name, (int)variant, "",
-					 variant_bit(numerator) | variant_bit(denominator),
-					 divide_variants, of, formula));
+	const struct bench_quantity q = {BENCH_RATIO,
+					 .of = {BENCH_OF(numerator), BENCH_OF(denominator)}};
+	bench_status_add(c, bench_derive(c, name, (int)variant, &q, formula));
 }
 
 static void derive_losses(struct bench_case *c, enum ficco_schedule s, unsigned gemms,
@@ -47,22 +35,15 @@ static void derive_losses(struct bench_case *c, enum ficco_schedule s, unsigned 
 		     "its transfers concurrent with its GEMMs, without dependencies / alone");
 }
 
-static void derive_exposed(struct bench_case *c, unsigned variant)
-{
-	bench_status_add(c,
-			 bench_derive(c, "exposed", (int)variant, "s",
-				      variant_bit(variant) | variant_bit(VARIANTS_GEMM),
-				      exposed_time, NULL, "time - that of the whole GEMM alone"));
-}
-
 /* The vendor's collective as the baseline of all schedules. */
 static void derive_library(struct bench_case *c)
 {
-	derive_exposed(c, VARIANTS_LIBRARY);
+	bench_status_add(c,
+			 bench_difference(c, "exposed", VARIANTS_LIBRARY, VARIANTS_GEMM, EXPOSED));
 	for (unsigned s = 0; s < FICCO_SCHEDULES; s++)
 		if (bench_variant_on(c, s))
-			derive_ratio(c, "S_library", s, VARIANTS_LIBRARY, s,
-				     "time of serial-library / time");
+			bench_status_add(c,
+					 bench_speedup(c, "S_library", s, VARIANTS_LIBRARY, NULL));
 }
 
 static void derive_schedule(struct bench_case *c, enum ficco_schedule s)
@@ -76,7 +57,7 @@ static void derive_schedule(struct bench_case *c, enum ficco_schedule s)
 		    "its parts alone");
 	if (s != FICCO_SERIAL)
 		derive_losses(c, s, gemms, transfers);
-	derive_exposed(c, s);
+	bench_status_add(c, bench_difference(c, "exposed", s, VARIANTS_GEMM, EXPOSED));
 }
 
 static void record_best_schedules(struct bench_case *c, uint64_t best)

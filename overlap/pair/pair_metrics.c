@@ -12,16 +12,6 @@
 /* Smaller differences count as noise even on a quiet machine. */
 #define MIN_NOISE 0.02
 
-static double exposed_tail(const struct bench_round *r)
-{
-	return r->seconds[r->variant] - r->seconds[GEMM];
-}
-
-static double fraction_of_bound(const struct bench_round *r)
-{
-	return fmax(r->seconds[GEMM], r->seconds[TRANSFER]) / r->seconds[r->variant];
-}
-
 /* How far the median sample is from the best one. */
 static double variant_noise(const struct bench_case *c, unsigned variant)
 {
@@ -66,14 +56,12 @@ static void record_better_order(struct bench_case *c)
 
 static void derive_order(struct bench_case *c, unsigned both, unsigned gemm, unsigned transfer)
 {
-	int variant = (int)both;
-	bench_status_add(c, bench_ratio(c, "TimeRatio", both, SERIAL, "both / serial"));
-	bench_status_add(c, bench_derive(c, "exposed_tail", variant, "s", BIT(both) | BIT(GEMM),
-					 exposed_tail, NULL, "both - gemm_alone"));
-	bench_status_add(c, bench_derive(c, "fraction_of_bound", variant, "", BIT(both) | ALONE,
-					 fraction_of_bound, NULL,
+	const struct bench_quantity q = {BENCH_RATIO, .of = {{.longest = ALONE}, BENCH_OF(both)}};
+	bench_status_add(c, bench_ratio(c, "TimeRatio", both, SERIAL, NULL));
+	bench_status_add(c, bench_difference(c, "exposed_tail", both, GEMM, NULL));
+	bench_status_add(c, bench_derive(c, "fraction_of_bound", (int)both, &q,
 					 "max(gemm_alone, transfer_alone) / both"));
-	bench_bound(c, "fraction_of_bound", variant, 1.0, "the longer side alone");
+	bench_bound(c, "fraction_of_bound", (int)both, 1.0, "the longer side alone");
 	bench_status_add(c, bench_ratio(c, "CIL", gemm, GEMM,
 					"time of the GEMM while the transfer runs / gemm_alone"));
 	bench_status_add(c,

@@ -22,11 +22,6 @@ uint64_t shaping_residents(uint64_t pool_bytes, uint64_t reserved_bytes, uint64_
 	return claim ? pool_bytes / claim : UINT64_MAX;
 }
 
-double shaping_ratio_min(double gemm_s, double comm_s)
-{
-	return fmax(gemm_s, comm_s) / (gemm_s + comm_s);
-}
-
 double shaping_ratio_pipelined(unsigned iterations, double gemm_s, double comm_s)
 {
 	return (gemm_s + (iterations - 1) * fmax(gemm_s, comm_s) + comm_s) /

@@ -27,9 +27,8 @@ uint64_t shaping_residents(uint64_t pool_bytes, uint64_t reserved_bytes, uint64_
 			   uint64_t claim_bytes);
 
 /* The minimum of overlapped time / serial time, from the times g and c of one GEMM and one
- * communication alone: max(g, c) / (g + c) for infinitely many iterations, and
- * (g + (i-1) max(g, c) + c) / (i (g + c)) for i iterations. */
-double shaping_ratio_min(double gemm_s, double comm_s);
+ * communication alone: (g + (i-1) max(g, c) + c) / (i (g + c)) for i iterations, which falls to
+ * max(g, c) / (g + c). */
 double shaping_ratio_pipelined(unsigned iterations, double gemm_s, double comm_s);
 
 /* The overlap rate of that pipeline: (i-1) min(g, c) / (g + (i-1) max(g, c) + c). With equal times

@@ -10,12 +10,6 @@ struct alone {
 	unsigned iterations, comm;
 };
 
-static double ratio_min(const struct bench_round *r)
-{
-	const struct alone *a = r->arg;
-	return shaping_ratio_min(r->seconds[GEMM_ALONE], r->seconds[a->comm]);
-}
-
 static double ratio_pipelined(const struct bench_round *r)
 {
 	const struct alone *a = r->arg;
@@ -127,15 +121,10 @@ static int derive_traced(const struct pipeline *p, struct bench_case *c, unsigne
 
 static int derive_variant(const struct pipeline *p, struct bench_case *c, unsigned v)
 {
-	bool own = !pipeline_has(v, BY_LIBRARY);
 	unsigned serial = pipeline_serial(v), overlap = pipeline_overlap(v);
-	int status = bench_ratio(c, "time_ratio", v, serial,
-				 own ? "seconds / seconds(serial)"
-				     : "seconds / seconds(library_serial)");
+	int status = bench_ratio(c, "time_ratio", v, serial, NULL);
 	if (status == 0 && v != overlap)
-		status = bench_ratio(c, "normalised_time", v, overlap,
-				     own ? "seconds / seconds(overlap)"
-					 : "seconds / seconds(library_overlap)");
+		status = bench_ratio(c, "normalised_time", v, overlap, NULL);
 	return status ? status : derive_traced(p, c, v);
 }
 
@@ -143,17 +132,21 @@ static int derive_variant(const struct pipeline *p, struct bench_case *c, unsign
 static int derive_bounds(const struct pipeline *p, struct bench_case *c, int variant)
 {
 	const struct alone a = {p->iterations, variant < 0 ? COMM_ALONE : (unsigned)variant};
-	const uint64_t uses = BIT(GEMM_ALONE) | BIT(a.comm);
-	int status = bench_derive(c, "time_ratio_min", variant, "", uses, ratio_min, &a,
-				  "max(g, c) / (g + c); g, c alone");
+	const struct bench_seconds both = {.sum = BIT(GEMM_ALONE) | BIT(a.comm)};
+	const struct bench_quantity min = {BENCH_RATIO, .of = {{.longest = both.sum}, both}},
+				    ratio = {BENCH_FORMULA,
+					     {both},
+					     .f = ratio_pipelined,
+					     .arg = &a},
+				    rate = {BENCH_FORMULA, {both}, .f = rate_pipelined, .arg = &a};
+	int status =
+		bench_derive(c, "time_ratio_min", variant, &min, "max(g, c) / (g + c); g, c alone");
 	if (status == 0)
-		status = bench_derive(c, "time_ratio_pipelined", variant, "", uses, ratio_pipelined,
-				      &a,
+		status = bench_derive(c, "time_ratio_pipelined", variant, &ratio,
 				      "(g + (i - 1) max(g, c) + c) / (i (g + c)); g, c alone, i "
 				      "iterations");
 	return status ? status
-		      : bench_derive(c, "overlap_rate_pipelined", variant, "", uses, rate_pipelined,
-				     &a,
+		      : bench_derive(c, "overlap_rate_pipelined", variant, &rate,
 				     "(i - 1) min(g, c) / (g + (i - 1) max(g, c) + c); g, c alone, "
 				     "i iterations");
 }

@@ -1,56 +1,51 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "overlap/t3/t3_metrics.h"
+#include "bench/bench_alloc.h"
 #include "overlap/trigger/t3_traffic.h"
 
 #include <math.h>
 
 /* ------------------------------------------------------------------ times */
 
-static void put_value(struct bench_case *c, const char *name, int variant, double value,
-		      const char *unit, const char *formula)
-{
-	if (isfinite(value))
-		bench_model_value(c, name, variant, value, unit, formula);
-}
+#define ON(variant) (UINT64_C(1) << (variant))
 
-static double ideal_s(const struct bench_case *c, unsigned reduce_scatter)
+static void derive_ratio(struct bench_case *c, const char *name, int variant,
+			 struct bench_seconds over, struct bench_seconds under, const char *formula)
 {
-	return fmax(bench_median(c, GEMM_ALONE), bench_median(c, reduce_scatter)) +
-	       bench_median(c, AG_ALONE);
+	const struct bench_quantity q = {BENCH_RATIO, .of = {over, under}, .modelled = true};
+	bench_status_add(c, bench_derive(c, name, variant, &q, formula));
 }
 
 static void derive_gains(struct bench_case *c)
 {
 	static const unsigned hardware[] = {FUSED, FUSED_MCA, UNSTAGGERED};
-	const double sequential_s = bench_median(c, SEQUENTIAL);
 	for (size_t i = 0; i < sizeof(hardware) / sizeof(hardware[0]); i++)
-		put_value(c, "S", (int)hardware[i], sequential_s / bench_median(c, hardware[i]), "",
-			  "seconds(sequential) / seconds");
-	put_value(
-		c, "S_ideal", -1, sequential_s / ideal_s(c, RS_ALONE), "",
+		derive_ratio(c, "S", (int)hardware[i], BENCH_OF(SEQUENTIAL), BENCH_OF(hardware[i]),
+			     NULL);
+	derive_ratio(
+		c, "S_ideal", -1, BENCH_OF(SEQUENTIAL),
+		(struct bench_seconds){ON(AG_ALONE), .longest = ON(GEMM_ALONE) | ON(RS_ALONE)},
 		"seconds(sequential) / (max(gemm_alone, reduce_scatter_alone) + all_gather_alone)");
-	put_value(c, "S_ideal_adding", -1, sequential_s / ideal_s(c, RS_ADDING), "",
-		  "the same with reduce_scatter_adding");
-	put_value(c, "stagger_gain", UNSTAGGERED,
-		  bench_median(c, UNSTAGGERED) / bench_median(c, FUSED_MCA), "",
-		  "seconds(t3_mca_unstaggered) / seconds(t3_mca)");
-	put_value(c, "adding_gain", RS_ADDING,
-		  bench_median(c, RS_ALONE) / bench_median(c, RS_ADDING), "",
-		  "seconds(reduce_scatter_alone) / seconds(reduce_scatter_adding)");
+	derive_ratio(
+		c, "S_ideal_adding", -1, BENCH_OF(SEQUENTIAL),
+		(struct bench_seconds){ON(AG_ALONE), .longest = ON(GEMM_ALONE) | ON(RS_ADDING)},
+		"the same with reduce_scatter_adding");
+	derive_ratio(c, "stagger_gain", UNSTAGGERED, BENCH_OF(UNSTAGGERED), BENCH_OF(FUSED_MCA),
+		     NULL);
+	derive_ratio(c, "adding_gain", RS_ADDING, BENCH_OF(RS_ALONE), BENCH_OF(RS_ADDING), NULL);
 }
 
 /* Figure 6 of the paper: both sides alone on their part of the units, as if neither slowed the
  * other. */
 static void derive_split(struct bench_case *c, unsigned all_reduce, unsigned gemm)
 {
-	const double gemm_s = bench_median(c, GEMM_ALONE), ar_s = bench_median(c, AR_ALONE);
-	put_value(c, "slowdown", (int)all_reduce, bench_median(c, all_reduce) / ar_s, "",
-		  "seconds / seconds(all_reduce_alone)");
-	put_value(c, "slowdown", (int)gemm, bench_median(c, gemm) / gemm_s, "",
-		  "seconds / seconds(gemm_alone)");
-	put_value(
+	derive_ratio(c, "slowdown", (int)all_reduce, BENCH_OF(all_reduce), BENCH_OF(AR_ALONE),
+		     NULL);
+	derive_ratio(c, "slowdown", (int)gemm, BENCH_OF(gemm), BENCH_OF(GEMM_ALONE), NULL);
+	derive_ratio(
 		c, "S_potential", (int)gemm,
-		(gemm_s + ar_s) / fmax(bench_median(c, gemm), bench_median(c, all_reduce)), "",
+		(struct bench_seconds){.sum = ON(GEMM_ALONE) | ON(AR_ALONE)},
+		(struct bench_seconds){.longest = ON(gemm) | ON(all_reduce)},
 		"(gemm_alone + all_reduce_alone) / the longer of both on their parts of the units");
 }
 
@@ -118,7 +113,7 @@ int t3_derive(struct bench_case *c, const struct t3_run *r)
 		derive_bytes(c, r, counted[i]);
 	derive_tracker(c, r, FUSED);
 	derive_tracker(c, r, FUSED_MCA);
-	return 0;
+	return bench_status(c);
 }
 
 /* ------------------------------------------------------------------ bytes, counted twice */

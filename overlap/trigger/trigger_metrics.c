@@ -18,36 +18,17 @@ const struct strategy trigger_strategies[VARIANTS] = {TRIGGER_VARIANTS(STRATEGY)
 
 /* ------------------------------------------------------------------ times */
 
-/* From the times of a variant, of the one it is compared with (-1: none), and of those in `reads`,
- * for every variant in `of`, or (0) for the case. Sets are bit masks. Sent and added are the same
- * result in a ring alone. */
+/* Of every variant in `of`, a bit mask, and of the one it is compared with. Sent and added are the
+ * same result in a ring alone. */
 struct quantity {
-	const char *name, *unit;
-	uint64_t of, reads;
-	int other;
-	bench_formula f;
+	const char *name;
+	int (*derive)(struct bench_case *c, const char *name, unsigned variant, unsigned other,
+		      const char *formula);
+	uint64_t of;
+	unsigned other;
 	const char *formula;
 	enum { ANYWHERE, OUTSIDE_RING, IN_RING } where;
 };
-
-static double own_time(const struct bench_round *r) { return r->seconds[r->variant]; }
-
-static double other_time(const struct bench_round *r)
-{
-	const struct quantity *q = r->arg;
-	return r->seconds[q->other];
-}
-
-static double divide_by_other(const struct bench_round *r) { return own_time(r) / other_time(r); }
-
-static double divide_other(const struct bench_round *r) { return other_time(r) / own_time(r); }
-
-static double exposed_tail(const struct bench_round *r) { return own_time(r) - other_time(r); }
-
-static double longer_part(const struct bench_round *r)
-{
-	return fmax(r->seconds[GEMM_ALONE], r->seconds[SEND_ALONE]);
-}
 
 #define ON(variant) (UINT64_C(1) << (variant))
 #define TRIGGERS (ON(TRIGGERED) | ON(STAGGERED))
@@ -62,47 +43,47 @@ static double longer_part(const struct bench_round *r)
 #define LIBRARY_S "seconds(whole_then_send) / seconds: another GEMM, without a copy"
 
 static const struct quantity quantities[] = {
-	{"tracker_cost", "", ON(GEMM_COUNTING), 0, GEMM_TILED, divide_by_other,
-	 "seconds(gemm_counting) / seconds(gemm_tiled)", ANYWHERE},
-	{"tiling_cost", "", ON(GEMM_TILED), 0, GEMM_ALONE, divide_by_other,
+	{"tracker_cost", bench_ratio, ON(GEMM_COUNTING), GEMM_TILED, NULL, ANYWHERE},
+	{"tiling_cost", bench_ratio, ON(GEMM_TILED), GEMM_ALONE,
 	 "seconds(gemm_tiled) / seconds(gemm_alone), the library's", ANYWHERE},
-	{"stagger_gain", "", ON(TRIGGERED), 0, STAGGERED, divide_by_other,
-	 "seconds(triggered) / seconds(triggered_staggered)", ANYWHERE},
-	{"exposed_tail", "s", ON(WHOLE) | ON(SPLIT), 0, GEMM_ALONE, exposed_tail, TAIL, ANYWHERE},
-	{"exposed_tail", "s", ON(WHOLE_TILED), 0, GEMM_TILED, exposed_tail, TAIL, ANYWHERE},
-	{"exposed_tail", "s", TRIGGERS, 0, GEMM_COUNTING, exposed_tail, TAIL, ANYWHERE},
-	{"S", "", OTHER_GEMM, 0, WHOLE, divide_other,
+	{"stagger_gain", bench_ratio, ON(TRIGGERED), STAGGERED, NULL, ANYWHERE},
+	{"exposed_tail", bench_difference, ON(WHOLE) | ON(SPLIT), GEMM_ALONE, TAIL, ANYWHERE},
+	{"exposed_tail", bench_difference, ON(WHOLE_TILED), GEMM_TILED, TAIL, ANYWHERE},
+	{"exposed_tail", bench_difference, TRIGGERS, GEMM_COUNTING, TAIL, ANYWHERE},
+	{"S", bench_speedup, OTHER_GEMM, WHOLE,
 	 "seconds(whole_then_send) / seconds: against the library's GEMM, another one", ANYWHERE},
-	{"exposed_tail", "s", REMOTES, 0, GEMM_TILED, exposed_tail, TAIL, ANYWHERE},
-	{"S_tiled", "", ON(REMOTE_STORE), 0, WHOLE_TILED, divide_other, TILED_S, ANYWHERE},
-	{"S_tiled", "", ON(REMOTE_ADD), 0, WHOLE_TILED, divide_other, TILED_S, IN_RING},
-	{"S", "", ON(REMOTE_STORE), 0, WHOLE, divide_other, LIBRARY_S, ANYWHERE},
-	{"S", "", ON(REMOTE_ADD), 0, WHOLE, divide_other, LIBRARY_S, IN_RING},
-	{"add_gain", "", ON(REMOTE_ADD), 0, ARRIVE_ADD, divide_other,
-	 "seconds(arrive_add) / seconds(remote_add)", OUTSIDE_RING},
-	{"add_gain", "", ON(REMOTE_ADD), 0, TRIGGERED, divide_other,
+	{"exposed_tail", bench_difference, REMOTES, GEMM_TILED, TAIL, ANYWHERE},
+	{"S_tiled", bench_speedup, ON(REMOTE_STORE), WHOLE_TILED, TILED_S, ANYWHERE},
+	{"S_tiled", bench_speedup, ON(REMOTE_ADD), WHOLE_TILED, TILED_S, IN_RING},
+	{"S", bench_speedup, ON(REMOTE_STORE), WHOLE, LIBRARY_S, ANYWHERE},
+	{"S", bench_speedup, ON(REMOTE_ADD), WHOLE, LIBRARY_S, IN_RING},
+	{"add_gain", bench_speedup, ON(REMOTE_ADD), ARRIVE_ADD, NULL, OUTSIDE_RING},
+	{"add_gain", bench_speedup, ON(REMOTE_ADD), TRIGGERED,
 	 "seconds(triggered) / seconds(remote_add): over the ring, and without it", IN_RING},
-	{"remote_gain", "", ON(REMOTE_STORE), 0, TRIGGERED, divide_other,
-	 "seconds(triggered) / seconds(remote_store)", ANYWHERE},
-	{"time_to_first_byte", "s", FIRSTS, 0, -1, own_time,
-	 "from the release to the end of the first device's first copy; of one round", ANYWHERE},
-	{"overlap_bound", "s", 0, PARTS, -1, longer_part,
-	 "max(t_g, t_c) of gemm_alone and send_alone", ANYWHERE},
+	{"remote_gain", bench_speedup, ON(REMOTE_STORE), TRIGGERED, NULL, ANYWHERE},
 };
 
 static int derive_quantity(struct bench_case *c, const struct producers *s,
 			   const struct quantity *q)
 {
 	const bool ring = s->direction == DIRECTION_RING;
-	if (q->where == (ring ? OUTSIDE_RING : IN_RING))
-		return 0;
-	uint64_t reads = q->reads | (q->other < 0 ? 0 : ON(q->other));
-	int status = q->of ? 0 : bench_derive(c, q->name, -1, q->unit, reads, q->f, q, q->formula);
-	for (int v = 0; status == 0 && v < VARIANTS; v++)
-		if (q->of & ON(v))
-			status = bench_derive(c, q->name, v, q->unit, reads | ON(v), q->f, q,
-					      q->formula);
+	int status = 0;
+	for (unsigned v = 0; status == 0 && v < VARIANTS; v++)
+		if (q->of & ON(v) && q->where != (ring ? OUTSIDE_RING : IN_RING))
+			status = q->derive(c, q->name, v, q->other, q->formula);
 	return status;
+}
+
+static int derive_times(struct bench_case *c)
+{
+	const struct bench_quantity longer = {BENCH_TIME, .of = {{.longest = PARTS}}};
+	for (int v = 0; v < VARIANTS; v++)
+		if (FIRSTS & ON(v))
+			bench_alias(c, "time", v, "time_to_first_byte",
+				    "from the release to the end of the first device's first copy; "
+				    "of one round");
+	return bench_derive(c, "overlap_bound", -1, &longer,
+			    "max(t_g, t_c) of gemm_alone and send_alone");
 }
 
 /* ------------------------------------------------------------------ traffic */
@@ -125,8 +106,7 @@ static int derive_adding(struct bench_case *c, const struct producers *s)
 		c, "moved_bytes", COPY_THEN_ADD, 3.0 * bytes + 2.0 * copied, "byte",
 		"traffic of n bytes copied, then added: 5 n; in an exchange of N devices, "
 		"for each, 3 n + 2 n (N-1)/N");
-	return bench_ratio(c, "staging_cost", COPY_THEN_ADD, ARRIVE_ADD,
-			   "seconds(copy_then_add) / seconds(arrive_add), round by round");
+	return bench_ratio(c, "staging_cost", COPY_THEN_ADD, ARRIVE_ADD, NULL);
 }
 
 /* Of as many GPUs as devices send here, if the formulas hold for that number. */
@@ -169,6 +149,8 @@ int trigger_derive(struct bench_case *c, const struct producers *s)
 	int status = 0;
 	for (size_t i = 0; status == 0 && i < sizeof(quantities) / sizeof(quantities[0]); i++)
 		status = derive_quantity(c, s, &quantities[i]);
+	if (status == 0)
+		status = derive_times(c);
 	if (status == 0)
 		status = derive_gains(c);
 	if (status == 0)

@@ -2,9 +2,10 @@
 """What every program says on the simulated device, where time is virtual and a seed decides all chance.
 
 golden.py [PROGRAM...] writes tests/golden/FOLDER-NAME.txt anew; test_golden.py compares. A few cases of every program
-found in bin/, spread over its axes; what may not change by accident: cases, names and units, and to three digits the
-values that the primary metrics are made of. Of what is not in virtual time, as a look at the node or ranks that really
-run, only names are kept: the values are this machine's. GPUSIG_BIN=DIR takes the programs of another build.
+found in bin/, spread over its axes; what may not change by accident: cases, names and units, what each quantity is a ratio
+or difference of, and to three digits the values that the primary metrics are made of. Of what is not in virtual time, as a
+look at the node or ranks that really run, only names are kept: the values are this machine's. GPUSIG_BIN=DIR takes the
+programs of another build.
 """
 from __future__ import annotations
 
@@ -31,6 +32,7 @@ MACHINES = {"overlap/t3": "sim:t3-8:0-7"}  # programs for hardware that one mode
 MOST_CASES = 3
 MOST_VALUES = 4  # of a case
 DIGITS = 3
+DERIVED_BY_THE_HARNESS = ("time", "bandwidth", "flop_rate", "message_rate")
 LIMIT_S = 600
 _NUMBER = re.compile(r"(?<![\w.+-])-?\d+(?:\.\d+)?(?:e[+-]?\d+)?(?![\w.])")
 # Ranks are no virtual device, and their values are not kept: one sample of each is enough.
@@ -119,6 +121,18 @@ def _valued(case: dict, primary: list[dict]) -> Iterator[str]:
         yield _words("  facts", *case["facts"])
 
 
+def _quantities(cases: list[dict]) -> list[str]:
+    """What each derived quantity is, and of what: "." is the variant that it is reported under. The recomputation takes the
+    record's word for it, so a ratio that is turned over is found here."""
+    def term(of: object, own: str | None) -> str:
+        if isinstance(of, dict):
+            return "+".join(f"{how}({','.join(names)})" for how, names in of.items() if names)
+        return f".{of[len(own):]}" if own and f"{of}-".startswith(f"{own}-") else str(of)
+    lines = [_words("quantity", d["name"], d["kind"], *(term(of, d["variant"]) for of in d["of"])) for case in cases
+             for d in case["derived"] if d["kind"] not in ("value", "model") and d["name"] not in DERIVED_BY_THE_HARNESS]
+    return list(dict.fromkeys(lines))
+
+
 def reduced(rows: list[dict]) -> list[str]:
     """One line for everything that may not change by accident."""
     run, end, cases = rows[0], rows[-1], [row for row in rows if row["kind"] == "case"]
@@ -130,7 +144,7 @@ def reduced(rows: list[dict]) -> list[str]:
         lines.append(_words("primary", p["metric"], p["derived"], p["variant"], *where, p["unit"], p["better"]))
     for case in cases:
         lines += _valued(case, run["primary"]) if in_virtual_time else _named(case)
-    return [*lines, _words("end", end["status"] if in_virtual_time else "", "cases", end["cases"]["total"])]
+    return [*lines, *_quantities(cases), _words("end", end["status"] if in_virtual_time else "", "cases", end["cases"]["total"])]
 
 
 def rounded(line: str) -> str:

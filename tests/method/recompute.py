@@ -16,6 +16,7 @@ from typing import Dict, List, NamedTuple, Optional, Sequence
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import definitions  # noqa: E402
+import kinds  # noqa: E402
 import records  # noqa: E402
 import signature  # noqa: E402
 from records import GRADES, Case, Summary  # noqa: E402
@@ -26,6 +27,11 @@ NOISY_ABOVE = 0.1
 MIN_FOR_INTERVAL = 6
 DRIFT_PAIRS = 64  # above so many samples the record's drift is of a part of them
 RATES = (("bandwidth", "bytes"), ("flop_rate", "flops"), ("message_rate", "messages"))
+SHARED = ("time", *(rate for rate, _ in RATES), "rounds of a derived value")  # a row of the table of all programs together
+
+
+# Variants of overlap/trigger that copy nothing: S_ideal, of a GEMM and a send, is no limit of theirs.
+WITHOUT_COPY = ("remote_store", "remote_add")
 
 
 class Row:
@@ -60,7 +66,7 @@ class Check:
     def add(self, case: Case, name: str, where: str, recorded: Optional[float], computed: Optional[float]) -> None:
         off = difference(recorded, computed)
         place = "%s %s%s" % (case.program, case.key, where and ", " + where)
-        own = definitions.find("", name) is None and definitions.find(case.program, name) is not None
+        own = " of " in where and name not in SHARED
         self.result.rows.setdefault("%s %s" % (case.program, name) if own else name, Row()).add(off, place)
         if off > TOLERANCE:
             self.result.problems.append("%s: %s is %r in the record, %r by definition" % (place, name, recorded, computed))
@@ -120,37 +126,48 @@ class Check:
     # ---- derived values
 
     def derived(self, case: Case, entry: dict) -> None:
-        name, variant = entry["name"], entry["variant"]
-        definition = definitions.find(case.program, name)
-        why = definitions.not_in_record(case.program, name)
-        if why:
-            self.skip("%s %s: %s" % (case.program, name, why))
-            return
-        if definition is None:
-            self.wrong(case, "%s has no definition: add a row to tests/method/definitions.py" % name)
+        """By the row of definitions.py, and by the kind that the record states."""
+        name, variant, kind = entry["name"], entry["variant"], kinds.find(entry)
+        row = definitions.find(case.program, name)
+        if not row and not kind:
+            if entry.get("kind") in kinds.NOT_IN_RECORD:
+                self.skip("%s %s: a %s, of which the record has no samples" % (case.program, name, entry["kind"]))
+            else:
+                self.wrong(case, "%s has no definition: add a row to tests/method/definitions.py" % name)
             return
         if entry["observations"] is not None and len(entry["observations"]) != entry["rounds"]:
             self.skip("quantities of more than 1000 observations: the record keeps 1000")
             return
         try:
-            found = definition.compute(case, variant, entry)
-        except (KeyError, AttributeError, StopIteration, TypeError) as problem:
+            found = [kind(case, entry)] if kind else []
+            found = [Summary(one.value) for one in found] if entry["modelled"] else found  # no statistic
+            found += [row(case, variant or "", entry)] if row else []
+        except (KeyError, AttributeError, StopIteration, TypeError, ValueError) as problem:
             self.wrong(case, "%s of %s: the record lacks %s" % (name, variant, problem))
             return
-        for key, computed in (("value", found.value), ("ci_low", found.low), ("ci_high", found.high)):
-            self.add(case, name, "%s of %s" % (key, variant), entry[key], computed)
-        self.add(case, "rounds of a derived value", "%s of %s" % (name, variant), entry["rounds"], found.rounds)
+        for one in found:
+            for key, computed in (("value", one.value), ("ci_low", one.low), ("ci_high", one.high)):
+                self.add(case, name, "%s of %s" % (key, variant), entry[key], computed)
+            self.add(case, "rounds of a derived value", "%s of %s" % (name, variant), entry["rounds"], one.rounds)
 
     def bound(self, case: Case, entry: dict) -> None:
         if entry["bound"] is None:
             return
         formula = definitions.BOUNDS.get((case.program, entry["name"]))
-        if formula is None:
-            self.wrong(case, "the bound of %s has no definition" % entry["name"])
-            return
         where = entry["variant"] or ""
-        self.add(case, "bound of " + entry["name"], where, entry["bound"], formula(case, entry["variant"]))
-        self.add(case, "share of the bound of " + entry["name"], where, entry["share"], definitions.share_of_bound(case, entry))
+        if formula is None:
+            self.skip("%s %s: the bound, for which tests/method/definitions.py has no row" % (case.program, entry["name"]))
+        else:
+            self.add(case, "bound of " + entry["name"], where, entry["bound"], formula(case, entry["variant"]))
+        self.add(case, "share of the bound of " + entry["name"], where, entry["share"], self.share(case, entry))
+
+    @staticmethod
+    def share(case: Case, entry: dict) -> Optional[float]:
+        """Of the roofline none, for not every device can reach it; of a GEMM's peak the one formed round by round."""
+        if "its reads and writes" in entry["bound_name"]:
+            return None
+        formed = case.derived("fraction_of_peak", entry["variant"])
+        return formed["value"] if formed else entry["value"] / entry["bound"]
 
     def above_bound(self, case: Case) -> None:
         """A variant is flagged where the whole interval of one of its values exceeds the bound by 2 %."""
@@ -164,7 +181,7 @@ class Check:
         for entry in case.record["derived"]:
             name = {"S": "S_ideal", "S_tiled": "S_ideal_tiled"}.get(entry["name"])
             ideal = case.derived(name, None) if name else None
-            if not ideal or ideal["value"] is None or entry["value"] is None or entry["variant"] in definitions.WITHOUT_COPY:
+            if not ideal or ideal["value"] is None or entry["value"] is None or entry["variant"] in WITHOUT_COPY:
                 continue
             low, high = (d["value"] if d[end] is None else d[end] for d, end in ((entry, "ci_low"), (ideal, "ci_high")))
             flagged = any(f["flag"] == "above_bound" and f.get("quantity") == entry["name"] and f["variant"] == entry["variant"]

@@ -93,9 +93,14 @@ static int derive(struct bench_case *c)
 	int status = 0;
 	if (act.above_bound)
 		bench_bound(c, "bandwidth", 0, 1.0, "one byte a second");
-	for (unsigned v = 0; status == 0 && v < 2; v++)
-		status = bench_derive(c, "scaled", (int)v, "s", 1u << v, scaled_time, &factors[v],
-				      "factor * time");
+	for (unsigned v = 0; status == 0 && v < 2; v++) {
+		const struct bench_quantity scaled = {BENCH_FORMULA,
+						      {BENCH_OF(v)},
+						      .unit = "s",
+						      .f = scaled_time,
+						      .arg = &factors[v]};
+		status = bench_derive(c, "scaled", (int)v, &scaled, "factor * time");
+	}
 	return status ? status : bench_ratio(c, "double", 1, 0, "two copies / one");
 }
 

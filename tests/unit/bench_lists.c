@@ -110,7 +110,7 @@ static void models_are_no_measurements(void)
 	expect(run_deriving(derive_samples) == 3);
 	expect(strstr(output, "\"name\":\"modelled\",\"variant\":null,\"value\":2,\"ci_low\":null,"
 			      "\"ci_high\":null,\"rounds\":null,\"observations\":null,\"modelled\":"
-			      "true,\"unit\":\"\","
+			      "true,\"unit\":\"\",\"kind\":\"model\",\"of\":[],"
 			      "\"formula\":\"a formula\",\"bound\":null,\"bound_name\":null,"
 			      "\"share\":null,\"valid\":true"));
 	expect(strstr(output, "\"formula\":\"them\",\"bound\":null,\"bound_name\":null,"
@@ -125,7 +125,8 @@ static int derive_flagged(struct bench_case *c)
 	bench_flag_value(c, "doubtful", -1, "above_bound", "3 is above 2");
 	bench_flag_value(c, "absent", -1, "above_bound", "never said");
 	bench_alias(c, "doubtful", -1, "alias", "the same");
-	bench_no_value(c, "missing", -1, "", "itself", "nothing to divide by");
+	bench_no_value(c, "missing", -1, &(struct bench_quantity){BENCH_VALUE}, "itself",
+		       "nothing to divide by");
 	return 0;
 }
 

@@ -67,8 +67,8 @@ static const char *entry_of(const char *name)
 	static char entry[1024];
 	char wanted[64];
 	snprintf(wanted, sizeof(wanted), "{\"name\":\"%s\",", name);
-	const char *at = strstr(record, wanted);
-	snprintf(entry, sizeof(entry), "%.*s", at ? (int)strcspn(at, "}") : 0, at ? at : "");
+	const char *at = strstr(record, wanted), *next = at ? strstr(at + 1, "{\"name\":") : NULL;
+	snprintf(entry, sizeof(entry), "%.*s", next ? (int)(next - at) : 1023, at ? at : "");
 	return entry;
 }
 

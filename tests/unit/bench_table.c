@@ -51,7 +51,9 @@ static int derive(struct bench_case *c)
 	static const double none[] = {NAN};
 	bench_fact_text(c, "plain", "a fact");
 	bench_fact_text(c, "not_measured", "others: no time");
-	bench_no_value(c, "gain", LENGTHY, "", "a / b", "b is within noise of 0");
+	const struct bench_quantity gain = {BENCH_RATIO,
+					    .of = {BENCH_OF(LENGTHY), BENCH_OF(BRIEF)}};
+	bench_no_value(c, "gain", LENGTHY, &gain, "a / b", "b is within noise of 0");
 	bench_value(c, "blocks", -1, 8.0, "", "counted");
 	bench_bound(c, "bandwidth", BRIEF, 1e12, "all there is");
 	int status = bench_ratio(c, "ratio", LENGTHY, BRIEF, "b / a");
