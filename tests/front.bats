@@ -332,6 +332,7 @@ print(*(o for a in own._actions for o in a.option_strings))' "$root" "$command")
 # ---- what programs can do to a run
 
 @test "a program that cannot run here is a skip with its reason, and the run is fine" {
+	only_with_all
 	fake micro/a steady
 	fake micro/b absent
 	run --separate-stderr suite run --budget 2s --out results
@@ -346,6 +347,7 @@ print(*(o for a in own._actions for o in a.option_strings))' "$root" "$command")
 }
 
 @test "a program that was not built is a skip with its reason, on a resumed run too, until it is" {
+	only_with_all
 	cp -r "$root/suite" "$root/reports" .
 	mkdir -p collectives topology micro && touch collectives/allreduce.c micro/a.c topology/node.c
 	fake micro/a steady
@@ -405,6 +407,7 @@ print(*(o for a in own._actions for o in a.option_strings))' "$root" "$command")
 }
 
 @test "a program stopped at its limit is a failure in the records, though it calls itself interrupted" {
+	only_with_all
 	fake micro/a hang
 	run --separate-stderr suite run --budget 1s --out results
 	[ "$status" = 1 ]
@@ -432,6 +435,7 @@ print(*(o for a in own._actions for o in a.option_strings))' "$root" "$command")
 }
 
 @test "the time a program leaves goes to the others, by share" {
+	only_with_all
 	for name in a b c; do fake "micro/$name" steady; done
 	fake micro/d slow
 	suite run --budget 10m --out results 2>/dev/null || true # so much that a busy machine changes little
@@ -440,6 +444,7 @@ print(*(o for a in own._actions for o in a.option_strings))' "$root" "$command")
 }
 
 @test "before it starts, a run says how long it takes where the budget is too short for its programs" {
+	only_with_all
 	for name in a b c d; do fake "micro/$name" steady; done
 	run --separate-stderr suite run --device host --budget 2s --out short
 	[ "$status" = 0 ]
@@ -553,6 +558,7 @@ print(*(o for a in own._actions for o in a.option_strings))' "$root" "$command")
 }
 
 @test "an incomplete last line is cut off and kept next to the records" {
+	only_with_all
 	fake micro/a steady
 	suite run --budget 1s --out results 2>/dev/null || true
 	printf '{"schema": "gpusig.re' >>results/records.jsonl
@@ -563,6 +569,7 @@ print(*(o for a in own._actions for o in a.option_strings))' "$root" "$command")
 }
 
 @test "failed cases are measured again, done ones are not" {
+	only_with_all
 	fake micro/a wrong
 	export FAKE_HEALED=$BATS_TEST_TMPDIR/healed
 	suite run --budget 1s --out results 2>/dev/null || true
@@ -573,6 +580,7 @@ print(*(o for a in own._actions for o in a.option_strings))' "$root" "$command")
 }
 
 @test "what the budget left out is measured only with a new --budget" {
+	only_with_all
 	fake micro/a slow
 	suite run --budget 1s --out results 2>/dev/null || true
 	run --separate-stderr suite run --resume results
@@ -607,6 +615,7 @@ print(*(o for a in own._actions for o in a.option_strings))' "$root" "$command")
 }
 
 @test "after kill -9 of a program the others run, and a resumed run repeats only what it had not done" {
+	only_with_all
 	fake micro/a hang
 	fake micro/b steady
 	suite run --budget 10m --out results 2>words 3>&- &
@@ -627,6 +636,7 @@ print(*(o for a in own._actions for o in a.option_strings))' "$root" "$command")
 }
 
 @test "a second SIGINT does not wait for a program that ignores the first" {
+	only_with_all
 	fake micro/a deaf
 	"$TEST_PYTHON" -c 'import signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -645,6 +655,7 @@ sys.exit(driver.main(sys.argv[1:]))' "$root" run --budget 10m --out results 2>wo
 }
 
 @test "what a full disk left out is measured when there is space again" {
+	only_with_all
 	mkdir full
 	mount -t tmpfs -o size=256k tmpfs full 2>/dev/null || skip "no permission to mount a small file system"
 	fake micro/a steady
@@ -673,6 +684,7 @@ sys.exit(driver.main(sys.argv[1:]))' "$root" run --budget 10m --out results 2>wo
 }
 
 @test "two new runs in one folder at the same time: one of them runs" {
+	only_with_all
 	fake micro/a slow
 	pids=
 	for i in 1 2 3; do
@@ -714,6 +726,7 @@ os.execv(sys.argv[1], sys.argv[1:])' "$root/gpusig" run --budget 10m --out resul
 }
 
 @test "SIGTERM, as batch systems send it: the same" {
+	only_with_all
 	stopped_by TERM
 	[ "$code" = 143 ]
 }
@@ -777,6 +790,7 @@ false_manager() {
 }
 
 @test "a package manager whose lock another process has is asked again until it has it" {
+	only_with_all
 	compgen -G '/var/lib/apt/lists/*_Packages*' >/dev/null || skip 'apt-get has no lists here'
 	false_manager
 	sed -i '2i[ -e was-locked ] || { touch was-locked; echo "E: Could not get lock /var/lib/apt/lists/lock. It is held by process 7"; exit 100; }' few/apt-get
@@ -899,6 +913,7 @@ false_pip() {
 }
 
 @test "what pip cannot bring is tried once, and each start says what is lost; a run asks for nothing of it" {
+	only_with_all
 	false_pip
 	touch no-index
 	for _ in 1 2; do
