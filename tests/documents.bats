@@ -41,17 +41,31 @@ setup() { cd "$root" || return 1; }
 	cmp docs/PROGRAMS.md "$BATS_TEST_TMPDIR/PROGRAMS.md"
 }
 
-@test "the benchmark of ADD-A-BENCHMARK compiles, checks what it copied, and finds its ratio" {
+@test "the benchmark of ADD-A-BENCHMARK keeps the rules, compiles, finds its ratio, and is computed once more, as it stands" {
 	archive=$(dirname "$(readlink -f "$bin")")/libgpusig.a
 	[ -e "$archive" ] || skip "no archive next to $bin"
+	tree=$BATS_TEST_TMPDIR/tree
+	mkdir -p "$tree/micro"
+	cp .clang-format "$tree"
 	# shellcheck disable=SC2016 # backticks are the document's
-	sed -n '/^```c$/,/^```$/p' docs/ADD-A-BENCHMARK.md | sed '/^```/d' >"$BATS_TEST_TMPDIR/example.c"
-	run "${CC:-cc}" -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -I. -pthread "$BATS_TEST_TMPDIR/example.c" "$archive" -lm -ldl \
-		-o "$BATS_TEST_TMPDIR/example"
+	sed -n '/^```c$/,/^```$/p' docs/ADD-A-BENCHMARK.md | sed '/^```/d' >"$tree/micro/example.c"
+	run "$TEST_PYTHON" tests/lint/layers.py --root "$tree"
 	echo "$output"
 	[ "$status" = 0 ]
-	run "$BATS_TEST_TMPDIR/example" --device sim
+	if command -v clang-format; then clang-format --dry-run -Werror "$tree/micro/example.c"; fi
+	run "${CC:-cc}" -std=c11 -D_GNU_SOURCE -Wall -Wextra -Wconversion -Werror -I. -pthread "$tree/micro/example.c" "$archive" -lm -ldl \
+		-o "$tree/example"
 	echo "$output"
+	[ "$status" = 0 ]
+	for device in sim host; do
+		"$tree/example" --device "$device" --size 1M --min-samples 6 --max-samples 6 --format json >"$tree/$device.jsonl" ||
+			[ $? = 3 ] # a machine with other work
+		run "$TEST_PYTHON" tests/method/recompute.py "$tree/$device.jsonl"
+		echo "$output"
+		[ "$status" = 0 ]
+		[[ $output == *"micro/example copy_time_ratio  "* ]]
+	done
+	run "$tree/example" --device sim
 	[ "$status" = 0 ]
 	[[ $output == *copy_time_ratio* ]]
 }

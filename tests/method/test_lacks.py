@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
+# level: all
 """A device that lacks a mechanism has no valid value and no headline number that needs it: every program on simulated devices
 that lack each capability in turn, and on one that lacks none, where these values are there."""
 from __future__ import annotations
