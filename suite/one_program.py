@@ -26,13 +26,20 @@ def stages_of(home: Path, name: str) -> dict[str, Stage]:
     variant = dataclasses.replace(RELEASE, programs=(name,), devices=("sim", "host", "{0}", "{1}"))
     needs = ("build",)
     return {
+        "rules": Stage(partial(_rules, name)),
+        "format": Stage(partial(_format, name)),
         "build": Stage(partial(_build, variant)),
         "first cases": Stage(partial(_first_cases, variant), needs),
-        "golden output": Stage(partial(_golden, variant), needs),
+        "golden output and recomputation": Stage(partial(_golden, variant), needs),
+        "table of programs": Stage(partial(_table, variant), needs),
         "command line": Stage(partial(_command_line, variant), needs),
-        "rules": Stage(partial(_rules, f"{name}.c")),
-        "c checks": Stage(partial(stages.c_check, f"{name}.c")),
+        "c checks": Stage(partial(_c_checks, name)),
     }
+
+
+def _sources(name: str, tools: Tools, *endings: str) -> list[str]:
+    """The program's file, and those of a folder of its name."""
+    return tools.sources(f"{name}.c", *(f"{name}/*.{ending}" for ending in endings))
 
 
 def _build(variant: Variant, tools: Tools) -> Outcome:
@@ -65,15 +72,22 @@ def _folder_of(variant: Variant, tools: Tools, name: str) -> Path:
 
 
 def _golden(variant: Variant, tools: Tools) -> Outcome:
+    """Its results are the expected ones, are what follows from the samples, and fit the schema of records."""
     name = variant.programs[0]
-    expected = tools.home / "tests" / "golden" / f"{name.replace('/', '-')}.txt"
-    if not expected.is_file():
-        return skipped(f"{name}: has no golden output; tests/golden/update {name} writes it")
     if not variants.built_programs(variant, tools):
         return skipped(f"{name}: not built here, make says why")
-    command = [python(), "-m", "unittest", "discover", "-v", "-s", "tests/golden", "-p", "test_golden.py", "-k", "every_program"]
+    command = [python(), "-m", "unittest", "discover", "-v", "-s", "tests/golden", "-k", "of_every_program",
+               "-k", "every_program_says", "-k", "every_key_is_in", "-k", "every_line_fits"]
     ran = tools.start("golden-program", command, PYTHONPATH=str(tools.home), GPUSIG_BIN=str(_folder_of(variant, tools, "golden")))
     return of_unittest(f"golden output of {name}", ran.err, ran.code)
+
+
+def _table(variant: Variant, tools: Tools) -> Outcome:
+    if not variants.built_programs(variant, tools):
+        return skipped(f"{variant.programs[0]}: not built here, make says why")
+    ran = tools.start("table-program", [python(), "tests/golden/readme.py"], PYTHONPATH=str(tools.home),
+                      GPUSIG_BIN=str(_folder_of(variant, tools, "table")))
+    return passed() if ran.code == 0 else failed(ran.tail())
 
 
 def _command_line(variant: Variant, tools: Tools) -> Outcome:
@@ -86,10 +100,21 @@ def _command_line(variant: Variant, tools: Tools) -> Outcome:
     return of_tap("tests/programs.bats", ran.out, ran.code)
 
 
-def _rules(source: str, tools: Tools) -> Outcome:
-    """Findings of tests/lint/layers.py in this file."""
+def _rules(name: str, tools: Tools) -> Outcome:
+    """Findings of tests/lint/layers.py in its files."""
     ran = tools.start("rules-program", [python(), "tests/lint/layers.py"])
-    found = [line for line in ran.out.splitlines() if line.startswith(f"{source}:")]
+    found = [line for line in ran.out.splitlines() if line.startswith((f"{name}.c:", f"{name}/"))]
     if ran.code not in (0, 1):
         return failed(f"tests/lint/layers.py: exit {ran.code}\n{ran.tail()}")
     return failed("\n".join(found)) if found else passed()
+
+
+def _format(name: str, tools: Tools) -> Outcome:
+    if not tools.has("clang-format"):
+        return skipped("format: no clang-format")
+    ran = tools.start("format-program", ["clang-format", "--dry-run", "-Werror", *_sources(name, tools, "c", "h")])
+    return passed() if ran.code == 0 else failed(f"{ran.tail(3)}\nmake format puts it right")
+
+
+def _c_checks(name: str, tools: Tools) -> Outcome:
+    return tools.each(_sources(name, tools, "c"), lambda source: stages.c_check(source, tools))
