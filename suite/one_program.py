@@ -30,7 +30,7 @@ def stages_of(home: Path, name: str) -> dict[str, Stage]:
         "format": Stage(partial(_format, name)),
         "build": Stage(partial(_build, variant)),
         "first cases": Stage(partial(_first_cases, variant), needs),
-        "golden output and recomputation": Stage(partial(_golden, variant), needs),
+        "golden, recomputation": Stage(partial(_golden, variant), needs),
         "table of programs": Stage(partial(_table, variant), needs),
         "command line": Stage(partial(_command_line, variant), needs),
         "c checks": Stage(partial(_c_checks, name)),
