@@ -17,6 +17,7 @@ from suite import damaged, passes, plan, resume, run
 from suite.command_error import CommandError
 from suite.programs import Program
 from suite.records import DiskFull, RecordFile
+from tests import level
 
 HOME = Path(__file__).resolve().parents[2]
 PROGRAM = Program("micro/a", Path("/bin/a"), primary=("rate",))
@@ -171,6 +172,7 @@ class Damaged(unittest.TestCase):
             resume.load(path)
 
 
+@level.only_all
 class Long(unittest.TestCase):
     LIMITED = """
 import resource, sys
