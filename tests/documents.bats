@@ -75,7 +75,7 @@ setup() { cd "$root" || return 1; }
 	[ -s "$BATS_TEST_TMPDIR/four.sim" ]
 	for model in "$BATS_TEST_TMPDIR/four.sim" "$root"/docs/gallery/*.sim; do
 		echo "# $model"
-		run "$bin/micro/launch" --device "sim:$model:0-3" --headline --budget 1s --format json
+		run "$bin/micro/launch" --device "sim:$model:0-3" --headline --format json
 		[ "$status" = 0 ]
 	done
 }

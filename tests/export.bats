@@ -10,7 +10,7 @@ formats='prometheus junit gbench csv reframe'
 
 setup_file() {
 	cd "$root" || return 1
-	"$TEST_PYTHON" -m suite --cwd "$BATS_FILE_TMPDIR" run --device sim:h100 --only micro/launch --headline --repeats 2 --budget 1s \
+	"$TEST_PYTHON" -m suite --cwd "$BATS_FILE_TMPDIR" run --device sim:h100 --only micro/launch --headline --repeats 2 --budget 10m \
 		--out runs 2>"$BATS_FILE_TMPDIR/err" || { cat "$BATS_FILE_TMPDIR/err" && return 1; }
 }
 

@@ -14,7 +14,7 @@ setup_file() {
 		slow=
 		[ "$number" != 5 ] || slow='slow_down = gemm 1.5'
 		printf 'like = default\njitter_sigma = 0.003\nblock_jitter_sigma = 0.003\nseed = %d\n%s\n' "$number" "$slow" >"$where/m.model"
-		"$TEST_PYTHON" -m suite --cwd "$where" run --device "sim:$where/m.model" --only gemm/efficiency --headline --budget 2s \
+		"$TEST_PYTHON" -m suite --cwd "$where" run --device "sim:$where/m.model" --only gemm/efficiency --headline --budget 10m \
 			--seed "$number" --out "fleet/node0$number" 2>"$where/err" || { cat "$where/err" && return 1; }
 	done
 	cp -r "$where/fleet" "$where/broken"

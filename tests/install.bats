@@ -49,7 +49,7 @@ installed() {
 @test "an installed copy measures a simulated device and reports, compares and advises, without checkout, compiler and root" {
 	find "$prefix" -exec stat -c '%n %Y %s' {} + | sort >"$folder/before"
 	for run in a b; do
-		run --separate-stderr installed run --device sim:h100:0,1 --budget 4s --only micro/copy_path --only gemm/efficiency --nice 0 --out $run
+		run --separate-stderr installed run --device sim:h100:0,1 --budget 10m --only micro/copy_path --only gemm/efficiency --nice 0 --out $run
 		echo "$stderr"
 		[ "$status" = 0 ]
 		[ -s $run/signature.json ]

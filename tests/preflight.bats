@@ -13,7 +13,7 @@ FEW='--only micro/copy_path --only micro/launch --only micro/peer_matrix --only 
 setup_file() {
 	cd "$root" || return 1
 	# shellcheck disable=SC2086 # FEW is a list of words
-	"$TEST_PYTHON" -m suite --cwd "$BATS_FILE_TMPDIR" run --device sim:h100:0-1 --headline $FEW --repeats 3 --budget 2s \
+	"$TEST_PYTHON" -m suite --cwd "$BATS_FILE_TMPDIR" run --device sim:h100:0-1 --headline $FEW --repeats 3 --budget 10m \
 		--out reference 2>"$BATS_FILE_TMPDIR/err" || { cat "$BATS_FILE_TMPDIR/err" && return 1; }
 }
 

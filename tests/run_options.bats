@@ -16,7 +16,7 @@ cases() {
 }
 
 @test "--shape is measured in addition, by every program that takes shapes, and by a resumed run" {
-	suite run --device sim:quiet --budget 60s --only gemm/split --only overlap/pair --only micro/launch \
+	suite run --device sim:quiet --budget 10m --only gemm/split --only overlap/pair --only micro/launch \
 		--shape 64x128x64 --shape 128x64x64 --shape 64x128x64 --out out 2>err
 	for program in gemm/split overlap/pair; do
 		[ "$(cases "$program" | grep -c 'shape=64x128x64 ')" -gt 0 ]
@@ -42,9 +42,9 @@ cases() {
 }
 
 @test "the last line says how far a run can be trusted, and --strict makes doubt exit 3" {
-	suite run --device sim:quiet --budget 5s --only micro/launch --out good >said 2>err
+	suite run --device sim:quiet --budget 10m --only micro/launch --out good >said 2>err
 	[[ $(sed '1,/^How far can/d' said | paste -sd ' ' | tr -s ' ') == *'This run is good enough to keep as a baseline: '*' headline numbers are valid, and nothing'* ]]
-	suite run --device sim:quiet --budget 5s --only micro/launch --strict --out strict >said 2>err
+	suite run --device sim:quiet --budget 10m --only micro/launch --strict --out strict >said 2>err
 	# the case of a headline number does not run
 	head -n 1 good/records.jsonl >rest
 	grep '"kind":"end"' good/records.jsonl >>rest
@@ -56,10 +56,10 @@ cases() {
 }
 
 @test "--nice is the priority of what measures, and in the records" {
-	suite run --device sim:quiet --budget 5s --only micro/launch --nice 7 --out out >said 2>err
+	suite run --device sim:quiet --budget 10m --only micro/launch --nice 7 --out out >said 2>err
 	grep -q '^gpusig: device sim:quiet (asked for), seed 1, nice 7$' err
 	json '[r["provenance"]["nice"] for r in rows if r["kind"] == "run"] == [7]' <out/records.jsonl
-	GPUSIG_NICE=8 suite run --device sim:quiet --budget 5s --only micro/launch --out eight >said 2>err
+	GPUSIG_NICE=8 suite run --device sim:quiet --budget 10m --only micro/launch --out eight >said 2>err
 	grep -q 'seed 1, nice 8$' err
 	for word in 20 -21 x '' 1.5 +3; do
 		run suite run --device sim --nice="$word" --out none

@@ -14,7 +14,7 @@ setup_file() {
 	for name in plain hot; do
 		for run in 1 2 3; do
 			mkdir -p "$where/$name/run-$run"
-			model="--device sim:$where/$name.model --budget 3s --seed $((run + ${#name} * 10)) --format json"
+			model="--device sim:$where/$name.model --seed $((run + ${#name} * 10)) --format json"
 			# shellcheck disable=SC2086 # several words
 			{
 				"$bin/gemm/efficiency" $model --type f32 \

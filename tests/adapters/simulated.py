@@ -45,7 +45,7 @@ class Scratch(unittest.TestCase):
         folder = self.folder / name
         folder.mkdir(parents=True)
         with open(folder / "records.jsonl", "wb") as stream:
-            subprocess.run([BIN / self.program, "--device", device, "--headline", "--budget", "1s", "--format", "json",
+            subprocess.run([BIN / self.program, "--device", device, "--headline", "--budget", "10m", "--format", "json",
                             "--seed", str(seed), *options], stdout=stream, stderr=subprocess.PIPE, check=True, timeout=300)
         (folder / "signature.json").write_text(build(read(folder / "records.jsonl")).text(), encoding="utf-8")
         if started:
