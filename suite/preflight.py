@@ -109,7 +109,7 @@ class Preflight:
 
     def go(self) -> int:
         self._look()
-        self.expected = json.loads(self._ask("expects").out or b"{}")
+        self.expected = json.loads(self._ask("expects", *self.asked.judge).out or b"{}")
         if self._choose() and self._open():
             self._measure(self.left_s())
             self._again()
