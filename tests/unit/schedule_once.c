@@ -17,7 +17,7 @@ enum { LEAST_STRIDE = 3 };
 enum { LEAST_STRIDE = 1 };
 #endif
 
-static uint32_t stride(void) { return test_all() ? LEAST_STRIDE : 7; }
+static uint32_t stride_of_ranks(void) { return test_all() ? LEAST_STRIDE : 7; }
 
 static const char *const shapes[] = {
 	"2x2",   "2x3",   "3x3",   "2x4",     "4x2",     "4x4",     "5x4",     "6x4",    "4x6",
@@ -106,22 +106,22 @@ static void one_dimension(void)
 {
 	unsigned done = 0;
 	for (unsigned i = 0; schedule_algorithm(i); i++)
-		for (uint32_t p = 1; p <= 128; p += stride()) {
+		for (uint32_t p = 1; p <= 128; p += stride_of_ranks()) {
 			struct grid grid = grid_line(p);
 			done += verify_all(schedule_algorithm(i), &grid);
 		}
-	expect(done > 3000 / stride());
+	expect(done > 3000 / stride_of_ranks());
 }
 
 static void more_dimensions(void)
 {
 	unsigned done = 0;
 	for (unsigned i = 0; schedule_algorithm(i); i++)
-		for (unsigned k = 0; k < SHAPES; k += stride()) {
+		for (unsigned k = 0; k < SHAPES; k += stride_of_ranks()) {
 			struct grid grid = parse_shape(shapes[k]);
 			done += verify_all(schedule_algorithm(i), &grid);
 		}
-	expect(done > 800 / stride());
+	expect(done > 800 / stride_of_ranks());
 }
 
 int main(void)
